@@ -1,0 +1,150 @@
+//! The normalised event: what an agent's adapter makes of a payload, and what the `generic` agent sends as it is.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The longest hook payload that is read, in bytes; what comes after it is drained and dropped.
+pub const MAX_PAYLOAD: u64 = 64 << 20;
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EventKind {
+    /// A conversation began or was resumed.
+    SessionStart,
+    /// The user sent a message: the point that a revert goes back to.
+    UserMessage,
+    /// The model is about to be called.
+    StepStart,
+    /// A tool is about to run.
+    ToolStart,
+    /// A tool ended, well or not.
+    ToolFinish,
+    /// All tools of one model call ended.
+    StepFinish,
+    /// The agent waits for the user again.
+    TurnEnd,
+    /// The conversation was closed.
+    SessionEnd,
+}
+
+impl EventKind {
+    /// Every kind, in the order of a conversation.
+    pub const ALL: [Self; 8] = [
+        Self::SessionStart,
+        Self::UserMessage,
+        Self::StepStart,
+        Self::ToolStart,
+        Self::ToolFinish,
+        Self::StepFinish,
+        Self::TurnEnd,
+        Self::SessionEnd,
+    ];
+
+    /// Returns the name that the kind has in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SessionStart => "session_start",
+            Self::UserMessage => "user_message",
+            Self::StepStart => "step_start",
+            Self::ToolStart => "tool_start",
+            Self::ToolFinish => "tool_finish",
+            Self::StepFinish => "step_finish",
+            Self::TurnEnd => "turn_end",
+            Self::SessionEnd => "session_end",
+        }
+    }
+
+    /// Returns the kind with that JSON name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// One event of one session.
+///
+/// Ids are the agent's own: opaque text that is only ever stored and compared, never part of a path or a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// What happened.
+    pub event: EventKind,
+    /// The agent's id of the conversation.
+    pub session_id: String,
+    /// The agent, by its name in `ckpt-hook install`; `generic` where it is not given.
+    #[serde(default = "generic")]
+    pub agent: String,
+    /// The agent's working directory; the hook's own where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
+    /// The agent's id of the user message, one for each; made up where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_id: Option<String>,
+    /// The agent's id of the turn, where messages that are sent while the agent works share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_id: Option<String>,
+    /// The agent's id of the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step_id: Option<String>,
+    /// The session that started this one, where it is a sub-agent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_session_id: Option<String>,
+    /// What the user wrote.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The tool's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_name: Option<String>,
+    /// The agent's id of this use of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_use_id: Option<String>,
+    /// The files that an edit tool names, absolute or relative to `cwd`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathBuf>,
+}
+
+impl Event {
+    /// Returns an event of a session with every other field empty.
+    pub fn new(event: EventKind, agent: &str, session_id: &str) -> Self {
+        Self {
+            event,
+            session_id: session_id.to_owned(),
+            agent: agent.to_owned(),
+            cwd: None,
+            message_id: None,
+            turn_id: None,
+            step_id: None,
+            parent_session_id: None,
+            prompt: None,
+            tool_name: None,
+            tool_use_id: None,
+            paths: Vec::new(),
+        }
+    }
+}
+
+fn generic() -> String {
+    "generic".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_found_by_the_name_that_it_has_in_json() {
+        for kind in EventKind::ALL {
+            let json = serde_json::to_value(kind).expect("a unit variant is a string");
+            assert_eq!(json, kind.name(), "one name in both places");
+            assert_eq!(EventKind::from_name(kind.name()), Some(kind), "and back");
+        }
+    }
+
+    #[test]
+    fn the_smallest_event_is_a_kind_and_a_session() {
+        let event: Event =
+            serde_json::from_str(r#"{"event":"step_start","session_id":"s","unknown":1}"#).expect("valid");
+        assert_eq!(event, Event::new(EventKind::StepStart, "generic", "s"), "unknown fields are ignored");
+    }
+}

@@ -1,0 +1,10 @@
+//! The SQL migrations of the session store: numbered, additive, never edited.
+
+/// The migrations in order: the first brings an empty file to version 1, the next to 2, and so on.
+pub const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_sessions.sql")];
+
+/// The version of a store with all migrations, kept in SQLite's `user_version`.
+pub const VERSION: u32 = MIGRATIONS.len() as u32;
+
+/// SQLite's `application_id` of a session store: "CKPT".
+pub const APPLICATION_ID: i32 = 0x434b_5054;

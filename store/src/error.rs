@@ -1,0 +1,95 @@
+//! The one error that leaves the library: what was tried and on what, with its cause as `source`.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+/// What an error means for the caller; each is an exit code of the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    /// It failed, and nothing was changed (exit code 1).
+    Failed,
+    /// What was asked for is unknown or not there any more (exit code 4).
+    Unavailable,
+    /// An agent is at work in the session (exit code 5).
+    Busy,
+}
+
+/// An error of the store.
+#[derive(Debug)]
+pub struct Error {
+    /// What it means for the caller.
+    pub kind: ErrorKind,
+    what: String,
+    hint: Option<String>,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// What most functions of the store return.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Returns an error that says what failed: lower case, names in backticks, no final period.
+    pub fn failed(what: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Failed, what: what.into(), hint: None, source: None }
+    }
+
+    /// Returns an error that says what is unknown or unavailable.
+    pub fn unavailable(what: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Unavailable, ..Self::failed(what) }
+    }
+
+    /// Returns an error that says who is at work.
+    pub fn busy(what: impl Into<String>) -> Self {
+        Self { kind: ErrorKind::Busy, ..Self::failed(what) }
+    }
+
+    /// Adds the cause.
+    pub fn because(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        Self { source: Some(source.into()), ..self }
+    }
+
+    /// Adds what the user can do.
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Returns what the user can do.
+    pub fn hint_text(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// Returns the causes, outermost first.
+    pub fn causes(&self) -> Vec<String> {
+        let mut causes = Vec::new();
+        let mut next = self.source();
+        while let Some(cause) = next {
+            causes.push(cause.to_string());
+            next = cause.source();
+        }
+        causes
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.what)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+/// Turns a foreign error into ours, naming what was tried.
+pub trait Context<T> {
+    /// Says what failed, with the foreign error as its cause.
+    fn context<S: Into<String>>(self, what: impl FnOnce() -> S) -> Result<T>;
+}
+
+impl<T, E: Into<Box<dyn StdError + Send + Sync>>> Context<T> for std::result::Result<T, E> {
+    fn context<S: Into<String>>(self, what: impl FnOnce() -> S) -> Result<T> {
+        self.map_err(|error| Error::failed(what()).because(error))
+    }
+}

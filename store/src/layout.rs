@@ -1,0 +1,111 @@
+//! Where things are in the store's directory, who may read it, and the locks. This module does IO.
+//!
+//! ```text
+//! <store>/                 0700, ours
+//!   lock                   hooks and commands hold it shared, gc exclusively
+//!   log                    the log file, 0600, capped
+//!   sessions.db            the session store
+//!   snapshots/<key>/       a workspace
+//!     lock                 one snapshot or operation at a time
+//!     repository.git/      its objects
+//!     cache…               its stat cache
+//! ```
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::error::{Context, Error, Result};
+
+/// Makes the store's directory where it is missing, checks that it is ours alone, and returns its canonical path.
+pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
+    if !directory.is_absolute() {
+        return Err(Error::failed(format!("the store's path `{}` is not absolute", directory.display())));
+    }
+    make_private(directory)?;
+    let directory = directory.canonicalize().context(|| format!("cannot find the store `{}`", directory.display()))?;
+    check_owner(&directory)?;
+    Ok(directory)
+}
+
+/// Makes a directory, and its parents, that only the user can enter.
+pub(crate) fn make_private(directory: &Path) -> Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .context(|| format!("cannot make the directory `{}`", directory.display()))
+}
+
+fn check_owner(directory: &Path) -> Result<()> {
+    let metadata =
+        fs::symlink_metadata(directory).context(|| format!("cannot read the store `{}`", directory.display()))?;
+    let user = rustix::process::geteuid().as_raw();
+    if metadata.uid() != user {
+        return Err(Error::failed(format!("the store `{}` belongs to another user", directory.display()))
+            .hint("give --store or $CKPT_HOOK_HOME a directory of your own"));
+    }
+    if metadata.mode() & 0o077 != 0 {
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
+            .context(|| format!("cannot make the store `{}` private", directory.display()))?;
+    }
+    Ok(())
+}
+
+/// Opens, and makes where missing, a file that only the user can read.
+pub(crate) fn open_private(path: &Path) -> Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)
+        .context(|| format!("cannot open `{}`", path.display()))
+}
+
+/// A kernel lock; it goes with the process that holds it, however that ends.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+/// Takes the lock of one workspace's folder: one snapshot or operation at a time.
+pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> {
+    make_private(folder)?;
+    lock(&folder.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
+}
+
+/// Takes the store's lock with the others who read and add.
+pub(crate) fn lock_store_shared(directory: &Path, patience: Duration) -> Result<Lock> {
+    lock(&directory.join("lock"), FlockOperation::NonBlockingLockShared, patience)
+}
+
+/// Takes the store's lock alone, for `gc`.
+pub(crate) fn lock_store_alone(directory: &Path, patience: Duration) -> Result<Lock> {
+    lock(&directory.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
+}
+
+fn lock(path: &Path, operation: FlockOperation, patience: Duration) -> Result<Lock> {
+    let file = open_private(path)?;
+    let end = Instant::now() + patience;
+    let mut pause = Duration::from_micros(200);
+    loop {
+        match flock(&file, operation) {
+            Ok(()) => return Ok(Lock { _file: file }),
+            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) if Instant::now() < end => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(10));
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                return Err(Error::failed(format!("another process holds the lock `{}`", path.display()))
+                    .hint("wait for the other snapshot, revert or gc to end, and try again"));
+            }
+            Err(error) => return Err(Error::failed(format!("cannot lock `{}`", path.display())).because(error)),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The database file: opened so that neither its content nor another process can hurt us, and migrated.
+//!
+//! What each setting is for stands in SQLite's documentation (`pragma.html`, `c3ref/c_dbconfig_defensive.html`). The file
+//! itself is never opened by other means than SQLite: closing such a descriptor would drop SQLite's locks.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
+
+use crate::Milliseconds;
+use crate::error::{Context, Error, Result};
+use crate::settings::Durability;
+
+/// How long a statement waits for another process's transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// The first SQLite without the WAL-reset bug (see sqlite.org, release 3.51.3).
+pub const OLDEST_SQLITE: i32 = 3_051_003;
+
+/// The open session store.
+pub struct Database {
+    connection: Connection,
+    path: PathBuf,
+}
+
+/// Something that went wrong in a hook.
+#[derive(Clone, Copy, Debug)]
+pub struct Diagnostic<'a> {
+    /// `error`, `warning` or `info`.
+    pub level: &'a str,
+    /// The agent, where it is known.
+    pub agent: Option<&'a str>,
+    /// The event, where it is known.
+    pub event: Option<&'a str>,
+    /// The agent's session id, where it is known.
+    pub session: Option<&'a str>,
+    /// The workspace, where it is known.
+    pub workspace: Option<&'a str>,
+    /// What; never a prompt or a file's content.
+    pub message: &'a str,
+    /// The causes.
+    pub detail: Option<&'a str>,
+}
+
+impl Database {
+    /// Opens `sessions.db` in a directory, and makes and migrates it where that is needed.
+    pub fn open(directory: &Path, durability: Durability) -> Result<Self> {
+        let path = directory.join("sessions.db");
+        if rusqlite::version_number() < OLDEST_SQLITE {
+            return Err(Error::failed(format!(
+                "SQLite {} is too old: it can damage a database in WAL mode",
+                rusqlite::version()
+            )));
+        }
+        make_file(&path)?;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection =
+            Connection::open_with_flags(&path, flags).context(|| format!("cannot open `{}`", path.display()))?;
+        configure(&connection, durability).context(|| format!("cannot open `{}`", path.display()))?;
+        migrate(&mut connection, &path)?;
+        Ok(Self { connection, path })
+    }
+
+    /// Returns the connection, to read from.
+    pub fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Runs `work` in one transaction that takes the write lock first.
+    pub fn write<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let path = &self.path;
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .context(|| format!("cannot write to `{}`", path.display()))?;
+        let value = work(&transaction)?;
+        transaction.commit().context(|| format!("cannot write to `{}`", path.display()))?;
+        Ok(value)
+    }
+
+    /// Like [`Database::write`], with the rows synced to the disk before it returns.
+    pub fn write_synced<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let before: i64 = self
+            .connection
+            .pragma_query_value(None, "synchronous", |row| row.get(0))
+            .context(|| "cannot read a pragma")?;
+        self.connection.pragma_update(None, "synchronous", "FULL").context(|| "cannot set a pragma")?;
+        let value = self.write(work);
+        self.connection.pragma_update(None, "synchronous", before).context(|| "cannot set a pragma")?;
+        value
+    }
+
+    /// Notes something that went wrong.
+    pub fn diagnose(&mut self, diagnostic: &Diagnostic<'_>, now: Milliseconds) -> Result<()> {
+        self.write(|connection| {
+            connection
+                .execute(
+                    "INSERT INTO diagnostics (level, agent, event, session, workspace, message, detail, at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                    params![
+                        diagnostic.level,
+                        diagnostic.agent,
+                        diagnostic.event,
+                        diagnostic.session,
+                        diagnostic.workspace,
+                        diagnostic.message,
+                        diagnostic.detail,
+                        now
+                    ],
+                )
+                .context(|| "cannot note a diagnostic")?;
+            Ok(())
+        })
+    }
+}
+
+/// SQLite would make the file with the umask's mode, and give its mode to the files beside it.
+fn make_file(path: &Path) -> Result<()> {
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(Error::failed(format!("cannot make `{}`", path.display())).because(error)),
+    }
+}
+
+fn configure(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    // First of all: without it most of many first openings at once fail.
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // A checkpoint at every close would cost each hook a sync.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+    if mode != "wal" {
+        connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    }
+    let synchronous = match durability {
+        Durability::Objects => "NORMAL",
+        Durability::Full => "FULL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update_and_check(None, "journal_size_limit", 4 << 20, |_| Ok(()))?;
+    Ok(())
+}
+
+fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
+    if version(connection, path)? == VERSION {
+        return check_application(connection, path);
+    }
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .context(|| format!("cannot migrate `{}`", path.display()))?;
+    // Another process may have done it in the meantime.
+    let from = version(&transaction, path)?;
+    if from > VERSION {
+        return refuse_newer(&transaction, path, from);
+    }
+    if from > 0 {
+        check_application(&transaction, path)?;
+    }
+    for migration in &MIGRATIONS[from as usize..] {
+        transaction.execute_batch(migration).context(|| format!("cannot migrate `{}`", path.display()))?;
+    }
+    transaction
+        .pragma_update(None, "application_id", APPLICATION_ID)
+        .and_then(|()| transaction.pragma_update(None, "user_version", VERSION))
+        .and_then(|()| transaction.commit())
+        .context(|| format!("cannot migrate `{}`", path.display()))
+}
+
+fn version(connection: &Connection, path: &Path) -> Result<u32> {
+    connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .context(|| format!("cannot read `{}`", path.display()))
+}
+
+fn check_application(connection: &Connection, path: &Path) -> Result<()> {
+    let found: i32 = connection
+        .pragma_query_value(None, "application_id", |row| row.get(0))
+        .context(|| format!("cannot read `{}`", path.display()))?;
+    if found == APPLICATION_ID {
+        Ok(())
+    } else {
+        Err(Error::failed(format!("`{}` is not a session store", path.display())))
+    }
+}
+
+/// A newer file may still let this binary write to it: its `meta` table says so.
+fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> {
+    let oldest_writer: u32 = connection
+        .query_row("SELECT value FROM meta WHERE key = 'min_writer'", [], |row| row.get(0))
+        .context(|| format!("cannot read `{}`", path.display()))?;
+    if oldest_writer <= VERSION {
+        return Ok(());
+    }
+    Err(Error::failed(format!("`{}` was written by a newer ckpt-hook (version {found} of the tables)", path.display()))
+        .hint("upgrade this ckpt-hook, or give --store another directory"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(directory: &Path) -> Database {
+        Database::open(directory, Durability::Objects).expect("a fresh directory")
+    }
+
+    #[test]
+    fn a_fresh_file_has_all_migrations_and_is_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let database = open(directory.path());
+        let tables: u32 = database
+            .connection()
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE name IN ('sessions', 'message_overview')", [], |row| {
+                row.get(0)
+            })
+            .expect("the schema is readable");
+        assert_eq!(tables, 2, "a table and a view of migration 1");
+        let mode = std::fs::metadata(directory.path().join("sessions.db")).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "prompts are nobody else's business");
+    }
+
+    #[test]
+    fn a_newer_file_is_refused_politely_and_left_alone() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let database = open(directory.path());
+        database.connection().pragma_update(None, "user_version", VERSION + 1).expect("writable");
+        database.connection().execute("UPDATE meta SET value = ?1", [VERSION + 1]).expect("writable");
+        drop(database);
+        let error = Database::open(directory.path(), Durability::Objects).err().expect("refused");
+        assert!(error.to_string().contains("newer ckpt-hook"), "it says why: {error}");
+        let connection = Connection::open(directory.path().join("sessions.db")).expect("still a database");
+        let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).expect("readable");
+        assert_eq!(found, VERSION + 1, "nothing was changed");
+    }
+
+    #[test]
+    fn a_database_of_another_application_is_refused() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let connection = Connection::open(directory.path().join("sessions.db")).expect("a fresh file");
+        connection.execute_batch("CREATE TABLE theirs (x); PRAGMA user_version = 1").expect("writable");
+        drop(connection);
+        let error = Database::open(directory.path(), Durability::Objects).err().expect("refused");
+        assert!(error.to_string().contains("not a session store"), "it says why: {error}");
+    }
+}

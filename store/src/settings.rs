@@ -1,0 +1,101 @@
+//! The settings as values: what each means is in the design's section 9. Reading `config.toml` is the binary's work.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What part of the work tree is captured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// The top of the git work tree that holds the agent's directory.
+    #[default]
+    Worktree,
+    /// The agent's directory alone.
+    Cwd,
+}
+
+/// How much of a step is synced to the disk before the hook returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The objects: a power cut may cost the last steps, never consistency.
+    #[default]
+    Objects,
+    /// The rows, too.
+    Full,
+}
+
+/// How much of a prompt is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecordPrompts {
+    /// All of it.
+    #[default]
+    Full,
+    /// The first line, 80 characters at most.
+    Title,
+    /// Nothing.
+    None,
+}
+
+/// Every setting that the library heeds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether anything is recorded at all.
+    pub enabled: bool,
+    /// What part of the work tree is captured.
+    pub scope: Scope,
+    /// Ignore-file patterns of what is captured although ignored.
+    pub include: Vec<String>,
+    /// Ignore-file patterns of what is left out although not ignored.
+    pub exclude: Vec<String>,
+    /// The size in bytes over which an untracked file is a gap.
+    pub max_file_size: u64,
+    /// The time after which a hook gives up.
+    pub hook_deadline: Duration,
+    /// What is synced at every step.
+    pub durability: Durability,
+    /// Whether object ids and packs are taken from the user's repository.
+    pub seed: bool,
+    /// Whether tool-start events are used.
+    pub tool_events: bool,
+    /// How much of a prompt is kept.
+    pub record_prompts: RecordPrompts,
+    /// The time after which an unused session goes at the next `gc`.
+    pub keep: Duration,
+    /// The size in bytes over which the longest unused closed sessions go at the next `gc`.
+    pub max_store_size: u64,
+    /// Whether a workspace that is refused by rule (`/`, the home directory) is allowed.
+    pub allow: bool,
+    /// Settings of single directories; the longest path that holds the workspace wins.
+    pub workspaces: Vec<(PathBuf, Box<Settings>)>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            scope: Scope::default(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            max_file_size: 256 << 20,
+            hook_deadline: Duration::from_secs(10),
+            durability: Durability::default(),
+            seed: true,
+            tool_events: true,
+            record_prompts: RecordPrompts::default(),
+            keep: Duration::from_secs(30 * 24 * 3600),
+            max_store_size: 5 << 30,
+            allow: false,
+            workspaces: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Returns the settings for a directory.
+    pub fn for_directory(&self, directory: &std::path::Path) -> &Settings {
+        self.workspaces
+            .iter()
+            .filter(|(path, _)| directory.starts_with(path))
+            .max_by_key(|(path, _)| path.as_os_str().len())
+            .map_or(self, |(_, settings)| settings)
+    }
+}

@@ -1,0 +1,200 @@
+//! Snapshots: one workspace at one moment, as a git tree of raw bytes in a bare repository of its own.
+//!
+//! This room knows nothing of sessions. It reads the workspace, never writes to it, and runs nothing.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::entry::{Change, Entry, ObjectId, State};
+use crate::error::Result;
+use crate::path::WorkspacePath;
+
+/// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
+/// directories under the same ignore rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Snapshot {
+    /// The tree, as `git write-tree` would make it of the raw bytes.
+    pub tree: ObjectId,
+    /// A blob with what a git tree cannot say: permission bits beyond 644 and 755, and empty directories.
+    pub attributes: Option<ObjectId>,
+    /// A blob with the ignore rules that are not files of the tree: `info/exclude`, the global excludes, the settings'
+    /// patterns, and what is captured although ignored.
+    pub rules: Option<ObjectId>,
+}
+
+/// Why a snapshot could not hold a path.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum GapReason {
+    /// Larger than `max_file_size`, and not tracked by the user's repository.
+    TooLarge,
+    /// Permission denied, or an I/O error (its text).
+    Unreadable(String),
+    /// It changed while it was being read, every time.
+    Changing,
+    /// Its name is `.git` on some file systems.
+    ReservedName,
+    /// Too many directories deep.
+    TooDeep,
+    /// A pipe, socket or device: never captured; for a patch it is as if nothing were there.
+    Special(&'static str),
+    /// Another file system is mounted there.
+    Mount,
+}
+
+impl GapReason {
+    /// Returns whether a path with this gap may exist with bytes that nobody stored, so that its absence from the tree
+    /// says nothing.
+    pub fn hides_content(&self) -> bool {
+        !matches!(self, Self::Special(_))
+    }
+}
+
+/// A path that a snapshot could not hold; a directory's gap covers all below it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Gap {
+    /// Which path. Raw bytes, since the name itself may be why.
+    pub path: Vec<u8>,
+    /// Why.
+    pub reason: GapReason,
+    /// Its size in bytes, where known.
+    pub size: Option<u64>,
+}
+
+/// HEAD, branch and index of the user's repository, read and never written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GitState {
+    /// The commit; none while the branch is unborn.
+    pub head: Option<String>,
+    /// The full ref name; none while HEAD is detached.
+    pub branch: Option<String>,
+    /// The raw index as a blob in our repository; none where there is no index.
+    pub index: Option<ObjectId>,
+}
+
+/// What [`Snapshots::take`] is asked for.
+#[derive(Clone, Copy)]
+pub struct Request<'a> {
+    /// The workspace's root, canonical.
+    pub root: &'a Path,
+    /// The directory below it that is captured alone, where the scope is `cwd`.
+    pub scope: Option<&'a WorkspacePath>,
+    /// Paths that are captured although ignored: edit tools named them.
+    pub named: &'a [WorkspacePath],
+    /// Paths that are captured whatever their size: a revert is about to replace them.
+    pub whatever_size: &'a [WorkspacePath],
+    /// Ignore-file patterns of the settings.
+    pub include: &'a [String],
+    /// Ignore-file patterns of the settings.
+    pub exclude: &'a [String],
+    /// The size in bytes over which an untracked file is a gap.
+    pub max_file_size: u64,
+    /// Whether to take object ids and packs from the user's repository.
+    pub seed: bool,
+    /// The user's home directory, for the global git configuration.
+    pub home: Option<&'a Path>,
+    /// `$XDG_CONFIG_HOME`, where it is set and absolute.
+    pub config_home: Option<&'a Path>,
+    /// The store's directory, left out wherever it is.
+    pub store: &'a Path,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Is told, now and then, how far it is.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+}
+
+/// How far a snapshot is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Files looked at.
+    pub files: u64,
+    /// Bytes read and stored.
+    pub bytes: u64,
+}
+
+/// What [`Snapshots::take`] gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The snapshot.
+    pub snapshot: Snapshot,
+    /// What it could not hold.
+    pub gaps: Vec<Gap>,
+    /// The state of the user's repository; none where there is none.
+    pub git: Option<GitState>,
+}
+
+/// One side of a patch: a snapshot and what it could not hold.
+#[derive(Clone, Copy, Debug)]
+pub struct Side<'a> {
+    /// The snapshot.
+    pub snapshot: Snapshot,
+    /// Its gaps.
+    pub gaps: &'a [Gap],
+}
+
+/// The snapshots of one workspace.
+pub struct Snapshots {
+    directory: PathBuf,
+}
+
+impl Snapshots {
+    /// Opens the folder of one workspace below the store's `snapshots`, and makes what is missing.
+    pub fn open(directory: &Path) -> Result<Self> {
+        Ok(Self { directory: directory.to_owned() })
+    }
+
+    /// Returns the path of the bare repository.
+    pub fn repository(&self) -> PathBuf {
+        self.directory.join("repository.git")
+    }
+
+    /// Captures the workspace. All objects are on the disk, synced, when it returns.
+    pub fn take(&self, _request: &Request<'_>) -> Result<Taken> {
+        todo!("the snapshot room")
+    }
+
+    /// Captures one path as it is now, whatever ignore rules say, without a snapshot; its blob is stored and synced.
+    pub fn capture(&self, _root: &Path, _path: &WorkspacePath) -> Result<State> {
+        todo!("the snapshot room")
+    }
+
+    /// Returns every entry of a snapshot, by path. Trees are validated as they are read.
+    pub fn entries(&self, _snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
+        todo!("the snapshot room")
+    }
+
+    /// Returns what stands at some paths in a snapshot, in the order of the paths.
+    pub fn states(&self, _snapshot: &Snapshot, _paths: &[WorkspacePath]) -> Result<Vec<State>> {
+        todo!("the snapshot room")
+    }
+
+    /// Returns every path that differs between two snapshots, by path.
+    pub fn difference(&self, _old: &Snapshot, _new: &Snapshot) -> Result<Vec<Change>> {
+        todo!("the snapshot room")
+    }
+
+    /// Returns what somebody changed from one snapshot to the next: the difference without what came into view or went
+    /// out of it only because ignore rules changed, and with paths in a gap given as entries whose bytes are not stored.
+    pub fn patch(&self, _root: &Path, _old: Side<'_>, _new: Side<'_>) -> Result<Vec<Change>> {
+        todo!("the snapshot room")
+    }
+
+    /// Returns a blob's bytes, decoded and hashed in full.
+    pub fn read_blob(&self, _blob: ObjectId) -> Result<Vec<u8>> {
+        todo!("the snapshot room")
+    }
+
+    /// Writes a blob's bytes to a file in bounded memory, hashing them on the way.
+    pub fn copy_blob(&self, _blob: ObjectId, _to: &mut dyn std::io::Write) -> Result<u64> {
+        todo!("the snapshot room")
+    }
+
+    /// Returns the blobs that are missing or damaged, each with what is wrong; each blob is decoded and hashed in full.
+    pub fn check_blobs(&self, _blobs: &[ObjectId]) -> Result<Vec<(ObjectId, String)>> {
+        todo!("the snapshot room")
+    }
+
+    /// Stores blobs as one synced pack and returns their ids in order.
+    pub fn write_blobs(&self, _contents: &[&[u8]]) -> Result<Vec<ObjectId>> {
+        todo!("the snapshot room")
+    }
+}

@@ -1,0 +1,87 @@
+//! Which directory is the workspace of a cwd: the top of its git work tree, else the cwd itself; absurd ones are refused.
+//!
+//! This module reads directories' names and identities and nothing else. The repository is found by its `.git` entry, never
+//! through libgit2: a repository's configuration must not say where its work tree is.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Context, Error, Result};
+use crate::settings::Settings;
+
+/// A directory that can be captured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// Its canonical path.
+    pub root: PathBuf,
+    /// The agent's directory, canonical; at or below the root.
+    pub cwd: PathBuf,
+    /// The device of the root.
+    pub device: u64,
+    /// The inode of the root.
+    pub inode: u64,
+}
+
+impl Workspace {
+    /// Returns the workspace that holds a directory.
+    ///
+    /// Fails where the directory does not exist, and for roots that are refused by rule unless the settings allow them.
+    pub fn of(cwd: &Path, home: Option<&Path>, store: &Path, settings: &Settings) -> Result<Self> {
+        let cwd = cwd.canonicalize().context(|| format!("cannot find the directory `{}`", cwd.display()))?;
+        let root = cwd.ancestors().find(|directory| is_work_tree(directory)).unwrap_or(&cwd).to_owned();
+        Self::at(root, cwd, home, store, settings)
+    }
+
+    fn at(root: PathBuf, cwd: PathBuf, home: Option<&Path>, store: &Path, settings: &Settings) -> Result<Self> {
+        let metadata = root.metadata().context(|| format!("cannot read the directory `{}`", root.display()))?;
+        if !metadata.is_dir() {
+            return Err(Error::failed(format!("`{}` is not a directory", root.display())));
+        }
+        if !settings.for_directory(&root).allow
+            && let Some(reason) = refusal(&root, &cwd, home, store)
+        {
+            return Err(Error::failed(format!("`{}` is not captured: {reason}", root.display()))
+                .hint("start the agent in a project's directory, or set `allow = true` for this one in the settings"));
+        }
+        Ok(Self { root, cwd, device: metadata.dev(), inode: metadata.ino() })
+    }
+}
+
+/// A work tree's top holds a `.git` that is a repository or points at one; an empty directory of that name is neither.
+fn is_work_tree(directory: &Path) -> bool {
+    let git = directory.join(".git");
+    match git.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => git.join("HEAD").symlink_metadata().is_ok(),
+        Ok(metadata) => metadata.is_file(),
+        Err(_) => false,
+    }
+}
+
+fn refusal(root: &Path, cwd: &Path, home: Option<&Path>, store: &Path) -> Option<&'static str> {
+    let home = home.and_then(|home| home.canonicalize().ok());
+    let system = ["/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr", "/var"];
+    if root.parent().is_none() {
+        Some("it is the root of the file system")
+    } else if home.as_deref() == Some(root) {
+        Some("it is the home directory")
+    } else if home.as_deref().is_some_and(|home| home.starts_with(root)) {
+        Some("it holds the home directory")
+    } else if system.iter().any(|path| root == Path::new(path))
+        || ["/dev", "/proc", "/sys"].iter().any(|path| root.starts_with(path))
+    {
+        Some("it belongs to the system")
+    } else if root.starts_with(store) {
+        Some("it is inside the store")
+    } else if cwd.components().any(|component| component.as_os_str() == ".git") {
+        Some("it is inside a `.git` directory")
+    } else if is_bare_repository(root) {
+        Some("it is a bare repository")
+    } else {
+        None
+    }
+}
+
+/// What git's `is_git_directory` looks for.
+fn is_bare_repository(directory: &Path) -> bool {
+    directory.join("HEAD").is_file() && directory.join("objects").is_dir() && directory.join("refs").is_dir()
+}
