@@ -169,6 +169,7 @@ CREATE TABLE operations (
   state              TEXT NOT NULL CHECK (state IN ('open', 'done', 'rolled_back')),
   from_message_id    TEXT REFERENCES messages (id), -- the revert point before it
   message_id         TEXT REFERENCES messages (id), -- the revert point after it, or what was restored
+  part_message_id    TEXT REFERENCES messages (id), -- where only some paths went back to it
   step_id            TEXT REFERENCES steps (id),   -- where one step alone was reverted
   base_snapshot_id   INTEGER REFERENCES snapshots (id),
   before_snapshot_id INTEGER REFERENCES snapshots (id),

@@ -17,6 +17,7 @@ pub(crate) struct NewOperation<'a> {
     pub kind: OperationKind,
     pub from_message_id: Option<&'a str>,
     pub message_id: Option<&'a str>,
+    pub part_message_id: Option<&'a str>,
     pub step_id: Option<&'a str>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: i64,
@@ -33,9 +34,12 @@ pub(crate) struct OperationRow {
     pub workspace_id: i64,
     pub session_id: Option<String>,
     pub kind: OperationKind,
+    pub from_message_id: Option<String>,
     pub message_id: Option<String>,
     pub base_snapshot_id: Option<i64>,
+    pub before_snapshot_id: Option<i64>,
     pub only_paths: String,
+    pub part_message_id: Option<String>,
     pub step_id: Option<String>,
     pub notes: String,
 }
@@ -49,7 +53,7 @@ pub(crate) struct ChainOperation {
 }
 
 const COLUMNS: &str =
-    "id, workspace_id, session_id, kind, message_id, step_id, base_snapshot_id, only_paths, notes, on_conflict";
+    "id, workspace_id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, only_paths, notes, on_conflict";
 
 fn kind(name: &str) -> OperationKind {
     match name {
@@ -95,7 +99,10 @@ impl OperationRow {
             workspace_id: row.get("workspace_id")?,
             session_id: row.get("session_id")?,
             kind: kind(row.get_ref("kind")?.as_str()?),
+            from_message_id: row.get("from_message_id")?,
             message_id: row.get("message_id")?,
+            before_snapshot_id: row.get("before_snapshot_id")?,
+            part_message_id: row.get("part_message_id")?,
             base_snapshot_id: row.get("base_snapshot_id")?,
             only_paths: row.get("only_paths")?,
             step_id: row.get("step_id")?,
@@ -113,9 +120,9 @@ pub(crate) fn insert_operation(
 ) -> Result<()> {
     connection
         .execute(
-            "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, step_id,
+            "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
                                      base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, started_at)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
             params![
                 new.id,
                 new.workspace_id,
@@ -123,6 +130,7 @@ pub(crate) fn insert_operation(
                 new.kind.name(),
                 new.from_message_id,
                 new.message_id,
+                new.part_message_id,
                 new.step_id,
                 new.base_snapshot_id,
                 new.before_snapshot_id,

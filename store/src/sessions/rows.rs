@@ -109,6 +109,16 @@ pub(crate) fn find_session(
     )
 }
 
+/// Returns the session of a workspace that was reverted last and can be redone.
+pub(crate) fn newest_reverted_session(connection: &Connection, workspace_id: i64) -> Result<Option<SessionRow>> {
+    one_session(
+        connection,
+        "WHERE workspace_id = ?1 AND revert_base_id IS NOT NULL
+         ORDER BY (SELECT max(seq) FROM operations WHERE operations.session_id = sessions.id) DESC, seq DESC LIMIT 1",
+        [workspace_id],
+    )
+}
+
 /// Returns the session at the top of a session's line of parents.
 pub(crate) fn root_of(connection: &Connection, session: &SessionRow) -> Result<SessionRow> {
     let mut root = session.clone();
