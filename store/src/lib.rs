@@ -6,6 +6,7 @@
 
 pub mod entry;
 pub mod error;
+pub mod lines;
 pub mod path;
 pub mod query;
 pub mod record;

@@ -1,6 +1,13 @@
 //! A request becomes a plan, and a plan is carried out: design section 6.
 
+pub mod clash;
+pub mod history;
 pub mod item;
+pub mod merge;
+pub mod plan;
+pub mod reason;
+pub mod rule;
+pub mod target;
 
 use std::path::Path;
 
