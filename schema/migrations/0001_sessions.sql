@@ -176,6 +176,7 @@ CREATE TABLE operations (
   after_snapshot_id  INTEGER REFERENCES snapshots (id),
   on_conflict        TEXT NOT NULL CHECK (on_conflict IN ('merge', 'keep', 'overwrite')),
   only_paths         TEXT NOT NULL DEFAULT '[]',   -- a JSON array
+  directories        TEXT NOT NULL DEFAULT '[]',   -- those that go when they are empty; a JSON array
   git                INTEGER NOT NULL DEFAULT 0 CHECK (git IN (0, 1)),
   outcome            TEXT CHECK (outcome IN ('restored', 'partial', 'nothing')),
   notes              TEXT NOT NULL DEFAULT '[]',   -- a JSON array

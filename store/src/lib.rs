@@ -17,7 +17,6 @@ pub mod snapshot;
 pub mod workspace;
 
 mod layout;
-mod lines;
 
 use std::path::{Path, PathBuf};
 

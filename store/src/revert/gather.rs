@@ -145,7 +145,7 @@ fn source(change: &LiveChange) -> Source {
 
 /// What is there now, at, above and below the paths. What no snapshot holds, because an ignore rule hides it or because it is
 /// too large, is captured one by one: nothing that is not stored is ever replaced.
-fn current_states(place: &Place, snapshots: &Snapshots, now: &Snapshot, paths: &BTreeSet<WorkspacePath>) -> Result<States> {
+pub(crate) fn current_states(place: &Place, snapshots: &Snapshots, now: &Snapshot, paths: &BTreeSet<WorkspacePath>) -> Result<States> {
     let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
     let mut current: States =
         snapshots.around(now, &wanted)?.into_iter().map(|(path, entry)| (path, Some(entry))).collect();

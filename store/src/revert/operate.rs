@@ -7,7 +7,7 @@ use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, Ope
 use super::apply::{self, Root};
 use super::gather::{Material, States, gather};
 use super::history::History;
-use super::item::{Done, Item};
+use super::item::Item;
 use super::merge::Contents;
 use super::movement::{Movement, Part};
 use super::plan::{Move, Plan, plan};
@@ -42,6 +42,8 @@ pub(crate) struct Operation<'a> {
     /// The snapshot that tells which directories may stay.
     pub reference: Option<i64>,
     pub notes: Vec<String>,
+    /// Whether something in question was never recorded, and so is not in the plan.
+    pub is_incomplete: bool,
 }
 
 /// Moves the revert point of a session, or a part of it.
@@ -65,7 +67,9 @@ pub(crate) fn carry_out(store: &mut Store, place: &Place, movement: &Movement, m
     let on_conflict = movement.on_conflict.unwrap_or_else(|| policy(&chain));
     let plan = plan_for(&snapshots, &material, on_conflict)?;
     let reference = movement.reference_snapshot(base.unwrap_or_default()).filter(|id| *id != 0);
-    let operation = Operation { kind: movement.kind, movement: Some(movement), plan, on_conflict, base, reference, notes };
+    let is_incomplete = !material.unprotected.is_empty();
+    let operation =
+        Operation { kind: movement.kind, movement: Some(movement), plan, on_conflict, base, reference, notes, is_incomplete };
     execute(store, place, &snapshots, operation, &seen, &own, manner)
 }
 
@@ -327,7 +331,9 @@ pub(crate) fn finish(store: &mut Store, place: &Place, snapshots: &Snapshots, ro
 fn forget_own_work(after: &mut Observation, items: &[Item]) {
     let touched: BTreeSet<&WorkspacePath> =
         items.iter().filter(|item| item.action != FileAction::Keep).map(|item| &item.path).collect();
-    let made_by_it = |path: &WorkspacePath| touched.contains(path) || touched.iter().any(|file| file.is_below(path));
+    let parents: BTreeSet<WorkspacePath> =
+        touched.iter().flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent)).collect();
+    let made_by_it = |path: &WorkspacePath| touched.contains(path) || parents.contains(path);
     after.changes.retain(|row| match row.change.new.or(row.change.old) {
         Some(entry) if entry.mode.kind() == crate::entry::EntryKind::Directory => !made_by_it(&row.change.path),
         _ => !touched.contains(&row.change.path),
@@ -360,11 +366,7 @@ fn outcome(items: &[Item]) -> Outcome {
 
 fn report(store: &Store, operation: &Operation<'_>, id: Option<String>, items: &[Item], dry_run: bool) -> OperationReport {
     let movement = operation.movement;
-    let mut outcome = outcome(items);
-    let has_unprotected = operation.notes.iter().any(|note| note.contains("was not recorded"));
-    if has_unprotected {
-        outcome = Outcome::Partial;
-    }
+    let outcome = if operation.is_incomplete { Outcome::Partial } else { outcome(items) };
     OperationReport {
         version: VERSION,
         operation: id,
@@ -394,11 +396,6 @@ pub(crate) fn file_report(item: &Item) -> FileReport {
         additions: item.lines.map(|(additions, _)| additions),
         deletions: item.lines.map(|(_, deletions)| deletions),
     }
-}
-
-/// The results of files that an operation does not touch.
-pub(crate) fn untouched(items: &[Item]) -> Vec<Done> {
-    items.iter().map(|item| Done { result: item.result, reason: item.reason.clone() }).collect()
 }
 
 fn notes_json(notes: &[String]) -> String {

@@ -21,11 +21,11 @@ pub(crate) use changes::{
 };
 pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, open_operations,
-    operation_items,
+    operation, operation_items,
 };
 pub(crate) use rows::{
     MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages, find_message_by_agent_id, find_session,
-    insert_message, message, message_at_or_after, messages_of_turn, newest_message, newest_reverted_session, next_hidden_message, root_of,
+    insert_message, message, message_at_or_after, messages_from, messages_of_turn, newest_message, newest_reverted_session, next_hidden_message, root_of,
     session, set_hidden_from, set_revert_point, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run};

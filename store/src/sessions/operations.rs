@@ -25,6 +25,8 @@ pub(crate) struct NewOperation<'a> {
     /// A JSON array of paths.
     pub only_paths: &'a str,
     pub notes: &'a str,
+    /// A JSON array of the directories that go when they are empty.
+    pub directories: &'a str,
 }
 
 /// An operation as it is stored.
@@ -42,6 +44,7 @@ pub(crate) struct OperationRow {
     pub part_message_id: Option<String>,
     pub step_id: Option<String>,
     pub notes: String,
+    pub directories: String,
 }
 
 /// An operation of the chain of reverts that a session is in, with its files.
@@ -53,7 +56,7 @@ pub(crate) struct ChainOperation {
 }
 
 const COLUMNS: &str =
-    "id, workspace_id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, only_paths, notes, on_conflict";
+    "id, workspace_id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, only_paths, notes, directories, on_conflict";
 
 fn kind(name: &str) -> OperationKind {
     match name {
@@ -107,6 +110,7 @@ impl OperationRow {
             only_paths: row.get("only_paths")?,
             step_id: row.get("step_id")?,
             notes: row.get("notes")?,
+            directories: row.get("directories")?,
         })
     }
 }
@@ -121,8 +125,8 @@ pub(crate) fn insert_operation(
     connection
         .execute(
             "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
-                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, started_at)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, started_at)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
             params![
                 new.id,
                 new.workspace_id,
@@ -137,6 +141,7 @@ pub(crate) fn insert_operation(
                 new.on_conflict.name(),
                 new.only_paths,
                 new.notes,
+                new.directories,
                 now,
             ],
         )
@@ -216,6 +221,13 @@ pub(crate) fn open_operations(connection: &Connection, workspace_id: i64) -> Res
         .context(|| "cannot read open operations")?;
     let rows = statement.query_map([workspace_id], OperationRow::read).context(|| "cannot read open operations")?;
     rows.collect::<rusqlite::Result<_>>().context(|| "cannot read open operations")
+}
+
+/// Returns an operation.
+pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRow> {
+    connection
+        .query_row(&format!("SELECT {COLUMNS} FROM operations WHERE id = ?1"), [id], OperationRow::read)
+        .context(|| "cannot read an operation")
 }
 
 /// Returns an operation's plan, in order, with the results that are known.
