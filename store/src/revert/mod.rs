@@ -21,6 +21,25 @@ pub enum OnConflict {
     Overwrite,
 }
 
+impl OnConflict {
+    /// Returns the name on the command line and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Keep => "keep",
+            Self::Overwrite => "overwrite",
+        }
+    }
+}
+
+pub(crate) fn make_permanent(_connection: &rusqlite::Connection, _root: &crate::sessions::SessionRow) -> Result<()> {
+    todo!()
+}
+
+pub(crate) fn finish_open_operations(_store: &mut Store, _place: &crate::record::Place) -> Result<Vec<String>> {
+    todo!()
+}
+
 pub(crate) fn revert(_store: &mut Store, _cwd: &Path, _request: &RevertRequest) -> Result<report::OperationReport> {
     todo!("the revert room")
 }

@@ -183,6 +183,16 @@ impl Snapshots {
         todo!("the snapshot room")
     }
 
+    /// Like [`Snapshots::read_blob`]; none where the blob is larger than `limit` bytes, which is known before it is decoded.
+    pub fn read_blob_up_to(&self, _blob: ObjectId, _limit: u64) -> Result<Option<Vec<u8>>> {
+        todo!("the snapshot room")
+    }
+
+    /// Returns whether ignore rules hide a path, whoever named it.
+    pub fn hides(&self, _request: &Request<'_>, _path: &WorkspacePath) -> Result<bool> {
+        todo!("the snapshot room")
+    }
+
     /// Writes a blob's bytes to a file in bounded memory, hashing them on the way.
     pub fn copy_blob(&self, _blob: ObjectId, _to: &mut dyn std::io::Write) -> Result<u64> {
         todo!("the snapshot room")
