@@ -56,7 +56,12 @@ pub(crate) fn gather(
 }
 
 /// The changes of the session's messages, newest first; those that are only being observed come before all rows.
-fn live_changes(connection: &Connection, place: &Place, movement: &Movement, seen: &Observation) -> Result<Vec<LiveChange>> {
+fn live_changes(
+    connection: &Connection,
+    place: &Place,
+    movement: &Movement,
+    seen: &Observation,
+) -> Result<Vec<LiveChange>> {
     let open = sessions::open_steps(connection, place.row.id)?;
     let mut live: Vec<LiveChange> = Vec::new();
     for row in seen.changes.iter().rev() {
@@ -145,7 +150,12 @@ fn source(change: &LiveChange) -> Source {
 
 /// What is there now, at, above and below the paths. What no snapshot holds, because an ignore rule hides it or because it is
 /// too large, is captured one by one: nothing that is not stored is ever replaced.
-pub(crate) fn current_states(place: &Place, snapshots: &Snapshots, now: &Snapshot, paths: &BTreeSet<WorkspacePath>) -> Result<States> {
+pub(crate) fn current_states(
+    place: &Place,
+    snapshots: &Snapshots,
+    now: &Snapshot,
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<States> {
     let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
     let mut current: States =
         snapshots.around(now, &wanted)?.into_iter().map(|(path, entry)| (path, Some(entry))).collect();
@@ -182,7 +192,9 @@ fn base_states(
     let states = snapshots.states(&snapshot, &wanted)?;
     let mut base_states: States = wanted.into_iter().zip(states).collect();
     if let Some(first) = chain.first().filter(|first| first.row.before_snapshot_id == Some(base)) {
-        base_states.extend(first.items.iter().filter(|item| paths.contains(&item.path)).map(|item| (item.path.clone(), item.expected)));
+        base_states.extend(
+            first.items.iter().filter(|item| paths.contains(&item.path)).map(|item| (item.path.clone(), item.expected)),
+        );
     }
     Ok(base_states)
 }

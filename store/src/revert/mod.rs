@@ -76,7 +76,10 @@ pub(crate) fn redo(store: &mut Store, cwd: &Path, request: &RedoRequest) -> Resu
             let manner = Manner { dry_run: request.dry_run, force: request.force };
             operate::carry_out(store, &place, &movement, manner)
         }
-        None => Ok(nothing_reverted(if request.all { OperationKind::Unrevert } else { OperationKind::Redo }, request.dry_run)),
+        None => Ok(nothing_reverted(
+            if request.all { OperationKind::Unrevert } else { OperationKind::Redo },
+            request.dry_run,
+        )),
     }
 }
 

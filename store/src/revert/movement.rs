@@ -74,7 +74,9 @@ impl Movement {
         let workspace_id = place.row.id;
         let session_id = request.session.as_deref();
         let part_step = match &request.step {
-            Some(id) => Some(found(sessions::step(connection, &ids::step(connection, workspace_id, session_id, id)?.id)?)?),
+            Some(id) => {
+                Some(found(sessions::step(connection, &ids::step(connection, workspace_id, session_id, id)?.id)?)?)
+            }
             None => None,
         };
         let message_id = match &part_step {
@@ -89,7 +91,11 @@ impl Movement {
             None if !only.is_empty() => Some(Part::Paths { message: message.clone(), only }),
             None => None,
         };
-        let to = if part.is_some() { from.clone() } else { sessions::message_at_or_after(connection, &session.id, message.seq)? };
+        let to = if part.is_some() {
+            from.clone()
+        } else {
+            sessions::message_at_or_after(connection, &session.id, message.seq)?
+        };
         Ok(Self { kind: OperationKind::Revert, session, from, to, part, on_conflict: Some(request.on_conflict) })
     }
 

@@ -47,7 +47,12 @@ pub(crate) struct Operation<'a> {
 }
 
 /// Moves the revert point of a session, or a part of it.
-pub(crate) fn carry_out(store: &mut Store, place: &Place, movement: &Movement, manner: Manner) -> Result<OperationReport> {
+pub(crate) fn carry_out(
+    store: &mut Store,
+    place: &Place,
+    movement: &Movement,
+    manner: Manner,
+) -> Result<OperationReport> {
     let _lock = place.lock(crate::record::PATIENCE)?;
     let mut notes = if manner.dry_run { Vec::new() } else { super::finish_open_operations(store, place)? };
     let connection = store.database.connection();
@@ -68,8 +73,16 @@ pub(crate) fn carry_out(store: &mut Store, place: &Place, movement: &Movement, m
     let plan = plan_for(&snapshots, &material, on_conflict)?;
     let reference = movement.reference_snapshot(base.unwrap_or_default()).filter(|id| *id != 0);
     let is_incomplete = !material.unprotected.is_empty();
-    let operation =
-        Operation { kind: movement.kind, movement: Some(movement), plan, on_conflict, base, reference, notes, is_incomplete };
+    let operation = Operation {
+        kind: movement.kind,
+        movement: Some(movement),
+        plan,
+        on_conflict,
+        base,
+        reference,
+        notes,
+        is_incomplete,
+    };
     execute(store, place, &snapshots, operation, &seen, &own, manner)
 }
 
@@ -157,7 +170,11 @@ fn head_moved(store: &Store, movement: &Movement, seen: &Observation) -> Result<
             None => format!("{head}, detached"),
         }
     };
-    Ok(Some(format!("git's HEAD was at {} and is at {}: commits, branches and the index stay as they are", name(&then), name(now))))
+    Ok(Some(format!(
+        "git's HEAD was at {} and is at {}: commits, branches and the index stay as they are",
+        name(&then),
+        name(now)
+    )))
 }
 
 /// What was decided about conflicts holds for the whole chain, so that going on does not bring back what was overwritten.
@@ -223,7 +240,9 @@ fn check_objects(snapshots: &Snapshots, plan: &Plan) -> Result<()> {
     let broken = snapshots.check_blobs(&wanted)?;
     let Some((blob, what)) = broken.first() else { return Ok(()) };
     let paths: Vec<String> = planned()
-        .filter(|item| item.target.and_then(|entry| entry.blob).is_some_and(|blob| broken.iter().any(|(id, _)| *id == blob)))
+        .filter(|item| {
+            item.target.and_then(|entry| entry.blob).is_some_and(|blob| broken.iter().any(|(id, _)| *id == blob))
+        })
         .map(|item| format!("`{}`", item.path.to_text()))
         .collect();
     Err(Error::unavailable(format!("nothing was changed: what the store holds of {} is damaged", paths.join(", ")))
@@ -240,7 +259,12 @@ fn keep_what_was_seen(store: &mut Store, place: &Place, seen: &Observation, clos
     })
 }
 
-fn close_steps(connection: &rusqlite::Connection, closing: &[&OpenStep], snapshot_id: i64, now: Milliseconds) -> Result<()> {
+fn close_steps(
+    connection: &rusqlite::Connection,
+    closing: &[&OpenStep],
+    snapshot_id: i64,
+    now: Milliseconds,
+) -> Result<()> {
     closing
         .iter()
         .try_for_each(|step| sessions::close_step(connection, &step.row.id, None, Some(snapshot_id), true, None, now))
@@ -292,7 +316,8 @@ fn write_down(
 
 /// A directory goes, when it is empty afterwards, only if it was not there before what is being undone.
 fn directories_that_may_go(store: &Store, place: &Place, operation: &Operation<'_>) -> Result<Vec<WorkspacePath>> {
-    let leaving = operation.plan.items.iter().filter(|item| item.result == FileResult::Planned && item.target.is_none());
+    let leaving =
+        operation.plan.items.iter().filter(|item| item.result == FileResult::Planned && item.target.is_none());
     let parents: BTreeSet<WorkspacePath> =
         leaving.flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent)).collect();
     let (Some(reference), false) = (operation.reference, parents.is_empty()) else { return Ok(Vec::new()) };
@@ -304,7 +329,13 @@ fn directories_that_may_go(store: &Store, place: &Place, operation: &Operation<'
 
 /// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Returns its
 /// files.
-pub(crate) fn finish(store: &mut Store, place: &Place, snapshots: &Snapshots, root: &Root, id: &str) -> Result<Vec<Item>> {
+pub(crate) fn finish(
+    store: &mut Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    root: &Root,
+    id: &str,
+) -> Result<Vec<Item>> {
     let connection = store.database.connection();
     let row = sessions::operation(connection, id)?;
     let mut items = sessions::operation_items(connection, id)?;
@@ -364,7 +395,13 @@ fn outcome(items: &[Item]) -> Outcome {
     }
 }
 
-fn report(store: &Store, operation: &Operation<'_>, id: Option<String>, items: &[Item], dry_run: bool) -> OperationReport {
+fn report(
+    store: &Store,
+    operation: &Operation<'_>,
+    id: Option<String>,
+    items: &[Item],
+    dry_run: bool,
+) -> OperationReport {
     let movement = operation.movement;
     let outcome = if operation.is_incomplete { Outcome::Partial } else { outcome(items) };
     OperationReport {

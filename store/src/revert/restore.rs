@@ -82,7 +82,8 @@ fn differing(
     let new_gaps = seen.gaps_now();
     let old = Side { snapshot: wanted, gaps: &old_gaps };
     let new = Side { snapshot: seen.snapshot, gaps: &new_gaps };
-    let is_asked_for = |path: &WorkspacePath| only.is_empty() || only.iter().any(|named| path == named || path.is_below(named));
+    let is_asked_for =
+        |path: &WorkspacePath| only.is_empty() || only.iter().any(|named| path == named || path.is_below(named));
     let changes = snapshots.patch(&place.root, old, new)?;
     let changes: Vec<_> = changes.into_iter().filter(|change| is_asked_for(&change.path)).collect();
     let mut states = BTreeMap::new();

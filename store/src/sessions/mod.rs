@@ -16,17 +16,18 @@ mod workspaces;
 pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 
 pub(crate) use changes::{
-    Attribution, ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change, live_changes, mark_undone,
-    release_to_outside, sharers,
+    Attribution, ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change,
+    live_changes, mark_undone, release_to_outside, sharers,
 };
 pub(crate) use operations::{
-    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, open_operations,
-    operation, operation_items,
+    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, open_operations, operation,
+    operation_items,
 };
 pub(crate) use rows::{
     MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages, find_message_by_agent_id, find_session,
-    insert_message, message, message_at_or_after, messages_from, messages_of_turn, newest_message, newest_reverted_session, next_hidden_message, root_of,
-    session, set_hidden_from, set_revert_point, touch_session, upsert_session,
+    insert_message, message, message_at_or_after, messages_from, messages_of_turn, newest_message,
+    newest_reverted_session, next_hidden_message, root_of, session, set_hidden_from, set_revert_point, touch_session,
+    upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run};
 pub(crate) use snapshots::{

@@ -304,7 +304,9 @@ pub(crate) fn discard_hidden_messages(connection: &Connection, session: &str) ->
 /// Returns the ids of a session's messages from a place in the order on, oldest first, without discarded ones.
 pub(crate) fn messages_from(connection: &Connection, session: &str, seq: i64) -> Result<Vec<String>> {
     let mut statement = connection
-        .prepare_cached("SELECT id FROM messages WHERE session_id = ?1 AND seq >= ?2 AND state <> 'discarded' ORDER BY seq")
+        .prepare_cached(
+            "SELECT id FROM messages WHERE session_id = ?1 AND seq >= ?2 AND state <> 'discarded' ORDER BY seq",
+        )
         .context(|| "cannot read messages")?;
     let rows = statement.query_map(params![session, seq], |row| row.get(0)).context(|| "cannot read messages")?;
     rows.collect::<rusqlite::Result<_>>().context(|| "cannot read messages")

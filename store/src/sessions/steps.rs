@@ -276,7 +276,11 @@ pub(crate) fn forced_paths(connection: &Connection, workspace_id: i64) -> Result
 }
 
 /// Returns the steps of a session's messages, from a place in the order on, whose changes nobody saw, each with the reason.
-pub(crate) fn unprotected_steps(connection: &Connection, root_session: &str, from_seq: Option<i64>) -> Result<Vec<(String, String)>> {
+pub(crate) fn unprotected_steps(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: Option<i64>,
+) -> Result<Vec<(String, String)>> {
     let Some(from_seq) = from_seq else { return Ok(Vec::new()) };
     let mut statement = connection
         .prepare_cached(
