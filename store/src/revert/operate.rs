@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, OperationReport, Outcome, VERSION};
 
-use super::apply::{self, Root};
+use super::apply::{self, Root, Work};
 use super::gather::{Material, States, gather};
 use super::history::History;
 use super::item::Item;
@@ -109,15 +109,20 @@ pub(crate) fn execute(
     let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
     snapshots.write_blobs(&merged)?;
     let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-    apply::preflight(&root, &operation.plan.items).map_err(|trouble| refuse(&trouble))?;
+    refuse_what_must_fail(&root, snapshots, &operation.plan.items)?;
     let id = crate::new_id();
     write_down(store, place, &id, &mut operation, seen, closing)?;
     let items = finish(store, place, snapshots, &root, &id)?;
     Ok(report(store, &operation, Some(id), &items, false))
 }
 
-fn refuse(trouble: &[String]) -> Error {
-    Error::failed(format!("nothing was changed: {}", trouble.join("; ")))
+/// A file system that is read-only or full refuses the whole operation; a single directory is that file's failure.
+fn refuse_what_must_fail(root: &Root, snapshots: &Snapshots, items: &[Item]) -> Result<()> {
+    let size = |blob: ObjectId| snapshots.blob_size(blob);
+    let problems = apply::preflight(root, items, &size)?;
+    let whole: Vec<String> =
+        problems.into_iter().filter(|problem| problem.path.is_none()).map(|problem| problem.reason).collect();
+    if whole.is_empty() { Ok(()) } else { Err(Error::failed(format!("nothing was changed: {}", whole.join("; ")))) }
 }
 
 fn refuse_while_busy(own: &[&OpenStep], now: Milliseconds, manner: Manner) -> Result<()> {
@@ -341,7 +346,8 @@ pub(crate) fn finish(
     let mut items = sessions::operation_items(connection, id)?;
     let directories = paths::from_json(&row.directories);
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
-    let done = apply::apply(root, id, &items, &directories, &contents, None);
+    let work = Work { operation: id, items: &items, directories: &directories, contents: &contents, progress: None };
+    let done = apply::apply(root, &work);
     for (item, done) in items.iter_mut().zip(&done) {
         item.result = done.result;
         item.reason.clone_from(&done.reason);

@@ -159,6 +159,7 @@ impl<'a> Place<'a> {
             action: FileAction::None,
             result: FileResult::Done,
             reason: None,
+            lines: None,
         }
     }
 

@@ -194,6 +194,11 @@ impl Snapshots {
         todo!("the snapshot room")
     }
 
+    /// Returns a blob's size in bytes, without decoding it.
+    pub fn blob_size(&self, _blob: ObjectId) -> Result<u64> {
+        todo!("the snapshot room")
+    }
+
     /// Like [`Snapshots::read_blob`]; none where the blob is larger than `limit` bytes, which is known before it is decoded.
     pub fn read_blob_up_to(&self, _blob: ObjectId, _limit: u64) -> Result<Option<Vec<u8>>> {
         todo!("the snapshot room")
