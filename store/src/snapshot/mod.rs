@@ -3,6 +3,7 @@
 //! This room knows nothing of sessions. It reads the workspace, never writes to it, and runs nothing.
 
 mod attributes;
+mod difference;
 mod hash;
 mod objects;
 mod pack;
@@ -11,6 +12,7 @@ mod pack_file;
 mod pack_index;
 mod reader;
 mod tree;
+mod view;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -19,6 +21,7 @@ use crate::entry::{Change, Entry, ObjectId, State};
 use crate::error::Result;
 use crate::path::WorkspacePath;
 use objects::Objects;
+use view::View;
 
 /// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
 /// directories under the same ignore rules.
@@ -170,18 +173,19 @@ impl Snapshots {
     }
 
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.
-    pub fn entries(&self, _snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
-        todo!("the snapshot room")
+    pub fn entries(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
+        View::open(self.objects.reader()?, snapshot)?.entries()
     }
 
     /// Returns what stands at some paths in a snapshot, in the order of the paths.
-    pub fn states(&self, _snapshot: &Snapshot, _paths: &[WorkspacePath]) -> Result<Vec<State>> {
-        todo!("the snapshot room")
+    pub fn states(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<State>> {
+        let view = View::open(self.objects.reader()?, snapshot)?;
+        paths.iter().map(|path| view.state(path)).collect()
     }
 
     /// Returns every path that differs between two snapshots, by path.
-    pub fn difference(&self, _old: &Snapshot, _new: &Snapshot) -> Result<Vec<Change>> {
-        todo!("the snapshot room")
+    pub fn difference(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {
+        difference::difference(self.objects.reader()?, old, new)
     }
 
     /// Returns what somebody changed from one snapshot to the next: the difference without what came into view or went
