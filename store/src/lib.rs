@@ -6,6 +6,7 @@
 
 pub mod entry;
 pub mod error;
+pub mod lines;
 pub mod path;
 pub mod query;
 pub mod record;
@@ -16,7 +17,6 @@ pub mod snapshot;
 pub mod workspace;
 
 mod layout;
-mod lines;
 
 use std::path::{Path, PathBuf};
 

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, GapReport, SnapshotReport, VERSION};
 
-pub(crate) use observe::{Observation, count, snapshot_of};
+pub(crate) use observe::{MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of};
 pub(crate) use place::{PATIENCE, Place};
 
 use crate::Store;

@@ -8,15 +8,15 @@ use rusqlite::Connection;
 use super::attribute::{attribute, consolidate};
 use super::gaps;
 use super::place::Place;
-use crate::entry::{Change, Entry, EntryKind, State};
+use crate::entry::{Change, EntryKind, ObjectId, State};
 use crate::error::Result;
 use crate::lines;
 use crate::sessions::{self, Attribution, ChangeRow, GapRow, GitStateRow, OpenStep, SnapshotRow};
-use crate::snapshot::{Progress, Side, Snapshot, Snapshots, Taken};
+use crate::snapshot::{Gap, Progress, Side, Snapshot, Snapshots, Taken};
 use crate::{Milliseconds, Store};
 
 /// A larger file's lines are not counted, in bytes.
-const MAX_COUNTED: u64 = 16 << 20;
+pub(crate) const MAX_COUNTED: u64 = 16 << 20;
 
 /// The workspace at this moment, and what led to it.
 #[derive(Debug)]
@@ -97,10 +97,20 @@ impl Observation {
         Ok(id)
     }
 
+    /// Returns what the snapshot does not hold.
+    pub fn gaps_now(&self) -> Vec<Gap> {
+        gaps::from_rows(&self.gaps)
+    }
+
     /// Returns how many paths a step changed, of those that this observation writes.
     pub fn changes_of(&self, step: &str) -> u64 {
         self.changes.iter().filter(|change| change.step_id.as_deref() == Some(step)).count() as u64
     }
+}
+
+/// Returns what a snapshot of the store does not hold.
+pub(crate) fn gaps_of_snapshot(connection: &Connection, snapshot_id: i64) -> Result<Vec<Gap>> {
+    Ok(gaps::from_rows(&sessions::gaps_of(connection, snapshot_id)?))
 }
 
 /// Returns a snapshot's row as what the snapshot room knows.
@@ -118,7 +128,7 @@ fn patch_since(
     // What stood there before the first snapshot is nobody's change.
     let Some(previous) = previous else { return Ok(Vec::new()) };
     let row = sessions::snapshot(connection, previous)?;
-    let old_gaps = gaps::from_rows(&sessions::gaps_of(connection, previous)?);
+    let old_gaps = gaps_of_snapshot(connection, previous)?;
     let old = Side { snapshot: snapshot_of(&row), gaps: &old_gaps };
     let new = Side { snapshot: taken.snapshot, gaps: &taken.gaps };
     if old.snapshot == new.snapshot && old_gaps == taken.gaps {
@@ -166,19 +176,19 @@ fn join(connection: &Connection, drafts: &mut Vec<ChangeRow>, step: &str) -> Res
 }
 
 /// Returns the lines that a change adds and takes away; none for what has no lines.
-pub(crate) fn count(snapshots: &Snapshots, change: &Change) -> Option<(u64, u64)> {
+fn count(snapshots: &Snapshots, change: &Change) -> Option<(u64, u64)> {
+    count_with(change, |blob| snapshots.read_blob_up_to(blob, MAX_COUNTED).ok().flatten())
+}
+
+/// Like [`count`], with a reader of blobs.
+pub(crate) fn count_with(change: &Change, read: impl Fn(ObjectId) -> Option<Vec<u8>>) -> Option<(u64, u64)> {
     if change.old.zip(change.new).is_some_and(|(old, new)| old.is_stored() && old.blob == new.blob) {
         return Some((0, 0));
     }
-    let old = bytes(snapshots, change.old)?;
-    let new = bytes(snapshots, change.new)?;
-    lines::count(&old, &new)
-}
-
-fn bytes(snapshots: &Snapshots, state: State) -> Option<Vec<u8>> {
-    match state {
+    let bytes = |state: State| match state {
         None => Some(Vec::new()),
-        Some(Entry { mode, .. }) if mode.kind() == EntryKind::Directory => Some(Vec::new()),
-        Some(Entry { blob, .. }) => snapshots.read_blob_up_to(blob?, MAX_COUNTED).ok()?,
-    }
+        Some(entry) if entry.mode.kind() == EntryKind::Directory => Some(Vec::new()),
+        Some(entry) => read(entry.blob?),
+    };
+    lines::count(&bytes(change.old)?, &bytes(change.new)?)
 }

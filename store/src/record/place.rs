@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::layout::{self, Lock};
 use crate::path::WorkspacePath;
 use crate::sessions::{self, SessionRow, WorkspaceRow};
@@ -89,6 +89,13 @@ impl Place {
         };
         let folder = surroundings.directory.join("snapshots").join(&row.key);
         Self { root: row.path.clone(), folder, scope, settings, cwd, row }
+    }
+
+    /// Returns the device that the workspace is on now; it may have another number since the machine started again.
+    pub fn device(&self) -> Result<u64> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = self.root.symlink_metadata().context(|| format!("cannot find `{}`", self.root.display()))?;
+        Ok(metadata.dev())
     }
 
     /// Takes the lock of the workspace: one snapshot or operation at a time.

@@ -1,6 +1,6 @@
 //! Rows of `changes`: who changed what, in the order in which it happened.
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use crate::Milliseconds;
 use crate::entry::Change;
@@ -153,59 +153,17 @@ pub(crate) fn changes_of_step(connection: &Connection, step: &str) -> Result<Vec
 /// Returns the changes of a session's messages that have not been undone for good, newest first: those of all messages from a
 /// place in the order on, hidden ones included.
 pub(crate) fn live_changes(connection: &Connection, root_session: &str, from_seq: i64) -> Result<Vec<LiveChange>> {
-    let mut statement = connection
-        .prepare(&format!(
-            "SELECT {COLUMNS}, steps.session_id, steps.message_id, messages.seq AS message_seq, sessions.agent
-               FROM messages
-               JOIN steps ON steps.message_id = messages.id
-               JOIN sessions ON sessions.id = steps.session_id
-               JOIN changes ON changes.step_id = steps.id
-              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
-                AND changes.undone_by IS NULL
-              ORDER BY changes.id DESC"
-        ))
-        .context(|| "cannot read a session's changes")?;
-    let rows = statement
-        .query_map(params![root_session, from_seq], |row| {
-            Ok(LiveChange {
-                row: ChangeRow::read(row)?,
-                session_id: row.get("session_id")?,
-                message_id: row.get("message_id")?,
-                message_seq: row.get("message_seq")?,
-                agent: row.get("agent")?,
-            })
-        })
-        .context(|| "cannot read a session's changes")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read a session's changes")
-}
-
-/// Returns who changed a path after a change: the agent and the session of the newest one, or nothing where it was nobody who
-/// sends events.
-pub(crate) fn change_since(
-    connection: &Connection,
-    workspace_id: i64,
-    path: &WorkspacePath,
-    after: i64,
-    root_session: &str,
-) -> Result<Option<(String, String)>> {
-    connection
-        .prepare_cached(
-            "SELECT sessions.agent, sessions.agent_id FROM changes
-               JOIN steps ON steps.id = changes.step_id
-               JOIN sessions ON sessions.id = steps.session_id
-               JOIN messages ON messages.id = steps.message_id
-              WHERE changes.workspace_id = ?1 AND changes.path = ?2 AND changes.path_raw IS ?3 AND changes.id > ?4
-                AND messages.session_id <> ?5
-              ORDER BY changes.id DESC LIMIT 1",
-        )
-        .and_then(|mut statement| {
-            statement
-                .query_row(params![workspace_id, path.to_text(), path.raw(), after, root_session], |row| {
-                    Ok((row.get(0)?, row.get(1)?))
-                })
-                .optional()
-        })
-        .context(|| "cannot read a file's history")
+    live(
+        connection,
+        "FROM messages
+           JOIN steps ON steps.message_id = messages.id
+           JOIN sessions ON sessions.id = steps.session_id
+           JOIN changes ON changes.step_id = steps.id
+          WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+            AND changes.undone_by IS NULL
+          ORDER BY changes.id DESC",
+        params![root_session, from_seq],
+    )
 }
 
 /// Notes that changes were undone for good by an operation.
@@ -217,4 +175,60 @@ pub(crate) fn mark_undone(connection: &Connection, ids: &[i64], operation: &str)
         statement.execute(params![id, operation]).context(|| "cannot note what was undone")?;
     }
     Ok(())
+}
+
+/// Returns the changes of a workspace after a place in the history that are not those of a session: other sessions', and those
+/// from outside; newest first.
+pub(crate) fn changes_of_others(
+    connection: &Connection,
+    workspace_id: i64,
+    root_session: &str,
+    after: i64,
+) -> Result<Vec<LiveChange>> {
+    live(
+        connection,
+        "FROM changes
+           LEFT JOIN steps ON steps.id = changes.step_id
+           LEFT JOIN sessions ON sessions.id = steps.session_id
+           LEFT JOIN messages ON messages.id = steps.message_id
+          WHERE changes.workspace_id = ?1 AND changes.id > ?2 AND (messages.session_id IS NULL OR messages.session_id <> ?3)
+          ORDER BY changes.id DESC",
+        params![workspace_id, after, root_session],
+    )
+}
+
+/// Returns the changes of other sessions that are the same as a shared one.
+pub(crate) fn sharers(connection: &Connection, row: &ChangeRow) -> Result<Vec<LiveChange>> {
+    live(
+        connection,
+        "FROM changes
+           JOIN steps ON steps.id = changes.step_id
+           JOIN sessions ON sessions.id = steps.session_id
+           JOIN messages ON messages.id = steps.message_id
+          WHERE changes.path = ?1 AND changes.path_raw IS ?2 AND changes.to_snapshot_id IS ?3 AND changes.attribution = 'shared'
+            AND changes.step_id <> ?4
+          ORDER BY changes.id",
+        params![row.change.path.to_text(), row.change.path.raw(), row.to_snapshot_id, row.step_id],
+    )
+}
+
+fn live(connection: &Connection, rest: &str, parameters: impl rusqlite::Params) -> Result<Vec<LiveChange>> {
+    let mut statement = connection
+        .prepare(&format!(
+            "SELECT {COLUMNS}, ifnull(steps.session_id, '') AS session_id, ifnull(steps.message_id, '') AS message_id,
+                    ifnull(messages.seq, 0) AS message_seq, ifnull(sessions.agent, '') AS agent {rest}"
+        ))
+        .context(|| "cannot read changes")?;
+    let rows = statement
+        .query_map(parameters, |row| {
+            Ok(LiveChange {
+                row: ChangeRow::read(row)?,
+                session_id: row.get("session_id")?,
+                message_id: row.get("message_id")?,
+                message_seq: row.get("message_seq")?,
+                agent: row.get("agent")?,
+            })
+        })
+        .context(|| "cannot read changes")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read changes")
 }

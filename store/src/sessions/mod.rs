@@ -16,17 +16,18 @@ mod workspaces;
 pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 
 pub(crate) use changes::{
-    Attribution, ChangeRow, change_since, changes_of_step, delete_changes, insert_change, live_changes, mark_undone,
-    release_to_outside,
+    Attribution, ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change,
+    live_changes, mark_undone, release_to_outside, sharers,
 };
 pub(crate) use operations::{
-    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, open_operations,
+    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, open_operations, operation,
     operation_items,
 };
 pub(crate) use rows::{
     MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages, find_message_by_agent_id, find_session,
-    insert_message, message, message_at_or_after, messages_of_turn, newest_message, next_hidden_message, root_of,
-    session, set_hidden_from, set_revert_point, touch_session, upsert_session,
+    insert_message, message, message_at_or_after, messages_from, messages_of_turn, newest_message,
+    newest_reverted_session, next_hidden_message, root_of, session, set_hidden_from, set_revert_point, touch_session,
+    upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run};
 pub(crate) use snapshots::{
@@ -34,7 +35,7 @@ pub(crate) use snapshots::{
 };
 pub(crate) use steps::{
     OpenStep, StepPath, StepRow, close_step, find_step_by_agent_id, finish_tools, forced_paths, insert_step,
-    insert_step_path, insert_tool, move_step_start, newest_step, open_steps, step, step_paths,
+    insert_step_path, insert_tool, move_step_start, newest_step, open_steps, step, step_paths, unprotected_steps,
 };
 pub(crate) use workspaces::{WorkspaceRow, claim_workspace, find_workspace, set_last_snapshot, workspace};
 

@@ -17,6 +17,7 @@ pub(crate) struct NewOperation<'a> {
     pub kind: OperationKind,
     pub from_message_id: Option<&'a str>,
     pub message_id: Option<&'a str>,
+    pub part_message_id: Option<&'a str>,
     pub step_id: Option<&'a str>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: i64,
@@ -24,6 +25,8 @@ pub(crate) struct NewOperation<'a> {
     /// A JSON array of paths.
     pub only_paths: &'a str,
     pub notes: &'a str,
+    /// A JSON array of the directories that go when they are empty.
+    pub directories: &'a str,
 }
 
 /// An operation as it is stored.
@@ -33,11 +36,15 @@ pub(crate) struct OperationRow {
     pub workspace_id: i64,
     pub session_id: Option<String>,
     pub kind: OperationKind,
+    pub from_message_id: Option<String>,
     pub message_id: Option<String>,
     pub base_snapshot_id: Option<i64>,
+    pub before_snapshot_id: Option<i64>,
     pub only_paths: String,
+    pub part_message_id: Option<String>,
     pub step_id: Option<String>,
     pub notes: String,
+    pub directories: String,
 }
 
 /// An operation of the chain of reverts that a session is in, with its files.
@@ -48,8 +55,7 @@ pub(crate) struct ChainOperation {
     pub items: Vec<Item>,
 }
 
-const COLUMNS: &str =
-    "id, workspace_id, session_id, kind, message_id, step_id, base_snapshot_id, only_paths, notes, on_conflict";
+const COLUMNS: &str = "id, workspace_id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, only_paths, notes, directories, on_conflict";
 
 fn kind(name: &str) -> OperationKind {
     match name {
@@ -95,11 +101,15 @@ impl OperationRow {
             workspace_id: row.get("workspace_id")?,
             session_id: row.get("session_id")?,
             kind: kind(row.get_ref("kind")?.as_str()?),
+            from_message_id: row.get("from_message_id")?,
             message_id: row.get("message_id")?,
+            before_snapshot_id: row.get("before_snapshot_id")?,
+            part_message_id: row.get("part_message_id")?,
             base_snapshot_id: row.get("base_snapshot_id")?,
             only_paths: row.get("only_paths")?,
             step_id: row.get("step_id")?,
             notes: row.get("notes")?,
+            directories: row.get("directories")?,
         })
     }
 }
@@ -113,9 +123,9 @@ pub(crate) fn insert_operation(
 ) -> Result<()> {
     connection
         .execute(
-            "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, step_id,
-                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, started_at)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
+                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, started_at)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
             params![
                 new.id,
                 new.workspace_id,
@@ -123,12 +133,14 @@ pub(crate) fn insert_operation(
                 new.kind.name(),
                 new.from_message_id,
                 new.message_id,
+                new.part_message_id,
                 new.step_id,
                 new.base_snapshot_id,
                 new.before_snapshot_id,
                 new.on_conflict.name(),
                 new.only_paths,
                 new.notes,
+                new.directories,
                 now,
             ],
         )
@@ -208,6 +220,13 @@ pub(crate) fn open_operations(connection: &Connection, workspace_id: i64) -> Res
         .context(|| "cannot read open operations")?;
     let rows = statement.query_map([workspace_id], OperationRow::read).context(|| "cannot read open operations")?;
     rows.collect::<rusqlite::Result<_>>().context(|| "cannot read open operations")
+}
+
+/// Returns an operation.
+pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRow> {
+    connection
+        .query_row(&format!("SELECT {COLUMNS} FROM operations WHERE id = ?1"), [id], OperationRow::read)
+        .context(|| "cannot read an operation")
 }
 
 /// Returns an operation's plan, in order, with the results that are known.

@@ -109,6 +109,16 @@ pub(crate) fn find_session(
     )
 }
 
+/// Returns the session of a workspace that was reverted last and can be redone.
+pub(crate) fn newest_reverted_session(connection: &Connection, workspace_id: i64) -> Result<Option<SessionRow>> {
+    one_session(
+        connection,
+        "WHERE workspace_id = ?1 AND revert_base_id IS NOT NULL
+         ORDER BY (SELECT max(seq) FROM operations WHERE operations.session_id = sessions.id) DESC, seq DESC LIMIT 1",
+        [workspace_id],
+    )
+}
+
 /// Returns the session at the top of a session's line of parents.
 pub(crate) fn root_of(connection: &Connection, session: &SessionRow) -> Result<SessionRow> {
     let mut root = session.clone();
@@ -289,4 +299,15 @@ pub(crate) fn discard_hidden_messages(connection: &Connection, session: &str) ->
     connection
         .execute("UPDATE messages SET state = 'discarded' WHERE session_id = ?1 AND state = 'hidden'", [session])
         .context(|| "cannot discard hidden messages")
+}
+
+/// Returns the ids of a session's messages from a place in the order on, oldest first, without discarded ones.
+pub(crate) fn messages_from(connection: &Connection, session: &str, seq: i64) -> Result<Vec<String>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT id FROM messages WHERE session_id = ?1 AND seq >= ?2 AND state <> 'discarded' ORDER BY seq",
+        )
+        .context(|| "cannot read messages")?;
+    let rows = statement.query_map(params![session, seq], |row| row.get(0)).context(|| "cannot read messages")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read messages")
 }

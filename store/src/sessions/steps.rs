@@ -274,3 +274,23 @@ pub(crate) fn forced_paths(connection: &Connection, workspace_id: i64) -> Result
         rows.collect::<rusqlite::Result<_>>().context(|| "cannot read the files that tools named")?;
     Ok(paths.into_iter().collect())
 }
+
+/// Returns the steps of a session's messages, from a place in the order on, whose changes nobody saw, each with the reason.
+pub(crate) fn unprotected_steps(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: Option<i64>,
+) -> Result<Vec<(String, String)>> {
+    let Some(from_seq) = from_seq else { return Ok(Vec::new()) };
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT steps.id, steps.unprotected FROM messages JOIN steps ON steps.message_id = messages.id
+              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+                AND steps.unprotected IS NOT NULL ORDER BY steps.seq",
+        )
+        .context(|| "cannot read unprotected steps")?;
+    let rows = statement
+        .query_map(params![root_session, from_seq], |row| Ok((row.get(0)?, row.get(1)?)))
+        .context(|| "cannot read unprotected steps")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read unprotected steps")
+}
