@@ -17,7 +17,7 @@ fn hostile_id() -> impl Strategy<Value = String> {
 
 #[test]
 fn any_text_as_an_id_is_found_unknown_or_ambiguous_and_changes_nothing() {
-    let mut world = World::new();
+    let world = World::new();
     world.session("one", None, 10);
     world.session("other", None, 20);
     for id in ["m1", "m2"] {

@@ -70,6 +70,13 @@ fn status_speaks_of_the_newest_session_or_of_the_one_asked_for() {
 }
 
 #[test]
+fn status_speaks_of_the_session_that_redo_would_move() {
+    let mut world = reverted();
+    world.session("newer", None, 99);
+    assert_eq!(status(&mut world).session.as_deref(), Some("one"), "its revert waits, whoever else is at work");
+}
+
+#[test]
 fn the_banner_names_the_revert_point_and_what_is_hidden() {
     let mut world = reverted();
     let report = status(&mut world);

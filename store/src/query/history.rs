@@ -60,7 +60,7 @@ pub(crate) fn operations(store: &Store, cwd: &Path) -> Result<OperationsReport> 
 }
 
 /// Lists the sessions of a workspace, or of all, those heard of last first.
-pub(crate) fn list_sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsReport> {
+pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsReport> {
     let place = cwd.map(|cwd| Place::find(store, cwd)).transpose()?;
     let sessions = match place {
         Some(None) => Vec::new(),

@@ -15,7 +15,7 @@ mod status;
 use std::path::PathBuf;
 
 pub(crate) use diff::{blob, diff};
-pub(crate) use history::{list_sessions as sessions, log, operations};
+pub(crate) use history::{log, operations, sessions};
 pub(crate) use show::show;
 pub(crate) use status::status;
 

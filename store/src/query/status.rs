@@ -1,6 +1,6 @@
 //! `status`: the revert banner, and what the user should know of the recording.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{DiagnosticReport, FileAction, FileReport, FileResult, PathText, StatusReport, VERSION};
@@ -10,12 +10,10 @@ use super::ids;
 use super::rows::{all, count, gaps, operation_file};
 use crate::error::{Context, Result};
 use crate::record::Place;
-use crate::sessions::{self, SessionRow};
+use crate::revert::{is_busy, short};
+use crate::sessions::{self, OpenStep, SessionRow};
 use crate::workspace::Workspace;
 use crate::{Milliseconds, Store};
-
-/// How long a session whose agent sends no tool events counts as at work after an event (design, section 4).
-const BUSY_AFTER_EVENT: Milliseconds = 30_000;
 
 /// How many unprotected steps and messages are named.
 const UNPROTECTED: u32 = 20;
@@ -23,8 +21,10 @@ const UNPROTECTED: u32 = 20;
 /// How many diagnostics are shown.
 const DIAGNOSTICS: u32 = 5;
 
-/// Tells the state of the workspace that holds a directory. Without a session, of the newest one that is not a sub-agent's;
-/// where nothing was recorded, that nothing was.
+/// Tells the state of the workspace that holds a directory; where nothing was recorded, that nothing was.
+///
+/// Without a session it speaks of the one that `redo` would move: the one reverted last; where none is, of the newest that
+/// is not a sub-agent's.
 pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result<StatusReport> {
     let connection = store.database.connection();
     // One moment for all that follows; nothing of it is slow.
@@ -37,13 +37,18 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     };
     let session = match session {
         Some(id) => Some(ids::session(connection, place.row.id, id)?),
-        None => newest_session(connection, place.row.id)?,
+        // A revert that waits for its redo is what the banner is for.
+        None => match sessions::newest_reverted_session(connection, place.row.id)? {
+            Some(session) => Some(session),
+            None => newest_session(connection, place.row.id)?,
+        },
     };
     if let Some(session) = session {
         banner(connection, session, &mut report)?;
     }
-    report.open_steps = count_open_steps(connection, place.row.id)?;
-    report.agents_at_work = agents_at_work(connection, place.row.id, (store.surroundings.clock)())?;
+    let open_steps = sessions::open_steps(connection, place.row.id)?;
+    report.open_steps = open_steps.len() as u64;
+    report.agents_at_work = agents_at_work(connection, &open_steps, store.now())?;
     report.unprotected = unprotected(connection, place.row.id)?;
     report.gaps = place.row.last_snapshot_id.map_or(Ok(Vec::new()), |snapshot_id| gaps(connection, snapshot_id))?;
     Ok(report)
@@ -160,23 +165,12 @@ fn read_chain_file(row: &Row<'_>) -> rusqlite::Result<ChainFile> {
     })
 }
 
-fn count_open_steps(connection: &Connection, workspace_id: i64) -> Result<u64> {
-    let sql = "SELECT count(*) AS open FROM steps JOIN sessions ON sessions.id = steps.session_id
-                WHERE steps.state = 'open' AND sessions.workspace_id = ?1";
-    connection.query_row(sql, [workspace_id], |row| count(row, "open")).context(|| "cannot count the steps")
-}
-
-/// Names the sessions of which a tool has started and not finished, or, where the agent sends no tool events, of which a
-/// step is open and something was heard just now.
-fn agents_at_work(connection: &Connection, workspace_id: i64, now: Milliseconds) -> Result<Vec<String>> {
-    let sql = "
-        SELECT DISTINCT sessions.seq, sessions.agent || ' ' || substr(sessions.id, 1, 8) AS name
-          FROM steps JOIN sessions ON sessions.id = steps.session_id
-         WHERE steps.state = 'open' AND sessions.workspace_id = ?1
-           AND (EXISTS (SELECT 1 FROM tools WHERE tools.step_id = steps.id AND tools.finished_at IS NULL)
-                OR (sessions.tool_events = 0 AND sessions.last_event_at > ?2))
-         ORDER BY sessions.seq";
-    all(connection, sql, [workspace_id, now - BUSY_AFTER_EVENT], |row| row.get("name"))
+/// Names the sessions that a revert would refuse to get in the way of.
+fn agents_at_work(connection: &Connection, steps: &[OpenStep], now: Milliseconds) -> Result<Vec<String>> {
+    let busy: BTreeSet<_> = steps.iter().filter(|step| is_busy(step, now)).map(|step| &step.row.session_id).collect();
+    let name = |session: SessionRow| format!("{} {}", session.agent, short(&session.id));
+    let names = busy.into_iter().map(|id| Ok(sessions::session(connection, id)?.map(name)));
+    names.filter_map(Result::transpose).collect()
 }
 
 /// Names the newest steps and messages that cannot be put back, and why.
