@@ -114,3 +114,132 @@ pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
     }
     (removed, added)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::{Entry, Mode, ObjectId, State};
+    use crate::sessions::{StepPath, StepRow};
+
+    fn path(text: &str) -> WorkspacePath {
+        WorkspacePath::new(text).expect("legal")
+    }
+
+    fn state(byte: u8) -> State {
+        Some(Entry::stored(Mode::file(0o644), ObjectId::new([byte; 20])))
+    }
+
+    fn change(name: &str, old: State, new: State) -> Change {
+        Change { path: path(name), old, new }
+    }
+
+    /// A step of its own session, with a tool at work.
+    fn step(id: &str, root: &str) -> OpenStep {
+        OpenStep {
+            row: StepRow {
+                seq: 0,
+                id: id.to_owned(),
+                session_id: format!("session of {id}"),
+                message_id: "m".to_owned(),
+                agent_id: None,
+                unprotected: None,
+                start_snapshot_id: Some(1),
+                finish_snapshot_id: None,
+            },
+            root_session_id: root.to_owned(),
+            tool_events: true,
+            last_event_at: 0,
+            tools: 1,
+            running: 1,
+            paths: Vec::new(),
+        }
+    }
+
+    fn naming(mut step: OpenStep, name: &str, hidden_before: Option<State>) -> OpenStep {
+        step.paths.push(StepPath { path: path(name), hidden_before });
+        step
+    }
+
+    fn owners_of(open: &[OpenStep]) -> Vec<(Option<String>, Attribution)> {
+        let rows = attribute(vec![change("f", state(1), state(2))], open, None, Some(1));
+        rows.into_iter().map(|row| (row.step_id, row.attribution)).collect()
+    }
+
+    #[test]
+    fn what_changes_while_no_step_is_open_is_outside() {
+        assert_eq!(owners_of(&[]), [(None, Attribution::Outside)], "kept in the history, and nobody's");
+    }
+
+    #[test]
+    fn what_changes_while_the_model_only_thinks_is_outside() {
+        let thinking = OpenStep { tools: 0, running: 0, ..step("a", "r") };
+        assert_eq!(owners_of(&[thinking.clone()]), [(None, Attribution::Outside)], "no tool has started");
+        let without_tool_events = OpenStep { tool_events: false, ..thinking };
+        assert_eq!(owners_of(&[without_tool_events]), [(Some("a".into()), Attribution::Agent)], "its agent never says");
+    }
+
+    #[test]
+    fn steps_of_one_conversation_do_not_share_but_the_newest_has_it() {
+        let open = [step("parent", "r"), step("child", "r")];
+        assert_eq!(owners_of(&open), [(Some("child".into()), Attribution::Agent)], "one row, so one undoing");
+    }
+
+    #[test]
+    fn a_change_that_two_sessions_saw_is_shared_unless_a_tool_named_it() {
+        let open = [step("a", "r1"), step("b", "r2")];
+        let both = [(Some("a".into()), Attribution::Shared), (Some("b".into()), Attribution::Shared)];
+        assert_eq!(owners_of(&open), both, "nobody can tell");
+        let open = [step("a", "r1"), naming(step("b", "r2"), "f", None)];
+        assert_eq!(owners_of(&open), [(Some("b".into()), Attribution::Agent)], "an edit tool of b named it");
+    }
+
+    #[test]
+    fn a_step_whose_start_nobody_saw_owns_nothing() {
+        let mut unprotected = step("a", "r");
+        unprotected.row.unprotected = Some("disk full".into());
+        assert_eq!(owners_of(&[unprotected]), [(None, Attribution::Outside)], "it could as well be the user's");
+    }
+
+    #[test]
+    fn a_file_that_an_ignore_rule_hides_is_left_to_the_end_of_the_step_that_named_it() {
+        assert_eq!(owners_of(&[naming(step("a", "r"), "f", Some(None))]), [], "it is compared once, with what it was");
+    }
+
+    fn row(id: i64, name: &str, old: State, new: State) -> ChangeRow {
+        ChangeRow {
+            id,
+            step_id: Some("a".into()),
+            attribution: Attribution::Agent,
+            from_snapshot_id: None,
+            to_snapshot_id: None,
+            change: change(name, old, new),
+            lines: None,
+        }
+    }
+
+    #[test]
+    fn a_file_changed_and_changed_back_within_a_step_gives_no_change() {
+        let rows = [row(1, "f", state(1), state(2)), row(0, "f", state(2), state(1))];
+        assert_eq!(consolidate(&rows), (vec![1], vec![]), "the stored half goes, and nothing comes");
+    }
+
+    #[test]
+    fn changes_that_follow_on_each_other_become_one() {
+        let rows = [row(1, "f", None, state(1)), row(2, "g", None, state(1)), row(0, "f", state(1), state(2))];
+        let (removed, added) = consolidate(&rows);
+        assert_eq!(removed, [1], "g has nothing to be joined with");
+        assert_eq!(
+            added.iter().map(|row| row.change.clone()).collect::<Vec<_>>(),
+            [change("f", None, state(2))],
+            "start to finish"
+        );
+    }
+
+    #[test]
+    fn changes_with_somebody_elses_in_between_stay_apart() {
+        let rows = [row(1, "f", state(1), state(2)), row(0, "f", state(3), state(4))];
+        let (removed, added) = consolidate(&rows);
+        assert!(removed.is_empty(), "the stored one still says what happened");
+        assert_eq!(added.len(), 1, "and the new one is added");
+    }
+}

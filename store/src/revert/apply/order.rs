@@ -163,6 +163,7 @@ mod tests {
             action: FileAction::Write,
             result: FileResult::Planned,
             reason: None,
+            lines: None,
         }
     }
 
