@@ -12,10 +12,11 @@
 
 use std::cmp::Reverse;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::rows::{MessageRow, OperationRow, SessionRow, SnapshotRow, StepRow};
+use super::rows::all;
 use crate::error::{Context, Error, Result};
+use crate::sessions::{self, MessageRow, SessionRow, SnapshotRow, StepRow};
 
 /// How many candidates an error lists.
 const LISTED: usize = 10;
@@ -53,36 +54,60 @@ pub(crate) fn message(
         return scope.last(connection, before)?.ok_or_else(|| unknown(Some(Kind::Message), &scope, id));
     }
     let chosen = scope.choose(connection, &[Kind::Message], id)?;
-    MessageRow::by_id(connection, &chosen.id)
+    chosen.read(connection, sessions::message)
 }
 
 /// Returns the step that an id means; those of sub-agents belong to the session of their message.
 pub(crate) fn step(connection: &Connection, workspace_id: i64, session: Option<&str>, id: &str) -> Result<StepRow> {
     let scope = Scope::of(connection, workspace_id, session)?;
     let chosen = scope.choose(connection, &[Kind::Step], id)?;
-    StepRow::by_id(connection, &chosen.id)
+    chosen.read(connection, sessions::step)
 }
 
 /// Returns the session that an id means.
 pub(crate) fn session(connection: &Connection, workspace_id: i64, id: &str) -> Result<SessionRow> {
     let chosen = Scope::whole(workspace_id).choose(connection, &[Kind::Session], id)?;
-    SessionRow::by_id(connection, &chosen.id)
+    chosen.read(connection, sessions::session)
 }
 
-/// Returns whatever an id means; for a tree (four digits or more) or a label, the newest snapshot. An agent's id that is of a message and of a step is the message's, and so on in the
-/// order of [`Any`]; our ids tell them apart.
+/// Returns the session that an id means, of any workspace.
+pub(crate) fn session_anywhere(connection: &Connection, id: &str) -> Result<SessionRow> {
+    let chosen = Scope::default().choose(connection, &[Kind::Session], id)?;
+    chosen.read(connection, sessions::session)
+}
+
+/// Returns whatever an id means; for a tree (four digits or more) or a label, the newest snapshot. An agent's id that is
+/// of a message and of a step is the message's, and so on in the order of [`Any`]; our ids tell them apart.
 pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Result<Any> {
     if last(id).is_some() {
         return message(connection, workspace_id, None, id).map(Any::Message);
     }
     let chosen = Scope::whole(workspace_id).choose(connection, &Kind::ALL, id)?;
     Ok(match chosen.kind {
-        Kind::Message => Any::Message(MessageRow::by_id(connection, &chosen.id)?),
-        Kind::Step => Any::Step(StepRow::by_id(connection, &chosen.id)?),
-        Kind::Session => Any::Session(SessionRow::by_id(connection, &chosen.id)?),
-        Kind::Operation => Any::Operation(OperationRow::by_id(connection, &chosen.id)?),
-        Kind::Snapshot => Any::Snapshot(SnapshotRow::by_id(connection, chosen.seq)?),
+        Kind::Message => Any::Message(chosen.read(connection, sessions::message)?),
+        Kind::Step => Any::Step(chosen.read(connection, sessions::step)?),
+        Kind::Session => Any::Session(chosen.read(connection, sessions::session)?),
+        Kind::Operation => Any::Operation(chosen.read(connection, operation)?),
+        Kind::Snapshot => Any::Snapshot(sessions::snapshot(connection, chosen.seq)?),
     })
+}
+
+/// An operation, as far as an id is about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OperationRow {
+    /// Our id.
+    pub id: String,
+    /// The state before it.
+    pub before_snapshot_id: Option<i64>,
+}
+
+fn operation(connection: &Connection, id: &str) -> Result<Option<OperationRow>> {
+    connection
+        .query_row("SELECT id, before_snapshot_id FROM operations WHERE id = ?1", [id], |row| {
+            Ok(OperationRow { id: row.get("id")?, before_snapshot_id: row.get("before_snapshot_id")? })
+        })
+        .optional()
+        .context(|| "cannot look an operation up")
 }
 
 /// Reads `last` and `last~N`: how many messages before the newest.
@@ -138,7 +163,7 @@ impl Kind {
                 "SELECT messages.seq AS seq, messages.id AS ours, messages.agent_id AS theirs,
                         messages.session_id AS session, messages.state = 'discarded' AS discarded
                    FROM sessions JOIN messages ON messages.session_id = sessions.id
-                  WHERE sessions.workspace_id = ?1 AND (?2 IS NULL OR sessions.id = ?2)
+                  WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
                     AND (substr(CAST(messages.id AS BLOB), 1, length(?3)) = ?3
                          OR substr(CAST(messages.agent_id AS BLOB), 1, length(?3)) = ?3)
                   ORDER BY sessions.last_event_at DESC, sessions.seq DESC, messages.seq DESC"
@@ -149,7 +174,7 @@ impl Kind {
                    FROM sessions
                    JOIN messages ON messages.session_id = sessions.id
                    JOIN steps ON steps.message_id = messages.id
-                  WHERE sessions.workspace_id = ?1 AND (?2 IS NULL OR sessions.id = ?2)
+                  WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
                     AND (substr(CAST(steps.id AS BLOB), 1, length(?3)) = ?3
                          OR substr(CAST(steps.agent_id AS BLOB), 1, length(?3)) = ?3)
                   ORDER BY sessions.last_event_at DESC, sessions.seq DESC, steps.seq DESC"
@@ -157,7 +182,7 @@ impl Kind {
             Self::Session => {
                 "SELECT seq, id AS ours, agent_id AS theirs, id AS session, 0 AS discarded
                    FROM sessions
-                  WHERE workspace_id = ?1 AND (?2 IS NULL OR id = ?2)
+                  WHERE (?1 IS NULL OR workspace_id = ?1) AND (?2 IS NULL OR id = ?2)
                     AND (substr(CAST(id AS BLOB), 1, length(?3)) = ?3
                          OR substr(CAST(agent_id AS BLOB), 1, length(?3)) = ?3)
                   ORDER BY last_event_at DESC, seq DESC"
@@ -181,9 +206,10 @@ impl Kind {
     }
 }
 
-/// Where an id is looked for.
+/// Where an id is looked for: everywhere, in a workspace, or in a session and those of its sub-agents.
+#[derive(Clone, Debug, Default)]
 struct Scope {
-    workspace_id: i64,
+    workspace_id: Option<i64>,
     session_id: Option<String>,
 }
 
@@ -209,20 +235,40 @@ struct Candidate {
     discarded: bool,
 }
 
+impl Candidate {
+    /// Reads its row, which may have gone in the meantime.
+    fn read<T>(&self, connection: &Connection, read: impl FnOnce(&Connection, &str) -> Result<Option<T>>) -> Result<T> {
+        read(connection, &self.id)?.ok_or_else(|| {
+            Error::unavailable(format!("the {} {} was removed just now", self.kind.name(), quoted(&self.id)))
+        })
+    }
+}
+
 impl Scope {
     fn whole(workspace_id: i64) -> Self {
-        Self { workspace_id, session_id: None }
+        Self { workspace_id: Some(workspace_id), session_id: None }
     }
 
     fn of(connection: &Connection, workspace_id: i64, session_id: Option<&str>) -> Result<Self> {
         let Some(id) = session_id else { return Ok(Self::whole(workspace_id)) };
-        let session = session(connection, workspace_id, id)?;
-        let root = SessionRow::root(connection, &session.id)?;
-        Ok(Self { workspace_id, session_id: Some(root.id) })
+        let root = sessions::root_of(connection, &session(connection, workspace_id, id)?)?;
+        Ok(Self { session_id: Some(root.id), ..Self::whole(workspace_id) })
     }
 
+    /// Returns the newest message, or the one so many before it in its session.
     fn last(&self, connection: &Connection, before: i64) -> Result<Option<MessageRow>> {
-        MessageRow::last(connection, self.workspace_id, self.session_id.as_deref(), before)
+        let sql = "
+            SELECT id FROM messages
+             WHERE state <> 'discarded'
+               AND session_id = (SELECT m.session_id FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+                                  WHERE s.workspace_id = ?1 AND (?2 IS NULL OR s.id = ?2) AND m.state <> 'discarded'
+                                  ORDER BY m.seq DESC LIMIT 1)
+             ORDER BY seq DESC LIMIT 1 OFFSET ?3";
+        let id: Option<String> = connection
+            .query_row(sql, params![self.workspace_id, self.session_id, before], |row| row.get("id"))
+            .optional()
+            .context(|| "cannot look the newest message up")?;
+        id.map_or(Ok(None), |id| sessions::message(connection, &id))
     }
 
     fn choose(&self, connection: &Connection, kinds: &[Kind], id: &str) -> Result<Candidate> {
@@ -239,18 +285,13 @@ impl Scope {
     }
 
     fn candidates(&self, connection: &Connection, kind: Kind, id: &str) -> Result<Vec<Candidate>> {
-        let read = || {
-            let mut statement = connection.prepare(kind.sql())?;
-            let parameters = params![self.workspace_id, self.session_id, id.as_bytes()];
-            let rows = statement.query_map(parameters, |row| {
-                let ours: String = row.get("ours")?;
-                let (fit, name) = fit(id, &ours, row.get("theirs")?);
-                let (seq, session_id, discarded) = (row.get("seq")?, row.get("session")?, row.get("discarded")?);
-                Ok(Candidate { fit, name, kind, seq, id: ours, session_id, discarded })
-            })?;
-            rows.collect::<rusqlite::Result<_>>()
-        };
-        read().context(|| format!("cannot look for the id {}", quoted(id)))
+        let parameters = params![self.workspace_id, self.session_id, id.as_bytes()];
+        all(connection, kind.sql(), parameters, |row| {
+            let ours: String = row.get("ours")?;
+            let (fit, name) = fit(id, &ours, row.get("theirs")?);
+            let (seq, session_id, discarded) = (row.get("seq")?, row.get("session")?, row.get("discarded")?);
+            Ok(Candidate { fit, name, kind, seq, id: ours, session_id, discarded })
+        })
     }
 }
 
@@ -307,16 +348,20 @@ fn ambiguous(kind: Option<Kind>, id: &str, candidates: &[Candidate]) -> Error {
 }
 
 fn describe(candidate: &Candidate, with_kind: bool) -> String {
-    let kind = if with_kind { format!("{} ", candidate.kind.name()) } else { String::new() };
+    let prefix = if with_kind { format!("{} ", candidate.kind.name()) } else { String::new() };
     if candidate.name == candidate.id {
-        format!("{kind}{}", quoted(&candidate.id))
+        format!("{prefix}{}", quoted(&candidate.id))
     } else {
-        format!("{kind}{} ({})", quoted(&candidate.id), quoted(&candidate.name))
+        format!("{prefix}{} ({})", quoted(&candidate.id), quoted(&candidate.name))
     }
 }
 
 fn unknown(kind: Option<Kind>, scope: &Scope, id: &str) -> Error {
-    let place = scope.session_id.as_deref().map_or("this workspace".to_owned(), |id| format!("session {}", quoted(id)));
+    let place = match (&scope.session_id, scope.workspace_id) {
+        (Some(id), _) => format!("session {}", quoted(id)),
+        (None, Some(_)) => "this workspace".to_owned(),
+        (None, None) => "the store".to_owned(),
+    };
     let what = kind.map_or("nothing with the id".to_owned(), |kind| format!("no {}", kind.name()));
     Error::unavailable(format!("there is {what} {} in {place}", quoted(id))).hint(kind.unwrap_or(Kind::Message).hint())
 }
