@@ -1,0 +1,6 @@
+//! The command line from outside: manners of the hook, exit codes, texts. What the library does is tested beside it.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod surroundings;
