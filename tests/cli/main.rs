@@ -3,4 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod generated;
+mod manners;
 mod surroundings;
+mod usage;

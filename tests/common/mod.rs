@@ -91,7 +91,8 @@ impl World {
         let mut all = vec!["--json"];
         all.extend(arguments);
         let run = self.run(&all, b"");
-        serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("`--json` prints one document ({error}):\n{run}"))
+        serde_json::from_str(&run.stdout)
+            .unwrap_or_else(|error| panic!("`--json` prints one document ({error}):\n{run}"))
     }
 
     /// Writes a file of the workspace, and the directories above it.
