@@ -9,6 +9,9 @@ pub mod json;
 pub mod payload;
 mod tools;
 
+#[cfg(test)]
+mod tests;
+
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -1,5 +1,8 @@
 //! Answers to questions: rows and trees become reports. Nothing here changes the workspace.
 
+pub(crate) mod ids;
+pub(crate) mod rows;
+
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report;

@@ -167,6 +167,17 @@ impl Snapshots {
         todo!("the snapshot room")
     }
 
+    /// Returns what stands at, above and below some paths in a snapshot, by path: the entries themselves, a file where one of
+    /// them needs a directory, and all below one that is a directory.
+    pub fn around(&self, _snapshot: &Snapshot, _paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
+        todo!("the snapshot room")
+    }
+
+    /// Returns, in the order of the paths, whether each is a directory of a snapshot, empty or not.
+    pub fn are_directories(&self, _snapshot: &Snapshot, _paths: &[WorkspacePath]) -> Result<Vec<bool>> {
+        todo!("the snapshot room")
+    }
+
     /// Returns every path that differs between two snapshots, by path.
     pub fn difference(&self, _old: &Snapshot, _new: &Snapshot) -> Result<Vec<Change>> {
         todo!("the snapshot room")
@@ -180,6 +191,21 @@ impl Snapshots {
 
     /// Returns a blob's bytes, decoded and hashed in full.
     pub fn read_blob(&self, _blob: ObjectId) -> Result<Vec<u8>> {
+        todo!("the snapshot room")
+    }
+
+    /// Returns a blob's size in bytes, without decoding it.
+    pub fn blob_size(&self, _blob: ObjectId) -> Result<u64> {
+        todo!("the snapshot room")
+    }
+
+    /// Like [`Snapshots::read_blob`]; none where the blob is larger than `limit` bytes, which is known before it is decoded.
+    pub fn read_blob_up_to(&self, _blob: ObjectId, _limit: u64) -> Result<Option<Vec<u8>>> {
+        todo!("the snapshot room")
+    }
+
+    /// Returns whether ignore rules hide a path, whoever named it.
+    pub fn hides(&self, _request: &Request<'_>, _path: &WorkspacePath) -> Result<bool> {
         todo!("the snapshot room")
     }
 

@@ -1,0 +1,157 @@
+//! The migrations make the tables and views that the documentation promises. What the store does with them is tested there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ckpt_schema::migration::MIGRATIONS;
+use rusqlite::Connection;
+
+/// The tables that hold a session store.
+const TABLES: [&str; 10] = [
+    "workspaces",
+    "sessions",
+    "messages",
+    "steps",
+    "changes",
+    "gaps",
+    "git_states",
+    "operations",
+    "operation_files",
+    "diagnostics",
+];
+
+/// The views, which are the interface, and the columns that they will always have.
+const VIEWS: [(&str, &[&str]); 5] = [
+    (
+        "session_overview",
+        &["session", "agent", "agent_session", "workspace", "started", "last_event", "messages", "steps", "files"],
+    ),
+    (
+        "message_overview",
+        &["message", "session", "agent", "time", "prompt", "state", "steps", "files", "additions", "deletions"],
+    ),
+    (
+        "step_overview",
+        &["step", "session", "message", "started", "finished", "state", "files", "additions", "deletions"],
+    ),
+    ("file_history", &["time", "agent", "session", "message", "step", "path", "kind", "additions", "deletions"]),
+    (
+        "operation_overview",
+        &["operation", "kind", "session", "message", "time", "state", "outcome", "files", "conflicts"],
+    ),
+];
+
+fn store() -> Connection {
+    let connection = Connection::open_in_memory().expect("memory can be opened");
+    connection.pragma_update(None, "foreign_keys", true).expect("a pragma");
+    for migration in MIGRATIONS {
+        connection.execute_batch(migration).expect("the migration is SQL");
+    }
+    connection
+}
+
+/// Runs a query whose rows are two texts.
+fn pairs(connection: &Connection, sql: &str) -> Vec<(String, String)> {
+    let mut statement = connection.prepare(sql).expect("the query is SQL");
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("the query runs");
+    rows.map(|row| row.expect("two texts")).collect()
+}
+
+fn objects(connection: &Connection) -> BTreeMap<String, String> {
+    pairs(connection, "SELECT name, type FROM sqlite_schema").into_iter().collect()
+}
+
+fn columns(connection: &Connection, object: &str) -> BTreeSet<String> {
+    pairs(connection, &format!("SELECT name, type FROM pragma_table_info('{object}')"))
+        .into_iter()
+        .map(|pair| pair.0)
+        .collect()
+}
+
+/// A session with one message, one step that added a file, and one change from outside.
+fn filled() -> Connection {
+    let connection = store();
+    connection
+        .execute_batch(
+            "INSERT INTO workspaces (id, key, path, device, inode, created_at, used_at) VALUES (1, 'k', '/w', 1, 2, 0, 0);
+             INSERT INTO sessions (id, workspace_id, agent, agent_id, started_at, last_event_at)
+               VALUES ('S', 1, 'generic', 's1', 1700000000123, 1700000000123);
+             INSERT INTO messages (id, session_id, prompt, created_at) VALUES ('M', 'S', 'please', 1700000000123);
+             INSERT INTO steps (id, session_id, message_id, state, started_at) VALUES ('T', 'S', 'M', 'closed', 1700000000123);
+             INSERT INTO changes (workspace_id, step_id, attribution, path, kind, new_mode, additions, deletions, happened_at)
+               VALUES (1, 'T', 'agent', 'a.txt', 'added', '100644', 3, 0, 1700000000123),
+                      (1, NULL, 'outside', 'b.txt', 'added', '100644', 9, 0, 1700000000123);",
+        )
+        .expect("rows that the tables take");
+    connection
+}
+
+#[test]
+fn every_table_of_the_documentation_is_there() {
+    let objects = objects(&store());
+    for table in TABLES {
+        assert_eq!(objects.get(table).map(String::as_str), Some("table"), "`{table}` is promised");
+    }
+}
+
+#[test]
+fn every_table_is_strict() {
+    for (table, strict) in
+        pairs(&store(), "SELECT name, CAST(strict AS TEXT) FROM pragma_table_list WHERE type = 'table'")
+    {
+        let ours = !table.starts_with("sqlite_");
+        assert!(!ours || strict == "1", "`{table}`: a wrong type must not get in unseen");
+    }
+}
+
+#[test]
+fn every_view_has_the_columns_that_users_build_on() {
+    let connection = store();
+    let objects = objects(&connection);
+    for (view, promised) in VIEWS {
+        assert_eq!(objects.get(view).map(String::as_str), Some("view"), "`{view}` is promised");
+        let columns = columns(&connection, view);
+        for column in promised {
+            assert!(columns.contains(*column), "`{view}.{column}` is promised; it has {columns:?}");
+        }
+    }
+}
+
+#[test]
+fn a_view_shows_utc_text_and_counts_what_the_agent_changed() {
+    let sql = "SELECT time, files || ' ' || additions FROM message_overview";
+    let expected = vec![("2023-11-14 22:13:20".to_owned(), "1 3".to_owned())];
+    assert_eq!(
+        pairs(&filled(), sql),
+        expected,
+        "milliseconds for programs, text for people; what came from outside is not its"
+    );
+}
+
+#[test]
+fn the_history_of_files_keeps_what_came_from_outside() {
+    let sql = "SELECT path, attribution FROM file_history WHERE step IS NULL";
+    let expected = vec![("b.txt".to_owned(), "outside".to_owned())];
+    assert_eq!(pairs(&filled(), sql), expected, "a change that no step made is history, too");
+}
+
+#[test]
+fn a_session_that_goes_takes_its_rows_along() {
+    let connection = filled();
+    connection.execute("DELETE FROM sessions", []).expect("nothing holds it back");
+    let left = pairs(&connection, "SELECT path, attribution FROM changes");
+    assert_eq!(left, vec![("b.txt".to_owned(), "outside".to_owned())], "`forget` leaves no row of the session behind");
+}
+
+#[test]
+fn a_state_that_is_not_one_is_refused() {
+    let connection = filled();
+    let refused = connection.execute("UPDATE messages SET state = 'lost'", []);
+    assert!(refused.is_err(), "the checks hold what the types say");
+}
+
+#[test]
+fn the_store_says_which_binaries_may_use_it() {
+    let found = pairs(&store(), "SELECT key, CAST(value AS TEXT) FROM meta ORDER BY key");
+    let names: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
+    assert_eq!(names, ["min_reader", "min_writer"], "an older binary must be able to refuse politely");
+}
