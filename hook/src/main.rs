@@ -1,2 +1,4 @@
 //! x
+mod agents;
+mod install;
 fn main() {}

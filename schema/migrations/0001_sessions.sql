@@ -169,12 +169,14 @@ CREATE TABLE operations (
   state              TEXT NOT NULL CHECK (state IN ('open', 'done', 'rolled_back')),
   from_message_id    TEXT REFERENCES messages (id), -- the revert point before it
   message_id         TEXT REFERENCES messages (id), -- the revert point after it, or what was restored
+  part_message_id    TEXT REFERENCES messages (id), -- where only some paths went back to it
   step_id            TEXT REFERENCES steps (id),   -- where one step alone was reverted
   base_snapshot_id   INTEGER REFERENCES snapshots (id),
   before_snapshot_id INTEGER REFERENCES snapshots (id),
   after_snapshot_id  INTEGER REFERENCES snapshots (id),
   on_conflict        TEXT NOT NULL CHECK (on_conflict IN ('merge', 'keep', 'overwrite')),
   only_paths         TEXT NOT NULL DEFAULT '[]',   -- a JSON array
+  directories        TEXT NOT NULL DEFAULT '[]',   -- those that go when they are empty; a JSON array
   git                INTEGER NOT NULL DEFAULT 0 CHECK (git IN (0, 1)),
   outcome            TEXT CHECK (outcome IN ('restored', 'partial', 'nothing')),
   notes              TEXT NOT NULL DEFAULT '[]',   -- a JSON array

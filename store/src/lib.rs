@@ -6,6 +6,7 @@
 
 pub mod entry;
 pub mod error;
+pub mod lines;
 pub mod path;
 pub mod query;
 pub mod record;
@@ -29,6 +30,11 @@ use sessions::Database;
 
 /// Milliseconds since the Unix epoch.
 pub type Milliseconds = i64;
+
+/// Returns a new id: 32 hex digits at random, so that a short prefix tells one from another.
+pub(crate) fn new_id() -> String {
+    uuid::Uuid::new_v4().simple().to_string()
+}
 
 /// What the library needs of the outside world, given once.
 #[derive(Clone, Debug)]
@@ -101,6 +107,10 @@ pub struct RestoreRequest {
 }
 
 impl Store {
+    pub(crate) fn now(&self) -> Milliseconds {
+        (self.surroundings.clock)()
+    }
+
     /// Opens the store, and makes what is missing. Refuses a directory that others can write to or own.
     pub fn open(surroundings: Surroundings) -> Result<Self> {
         let directory = layout::prepare(&surroundings.directory)?;

@@ -1,11 +1,23 @@
-//! Answers to questions: rows and trees become reports. Nothing here changes the workspace.
+//! Answers to questions: rows and trees become reports. Nothing here changes the workspace, or a row.
+//!
+//! A question's rows are read whole before anything slow is done with them: a statement that stays open holds back the
+//! checkpoints of every other process.
 
-use std::path::{Path, PathBuf};
+pub(crate) mod ids;
 
-use ckpt_schema::report;
+mod compare;
+mod diff;
+mod history;
+mod rows;
+mod show;
+mod status;
 
-use crate::Store;
-use crate::error::Result;
+use std::path::PathBuf;
+
+pub(crate) use diff::{blob, diff};
+pub(crate) use history::{log, operations, sessions};
+pub(crate) use show::show;
+pub(crate) use status::status;
 
 /// Which messages `log` lists.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +31,9 @@ pub struct LogFilter {
 }
 
 /// Which states `diff` compares.
+///
+/// A message is the state just before it, an operation the state before it. A step alone is what it changed; beside
+/// another state it is its start on the left and its finish on the right.
 #[derive(Clone, Debug, Default)]
 pub struct DiffRequest {
     /// The left side; the newest message's where it is not given.
@@ -27,32 +42,4 @@ pub struct DiffRequest {
     pub to: Option<String>,
     /// Only paths at or below these, relative to the current directory.
     pub paths: Vec<PathBuf>,
-}
-
-pub(crate) fn status(_store: &mut Store, _cwd: &Path, _session: Option<&str>) -> Result<report::StatusReport> {
-    todo!("the query room")
-}
-
-pub(crate) fn log(_store: &mut Store, _cwd: &Path, _filter: &LogFilter) -> Result<report::LogReport> {
-    todo!("the query room")
-}
-
-pub(crate) fn operations(_store: &mut Store, _cwd: &Path) -> Result<report::OperationsReport> {
-    todo!("the query room")
-}
-
-pub(crate) fn sessions(_store: &mut Store, _cwd: Option<&Path>) -> Result<report::SessionsReport> {
-    todo!("the query room")
-}
-
-pub(crate) fn show(_store: &mut Store, _cwd: &Path, _id: &str) -> Result<report::ShowReport> {
-    todo!("the query room")
-}
-
-pub(crate) fn diff(_store: &mut Store, _cwd: &Path, _request: &DiffRequest) -> Result<report::DiffReport> {
-    todo!("the query room")
-}
-
-pub(crate) fn blob(_store: &mut Store, _cwd: &Path, _blob: &str) -> Result<Vec<u8>> {
-    todo!("the query room")
 }

@@ -1,23 +1,141 @@
 //! An event becomes a snapshot, a patch and rows: design section 4.
+//!
+//! The line is: find the place, look at what is known (`view`), decide whether a snapshot is needed (`decide`, pure), take it
+//! and attribute what changed (`observe`), and write all rows in one transaction (`write`). Objects are on the disk before the
+//! rows that name them. A snapshot that fails is recorded as failed, never as an old tree.
+
+mod attribute;
+mod decide;
+mod gaps;
+mod observe;
+mod place;
+mod view;
+mod write;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use ckpt_schema::event::Event;
-use ckpt_schema::report;
+use ckpt_schema::report::{EventReport, GapReport, SnapshotReport, VERSION};
+
+pub(crate) use observe::{MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of};
+pub(crate) use place::{PATIENCE, Place};
 
 use crate::Store;
 use crate::error::Result;
-use crate::snapshot::Progress;
+use crate::path::WorkspacePath;
+use crate::snapshot::{Progress, Snapshot};
+use decide::Decision;
+use view::View;
 
-pub(crate) fn record(_store: &mut Store, _event: &Event) -> Result<report::EventReport> {
-    todo!("the record room")
+/// What is left of the deadline for the rows, after a snapshot gave up.
+const RESERVE: Duration = Duration::from_millis(500);
+
+/// Records one event.
+pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
+    let begin = Instant::now();
+    if !store.surroundings.settings.enabled {
+        return Ok(empty_report(event));
+    }
+    let place = Place::of_event(store, event)?;
+    if !place.settings.enabled {
+        return Ok(empty_report(event));
+    }
+    let deadline = begin + place.settings.hook_deadline.saturating_sub(RESERVE);
+    let view = View::of(store, &place, event)?;
+    if !decide::decide(event, &view, &place.settings).takes_snapshot() {
+        return write::without_snapshot(store, &place, event, &view);
+    }
+    let lock = place.lock(deadline.saturating_duration_since(Instant::now()));
+    // What was known before the lock may be old by now.
+    let view = View::of(store, &place, event)?;
+    let decision = decide::decide(event, &view, &place.settings);
+    if !decision.takes_snapshot() {
+        return write::without_snapshot(store, &place, event, &view);
+    }
+    let observation = lock.and_then(|lock| {
+        crate::revert::finish_open_operations(store, &place)?;
+        Ok((look(store, &place, event, &view, &decision, deadline)?, lock))
+    });
+    write::with_snapshot(store, &place, event, &view, &decision, observation.map(|(observation, _lock)| observation))
 }
 
+fn look(
+    store: &mut Store,
+    place: &Place,
+    event: &Event,
+    view: &View,
+    decision: &Decision,
+    deadline: Instant,
+) -> Result<Observation> {
+    let now = store.now();
+    let run = store.database.write(|connection| crate::sessions::begin_run(connection, event, now))?;
+    let snapshots = place.snapshots()?;
+    let open = view.open_with(decision);
+    let closing: Vec<_> =
+        decision.closing.iter().filter_map(|closing| open.iter().find(|step| step.row.id == closing.step)).collect();
+    let session = view.session.as_ref().map(|session| session.id.as_str());
+    let observation = Observation::make(store, place, &snapshots, session, &open, &closing, Some(deadline), None);
+    // A row that stays behind says that the call was killed; a failure is not that.
+    store.database.write(|connection| crate::sessions::end_run(connection, run))?;
+    observation
+}
+
+fn empty_report(event: &Event) -> EventReport {
+    EventReport {
+        version: VERSION,
+        event: Some(event.event.name().to_owned()),
+        session: None,
+        message: None,
+        step: None,
+        snapshot: None,
+        changes: None,
+        gaps: None,
+    }
+}
+
+/// Captures the workspace by hand.
 pub(crate) fn snapshot(
-    _store: &mut Store,
-    _cwd: &Path,
-    _label: Option<&str>,
-    _progress: Option<&(dyn Fn(Progress) + Sync)>,
-) -> Result<report::SnapshotReport> {
-    todo!("the record room")
+    store: &mut Store,
+    cwd: &Path,
+    label: Option<&str>,
+    progress: Option<&(dyn Fn(Progress) + Sync)>,
+) -> Result<SnapshotReport> {
+    let place = Place::claim(store, cwd)?;
+    let _lock = place.lock(PATIENCE)?;
+    crate::revert::finish_open_operations(store, &place)?;
+    let snapshots = place.snapshots()?;
+    let open = crate::sessions::open_steps(store.database.connection(), place.row.id)?;
+    let observation = Observation::make(store, &place, &snapshots, None, &open, &[], None, progress)?;
+    let now = store.now();
+    store.database.write(|connection| observation.write(connection, place.row.id, label, now))?;
+    Ok(SnapshotReport {
+        version: VERSION,
+        snapshot: observation.snapshot.tree.to_string(),
+        repository: snapshots.repository().display().to_string(),
+        label: label.map(str::to_owned),
+        gaps: observation.gaps.iter().map(gap_report).collect(),
+    })
+}
+
+/// Captures the workspace without a row, for a comparison with what is there now.
+pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Snapshot> {
+    let _lock = place.lock(PATIENCE)?;
+    let snapshots = place.snapshots()?;
+    Ok(place.take(store, &snapshots, None, None)?.snapshot)
+}
+
+/// Returns a gap as reports give it.
+pub(crate) fn gap_report(gap: &crate::sessions::GapRow) -> GapReport {
+    let path = match WorkspacePath::new(gap.path.clone()) {
+        Ok(path) => path.to_report(),
+        // A reserved name is no path of a workspace, and still the one to be named.
+        Err(_) => ckpt_schema::report::PathText {
+            path: String::from_utf8_lossy(&gap.path).into_owned(),
+            path_hex: std::str::from_utf8(&gap.path)
+                .is_err()
+                .then(|| gap.path.iter().map(|byte| format!("{byte:02x}")).collect()),
+        },
+    };
+    GapReport { path, reason: gap.reason.clone() }
 }

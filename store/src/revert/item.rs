@@ -22,6 +22,8 @@ pub struct Item {
     pub result: FileResult,
     /// The reason, where it is not plain.
     pub reason: Option<String>,
+    /// Lines that it adds to what is expected, and lines that it takes away; none for what has no lines.
+    pub lines: Option<(u64, u64)>,
 }
 
 /// How it went with one item.

@@ -1,13 +1,42 @@
 //! A request becomes a plan, and a plan is carried out: design section 6.
+//!
+//! ```text
+//! request ─► movement ─► gather ─► target ─► plan ─► operate ─► apply ─► outcome
+//!                        (rows,    └── pure ──┘     (journal)  (the careful
+//!                         trees)                                hand)
+//! ```
 
+pub mod apply;
+pub mod clash;
+pub mod history;
 pub mod item;
+pub mod merge;
+pub mod plan;
+pub mod reason;
+pub mod rule;
+pub mod target;
+
+mod gather;
+mod movement;
+mod operate;
+mod paths;
+mod permanent;
+mod recover;
+mod restore;
 
 use std::path::Path;
 
-use ckpt_schema::report;
+use ckpt_schema::report::{OperationKind, OperationReport, Outcome, VERSION};
 
 use crate::error::Result;
+use crate::record::Place;
 use crate::{RedoRequest, RestoreRequest, RevertRequest, Store};
+use movement::Movement;
+use operate::Manner;
+
+pub(crate) use operate::{is_busy, short};
+pub(crate) use permanent::make_permanent;
+pub(crate) use recover::finish_open_operations;
 
 /// What to do with a file that is not what the agent left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -21,14 +50,56 @@ pub enum OnConflict {
     Overwrite,
 }
 
-pub(crate) fn revert(_store: &mut Store, _cwd: &Path, _request: &RevertRequest) -> Result<report::OperationReport> {
-    todo!("the revert room")
+impl OnConflict {
+    /// Returns the name on the command line and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Keep => "keep",
+            Self::Overwrite => "overwrite",
+        }
+    }
 }
 
-pub(crate) fn redo(_store: &mut Store, _cwd: &Path, _request: &RedoRequest) -> Result<report::OperationReport> {
-    todo!("the revert room")
+/// Goes back to just before a message.
+pub(crate) fn revert(store: &mut Store, cwd: &Path, request: &RevertRequest) -> Result<OperationReport> {
+    let place = Place::known(store, cwd)?;
+    let movement = Movement::of_revert(store, &place, request)?;
+    operate::carry_out(store, &place, &movement, Manner { dry_run: request.dry_run, force: request.force })
 }
 
-pub(crate) fn restore(_store: &mut Store, _cwd: &Path, _request: &RestoreRequest) -> Result<report::OperationReport> {
-    todo!("the revert room")
+/// Goes forward again.
+pub(crate) fn redo(store: &mut Store, cwd: &Path, request: &RedoRequest) -> Result<OperationReport> {
+    let place = Place::known(store, cwd)?;
+    match Movement::of_redo(store, &place, request)? {
+        Some(movement) => {
+            let manner = Manner { dry_run: request.dry_run, force: request.force };
+            operate::carry_out(store, &place, &movement, manner)
+        }
+        None => Ok(nothing_reverted(
+            if request.all { OperationKind::Unrevert } else { OperationKind::Redo },
+            request.dry_run,
+        )),
+    }
+}
+
+/// Puts paths back to any captured state.
+pub(crate) fn restore(store: &mut Store, cwd: &Path, request: &RestoreRequest) -> Result<OperationReport> {
+    let place = Place::known(store, cwd)?;
+    restore::restore(store, &place, request)
+}
+
+fn nothing_reverted(kind: OperationKind, dry_run: bool) -> OperationReport {
+    OperationReport {
+        version: VERSION,
+        operation: None,
+        kind,
+        session: None,
+        message: None,
+        outcome: Outcome::Nothing,
+        dry_run,
+        messages_hidden: Vec::new(),
+        files: Vec::new(),
+        notes: vec!["nothing is reverted".to_owned()],
+    }
 }

@@ -1,5 +1,87 @@
 //! The session store: SQLite in WAL mode, made for many short-lived processes. It knows nothing of trees.
+//!
+//! Each file holds the rows of one or two tables as private structs, and the statements that read and write them.
+//! Functions take a connection: the one of [`Database::connection`] to read, the one that [`Database::write`] hands out to
+//! write.
 
+mod changes;
 mod database;
+mod operations;
+mod rows;
+mod runs;
+mod snapshots;
+mod steps;
+mod workspaces;
 
-pub use database::{Database, Diagnostic};
+pub use database::{Database, Diagnostic, OLDEST_SQLITE};
+
+pub(crate) use changes::{
+    Attribution, ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change,
+    live_changes, mark_undone, release_to_outside, sharers,
+};
+pub(crate) use operations::{
+    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, open_operations, operation,
+    operation_items,
+};
+pub(crate) use rows::{
+    MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages, find_message_by_agent_id, find_session,
+    insert_message, message, message_at_or_after, messages_from, messages_of_turn, newest_message,
+    newest_reverted_session, next_hidden_message, root_of, session, set_hidden_from, set_revert_point, touch_session,
+    upsert_session,
+};
+pub(crate) use runs::{begin_run, end_run};
+pub(crate) use snapshots::{
+    GapRow, GitStateRow, SnapshotRow, gaps_of, git_state, put_git_state, put_snapshot, snapshot,
+};
+pub(crate) use steps::{
+    OpenStep, StepPath, StepRow, close_step, find_step_by_agent_id, finish_tools, forced_paths, insert_step,
+    insert_step_path, insert_tool, move_step_start, newest_step, open_steps, step, step_paths, unprotected_steps,
+};
+pub(crate) use workspaces::{WorkspaceRow, claim_workspace, find_workspace, set_last_snapshot, workspace};
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+
+use crate::entry::{Entry, Mode, ObjectId, State};
+use crate::path::WorkspacePath;
+
+impl ToSql for ObjectId {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.to_string().into())
+    }
+}
+
+impl FromSql for ObjectId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Self::from_hex(value.as_str()?).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+impl ToSql for Mode {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.to_string().into())
+    }
+}
+
+impl FromSql for Mode {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Self::from_octal(value.as_str()?).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+/// Reads two columns, a mode and a blob, as what stands at a path.
+fn state(row: &rusqlite::Row<'_>, mode: &str, blob: &str) -> rusqlite::Result<State> {
+    let mode: Option<Mode> = row.get(mode)?;
+    let blob: Option<ObjectId> = row.get(blob)?;
+    Ok(mode.map(|mode| Entry { mode, blob }))
+}
+
+/// Reads the columns `path` and `path_raw`. What is not a path of a workspace was not written by us.
+fn path(row: &rusqlite::Row<'_>) -> rusqlite::Result<WorkspacePath> {
+    let raw: Option<Vec<u8>> = row.get("path_raw")?;
+    let bytes = match raw {
+        Some(raw) => raw,
+        None => row.get::<_, String>("path")?.into_bytes(),
+    };
+    WorkspacePath::new(bytes)
+        .map_err(|problem| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(problem)))
+}

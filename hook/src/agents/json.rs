@@ -1,0 +1,218 @@
+//! Reads JSON as agents really write it: field by field, so that one bad field costs nothing but itself.
+//!
+//! Agents send lone surrogates, raw control characters, numbers that no type holds and nesting without end in fields
+//! that we do not want. A field is therefore kept as text until somebody asks for it, which costs no recursion and no
+//! copy; what stands before a break is kept. This is a reader of fields, not a checker of documents.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The number of fields of one object that are looked at; no agent sends a hundredth of it.
+const MAX_FIELDS: usize = 10_000;
+
+/// The fields of one JSON object, each still as text.
+#[derive(Default)]
+pub struct Object<'a> {
+    fields: Vec<(Cow<'a, str>, &'a RawValue)>,
+}
+
+impl<'a> Object<'a> {
+    /// Reads an object, and returns what could be read of it and whether that is all.
+    pub fn read(text: &'a str) -> (Self, bool) {
+        let mut object = Self::default();
+        let mut deserializer = serde_json::Deserializer::from_str(text);
+        let whole = Fields(&mut object.fields).deserialize(&mut deserializer).is_ok();
+        (object, whole)
+    }
+
+    /// Returns a string field: the last one of that name, with a replacement character for what is no character.
+    pub fn text(&self, name: &str) -> Option<String> {
+        decode(self.raw(name)?)
+    }
+
+    /// Returns a field that is an object.
+    pub fn object(&self, name: &str) -> Option<Object<'a>> {
+        let raw = self.raw(name)?;
+        raw.starts_with('{').then(|| Object::read(raw).0)
+    }
+
+    /// Returns the elements of a field that is a list, as far as `read` makes something of them.
+    fn list<T>(&self, name: &str, read: fn(&'a str) -> Option<T>) -> Vec<T> {
+        let mut elements = Vec::new();
+        if let Some(raw) = self.raw(name) {
+            let list = Elements { found: &mut elements, read };
+            // What stands before a break is kept, and a raw value has none.
+            let _ = list.deserialize(&mut serde_json::Deserializer::from_str(raw));
+        }
+        elements
+    }
+
+    /// Returns the objects of a field that is a list.
+    pub fn objects(&self, name: &str) -> Vec<Object<'a>> {
+        self.list(name, |raw| raw.starts_with('{').then(|| Object::read(raw).0))
+    }
+
+    /// Returns the strings of a field that is a list.
+    pub fn texts(&self, name: &str) -> Vec<String> {
+        self.list(name, decode)
+    }
+
+    /// Returns whether there is a field of that name, whatever it holds.
+    pub fn has(&self, name: &str) -> bool {
+        self.raw(name).is_some()
+    }
+
+    /// Returns whether a field holds `null`, or is not there.
+    pub fn is_null(&self, name: &str) -> bool {
+        self.raw(name).is_none_or(|raw| raw == "null")
+    }
+
+    fn raw(&self, name: &str) -> Option<&'a str> {
+        self.fields.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.get())
+    }
+}
+
+/// Returns the text as JSON that can be read: no byte-order mark, and no raw control character, `NaN` or `Infinity`.
+///
+/// Cursor's payloads begin with a byte-order mark, Windsurf's strings hold raw control characters; Python writes `NaN`.
+pub fn repaired(text: &str) -> String {
+    let mut repaired = String::with_capacity(text.len() + 64);
+    let mut rest = text.trim_start_matches('\u{feff}');
+    while let Some(quote) = rest.find('"') {
+        let (outside, string) = rest.split_at(quote);
+        repair_outside(outside, &mut repaired);
+        let end = string_end(string);
+        repair_string(&string[..end], &mut repaired);
+        rest = &string[end..];
+    }
+    repair_outside(rest, &mut repaired);
+    repaired
+}
+
+fn repair_outside(text: &str, repaired: &mut String) {
+    if text.contains("NaN") || text.contains("Infinity") {
+        repaired.push_str(&text.replace("-Infinity", "null").replace("Infinity", "null").replace("NaN", "null"));
+    } else {
+        repaired.push_str(text);
+    }
+}
+
+fn repair_string(string: &str, repaired: &mut String) {
+    for character in string.chars() {
+        match character {
+            '\0'..='\u{1f}' => repaired.push_str(&format!("\\u{:04x}", u32::from(character))),
+            _ => repaired.push(character),
+        }
+    }
+}
+
+/// Returns where the string that begins `text` ends, its closing quote included.
+fn string_end(text: &str) -> usize {
+    let mut escaped = false;
+    for (index, byte) in text.bytes().enumerate().skip(1) {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return index + 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Returns the string that a JSON text is, if it is one.
+fn decode(raw: &str) -> Option<String> {
+    raw.starts_with('"').then_some(())?;
+    let mut deserializer = serde_json::Deserializer::from_str(raw);
+    // As bytes, because a lone surrogate is an error in a string.
+    (&mut deserializer).deserialize_bytes(Text).ok().map(Cow::into_owned)
+}
+
+struct Text;
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a string")
+    }
+
+    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+        Ok(String::from_utf8_lossy(bytes))
+    }
+
+    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(String::from_utf8_lossy(bytes).into_owned()))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_bytes(self)
+    }
+}
+
+/// Puts the fields of an object into a list that outlives an error.
+struct Fields<'f, 'a>(&'f mut Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> DeserializeSeed<'a> for Fields<'_, 'a> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'a> Visitor<'a> for Fields<'_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'a>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(name) = map.next_key_seed(Text)? {
+            let value = map.next_value()?;
+            if self.0.len() < MAX_FIELDS {
+                self.0.push((name, value));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts what `read` makes of the elements of a list into a list that outlives an error.
+struct Elements<'f, 'a, T> {
+    found: &'f mut Vec<T>,
+    read: fn(&'a str) -> Option<T>,
+}
+
+impl<'a, T> DeserializeSeed<'a> for Elements<'_, 'a, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'a>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'a, T> Visitor<'a> for Elements<'_, 'a, T> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'a>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(element) = list.next_element::<&RawValue>()? {
+            if self.found.len() < MAX_FIELDS {
+                self.found.extend((self.read)(element.get()));
+            }
+        }
+        Ok(())
+    }
+}

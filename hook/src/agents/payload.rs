@@ -1,0 +1,151 @@
+//! One payload as an agent's file sees it: the fields, and what the command line and the process add to them.
+
+use std::path::PathBuf;
+
+use ckpt_schema::event::{Event, EventKind, MAX_PAYLOAD};
+
+use super::json::{self, Object};
+use super::{Context, Parsed};
+
+/// The longest prompt that is kept, in bytes.
+const MAX_PROMPT: usize = 1 << 20;
+
+/// The longest id that is believed to be one, in bytes.
+const MAX_ID: usize = 64 << 10;
+
+/// A payload of one agent.
+pub struct Payload<'a> {
+    agent: &'static str,
+    event: Option<&'a str>,
+    object: &'a Object<'a>,
+    context: &'a Context<'a>,
+}
+
+/// What is wrong with a payload of a kind that we know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// A field that is needed is missing or of another type.
+    Field(&'static str),
+    /// The event has no name, neither in the payload nor on the command line.
+    NoEvent,
+}
+
+/// Reads a payload and has it translated; what cannot be read costs as little as possible.
+pub fn parse(
+    agent: &'static str,
+    event: Option<&str>,
+    payload: &[u8],
+    context: &Context<'_>,
+    translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, Problem>,
+) -> Parsed {
+    let text = String::from_utf8_lossy(payload);
+    let (object, whole) = Object::read(&text);
+    if whole {
+        return translated(&Payload { agent, event, object: &object, context }, translate);
+    }
+    let text = json::repaired(&text);
+    let (object, whole) = Object::read(&text);
+    let mut parsed = translated(&Payload { agent, event, object: &object, context }, translate);
+    if !whole {
+        parsed.problems.insert(0, breakage(agent, payload));
+    }
+    parsed
+}
+
+fn breakage(agent: &str, payload: &[u8]) -> String {
+    let what = if payload.is_empty() {
+        "is empty"
+    } else if payload.len() as u64 >= MAX_PAYLOAD {
+        "is too long and was cut off"
+    } else {
+        "is not a whole JSON object"
+    };
+    format!("the payload of `{agent}` {what} ({} bytes)", payload.len())
+}
+
+fn translated(payload: &Payload<'_>, translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, Problem>) -> Parsed {
+    match translate(payload) {
+        Ok(events) => Parsed { events, problems: Vec::new() },
+        Err(problem) => Parsed { events: Vec::new(), problems: vec![payload.describe(problem)] },
+    }
+}
+
+impl<'a> Payload<'a> {
+    /// Returns the agent's name of the event: the command line's, else that of the first of these fields.
+    pub fn event_name(&self, names: &[&str]) -> Result<String, Problem> {
+        let given = self.event.filter(|event| !event.is_empty()).map(str::to_owned);
+        given.or_else(|| self.text(names)).ok_or(Problem::NoEvent)
+    }
+
+    /// Returns the first of these fields that is a string and not empty.
+    pub fn text(&self, names: &[&str]) -> Option<String> {
+        names.iter().find_map(|name| self.object.text(name).filter(|text| !text.is_empty()))
+    }
+
+    /// Returns the first of these fields that can be an id.
+    pub fn id(&self, names: &[&str]) -> Option<String> {
+        self.text(names).filter(|id| id.len() <= MAX_ID)
+    }
+
+    /// Returns the first of these fields as an id that the event cannot be without.
+    pub fn needed_id(&self, names: &[&'static str]) -> Result<String, Problem> {
+        self.id(names).ok_or(Problem::Field(names[0]))
+    }
+
+    /// Returns the first of these fields as a prompt, cut to a length that can be kept; an empty one is a prompt, too.
+    pub fn prompt(&self, names: &[&str]) -> Option<String> {
+        names.iter().find_map(|name| self.object.text(name)).map(|prompt| cut(prompt, MAX_PROMPT))
+    }
+
+    /// Returns the fields as they are.
+    pub fn object(&self) -> &Object<'a> {
+        self.object
+    }
+
+    /// Returns what the process knows.
+    pub fn context(&self) -> &Context<'a> {
+        self.context
+    }
+
+    /// Returns an event of this agent at the payload's directory.
+    pub fn new_event(&self, kind: EventKind, session_id: &str) -> Event {
+        Event { cwd: Some(self.cwd()), ..Event::new(kind, self.agent, session_id) }
+    }
+
+    /// Returns an event of a session, or of the sub-agent that works in it.
+    pub fn session_event(&self, kind: EventKind, session_id: String, agent_id: Option<String>) -> Event {
+        let Some(agent_id) = agent_id else { return self.new_event(kind, &session_id) };
+        let mut event = self.new_event(kind, &format!("{session_id}/{agent_id}"));
+        event.parent_session_id = Some(session_id);
+        event
+    }
+
+    /// Returns the agent's directory: the payload's, else its first workspace root, else the hook's own.
+    fn cwd(&self) -> PathBuf {
+        let named = || self.text(&["cwd", "working_dir"]);
+        let root = || {
+            let roots = ["workspace_roots", "workspaceRoots"].into_iter().map(|name| self.object.texts(name));
+            roots.flatten().find(|root| !root.is_empty())
+        };
+        named().or_else(root).map_or_else(|| self.context.cwd.to_owned(), PathBuf::from)
+    }
+
+    fn describe(&self, problem: Problem) -> String {
+        let agent = self.agent;
+        match problem {
+            Problem::NoEvent => format!("the payload of `{agent}` does not name its event"),
+            Problem::Field(field) => {
+                // The command line's name is ours; a payload's is not quoted.
+                let event =
+                    self.event.map_or_else(|| "an event".to_owned(), |event| format!("`{}`", event.escape_debug()));
+                format!("{event} of `{agent}` came without a usable `{field}`")
+            }
+        }
+    }
+}
+
+/// Returns the text, cut at a character's end to at most that many bytes.
+fn cut(mut text: String, length: usize) -> String {
+    text.truncate(text.floor_char_boundary(length));
+    text
+}

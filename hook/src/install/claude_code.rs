@@ -1,0 +1,54 @@
+//! Claude Code: `hooks` in `settings.json`.
+//!
+//! The exec form (`command` and `args`) needs no shell and no quoting. A binary that is gone is passed over by Claude
+//! Code, so that the line needs no guard. No matcher: a handler without one gets every tool.
+
+use ckpt_store::error::Result;
+use serde_json::json;
+
+use super::hook_table::{Handler, HookTable};
+use super::{Content, Place, Scope, SettingsFile, Target, command};
+
+/// Claude Code.
+pub const TARGET: Target = Target {
+    agent: "claude-code",
+    files,
+    notes: &["a session of Claude Code that is open now may call the hook only after it was started anew"],
+};
+
+/// The seconds after which Claude Code goes on without us: far above our own deadline.
+const TIMEOUT: u32 = 30;
+
+/// The events in the order of a conversation, and whether each is about a single tool.
+const EVENTS: [(&str, bool); 10] = [
+    ("SessionStart", false),
+    ("UserPromptSubmit", false),
+    ("PreToolUse", true),
+    ("PostToolUse", true),
+    ("PostToolUseFailure", true),
+    ("PostToolBatch", false),
+    ("SubagentStart", false),
+    ("SubagentStop", false),
+    ("Stop", false),
+    ("SessionEnd", false),
+];
+
+fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let directory = match scope {
+        Scope::User => place.directory("CLAUDE_CONFIG_DIR", ".claude"),
+        Scope::Project => place.project.join(".claude"),
+    };
+    let events = EVENTS.iter().filter(|(_, tool)| place.tool_events || !tool);
+    let handlers = events.map(|(event, _)| Ok((*event, handler(place, event)?))).collect::<Result<_>>()?;
+    let content = Content::Table(HookTable { handlers });
+    Ok(vec![SettingsFile { path: directory.join("settings.json"), mode: scope.mode(), content }])
+}
+
+fn handler(place: &Place<'_>, event: &str) -> Result<Handler> {
+    Ok(Handler(vec![
+        ("type", json!("command")),
+        ("command", json!(command::text(place.binary)?)),
+        ("args", json!(command::arguments("claude-code", event))),
+        ("timeout", json!(TIMEOUT)),
+    ]))
+}

@@ -1,0 +1,117 @@
+//! The only place of `install` that touches the disk: reads a settings file, and puts another text in its place.
+//!
+//! A file is replaced as a whole or not at all, and keeps its mode and owner. A settings file that is a symlink stays
+//! one: people keep their settings in a repository of dotfiles.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use ckpt_store::error::{Context, Error, Result};
+
+/// The longest settings file that is read, in bytes.
+const MAX_LENGTH: u64 = 16 << 20;
+
+/// Returns the text of a file; `None` where there is no file.
+///
+/// # Errors
+///
+/// A file that cannot be read, is no file, is too long or is not UTF-8.
+pub fn read(path: &Path) -> Result<Option<String>> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return absent(path),
+        Err(error) => return Err(cannot("read", path).because(error)),
+    };
+    if !metadata.is_file() || metadata.len() > MAX_LENGTH {
+        return Err(cannot("read", path).because("not a file of a length that settings have"));
+    }
+    fs::read_to_string(path).map(Some).context(|| format!("cannot read `{}`", path.display()))
+}
+
+/// Puts a text in the place of the one that was read, through a file beside it.
+///
+/// # Errors
+///
+/// A file that cannot be written, or that somebody else changed since it was read; it is left as it was.
+pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Result<()> {
+    let path = target(path)?;
+    let failed = || format!("cannot write `{}`", path.display());
+    let directory = path.parent().ok_or_else(|| cannot("write", &path))?;
+    fs::create_dir_all(directory).context(failed)?;
+    let mut file = tempfile::Builder::new().prefix(".ckpt-hook-").tempfile_in(directory).context(failed)?;
+    file.write_all(text.as_bytes()).context(failed)?;
+    inherit(file.as_file(), &path, mode).context(failed)?;
+    file.as_file().sync_all().context(failed)?;
+    check(&path, expected)?;
+    file.persist(&path).context(failed)?;
+    sync(directory).context(failed)
+}
+
+/// Removes a file, and the directory that it was in where nothing else is in it.
+///
+/// # Errors
+///
+/// A file that cannot be removed, or that somebody else changed since it was read.
+pub fn remove(path: &Path, expected: Option<&str>) -> Result<()> {
+    check(path, expected)?;
+    fs::remove_file(path).context(|| format!("cannot remove `{}`", path.display()))?;
+    if let Some(directory) = path.parent() {
+        // It fails where something is in it, and that is what it is asked for.
+        let _ = fs::remove_dir(directory);
+    }
+    Ok(())
+}
+
+/// Returns whether a path is a symlink.
+pub fn is_symlink(path: &Path) -> bool {
+    path.is_symlink()
+}
+
+/// Returns whether a file is there that can be run.
+pub fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+fn absent(path: &Path) -> Result<Option<String>> {
+    if path.is_symlink() {
+        return Err(cannot("read", path).because("it is a symlink to a file that is not there"));
+    }
+    Ok(None)
+}
+
+/// Returns the file behind symlinks.
+fn target(path: &Path) -> Result<PathBuf> {
+    if path.is_symlink() {
+        fs::canonicalize(path).context(|| format!("cannot write `{}`", path.display()))
+    } else {
+        Ok(path.to_owned())
+    }
+}
+
+/// Gives a new file the mode and the owner of the one that it replaces.
+fn inherit(file: &fs::File, path: &Path, mode: u32) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let Ok(old) = fs::metadata(path) else { return file.set_permissions(fs::Permissions::from_mode(mode)) };
+    let new = file.metadata()?;
+    if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
+        fchown(file, Some(old.uid()), Some(old.gid()))?;
+    }
+    file.set_permissions(fs::Permissions::from_mode(old.mode() & 0o7777))
+}
+
+fn check(path: &Path, expected: Option<&str>) -> Result<()> {
+    if read(path)?.as_deref() == expected {
+        return Ok(());
+    }
+    Err(cannot("write", path).because("somebody else changed it at this moment").hint("try again"))
+}
+
+fn sync(directory: &Path) -> io::Result<()> {
+    fs::File::open(directory)?.sync_all()
+}
+
+fn cannot(what: &str, path: &Path) -> Error {
+    Error::failed(format!("cannot {what} `{}`", path.display()))
+}

@@ -1,0 +1,350 @@
+//! The table of hooks that most agents keep in a JSON file: `{"hooks": {EVENT: [{"hooks": [HANDLER]}]}}`.
+//!
+//! Text in, text out. The file is edited as a syntax tree, so that comments, trailing commas, indentation and every byte
+//! outside our own handlers stay as they were. Nothing here reads or writes a file.
+
+use ckpt_store::error::{Error, Result};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+use serde_json::Value;
+
+use super::command;
+
+/// What we want in the table: a handler an event, in the order in which they are written.
+pub struct HookTable {
+    /// Our handlers, by event.
+    pub handlers: Vec<(&'static str, Handler)>,
+}
+
+/// One handler: its fields, in the order in which they are written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Handler(pub Vec<(&'static str, Value)>);
+
+/// What a table holds of ours.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The binaries that our handlers call.
+    pub binaries: Vec<String>,
+    /// Whether an event has more than one of our handlers.
+    pub doubled: bool,
+    /// Whether there is exactly what we want.
+    pub exact: bool,
+}
+
+impl HookTable {
+    /// Returns the text with our handlers in it, all other bytes as they were.
+    ///
+    /// # Errors
+    ///
+    /// A text that is not JSON (comments and trailing commas apart), or whose `hooks` have another shape.
+    pub fn insert(&self, text: &str) -> Result<String> {
+        let mut text = self.tidied(text)?;
+        for (event, handler) in &self.handlers {
+            // Parsed anew for each: what was appended to a line is text, and no part of the tree.
+            text = with_handler(&parse(&text)?, event, handler)?;
+        }
+        Ok(text)
+    }
+
+    /// Returns the text without our handlers; `None` where nothing else is in it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`HookTable::insert`].
+    pub fn remove(&self, text: &str) -> Result<Option<String>> {
+        let root = parse(text)?;
+        let Some(hooks) = hooks(&root)? else { return Ok(Some(text.to_owned())) };
+        let mut removed = false;
+        for event in events(&hooks) {
+            for own in own_handlers(&groups(&event)?) {
+                remove_handler(own, &event);
+                removed = true;
+            }
+        }
+        if !removed {
+            return Ok(Some(text.to_owned()));
+        }
+        remove_empty_hooks(&root);
+        let rest = root.to_string();
+        Ok((!is_empty_object(&rest)).then_some(rest))
+    }
+
+    /// Returns what a text holds of ours.
+    ///
+    /// # Errors
+    ///
+    /// As for [`HookTable::insert`].
+    pub fn find(&self, text: &str) -> Result<Found> {
+        let mut found = Found { exact: true, ..Found::default() };
+        let mut met = Vec::new();
+        if let Some(hooks) = hooks(&parse(text)?)? {
+            for event in events(&hooks) {
+                let own = own_handlers(&groups(&event)?);
+                found.doubled |= own.len() > 1;
+                for own in own {
+                    found.binaries.extend(command::binary(&own.line));
+                    found.exact &= self.wanted(&event).is_some_and(|handler| own.is(handler));
+                    met.push(name(&event));
+                }
+            }
+        }
+        found.exact &= !found.doubled && self.handlers.iter().all(|(event, _)| met.iter().any(|name| name == event));
+        Ok(found)
+    }
+
+    /// Returns the text with at most one of our handlers in each event, and that one as we want it.
+    fn tidied(&self, text: &str) -> Result<String> {
+        let root = parse(text)?;
+        for event in hooks(&root)?.iter().flat_map(events) {
+            self.tidy(&event)?;
+        }
+        Ok(root.to_string())
+    }
+
+    fn tidy(&self, event: &CstObjectProp) -> Result<()> {
+        let wanted = self.wanted(event);
+        let mut kept = false;
+        for own in own_handlers(&groups(event)?) {
+            match wanted.filter(|_| !kept && !own.has_matcher) {
+                None => remove_handler(own, event),
+                Some(handler) => {
+                    kept = true;
+                    if !own.is(handler) {
+                        replace(&own.node, handler.to_input());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn wanted(&self, event: &CstObjectProp) -> Option<&Handler> {
+        let name = name(event);
+        self.handlers.iter().find(|(event, _)| *event == name).map(|(_, handler)| handler)
+    }
+}
+
+impl Handler {
+    fn to_input(&self) -> CstInputValue {
+        CstInputValue::Object(self.0.iter().map(|(name, value)| ((*name).to_owned(), input(value))).collect())
+    }
+
+    fn to_json(&self) -> Value {
+        Value::Object(self.0.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+    }
+}
+
+/// Returns the text of the settings with a handler for an event, where it has none of ours.
+fn with_handler(root: &CstRootNode, event: &str, handler: &Handler) -> Result<String> {
+    let groups_of = |groups| CstInputValue::Array(vec![groups]);
+    match hooks(root)? {
+        None => {
+            let hooks = CstInputValue::Object(vec![(event.to_owned(), groups_of(group(handler)))]);
+            append_property(&root.object_value_or_set(), "hooks", hooks);
+        }
+        Some(hooks) => match hooks.get(event) {
+            None => append_property(&hooks, event, groups_of(group(handler))),
+            Some(event) => {
+                let groups = groups(&event)?;
+                if own_handlers(&groups).is_empty() {
+                    append_element(&groups, group(handler));
+                }
+            }
+        },
+    }
+    Ok(root.to_string())
+}
+
+/// One of our handlers in a file.
+struct Own {
+    node: CstObject,
+    /// What it runs: the command and its arguments.
+    line: String,
+    /// Whether its group is limited to some tools.
+    has_matcher: bool,
+}
+
+impl Own {
+    fn is(&self, handler: &Handler) -> bool {
+        !self.has_matcher && self.node.to_serde_value() == Some(handler.to_json())
+    }
+}
+
+fn parse(text: &str) -> Result<CstRootNode> {
+    // A file of no bytes is what an agent leaves that was killed; it holds nothing that could be lost.
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    let root = CstRootNode::parse(text, &options)
+        .map_err(|error| Error::failed("not valid JSON").because(error.to_string()))?;
+    if root.object_value().is_none() {
+        return Err(Error::failed("the settings are not a JSON object"));
+    }
+    Ok(root)
+}
+
+fn hooks(root: &CstRootNode) -> Result<Option<CstObject>> {
+    let Some(property) = root.object_value().and_then(|object| object.get("hooks")) else { return Ok(None) };
+    property.object_value().map(Some).ok_or_else(|| Error::failed("`hooks` is not an object"))
+}
+
+/// Returns the events whose handlers are in the shape that we know; others' are none of ours.
+fn events(hooks: &CstObject) -> Vec<CstObjectProp> {
+    hooks.properties().into_iter().filter(|event| event.array_value().is_some()).collect()
+}
+
+fn name(event: &CstObjectProp) -> String {
+    event.decoded_name().unwrap_or_default()
+}
+
+fn groups(event: &CstObjectProp) -> Result<CstArray> {
+    event.array_value().ok_or_else(|| Error::failed(format!("`hooks.{}` is not a list", name(event).escape_debug())))
+}
+
+fn own_handlers(groups: &CstArray) -> Vec<Own> {
+    let mut found = Vec::new();
+    for group in groups.elements().iter().filter_map(CstNode::as_object) {
+        let has_matcher = group.get("matcher").is_some();
+        let handlers = group.array_value("hooks").map(|handlers| handlers.elements()).unwrap_or_default();
+        for node in handlers.iter().filter_map(CstNode::as_object) {
+            if let Some(line) = line(&node).filter(|line| command::is_ours(line)) {
+                found.push(Own { node, line, has_matcher });
+            }
+        }
+    }
+    found
+}
+
+/// Returns what a handler runs, as one line.
+fn line(handler: &CstObject) -> Option<String> {
+    let Value::Object(fields) = handler.to_serde_value()? else { return None };
+    let mut line = fields.get("command")?.as_str()?.to_owned();
+    for argument in fields.get("args").and_then(Value::as_array).into_iter().flatten() {
+        line.push(' ');
+        line.push_str(argument.as_str()?);
+    }
+    Some(line)
+}
+
+/// Removes a handler, and what holds nothing any more without it.
+fn remove_handler(own: Own, event: &CstObjectProp) {
+    let handlers = own.node.parent().and_then(|parent| parent.as_array());
+    let group = handlers.as_ref().and_then(|handlers| handlers.ancestors().find_map(|ancestor| ancestor.as_object()));
+    own.node.remove();
+    if handlers.is_some_and(|handlers| handlers.elements().is_empty())
+        && let Some(group) = group
+    {
+        group.remove();
+    }
+    if event.array_value().is_some_and(|groups| groups.elements().is_empty()) {
+        event.clone().remove();
+    }
+}
+
+fn remove_empty_hooks(root: &CstRootNode) {
+    let property = root.object_value().and_then(|object| object.get("hooks"));
+    if let Some(property) = property
+        && property.object_value().is_some_and(|hooks| hooks.properties().is_empty())
+    {
+        property.remove();
+    }
+}
+
+/// Returns whether a text is `{}` and white space, without a comment.
+fn is_empty_object(text: &str) -> bool {
+    text.chars().filter(|character| !character.is_whitespace()).eq("{}".chars())
+}
+
+fn group(handler: &Handler) -> CstInputValue {
+    CstInputValue::Object(vec![("hooks".to_owned(), CstInputValue::Array(vec![handler.to_input()]))])
+}
+
+/// Appends a field; what ends on its last member's line goes on there.
+fn append_property(object: &CstObject, name: &str, value: CstInputValue) {
+    let text = object.to_string();
+    if is_compact(&text) {
+        let text = appended(&text, &format!("{}:{}", Value::from(name), compact(&value)));
+        write_raw(object.clone().replace_with(CstInputValue::Number(String::new())), text);
+    } else {
+        object.append(name, value);
+    }
+}
+
+/// Appends an element, in the same way.
+fn append_element(array: &CstArray, value: CstInputValue) {
+    let text = array.to_string();
+    if is_compact(&text) {
+        let text = appended(&text, &compact(&value));
+        write_raw(array.clone().replace_with(CstInputValue::Number(String::new())), text);
+    } else {
+        array.append(value);
+    }
+}
+
+/// Puts a value in the place of an object; what was on one line stays on one line.
+fn replace(object: &CstObject, value: CstInputValue) {
+    if object.to_string().contains('\n') {
+        object.clone().replace_with(value);
+    } else {
+        write_raw(object.clone().replace_with(CstInputValue::Number(String::new())), compact(&value));
+    }
+}
+
+/// Returns whether the last member of an object or list and the closing bracket are on one line.
+fn is_compact(text: &str) -> bool {
+    let members = text[..text.len() - 1].trim_end_matches([' ', '\t']);
+    !members.ends_with(['{', '[', '\n'])
+}
+
+/// Returns the text of an object or list with another member at its end.
+fn appended(text: &str, member: &str) -> String {
+    let (inner, bracket) = text.split_at(text.len() - 1);
+    let members = inner.trim_end();
+    let comma = if members.ends_with(',') { "" } else { "," };
+    format!("{members}{comma}{member}{}{bracket}", &inner[members.len()..])
+}
+
+/// Puts a text where a node was: the tree itself breaks the line of whatever it puts an object into.
+fn write_raw(node: Option<CstNode>, text: String) {
+    if let Some(number) = node.and_then(|node| node.as_number_lit()) {
+        number.set_raw_value(text);
+    }
+}
+
+fn compact(value: &CstInputValue) -> String {
+    match value {
+        CstInputValue::Null => "null".to_owned(),
+        CstInputValue::Bool(value) => value.to_string(),
+        CstInputValue::Number(number) => number.clone(),
+        CstInputValue::String(text) => Value::from(text.as_str()).to_string(),
+        CstInputValue::Array(values) => format!("[{}]", values.iter().map(compact).collect::<Vec<_>>().join(",")),
+        CstInputValue::Object(fields) => {
+            let field =
+                |(name, value): &(String, CstInputValue)| format!("{}:{}", Value::from(name.as_str()), compact(value));
+            format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
+        }
+    }
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
+        Value::Object(fields) => {
+            CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+        }
+    }
+}

@@ -1,0 +1,418 @@
+//! Settings files before and after, byte for byte, in a home directory of their own.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use expect_test::expect;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A home directory and a project, with a binary to install.
+struct World {
+    directory: TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let world = Self { directory: TempDir::new().expect("a scratch directory") };
+        for directory in ["home", "project", "bin"] {
+            fs::create_dir(world.path(directory)).expect("new");
+        }
+        world.executable("bin/ckpt-hook");
+        world
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn executable(&self, name: &str) -> PathBuf {
+        let path = self.write(name, "#!/bin/sh\n");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+        path
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("below the scratch directory")).expect("a directory");
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("a file")
+    }
+
+    fn with_place<T>(&self, act: impl FnOnce(&Place<'_>) -> T) -> T {
+        let (home, project, binary) = (self.path("home"), self.path("project"), self.path("bin/ckpt-hook"));
+        act(&place(&home, &project, &binary))
+    }
+
+    fn install(&self, agent: &str) -> Vec<SettingsChange> {
+        self.with_place(|place| install(agent, Scope::User, place, false)).expect("it can be installed")
+    }
+
+    fn uninstall(&self, agent: &str) -> Vec<SettingsChange> {
+        self.with_place(|place| uninstall(agent, Scope::User, place, false)).expect("it can be taken out")
+    }
+
+    fn state(&self, agent: &str) -> State {
+        let rows = self.with_place(list);
+        rows.iter().find(|row| row.agent == agent && row.scope == Scope::User).expect("every agent has a row").state
+    }
+
+    /// Returns a text with the scratch directory's name taken out.
+    fn anonymous(&self, text: &str) -> String {
+        text.replace(&self.directory.path().display().to_string(), "")
+    }
+}
+
+fn place<'a>(home: &'a Path, project: &'a Path, binary: &'a Path) -> Place<'a> {
+    Place { home, project, binary, tool_events: true, trust: false, environment: &no_environment }
+}
+
+fn no_environment(_: &str) -> Option<OsString> {
+    None
+}
+
+const CLAUDE: &str = "home/.claude/settings.json";
+
+/// Settings as people have them, each in a layout of its own.
+const SETTINGS: [(&str, &str); 14] = [
+    ("two spaces", "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"allow\": [\"Bash(ls:*)\"]\n  }\n}\n"),
+    ("four spaces", "{\n    \"model\": \"opus\",\n    \"env\": {\"A\": \"b\"}\n}\n"),
+    ("tabs", "{\n\t\"model\": \"opus\"\n}\n"),
+    ("no newline at the end", "{\n  \"model\": \"opus\"\n}"),
+    ("Windows line ends", "{\r\n  \"model\": \"opus\"\r\n}\r\n"),
+    ("one line", "{\"model\":\"opus\",\"theme\":\"dark\"}"),
+    ("hooks on one line", r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"}]}]},"a":1}"#),
+    (
+        "hooks on one line of many",
+        "{\n  \"a\": 1,\n  \"hooks\": { \"Stop\": [ { \"hooks\": [ { \"command\": \"say done\" } ] } ] },\n  \"b\": 2\n}\n",
+    ),
+    ("odd spacing and escapes", "{ \"model\" :\"op\\u0075s\" ,\n\n\n   \"n\": 1.50e+01 }\n\n"),
+    (
+        "comments",
+        "// mine\n{\n  // why\n  \"model\": \"opus\", /* or sonnet */\n  \"theme\": \"dark\" // at night\n}\n// end\n",
+    ),
+    ("a trailing comma", "{\n  \"model\": \"opus\",\n  \"theme\": \"dark\",\n}\n"),
+    ("a name twice", "{\n  \"model\": \"opus\",\n  \"model\": \"sonnet\"\n}\n"),
+    (
+        "hooks of others",
+        "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"matcher\": \"\",\n        \"hooks\": [\n          { \"type\": \"command\", \"command\": \"notify-send done\" }\n        ]\n      }\n    ],\n    \"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"guard\", \"args\": [\"event\", \"--agent\", \"x\"]}]}]\n  },\n  \"model\": \"opus\"\n}\n",
+    ),
+    (
+        "hooks with comments and trailing commas",
+        "{\n  \"hooks\": {\n    // when it is done\n    \"Stop\": [\n      {\n        \"hooks\": [\n          {\n            \"type\": \"command\",\n            \"command\": \"say done\", // loud\n          },\n        ],\n      },\n    ],\n  },\n}\n",
+    ),
+];
+
+#[test]
+fn what_was_installed_and_taken_out_again_left_no_byte_changed() {
+    for (layout, text) in SETTINGS {
+        let world = World::new();
+        world.write(CLAUDE, text);
+        world.install("claude-code");
+        assert_eq!(world.state("claude-code"), State::Installed, "{layout}: it is in");
+        world.uninstall("claude-code");
+        assert_eq!(world.read(CLAUDE), text, "{layout}: the file is as it was");
+        assert_eq!(world.state("claude-code"), State::Absent, "{layout}: it is out");
+    }
+}
+
+#[test]
+fn a_second_install_changes_nothing() {
+    for (layout, text) in SETTINGS {
+        let world = World::new();
+        world.write(CLAUDE, text);
+        world.install("claude-code");
+        let once = world.read(CLAUDE);
+        let changes = world.install("claude-code");
+        assert_eq!(world.read(CLAUDE), once, "{layout}: not a byte");
+        assert_eq!(changes[0].action, "unchanged", "{layout}: and it says so");
+    }
+}
+
+#[test]
+fn every_byte_that_was_there_is_still_there_in_its_order() {
+    for (layout, text) in SETTINGS {
+        let world = World::new();
+        world.write(CLAUDE, text);
+        world.install("claude-code");
+        let after = world.read(CLAUDE);
+        let mut rest = after.chars();
+        assert!(
+            text.chars().all(|byte| rest.any(|candidate| candidate == byte)),
+            "{layout}: something is missing in\n{after}"
+        );
+    }
+}
+
+#[test]
+fn a_user_without_settings_gets_the_table_and_nothing_stays_of_it() {
+    let world = World::new();
+    let changes = world.install("claude-code");
+    assert_eq!(changes[0].action, "created", "there was no file");
+    let text = world.anonymous(&world.read(CLAUDE));
+    let head: Vec<_> = text.lines().take(40).collect();
+    expect![[r#"
+        {
+          "hooks": {
+            "SessionStart": [
+              {
+                "hooks": [
+                  {
+                    "type": "command",
+                    "command": "/bin/ckpt-hook",
+                    "args": ["event", "--agent", "claude-code", "--event", "SessionStart"],
+                    "timeout": 30
+                  }
+                ]
+              }
+            ],
+            "UserPromptSubmit": [
+              {
+                "hooks": [
+                  {
+                    "type": "command",
+                    "command": "/bin/ckpt-hook",
+                    "args": ["event", "--agent", "claude-code", "--event", "UserPromptSubmit"],
+                    "timeout": 30
+                  }
+                ]
+              }
+            ],
+            "PreToolUse": [
+              {
+                "hooks": [
+                  {
+                    "type": "command",
+                    "command": "/bin/ckpt-hook",
+                    "args": ["event", "--agent", "claude-code", "--event", "PreToolUse"],
+                    "timeout": 30
+                  }
+                ]
+              }
+            ],
+            "PostToolUse": [
+              {"#]]
+    .assert_eq(&head.join("\n"));
+    world.uninstall("claude-code");
+    assert!(!world.path("home/.claude").exists(), "neither file nor directory stays behind");
+}
+
+#[test]
+fn an_older_handler_is_brought_up_to_date_where_it_stands() {
+    let world = World::new();
+    let old = world.executable("old/ckpt-hook").display().to_string();
+    let text = r#"{
+  "hooks": {
+    "Stop": [
+      // the one that beeps
+      { "hooks": [{ "type": "command", "command": "beep" }, { "type": "command", "command": "OLD event --agent claude-code" }] }
+    ],
+    "Notification": [{ "hooks": [{ "type": "command", "command": "OLD event --agent claude-code" }] }],
+    "PreToolUse": [{ "matcher": "Write", "hooks": [{ "type": "command", "command": "OLD event --agent claude-code" }] }]
+  }
+}
+"#;
+    world.write(CLAUDE, &text.replace("OLD", &old));
+    assert_eq!(world.state("claude-code"), State::Outdated, "it is ours, and not as we want it");
+    world.install("claude-code");
+    assert_eq!(world.state("claude-code"), State::Installed, "all of it is there, and once");
+    let text = world.anonymous(&world.read(CLAUDE));
+    let head: Vec<_> = text.lines().take(16).collect();
+    expect![[r#"
+        {
+          "hooks": {
+            "Stop": [
+              // the one that beeps
+              { "hooks": [{ "type": "command", "command": "beep" }, {"type":"command","command":"/bin/ckpt-hook","args":["event","--agent","claude-code","--event","Stop"],"timeout":30}] }
+            ],
+            "SessionStart": [
+              {
+                "hooks": [
+                  {
+                    "type": "command",
+                    "command": "/bin/ckpt-hook",
+                    "args": ["event", "--agent", "claude-code", "--event", "SessionStart"],
+                    "timeout": 30
+                  }
+                ]"#]]
+    .assert_eq(&head.join("\n"));
+    assert!(!text.contains("Notification"), "an event that we do not want any more is gone with its list");
+    assert!(!text.contains("matcher"), "a handler for every tool has no matcher");
+}
+
+#[test]
+fn a_handler_that_stands_twice_is_found_and_the_second_one_goes() {
+    let world = World::new();
+    world.install("claude-code");
+    let once = world.read(CLAUDE);
+    let call = r#"{"type": "command", "command": "BIN", "args": ["event", "--agent", "claude-code"]}"#;
+    let call = call.replace("BIN", &world.path("bin/ckpt-hook").display().to_string());
+    world.write(CLAUDE, &once.replacen("\"hooks\": [\n", &format!("\"hooks\": [\n{call},\n"), 1));
+    assert_eq!(world.state("claude-code"), State::Doubled, "two calls for one event");
+    world.install("claude-code");
+    assert_eq!(world.state("claude-code"), State::Installed, "one is left");
+}
+
+#[test]
+fn a_binary_that_is_gone_is_told() {
+    let world = World::new();
+    world.install("claude-code");
+    fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
+    assert_eq!(world.state("claude-code"), State::Moved, "the settings call what is not there");
+}
+
+#[test]
+fn broken_settings_are_refused_and_left_alone() {
+    let deep = "[".repeat(100_000);
+    let broken = [
+        "{\"a\": ",
+        "{'a': 1}",
+        "{a: 1}",
+        "[]",
+        "null",
+        "{} {}",
+        "{\"hooks\": []}",
+        "{\"hooks\": {\"Stop\": {}}}",
+        "{\"a\" 1}",
+        &deep,
+    ];
+    for text in broken {
+        let world = World::new();
+        let path = world.write(CLAUDE, text);
+        let error = world.with_place(|place| install("claude-code", Scope::User, place, false)).expect_err("refused");
+        assert!(error.to_string().contains(&path.display().to_string()), "the error names the file: {error}");
+        assert_eq!(world.read(CLAUDE), text, "and the file is as it was");
+        assert_eq!(fs::read_dir(world.path("home/.claude")).expect("there").count(), 1, "nothing lies beside it");
+    }
+}
+
+#[test]
+fn what_is_no_text_is_refused_and_left_alone() {
+    let world = World::new();
+    let path = world.write(CLAUDE, "");
+    fs::write(&path, b"{\"a\": \"\xff\"}").expect("ours");
+    assert!(world.with_place(|place| install("claude-code", Scope::User, place, false)).is_err(), "not UTF-8");
+    fs::remove_file(&path).expect("ours");
+    fs::create_dir(&path).expect("ours");
+    assert!(world.with_place(|place| install("claude-code", Scope::User, place, false)).is_err(), "a directory");
+    assert_eq!(world.state("claude-code"), State::Broken, "and the list says so");
+}
+
+#[test]
+fn an_empty_file_counts_as_no_settings() {
+    let world = World::new();
+    world.write(CLAUDE, "\n");
+    world.install("claude-code");
+    assert_eq!(world.state("claude-code"), State::Installed, "there was nothing to lose");
+}
+
+#[test]
+fn a_symlinked_settings_file_stays_a_symlink() {
+    let world = World::new();
+    let real = world.write("dotfiles/claude.json", "{\n  \"model\": \"opus\"\n}\n");
+    fs::create_dir(world.path("home/.claude")).expect("new");
+    symlink("../../dotfiles/claude.json", world.path(CLAUDE)).expect("new");
+    world.install("claude-code");
+    assert!(world.path(CLAUDE).is_symlink(), "the link is where it was");
+    assert!(world.read("dotfiles/claude.json").contains("PostToolBatch"), "its target was written");
+    world.uninstall("claude-code");
+    assert_eq!(fs::read_to_string(real).expect("there"), "{\n  \"model\": \"opus\"\n}\n", "and is as it was");
+}
+
+#[test]
+fn a_symlink_to_nothing_is_refused() {
+    let world = World::new();
+    fs::create_dir(world.path("home/.claude")).expect("new");
+    symlink("/nowhere/settings.json", world.path(CLAUDE)).expect("new");
+    let result = world.with_place(|place| install("claude-code", Scope::User, place, false));
+    assert!(result.is_err(), "we cannot know what the user means by it");
+    assert!(world.path(CLAUDE).is_symlink(), "and it stays");
+}
+
+#[test]
+fn the_mode_of_the_file_is_kept() {
+    let world = World::new();
+    let path = world.write(CLAUDE, "{}");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("ours");
+    world.install("claude-code");
+    assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o7777, 0o640, "as it was");
+    fs::remove_file(&path).expect("ours");
+    world.install("claude-code");
+    assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o7777, 0o600, "the user's own");
+}
+
+#[test]
+fn a_dry_run_shows_the_change_and_makes_none() {
+    let world = World::new();
+    let text = "{\n  \"model\": \"opus\"\n}\n";
+    world.write(CLAUDE, text);
+    let changes =
+        world.with_place(|place| install("claude-code", Scope::User, place, true)).expect("it can be installed");
+    let diff = world.anonymous(changes[0].diff.as_deref().expect("there is a change"));
+    let head: Vec<_> = diff.lines().take(14).collect();
+    expect![[r#"
+        --- a/home/.claude/settings.json
+        +++ b/home/.claude/settings.json
+        @@ -1,3 +1,125 @@
+         {
+        -  "model": "opus"
+        +  "model": "opus",
+        +  "hooks": {
+        +    "SessionStart": [
+        +      {
+        +        "hooks": [
+        +          {
+        +            "type": "command",
+        +            "command": "/bin/ckpt-hook",
+        +            "args": ["event", "--agent", "claude-code", "--event", "SessionStart"],"#]]
+    .assert_eq(&head.join("\n"));
+    assert_eq!((changes[0].action.as_str(), changes[0].dry_run), ("updated", true), "what would be done");
+    assert_eq!(world.read(CLAUDE), text, "nothing was done");
+}
+
+#[test]
+fn the_project_has_settings_of_its_own() {
+    let world = World::new();
+    world.with_place(|place| install("claude-code", Scope::Project, place, false)).expect("it can be installed");
+    assert!(world.path("project/.claude/settings.json").exists(), "the project's file");
+    assert!(!world.path(CLAUDE).exists(), "not the user's");
+    let mode = fs::metadata(world.path("project/.claude/settings.json")).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o644, "everybody who may read the project may read it");
+}
+
+#[test]
+fn without_tool_events_the_single_tools_are_left_out() {
+    let world = World::new();
+    world
+        .with_place(|place| install("claude-code", Scope::User, &Place { tool_events: false, ..*place }, false))
+        .expect("it can be installed");
+    let text = world.read(CLAUDE);
+    assert!(!text.contains("PreToolUse") && !text.contains("\"PostToolUse"), "a process less for every tool");
+    assert!(text.contains("PostToolBatch"), "steps are still seen");
+}
+
+#[test]
+fn an_agent_may_have_moved_its_settings() {
+    let world = World::new();
+    let moved = world.path("elsewhere");
+    let environment = |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| moved.clone().into_os_string());
+    world
+        .with_place(|place| install("claude-code", Scope::User, &Place { environment: &environment, ..*place }, false))
+        .expect("it can be installed");
+    assert!(world.path("elsewhere/settings.json").exists(), "where the agent looks for it");
+}
+
+#[test]
+fn an_agent_that_we_do_not_know_is_an_error_that_names_those_that_we_know() {
+    let world = World::new();
+    let error = world.with_place(|place| install("\u{1b}[31mx", Scope::User, place, false)).expect_err("unknown");
+    assert!(!error.to_string().contains('\u{1b}'), "its name cannot colour a terminal");
+    assert!(error.hint_text().is_some_and(|hint| hint.contains("claude-code")), "the hint helps");
+}

@@ -1,0 +1,52 @@
+//! One path that differs, as reports give it: lines, and whether a side is binary. Bytes come from the snapshots.
+//!
+//! Bytes that are missing, damaged or too large leave the counts empty: that a file differs is worth saying without them.
+
+use ckpt_schema::report::ChangeReport;
+
+use crate::entry::{Change, Entry, EntryKind, State};
+use crate::lines;
+use crate::sessions::ChangeRow;
+use crate::snapshot::Snapshots;
+
+/// Returns how a path differs between two states.
+pub(super) fn report(snapshots: &Snapshots, change: &Change) -> ChangeReport {
+    let (old, new) = (bytes(snapshots, change.old), bytes(snapshots, change.new));
+    let both = old.as_deref().zip(new.as_deref());
+    let lines = both.and_then(|(old, new)| lines::count(old, new));
+    ChangeReport {
+        path: change.path.to_report(),
+        kind: change.kind(),
+        old_mode: change.old.map(|entry| entry.mode.to_string()),
+        new_mode: change.new.map(|entry| entry.mode.to_string()),
+        old_blob: change.old.and_then(|entry| entry.blob).map(|blob| blob.to_string()),
+        new_blob: change.new.and_then(|entry| entry.blob).map(|blob| blob.to_string()),
+        additions: lines.map(|(added, _)| added),
+        deletions: lines.map(|(_, deleted)| deleted),
+        binary: [&old, &new].into_iter().flatten().any(|bytes| lines::is_binary(bytes)),
+        whitespace_only: change.old.is_some()
+            && change.new.is_some()
+            && both.is_some_and(|(old, new)| lines::differs_in_whitespace_only(old, new)),
+        attribution: None,
+    }
+}
+
+/// Returns a recorded change, with the counts of the time when it was recorded.
+pub(super) fn report_row(snapshots: &Snapshots, row: &ChangeRow) -> ChangeReport {
+    let report = report(snapshots, &row.change);
+    ChangeReport {
+        additions: row.lines.map_or(report.additions, |(added, _)| Some(added)),
+        deletions: row.lines.map_or(report.deletions, |(_, deleted)| Some(deleted)),
+        attribution: Some(row.attribution.name().to_owned()),
+        ..report
+    }
+}
+
+/// What is not there, and a directory, have no bytes; of a gap they are not known.
+fn bytes(snapshots: &Snapshots, state: State) -> Option<Vec<u8>> {
+    match state {
+        None => Some(Vec::new()),
+        Some(Entry { mode, .. }) if mode.kind() == EntryKind::Directory => Some(Vec::new()),
+        Some(Entry { blob, .. }) => snapshots.read_blob_up_to(blob?, lines::MAX_SIZE as u64).ok()?,
+    }
+}

@@ -1,0 +1,192 @@
+//! `diff` and `blob`: what two states differ in, and the bytes behind it.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::{ChangeReport, DiffReport, VERSION};
+use rusqlite::Connection;
+
+use super::ids::{self, Any};
+use super::{DiffRequest, compare};
+use crate::Store;
+use crate::entry::{Change, ObjectId};
+use crate::error::{Error, Result};
+use crate::path::WorkspacePath;
+use crate::record::{self, Place};
+use crate::sessions::{self, ChangeRow, MessageRow, StepRow};
+use crate::snapshot::Snapshot;
+
+/// The name of the workspace as it is now.
+const CURRENT: &str = "current";
+
+/// A state that a diff can have on a side.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// The workspace as it is now; it is captured when everything else is known.
+    Current,
+    /// A state that was captured.
+    Captured(Snapshot),
+}
+
+/// What a request asks for.
+enum Question {
+    /// What one step changed, as it was recorded.
+    Patch { from: Snapshot, to: Snapshot, changes: Vec<ChangeRow> },
+    /// What differs between two states, whoever did it.
+    Difference { from: State, to: State },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Left,
+    Right,
+}
+
+/// Compares two states of the workspace that holds a directory.
+pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Result<DiffReport> {
+    let place = Place::known(store, cwd)?;
+    let only = Only::of(&place, &request.paths)?;
+    match question(store.database.connection(), place.row.id, request)? {
+        Question::Patch { from, to, changes } => {
+            let snapshots = place.snapshots()?;
+            let changes = changes.iter().filter(|row| only.holds(&row.change.path));
+            Ok(document(from, to, changes.map(|row| compare::report_row(&snapshots, row)).collect()))
+        }
+        Question::Difference { from, to } => {
+            let (from, to) = capture(store, &place, from, to)?;
+            let snapshots = place.snapshots()?;
+            let changes: Vec<Change> = snapshots.difference(&from, &to)?;
+            let changes = changes.iter().filter(|change| only.holds(&change.path));
+            Ok(document(from, to, changes.map(|change| compare::report(&snapshots, change)).collect()))
+        }
+    }
+}
+
+/// Returns the bytes of a blob of the workspace that holds a directory.
+pub(crate) fn blob(store: &Store, cwd: &Path, blob: &str) -> Result<Vec<u8>> {
+    let place = Place::known(store, cwd)?;
+    let id = ObjectId::from_hex(blob).ok_or_else(|| {
+        Error::failed(format!("`{}` is not the id of a blob", blob.escape_debug()))
+            .hint("a blob's id has 40 hex digits; `ckpt-hook diff --json` gives them")
+    })?;
+    place.snapshots()?.read_blob(id)
+}
+
+fn document(from: Snapshot, to: Snapshot, mut files: Vec<ChangeReport>) -> DiffReport {
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    DiffReport { version: VERSION, from: from.tree.to_string(), to: to.tree.to_string(), files }
+}
+
+/// Reads all rows that a request is about.
+fn question(connection: &Connection, workspace_id: i64, request: &DiffRequest) -> Result<Question> {
+    let from = request.from.as_deref().unwrap_or("last");
+    if let (None, Some(step)) = (&request.to, step(connection, workspace_id, from)?) {
+        return patch(connection, &step);
+    }
+    Ok(Question::Difference {
+        from: state(connection, workspace_id, from, Side::Left)?,
+        to: state(connection, workspace_id, request.to.as_deref().unwrap_or(CURRENT), Side::Right)?,
+    })
+}
+
+fn step(connection: &Connection, workspace_id: i64, id: &str) -> Result<Option<StepRow>> {
+    match id {
+        CURRENT => Ok(None),
+        _ => match ids::any(connection, workspace_id, id)? {
+            Any::Step(step) => Ok(Some(step)),
+            Any::Message(_) | Any::Session(_) | Any::Operation(_) | Any::Snapshot(_) => Ok(None),
+        },
+    }
+}
+
+/// A step that is still open is compared with what is there now.
+fn patch(connection: &Connection, step: &StepRow) -> Result<Question> {
+    let from = step_snapshot(connection, step, Side::Left)?;
+    if step.finish_snapshot_id.is_none() && step.unprotected.is_none() {
+        return Ok(Question::Difference { from: State::Captured(from), to: State::Current });
+    }
+    let to = step_snapshot(connection, step, Side::Right)?;
+    Ok(Question::Patch { from, to, changes: sessions::changes_of_step(connection, &step.id)? })
+}
+
+fn state(connection: &Connection, workspace_id: i64, id: &str, side: Side) -> Result<State> {
+    if id == CURRENT {
+        return Ok(State::Current);
+    }
+    let snapshot = match ids::any(connection, workspace_id, id)? {
+        Any::Message(message) => message_snapshot(connection, &message)?,
+        Any::Step(step) => step_snapshot(connection, &step, side)?,
+        Any::Operation(operation) => {
+            let missing = || no_snapshot("operation", &operation.id, None);
+            snapshot(connection, operation.before_snapshot_id.ok_or_else(missing)?)?
+        }
+        Any::Snapshot(row) => record::snapshot_of(&row),
+        Any::Session(session) => {
+            return Err(Error::failed(format!("`{}` is a session, which is not one state", session.id))
+                .hint("give one of its messages: `ckpt-hook log --session` lists them"));
+        }
+    };
+    Ok(State::Captured(snapshot))
+}
+
+fn message_snapshot(connection: &Connection, message: &MessageRow) -> Result<Snapshot> {
+    let missing = || no_snapshot("message", &message.id, message.unprotected.as_deref());
+    snapshot(connection, message.snapshot_id.ok_or_else(missing)?)
+}
+
+fn step_snapshot(connection: &Connection, step: &StepRow, side: Side) -> Result<Snapshot> {
+    let snapshot_id = match side {
+        Side::Left => step.start_snapshot_id,
+        Side::Right => step.finish_snapshot_id,
+    };
+    snapshot(connection, snapshot_id.ok_or_else(|| no_snapshot("step", &step.id, step.unprotected.as_deref()))?)
+}
+
+fn snapshot(connection: &Connection, id: i64) -> Result<Snapshot> {
+    sessions::snapshot(connection, id).map(|row| record::snapshot_of(&row))
+}
+
+fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {
+    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+    Error::unavailable(format!("the {kind} `{id}` has no snapshot{reason}")).hint("`ckpt-hook log` lists the others")
+}
+
+/// Captures the workspace where a side asks for it: once, and without a row.
+fn capture(store: &mut Store, place: &Place, from: State, to: State) -> Result<(Snapshot, Snapshot)> {
+    Ok(match (from, to) {
+        (State::Captured(from), State::Captured(to)) => (from, to),
+        (State::Captured(from), State::Current) => (from, record::current(store, place)?),
+        (State::Current, State::Captured(to)) => (record::current(store, place)?, to),
+        (State::Current, State::Current) => {
+            let current = record::current(store, place)?;
+            (current, current)
+        }
+    })
+}
+
+/// The paths to which a diff is limited.
+enum Only {
+    Everything,
+    Below(Vec<WorkspacePath>),
+}
+
+impl Only {
+    fn of(place: &Place, paths: &[PathBuf]) -> Result<Self> {
+        let is_root = |path: &PathBuf| place.cwd.join(path).canonicalize().is_ok_and(|path| path == place.root);
+        if paths.is_empty() || paths.iter().any(is_root) {
+            return Ok(Self::Everything);
+        }
+        let below = |path: &PathBuf| place.path_of(path).ok_or_else(|| outside(place, path));
+        paths.iter().map(below).collect::<Result<_>>().map(Self::Below)
+    }
+
+    fn holds(&self, path: &WorkspacePath) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Below(paths) => paths.iter().any(|only| path == only || path.is_below(only)),
+        }
+    }
+}
+
+fn outside(place: &Place, path: &Path) -> Error {
+    Error::failed(format!("`{}` is not captured in the workspace `{}`", path.display(), place.root.display()))
+}

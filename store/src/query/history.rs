@@ -1,0 +1,183 @@
+//! `log`, `log --operations` and `sessions`: one statement each, however long the history is.
+
+use std::path::Path;
+
+use ckpt_schema::report::{
+    LogReport, MessageReport, OperationEntry, OperationKind, OperationsReport, Outcome, SessionReport, SessionsReport,
+    VERSION,
+};
+use rusqlite::{Connection, Row, params};
+
+use super::rows::{all, count, message_state, named, optional_word, word};
+use super::{LogFilter, ids};
+use crate::Store;
+use crate::error::Result;
+use crate::record::Place;
+use crate::sessions;
+
+/// Which messages are read; all where nothing is set.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Messages<'a> {
+    pub workspace_id: Option<i64>,
+    pub session_id: Option<&'a str>,
+    pub message_id: Option<&'a str>,
+    pub limit: Option<usize>,
+}
+
+/// Lists messages, newest first. Where nothing was recorded yet there are none.
+pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogReport> {
+    let connection = store.database.connection();
+    let place = match (filter.everywhere, &filter.session) {
+        (true, _) => None,
+        (false, Some(_)) => Some(Place::known(store, cwd)?),
+        (false, None) => match Place::find(store, cwd)? {
+            Some(place) => Some(place),
+            None => return Ok(LogReport { version: VERSION, messages: Vec::new() }),
+        },
+    };
+    let workspace_id = place.map(|place| place.row.id);
+    let session_id = filter.session.as_deref().map(|id| root(connection, workspace_id, id)).transpose()?;
+    let chosen = Messages { workspace_id, session_id: session_id.as_deref(), limit: filter.limit, message_id: None };
+    Ok(LogReport { version: VERSION, messages: messages(connection, chosen)? })
+}
+
+/// A sub-agent's messages are its root's.
+fn root(connection: &Connection, workspace_id: Option<i64>, id: &str) -> Result<String> {
+    let session = match workspace_id {
+        Some(workspace_id) => ids::session(connection, workspace_id, id)?,
+        None => ids::session_anywhere(connection, id)?,
+    };
+    Ok(sessions::root_of(connection, &session)?.id)
+}
+
+/// Lists the operations of a workspace, newest first.
+pub(crate) fn operations(store: &Store, cwd: &Path) -> Result<OperationsReport> {
+    let operations = match Place::find(store, cwd)? {
+        Some(place) => read_operations(store.database.connection(), "workspace_id", place.row.id)?,
+        None => Vec::new(),
+    };
+    Ok(OperationsReport { version: VERSION, operations })
+}
+
+/// Lists the sessions of a workspace, or of all, those heard of last first.
+pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsReport> {
+    let place = cwd.map(|cwd| Place::find(store, cwd)).transpose()?;
+    let sessions = match place {
+        Some(None) => Vec::new(),
+        Some(Some(place)) => read_sessions(store.database.connection(), Some(place.row.id), None)?,
+        None => read_sessions(store.database.connection(), None, None)?,
+    };
+    Ok(SessionsReport { version: VERSION, sessions })
+}
+
+/// Reads messages with what their steps did, newest first.
+///
+/// The messages are chosen first, so that a limit spares the work for all others. A step of a sub-agent names the message of
+/// its root, so it counts there.
+pub(super) fn messages(connection: &Connection, chosen: Messages<'_>) -> Result<Vec<MessageReport>> {
+    let sql = "
+        SELECT chosen.id, chosen.agent_id, chosen.session_id, chosen.agent, chosen.prompt, chosen.created_at,
+               chosen.state, chosen.unprotected, count(DISTINCT steps.seq) AS steps,
+               count(DISTINCT ifnull(changes.path_raw, changes.path)) AS files,
+               ifnull(sum(changes.additions), 0) AS additions, ifnull(sum(changes.deletions), 0) AS deletions
+          FROM (SELECT messages.*, sessions.agent
+                  FROM messages JOIN sessions ON sessions.id = messages.session_id
+                 WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
+                   AND (?3 IS NULL OR messages.id = ?3)
+                 ORDER BY messages.seq DESC LIMIT ?4) AS chosen
+          LEFT JOIN steps ON steps.message_id = chosen.id
+          LEFT JOIN changes ON changes.step_id = steps.id AND changes.attribution IN ('agent', 'shared')
+         GROUP BY chosen.seq ORDER BY chosen.seq DESC";
+    // SQLite takes a negative limit for none.
+    let limit = chosen.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    all(connection, sql, params![chosen.workspace_id, chosen.session_id, chosen.message_id, limit], read_message)
+}
+
+fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
+    Ok(MessageReport {
+        id: row.get("id")?,
+        agent_id: row.get("agent_id")?,
+        session: row.get("session_id")?,
+        agent: row.get("agent")?,
+        prompt: row.get("prompt")?,
+        time: row.get("created_at")?,
+        state: word(row, "state", message_state)?,
+        steps: count(row, "steps")?,
+        files: count(row, "files")?,
+        additions: count(row, "additions")?,
+        deletions: count(row, "deletions")?,
+        unprotected: row.get("unprotected")?,
+    })
+}
+
+/// Reads sessions, of one workspace or one session alone where that is asked for.
+pub(super) fn read_sessions(
+    connection: &Connection,
+    workspace_id: Option<i64>,
+    session_id: Option<&str>,
+) -> Result<Vec<SessionReport>> {
+    let sql = "
+        SELECT sessions.*, workspaces.path AS workspace,
+               (SELECT count(*) FROM messages WHERE messages.session_id = sessions.id) AS messages,
+               (SELECT count(*) FROM steps WHERE steps.session_id = sessions.id) AS steps,
+               (SELECT count(DISTINCT ifnull(changes.path_raw, changes.path))
+                  FROM steps JOIN changes ON changes.step_id = steps.id
+                 WHERE steps.session_id = sessions.id AND changes.attribution IN ('agent', 'shared')) AS files
+          FROM sessions JOIN workspaces ON workspaces.id = sessions.workspace_id
+         WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
+         ORDER BY sessions.last_event_at DESC, sessions.seq DESC";
+    all(connection, sql, params![workspace_id, session_id], |row| {
+        Ok(SessionReport {
+            id: row.get("id")?,
+            agent_id: row.get("agent_id")?,
+            agent: row.get("agent")?,
+            parent: row.get("parent_id")?,
+            workspace: row.get("workspace")?,
+            started: row.get("started_at")?,
+            last_event: row.get("last_event_at")?,
+            ended: row.get::<_, Option<i64>>("ended_at")?.is_some(),
+            revert_point: row.get("revert_message_id")?,
+            messages: count(row, "messages")?,
+            steps: count(row, "steps")?,
+            files: count(row, "files")?,
+        })
+    })
+}
+
+/// Reads the operations that have a value in a column, newest first.
+pub(super) fn read_operations(
+    connection: &Connection,
+    column: &'static str,
+    value: impl rusqlite::ToSql,
+) -> Result<Vec<OperationEntry>> {
+    let sql = format!(
+        "SELECT operations.id, kind, session_id, message_id, started_at, state, outcome,
+                before.tree AS before_tree, after.tree AS after_tree,
+                count(*) FILTER (WHERE result = 'done' AND action IN ('write', 'delete', 'merge')) AS files,
+                count(*) FILTER (WHERE result = 'conflict') AS conflicts
+           FROM operations
+           LEFT JOIN snapshots AS before ON before.id = before_snapshot_id
+           LEFT JOIN snapshots AS after ON after.id = after_snapshot_id
+           LEFT JOIN operation_files ON operation_id = operations.id
+          WHERE operations.{column} = ?1 GROUP BY operations.seq ORDER BY operations.seq DESC"
+    );
+    all(connection, &sql, [value], read_operation)
+}
+
+fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
+    use OperationKind::{Redo, Restore, Revert, Unrevert};
+    use Outcome::{Nothing, Partial, Restored, Unavailable};
+    Ok(OperationEntry {
+        id: row.get("id")?,
+        kind: word(row, "kind", named(&[Revert, Redo, Unrevert, Restore], OperationKind::name))?,
+        session: row.get("session_id")?,
+        message: row.get("message_id")?,
+        time: row.get("started_at")?,
+        state: row.get("state")?,
+        outcome: optional_word(row, "outcome", named(&[Restored, Partial, Nothing, Unavailable], Outcome::name))?,
+        before: row.get("before_tree")?,
+        after: row.get("after_tree")?,
+        files: count(row, "files")?,
+        conflicts: count(row, "conflicts")?,
+    })
+}

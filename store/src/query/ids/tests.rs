@@ -1,0 +1,242 @@
+//! The id rules against a database in memory.
+
+use ckpt_schema::migration::MIGRATIONS;
+use proptest::prelude::*;
+use rusqlite::Connection;
+
+use super::{Any, Error, any, last, message, session, step};
+use crate::error::ErrorKind;
+
+const TREE: &str = "0123456789abcdef0123456789abcdef01234567";
+const OTHER_TREE: &str = "0123ffffffffffffffffffffffffffffffffffff";
+
+/// Two sessions of workspace 1, `old` and `new`, a sub-agent of `new`, and a session of workspace 2.
+fn world() -> Connection {
+    let connection = Connection::open_in_memory().expect("memory");
+    for migration in MIGRATIONS {
+        connection.execute_batch(migration).expect("the migration");
+    }
+    connection
+        .execute_batch(&format!(
+            "INSERT INTO workspaces (id, key, path, device, inode, created_at, used_at)
+             VALUES (1, 'k1', '/one', 1, 1, 0, 0), (2, 'k2', '/two', 1, 2, 0, 0);
+             INSERT INTO snapshots (id, workspace_id, tree, label, taken_at)
+             VALUES (1, 1, '{TREE}', 'before lunch', 1), (2, 1, '{OTHER_TREE}', NULL, 2), (3, 1, '{TREE}', NULL, 3);
+             INSERT INTO sessions (id, workspace_id, agent, agent_id, parent_id, started_at, last_event_at)
+             VALUES ('S-old', 1, 'generic', 's1', NULL, 0, 10), ('S-new', 1, 'generic', 's2', NULL, 0, 20),
+                    ('S-sub', 1, 'generic', 'sub', 'S-new', 0, 30), ('S-far', 2, 'generic', 's1', NULL, 0, 40);
+             INSERT INTO messages (id, session_id, agent_id, state, created_at)
+             VALUES ('aaa1', 'S-old', 'm1', 'live', 1), ('aaa2', 'S-old', 'm2', 'live', 2),
+                    ('bbb0', 'S-new', 'm0', 'discarded', 3), ('bbb1', 'S-new', 'm1', 'live', 4),
+                    ('bbb2', 'S-new', 'm0', 'hidden', 5), ('far1', 'S-far', 'only-there', 'live', 6);
+             INSERT INTO steps (id, session_id, message_id, agent_id, state, started_at)
+             VALUES ('step-1', 'S-new', 'bbb1', 'm1', 'closed', 1), ('step-2', 'S-sub', 'bbb1', 'x', 'closed', 2);
+             INSERT INTO operations (id, workspace_id, kind, state, on_conflict, started_at)
+             VALUES ('op-1', 1, 'revert', 'done', 'merge', 1)"
+        ))
+        .expect("the rows");
+    connection
+}
+
+fn message_id(session: Option<&str>, id: &str) -> String {
+    message(&world(), 1, session, id).expect(id).id
+}
+
+fn message_error(session: Option<&str>, id: &str) -> Error {
+    message(&world(), 1, session, id).expect_err(id)
+}
+
+#[test]
+fn last_counts_back_from_the_newest_message() {
+    assert_eq!(last("last"), Some(0), "the newest");
+    assert_eq!(last("last~0"), Some(0), "none before it");
+    assert_eq!(last("last~2"), Some(2), "two before it");
+    for other in ["", "las", "last~", "last~-1", "last~+1", "last~x", "last2", "LAST", "last~99999999999999999999"] {
+        assert_eq!(last(other), None, "{other:?} is an id like any other");
+    }
+}
+
+#[test]
+fn our_ids_and_the_agents_ids_both_name_a_message() {
+    assert_eq!(message_id(None, "bbb1"), "bbb1", "ours");
+    assert_eq!(message_id(None, "m2"), "aaa2", "the agent's");
+    assert_eq!(message_id(None, "aaa2"), "aaa2", "ours, of the older session");
+}
+
+#[test]
+fn an_id_that_several_sessions_know_is_the_newest_sessions() {
+    assert_eq!(message_id(None, "m1"), "bbb1", "S-new was heard of last");
+    assert_eq!(message_id(Some("s1"), "m1"), "aaa1", "unless another session is asked for");
+    assert_eq!(message_id(Some("S-o"), "m1"), "aaa1", "by a prefix of its id as well");
+    assert_eq!(message_id(Some("sub"), "m1"), "bbb1", "the messages of a sub-agent are its root's");
+}
+
+#[test]
+fn a_message_that_is_not_discarded_comes_before_one_that_is() {
+    assert_eq!(message_id(None, "m0"), "bbb2", "bbb0 has the same agent's id, and is discarded");
+    assert_eq!(message_id(None, "bbb0"), "bbb0", "a discarded message is still reachable by its own id");
+}
+
+#[test]
+fn an_unambiguous_prefix_names_a_message() {
+    let connection = world();
+    connection.execute("UPDATE messages SET agent_id = 'bbb' WHERE id = 'aaa1'", []).expect("writable");
+    connection.execute("UPDATE messages SET agent_id = 'bbb1' WHERE id = 'aaa2'", []).expect("writable");
+    let resolve = |id: &str| message(&connection, 1, None, id).map(|message| message.id);
+    assert_eq!(resolve("bbb").expect("known"), "aaa1", "an exact id, the agent's even, wins over a prefix");
+    assert_eq!(resolve("bbb1").expect("known"), "bbb1", "an exact id of ours wins over the agent's");
+    assert_eq!(resolve("bbb2").expect("known"), "bbb2", "exact");
+    assert!(resolve("bb").is_err(), "three ids of ours begin so");
+}
+
+#[test]
+fn a_prefix_that_one_id_of_several_sessions_has_is_the_newest_sessions() {
+    let connection = world();
+    connection.execute("UPDATE messages SET agent_id = 'prompt-7' WHERE agent_id = 'm1'", []).expect("writable");
+    assert_eq!(message(&connection, 1, None, "prompt").expect("one id").id, "bbb1", "both messages have the same id");
+}
+
+#[test]
+fn an_ambiguous_id_is_an_error_that_lists_the_candidates() {
+    let error = message_error(None, "b");
+    assert_eq!(error.kind, ErrorKind::Failed, "nothing is unavailable");
+    assert_eq!(error.to_string(), "the message `b` is ambiguous: it may be `bbb2`, `bbb1`, `bbb0`", "newest first");
+    let error = message_error(None, "m");
+    assert_eq!(
+        error.to_string(),
+        "the message `m` is ambiguous: it may be `bbb2` (`m0`), `bbb1` (`m1`), `bbb0` (`m0`), `aaa2` (`m2`), `aaa1` (`m1`)",
+        "ours tell them apart"
+    );
+}
+
+#[test]
+fn the_same_agents_id_twice_in_a_session_is_ambiguous() {
+    let connection = world();
+    connection.execute("UPDATE messages SET agent_id = 'm1' WHERE session_id = 'S-new'", []).expect("writable");
+    let error = message(&connection, 1, None, "m1").expect_err("two live ones");
+    assert_eq!(error.to_string(), "the message `m1` is ambiguous: it may be `bbb2` (`m1`), `bbb1` (`m1`)", "not bbb0");
+}
+
+#[test]
+fn an_unknown_id_is_unavailable_with_a_hint() {
+    for id in ["", "nope", "only-there", "far1", "last~2", "m1 "] {
+        let error = message_error(None, id);
+        assert_eq!(error.kind, ErrorKind::Unavailable, "{id:?} is not of this workspace");
+        assert_eq!(error.hint_text(), Some("`ckpt-hook log` lists the messages"), "{id:?}");
+    }
+    assert_eq!(message_error(None, "nope").to_string(), "there is no message `nope` in this workspace", "plain");
+    assert_eq!(message_error(Some("s1"), "m0").to_string(), "there is no message `m0` in session `S-old`", "narrower");
+    assert_eq!(
+        message_error(Some("s9"), "m0").to_string(),
+        "there is no session `s9` in this workspace",
+        "the session"
+    );
+}
+
+#[test]
+fn last_counts_live_and_hidden_messages_of_the_chosen_session() {
+    assert_eq!(message_id(None, "last"), "bbb2", "hidden, and the newest");
+    assert_eq!(message_id(None, "last~1"), "bbb1", "the one before it");
+    assert!(message(&world(), 1, None, "last~2").is_err(), "bbb0 is discarded, and aaa2 is of another session");
+    assert_eq!(message_id(Some("s1"), "last"), "aaa2", "of the session that is asked for");
+    assert_eq!(message_id(Some("s1"), "last~1"), "aaa1", "and back from there");
+}
+
+#[test]
+fn steps_sessions_operations_and_snapshots_have_ids_too() {
+    let connection = world();
+    assert_eq!(step(&connection, 1, Some("s2"), "x").expect("known").id, "step-2", "a sub-agent's step is the root's");
+    assert_eq!(session(&connection, 1, "s1").expect("known").id, "S-old", "not the one of the other workspace");
+    let kind = |id: &str| any(&connection, 1, id).map(|any| format!("{any:?}").split('(').next().map(str::to_owned));
+    for (id, expected) in [
+        ("last", "Message"),
+        ("m1", "Message"),
+        ("step-1", "Step"),
+        ("S-sub", "Session"),
+        ("op", "Operation"),
+        (TREE, "Snapshot"),
+        ("01234", "Snapshot"),
+        ("before lunch", "Snapshot"),
+    ] {
+        assert_eq!(kind(id).expect(id).as_deref(), Some(expected), "{id:?}");
+    }
+    for (id, why) in [("0123", "two trees begin so"), ("012", "too short for a tree"), ("before", "labels are whole")] {
+        assert!(any(&connection, 1, id).is_err(), "{why}");
+    }
+    let error = any(&connection, 1, "s").expect_err("ambiguous");
+    assert!(error.to_string().contains("step `step-1`"), "the kinds are named: {error}");
+}
+
+#[test]
+fn a_tree_that_was_taken_twice_is_the_newest_snapshot() {
+    let Any::Snapshot(row) = any(&world(), 1, TREE).expect("known") else { panic!("a snapshot") };
+    assert_eq!(row.id, 3, "its modes may differ, which the tree does not say");
+}
+
+#[test]
+fn an_error_repeats_an_id_harmlessly() {
+    let error = message_error(None, &format!("\u{1b}[2J\n{}", "x".repeat(4096)));
+    let text = error.to_string();
+    assert!(!text.chars().any(char::is_control), "no escape sequence reaches the terminal: {text}");
+    assert!(text.len() < 200, "and no page of text: {}", text.len());
+}
+
+fn hostile_id() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "a",
+        "b",
+        "m",
+        "s",
+        "S-",
+        "last",
+        "~",
+        "'",
+        "\"",
+        "%",
+        "_",
+        "\0",
+        "*",
+        "?",
+        "[",
+        ";--",
+        "\\",
+        "é",
+        "\u{10ffff}",
+        "0123",
+        " ",
+        "\n",
+    ]);
+    prop_oneof![
+        prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat()),
+        any_text(),
+        Just("x".repeat(4096)),
+        Just("%".repeat(4096)),
+    ]
+}
+
+fn any_text() -> impl Strategy<Value = String> {
+    prop::collection::vec(proptest::char::any(), 0..40).prop_map(String::from_iter)
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_found_unknown_or_ambiguous_and_changes_nothing(id in hostile_id()) {
+        let connection = world();
+        let before = connection.total_changes();
+        let is_known = |text: &str| ["aaa1", "aaa2", "bbb0", "bbb1", "bbb2", "m0", "m1", "m2"]
+            .iter()
+            .any(|known| !text.is_empty() && known.starts_with(text));
+        match message(&connection, 1, None, &id) {
+            Ok(_) => prop_assert!(is_known(&id) || last(&id).is_some(), "nothing but a prefix finds a message"),
+            Err(error) if error.kind == ErrorKind::Unavailable => prop_assert!(!is_known(&id), "{error}"),
+            Err(error) => prop_assert!(error.to_string().contains("is ambiguous"), "{error}"),
+        }
+        for result in [any(&connection, 1, &id).map(drop), message(&connection, 1, Some(&id), "m1").map(drop)] {
+            if let Err(error) = result {
+                let is_ambiguous = error.to_string().contains("is ambiguous");
+                prop_assert!(error.kind == ErrorKind::Unavailable || is_ambiguous, "{error}");
+            }
+        }
+        prop_assert_eq!(connection.total_changes(), before, "looking changes nothing");
+    }
+}

@@ -1,0 +1,208 @@
+//! `status`: the revert banner, and what the user should know of the recording.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::{DiagnosticReport, FileAction, FileReport, FileResult, PathText, StatusReport, VERSION};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::ids;
+use super::rows::{all, count, gaps, operation_file};
+use crate::error::{Context, Result};
+use crate::record::Place;
+use crate::revert::{is_busy, short};
+use crate::sessions::{self, OpenStep, SessionRow};
+use crate::workspace::Workspace;
+use crate::{Milliseconds, Store};
+
+/// How many unprotected steps and messages are named.
+const UNPROTECTED: u32 = 20;
+
+/// How many diagnostics are shown.
+const DIAGNOSTICS: u32 = 5;
+
+/// Tells the state of the workspace that holds a directory; where nothing was recorded, that nothing was.
+///
+/// Without a session it speaks of the one that `redo` would move: the one reverted last; where none is, of the newest that
+/// is not a sub-agent's.
+pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result<StatusReport> {
+    let connection = store.database.connection();
+    // One moment for all that follows; nothing of it is slow.
+    let _moment = connection.unchecked_transaction().context(|| "cannot read the session store")?;
+    let mut report = empty(&root_of(store, cwd)?);
+    (report.diagnostics, report.latest_diagnostics) = (count_diagnostics(connection)?, latest_diagnostics(connection)?);
+    let Some(place) = Place::find(store, cwd)? else {
+        // It fails, and says why.
+        return if session.is_some() { Place::known(store, cwd).map(|_| report) } else { Ok(report) };
+    };
+    let session = match session {
+        Some(id) => Some(ids::session(connection, place.row.id, id)?),
+        // A revert that waits for its redo is what the banner is for.
+        None => match sessions::newest_reverted_session(connection, place.row.id)? {
+            Some(session) => Some(session),
+            None => newest_session(connection, place.row.id)?,
+        },
+    };
+    if let Some(session) = session {
+        banner(connection, session, &mut report)?;
+    }
+    let open_steps = sessions::open_steps(connection, place.row.id)?;
+    report.open_steps = open_steps.len() as u64;
+    report.agents_at_work = agents_at_work(connection, &open_steps, store.now())?;
+    report.unprotected = unprotected(connection, place.row.id)?;
+    report.gaps = place.row.last_snapshot_id.map_or(Ok(Vec::new()), |snapshot_id| gaps(connection, snapshot_id))?;
+    Ok(report)
+}
+
+fn root_of(store: &Store, cwd: &Path) -> Result<PathBuf> {
+    let surroundings = &store.surroundings;
+    let workspace = Workspace::of(cwd, surroundings.home.as_deref(), &surroundings.directory, &surroundings.settings)?;
+    Ok(workspace.root)
+}
+
+/// Returns the session that was heard of last, leaving out those of sub-agents.
+fn newest_session(connection: &Connection, workspace_id: i64) -> Result<Option<SessionRow>> {
+    let sql = "SELECT id FROM sessions WHERE workspace_id = ?1 AND parent_id IS NULL
+                ORDER BY last_event_at DESC, seq DESC LIMIT 1";
+    let id: Option<String> = connection
+        .query_row(sql, [workspace_id], |row| row.get("id"))
+        .optional()
+        .context(|| "cannot read the sessions")?;
+    id.map_or(Ok(None), |id| sessions::session(connection, &id))
+}
+
+fn empty(workspace: &Path) -> StatusReport {
+    StatusReport {
+        version: VERSION,
+        workspace: workspace.to_string_lossy().into_owned(),
+        session: None,
+        agent: None,
+        revert_point: None,
+        messages_hidden: Vec::new(),
+        files: Vec::new(),
+        redo: false,
+        open_steps: 0,
+        agents_at_work: Vec::new(),
+        unprotected: Vec::new(),
+        gaps: Vec::new(),
+        diagnostics: 0,
+        latest_diagnostics: Vec::new(),
+    }
+}
+
+/// Fills in what the session's reverts so far did.
+fn banner(connection: &Connection, session: SessionRow, report: &mut StatusReport) -> Result<()> {
+    report.messages_hidden = all(
+        connection,
+        "SELECT id FROM messages WHERE session_id = ?1 AND state = 'hidden' ORDER BY seq",
+        [&session.id],
+        |row| row.get("id"),
+    )?;
+    if let Some(base_id) = session.revert_base_id {
+        report.files = reverted_files(connection, &session.id, base_id)?;
+    }
+    report.redo = session.revert_base_id.is_some();
+    (report.session, report.agent) = (Some(session.id), Some(session.agent));
+    report.revert_point = session.revert_message_id;
+    Ok(())
+}
+
+/// A mode and a blob, as they are stored.
+type Stored = (Option<String>, Option<String>);
+
+/// A path of one operation of the chain, oldest first.
+struct ChainFile {
+    report: FileReport,
+    expected: Stored,
+    goal: Stored,
+}
+
+/// What became of a path in the chain so far.
+struct Reverted {
+    /// What stood there before the chain first looked at it.
+    base: Stored,
+    /// The newest row that did, or could not do, something.
+    shown: Option<FileReport>,
+}
+
+/// Returns what the chain of reverts that began at a snapshot did to each file, by path.
+fn reverted_files(connection: &Connection, session_id: &str, base_id: i64) -> Result<Vec<FileReport>> {
+    // A chain that ended in an unrevert may have begun at the same snapshot.
+    let sql = "
+        SELECT operation_files.*
+          FROM operations JOIN operation_files ON operation_id = operations.id
+         WHERE session_id = ?1 AND base_snapshot_id = ?2 AND state = 'done' AND kind <> 'restore'
+           AND seq > (SELECT ifnull(max(ended.seq), 0) FROM operations AS ended
+                       WHERE ended.session_id = ?1 AND ended.state = 'done' AND ended.message_id IS NULL
+                         AND ended.kind IN ('redo', 'unrevert'))
+         ORDER BY seq, position";
+    let rows = all(connection, sql, params![session_id, base_id], read_chain_file)?;
+    let mut paths: BTreeMap<PathText, Reverted> = BTreeMap::new();
+    for row in rows {
+        let base = row.expected.clone();
+        paths.entry(row.report.path.clone()).or_insert(Reverted { base, shown: None }).take(row);
+    }
+    Ok(paths.into_values().filter_map(|path| path.shown).collect())
+}
+
+impl Reverted {
+    /// The newest row wins; a path that is what it was before the chain again is no longer reverted.
+    fn take(&mut self, row: ChainFile) {
+        let is_settled = row.report.action == FileAction::None || row.report.result == FileResult::Done;
+        if is_settled && row.goal == self.base {
+            self.shown = None;
+        } else if row.report.action != FileAction::None {
+            self.shown = Some(row.report);
+        }
+    }
+}
+
+fn read_chain_file(row: &Row<'_>) -> rusqlite::Result<ChainFile> {
+    Ok(ChainFile {
+        report: operation_file(row)?,
+        expected: (row.get("expected_mode")?, row.get("expected_blob")?),
+        goal: (row.get("goal_mode")?, row.get("goal_blob")?),
+    })
+}
+
+/// Names the sessions that a revert would refuse to get in the way of.
+fn agents_at_work(connection: &Connection, steps: &[OpenStep], now: Milliseconds) -> Result<Vec<String>> {
+    let busy: BTreeSet<_> = steps.iter().filter(|step| is_busy(step, now)).map(|step| &step.row.session_id).collect();
+    let name = |session: SessionRow| format!("{} {}", session.agent, short(&session.id));
+    let names = busy.into_iter().map(|id| Ok(sessions::session(connection, id)?.map(name)));
+    names.filter_map(Result::transpose).collect()
+}
+
+/// Names the newest steps and messages that cannot be put back, and why.
+fn unprotected(connection: &Connection, workspace_id: i64) -> Result<Vec<String>> {
+    let sql = "
+        SELECT 'message ' || messages.id || ': ' || messages.unprotected AS text, messages.created_at AS at
+          FROM messages JOIN sessions ON sessions.id = messages.session_id
+         WHERE messages.unprotected IS NOT NULL AND sessions.workspace_id = ?1
+        UNION ALL
+        SELECT 'step ' || steps.id || ' of message ' || steps.message_id || ': ' || steps.unprotected, steps.started_at
+          FROM steps JOIN sessions ON sessions.id = steps.session_id
+         WHERE steps.unprotected IS NOT NULL AND sessions.workspace_id = ?1
+         ORDER BY at DESC LIMIT ?2";
+    all(connection, sql, params![workspace_id, UNPROTECTED], |row| row.get("text"))
+}
+
+fn count_diagnostics(connection: &Connection) -> Result<u64> {
+    connection
+        .query_row("SELECT count(*) AS all_of_them FROM diagnostics", [], |row| count(row, "all_of_them"))
+        .context(|| "cannot count the diagnostics")
+}
+
+fn latest_diagnostics(connection: &Connection) -> Result<Vec<DiagnosticReport>> {
+    let sql = "SELECT at, level, agent, event, message, detail FROM diagnostics ORDER BY id DESC LIMIT ?1";
+    all(connection, sql, [DIAGNOSTICS], |row| {
+        Ok(DiagnosticReport {
+            time: row.get("at")?,
+            level: row.get("level")?,
+            agent: row.get("agent")?,
+            event: row.get("event")?,
+            message: row.get("message")?,
+            detail: row.get("detail")?,
+        })
+    })
+}

@@ -1,0 +1,206 @@
+//! Which workspace, and which folder of the store, an event or a command is about.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ckpt_schema::EventKind;
+use ckpt_schema::event::Event;
+
+use crate::error::{Context, Error, Result};
+use crate::layout::{self, Lock};
+use crate::path::WorkspacePath;
+use crate::sessions::{self, SessionRow, WorkspaceRow};
+use crate::settings::{Scope, Settings};
+use crate::snapshot::{Progress, Request, Snapshots, Taken};
+use crate::workspace::Workspace;
+use crate::{Store, Surroundings};
+
+/// How long a command of a person waits for a snapshot or an operation of another process.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A workspace, known to the store.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub row: WorkspaceRow,
+    pub root: PathBuf,
+    pub folder: PathBuf,
+    /// The part that is captured, where the settings say `scope = "cwd"`.
+    pub scope: Option<WorkspacePath>,
+    pub settings: Settings,
+    /// The directory that relative paths start from.
+    pub cwd: PathBuf,
+}
+
+impl Place {
+    /// Returns the workspace that holds a directory; it is added to the store where it is new.
+    pub fn claim(store: &mut Store, cwd: &Path) -> Result<Self> {
+        let workspace = workspace_of(store, cwd)?;
+        let now = store.now();
+        let row = store.database.write(|connection| {
+            sessions::claim_workspace(connection, &workspace.root, workspace.device, workspace.inode, now)
+        })?;
+        Ok(Self::new(&store.surroundings, row, workspace.cwd))
+    }
+
+    /// Returns the workspace that holds a directory, if anything was ever recorded there.
+    pub fn find(store: &Store, cwd: &Path) -> Result<Option<Self>> {
+        let workspace = workspace_of(store, cwd)?;
+        let connection = store.database.connection();
+        let row = sessions::find_workspace(connection, &workspace.root, workspace.device, workspace.inode)?;
+        Ok(row.map(|row| Self::new(&store.surroundings, WorkspaceRow { path: workspace.root, ..row }, workspace.cwd)))
+    }
+
+    /// Returns the workspace that holds a directory, or says that nothing was recorded there.
+    pub fn known(store: &Store, cwd: &Path) -> Result<Self> {
+        Self::find(store, cwd)?.ok_or_else(|| {
+            Error::unavailable(format!("nothing was recorded in `{}` yet", cwd.display()))
+                .hint("`ckpt-hook install <agent>` puts the hook into an agent's settings")
+        })
+    }
+
+    /// Returns the workspace of an event.
+    ///
+    /// An agent's directory may move while it works: inside its session's workspace that changes nothing, and only a message
+    /// or a start takes a session to another workspace.
+    pub fn of_event(store: &mut Store, event: &Event) -> Result<Self> {
+        let connection = store.database.connection();
+        let known = sessions::find_session(connection, &event.agent, &event.session_id, None)?;
+        let home = known.as_ref().map(|session| sessions::workspace(connection, session.workspace_id)).transpose()?;
+        let cwd = event.cwd.as_deref();
+        if let (Some(row), Some(cwd)) = (home, cwd.or(Some(Path::new("/"))))
+            && row_is_there(&row)
+            && stays(event.event, &row, cwd)
+        {
+            let place_cwd = if cwd.starts_with(&row.path) { cwd.to_owned() } else { row.path.clone() };
+            return Ok(Self::new(&store.surroundings, row, place_cwd));
+        }
+        let cwd = cwd.ok_or_else(|| Error::failed("the event does not say where the agent works"))?.to_owned();
+        if !cwd.is_absolute() {
+            return Err(Error::failed(format!("the agent's directory `{}` is not an absolute path", cwd.display())));
+        }
+        Self::claim(store, &cwd)
+    }
+
+    fn new(surroundings: &Surroundings, row: WorkspaceRow, cwd: PathBuf) -> Self {
+        let settings = surroundings.settings.for_directory(&row.path).clone();
+        let scope = match settings.scope {
+            Scope::Worktree => None,
+            Scope::Cwd => relative(&row.path, &cwd),
+        };
+        let folder = surroundings.directory.join("snapshots").join(&row.key);
+        Self { root: row.path.clone(), folder, scope, settings, cwd, row }
+    }
+
+    /// Returns the device that the workspace is on now; it may have another number since the machine started again.
+    pub fn device(&self) -> Result<u64> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = self.root.symlink_metadata().context(|| format!("cannot find `{}`", self.root.display()))?;
+        Ok(metadata.dev())
+    }
+
+    /// Takes the lock of the workspace: one snapshot or operation at a time.
+    pub fn lock(&self, patience: Duration) -> Result<Lock> {
+        layout::lock_workspace(&self.folder, patience)
+    }
+
+    /// Opens the snapshots of the workspace.
+    pub fn snapshots(&self) -> Result<Snapshots> {
+        layout::make_private(&self.folder)?;
+        Snapshots::open(&self.folder)
+    }
+
+    /// Captures the workspace as the settings say.
+    pub fn take(
+        &self,
+        store: &Store,
+        snapshots: &Snapshots,
+        deadline: Option<Instant>,
+        progress: Option<&(dyn Fn(Progress) + Sync)>,
+    ) -> Result<Taken> {
+        let named = sessions::forced_paths(store.database.connection(), self.row.id)?;
+        snapshots.take(&Request { named: &named, deadline, progress, ..self.request(store) })
+    }
+
+    /// Returns whether an ignore rule hides a path from snapshots.
+    pub fn hides(&self, store: &Store, snapshots: &Snapshots, path: &WorkspacePath) -> Result<bool> {
+        snapshots.hides(&self.request(store), path)
+    }
+
+    fn request<'a>(&'a self, store: &'a Store) -> Request<'a> {
+        Request {
+            root: &self.root,
+            scope: self.scope.as_ref(),
+            named: &[],
+            whatever_size: &[],
+            include: &self.settings.include,
+            exclude: &self.settings.exclude,
+            max_file_size: self.settings.max_file_size,
+            seed: self.settings.seed,
+            home: store.surroundings.home.as_deref(),
+            config_home: store.surroundings.config_home.as_deref(),
+            store: &store.surroundings.directory,
+            deadline: None,
+            progress: None,
+        }
+    }
+
+    /// Returns the path below the workspace that a tool or a user named, if it is below it.
+    pub fn path_of(&self, named: &Path) -> Option<WorkspacePath> {
+        let absolute = self.cwd.join(named);
+        relative(&self.root, &normal(&absolute)).or_else(|| relative(&self.root, &real(&absolute)?))
+    }
+}
+
+fn workspace_of(store: &Store, cwd: &Path) -> Result<Workspace> {
+    let surroundings = &store.surroundings;
+    Workspace::of(cwd, surroundings.home.as_deref(), &surroundings.directory, &surroundings.settings)
+}
+
+/// A session's workspace still counts only while its directory is the one that was recorded.
+fn row_is_there(row: &WorkspaceRow) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    row.path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir() && row.is(metadata.ino()))
+}
+
+fn stays(event: EventKind, row: &WorkspaceRow, cwd: &Path) -> bool {
+    let begins = matches!(event, EventKind::SessionStart | EventKind::UserMessage);
+    !begins || cwd.canonicalize().is_ok_and(|cwd| cwd.starts_with(&row.path))
+}
+
+fn relative(root: &Path, path: &Path) -> Option<WorkspacePath> {
+    use std::os::unix::ffi::OsStrExt;
+    let below = path.strip_prefix(root).ok()?;
+    WorkspacePath::new(below.as_os_str().as_bytes()).ok()
+}
+
+/// Takes `.` and `..` out of a path by its text.
+fn normal(path: &Path) -> PathBuf {
+    use std::path::Component;
+    path.components().fold(PathBuf::new(), |mut path, component| {
+        match component {
+            Component::ParentDir => {
+                path.pop();
+            }
+            Component::CurDir => {}
+            other => path.push(other),
+        }
+        path
+    })
+}
+
+/// Resolves the directory of a path, whose last component may not exist.
+fn real(path: &Path) -> Option<PathBuf> {
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+}
+
+/// Returns the session that an event's session started from, as far as it is known.
+pub(crate) fn parent_of(
+    connection: &rusqlite::Connection,
+    event: &Event,
+    workspace_id: i64,
+) -> Result<Option<SessionRow>> {
+    match &event.parent_session_id {
+        Some(parent) => sessions::find_session(connection, &event.agent, parent, Some(workspace_id)),
+        None => Ok(None),
+    }
+}

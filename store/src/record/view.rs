@@ -1,0 +1,104 @@
+//! What the store knows that bears on an event, read once.
+
+use ckpt_schema::event::Event;
+
+use super::decide::Decision;
+use super::place::{Place, parent_of};
+use crate::Store;
+use crate::error::Result;
+use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepRow};
+
+/// What is known when an event comes.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct View {
+    /// The event's session.
+    pub session: Option<SessionRow>,
+    /// The session at the top of its line of parents.
+    pub root: Option<SessionRow>,
+    /// The root's newest message, in effect or not.
+    pub message: Option<MessageRow>,
+    /// The root's newest message that is in effect.
+    pub bound_message: Option<MessageRow>,
+    /// The message that the event names, if it is there already.
+    pub named_message: Option<MessageRow>,
+    /// The step that the event names, if it is there already.
+    pub named_step: Option<StepRow>,
+    /// The session's newest step.
+    pub last_step: Option<StepRow>,
+    /// Every open step of the workspace, in the order in which they started.
+    pub open: Vec<OpenStep>,
+    /// The workspace's newest snapshot.
+    pub last_snapshot: Option<i64>,
+}
+
+impl View {
+    /// Reads what is known.
+    pub fn of(store: &Store, place: &Place, event: &Event) -> Result<Self> {
+        let connection = store.database.connection();
+        let session = sessions::find_session(connection, &event.agent, &event.session_id, Some(place.row.id))?;
+        let parent = match &session {
+            Some(session) => Some(session.clone()),
+            None => parent_of(connection, event, place.row.id)?,
+        };
+        let root = parent.map(|session| sessions::root_of(connection, &session)).transpose()?;
+        let mut view = Self {
+            open: sessions::open_steps(connection, place.row.id)?,
+            last_snapshot: sessions::workspace(connection, place.row.id)?.last_snapshot_id,
+            ..Self::default()
+        };
+        if let Some(root) = &root {
+            view.message = sessions::newest_message(connection, &root.id, false)?;
+            view.bound_message = sessions::newest_message(connection, &root.id, true)?;
+            if let Some(id) = &event.message_id {
+                view.named_message = sessions::find_message_by_agent_id(connection, &root.id, id)?;
+            }
+        }
+        if let Some(session) = &session {
+            view.last_step = sessions::newest_step(connection, &session.id)?;
+            if let Some(id) = &event.step_id {
+                view.named_step = sessions::find_step_by_agent_id(connection, &session.id, id)?;
+            }
+        }
+        Ok(Self { session, root, ..view })
+    }
+
+    /// Returns the open step of the event's own session.
+    pub fn own_step(&self) -> Option<&OpenStep> {
+        let session = self.session.as_ref()?;
+        self.open.iter().rev().find(|step| step.row.session_id == session.id)
+    }
+
+    /// Returns the open steps of the sub-agents below the event's session.
+    pub fn steps_of_children(&self) -> impl Iterator<Item = &OpenStep> {
+        let id = self.session.as_ref().map(|session| session.id.as_str());
+        self.open
+            .iter()
+            .filter(move |step| Some(step.root_session_id.as_str()) == id && Some(step.row.session_id.as_str()) != id)
+    }
+
+    /// Returns the open steps, and the one that the decision supposes where its start was never heard of.
+    pub fn open_with(&self, decision: &Decision) -> Vec<OpenStep> {
+        let mut open = self.open.clone();
+        if let (Some(supposed), Some(session), Some(root)) = (&decision.supposed, &self.session, &self.root) {
+            open.push(OpenStep {
+                row: StepRow {
+                    seq: i64::MAX,
+                    id: supposed.id.clone(),
+                    session_id: session.id.clone(),
+                    message_id: String::new(),
+                    agent_id: None,
+                    unprotected: None,
+                    start_snapshot_id: supposed.start,
+                    finish_snapshot_id: None,
+                },
+                root_session_id: root.id.clone(),
+                tool_events: false,
+                last_event_at: session.last_event_at,
+                tools: 0,
+                running: 0,
+                paths: Vec::new(),
+            });
+        }
+        open
+    }
+}

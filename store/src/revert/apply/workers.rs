@@ -1,0 +1,34 @@
+//! Two threads that share a list of tasks.
+//!
+//! More do not help: they would wait for each other in the directories that they change (measured: `performance.md`).
+
+use std::sync::Mutex;
+use std::thread;
+
+/// Below this many tasks a thread costs more than it saves.
+const WORTH_A_THREAD: usize = 4;
+
+/// Does every task, on this thread and a second one, and returns the results in no particular order.
+pub(super) fn share<T: Send, R: Send>(tasks: Vec<T>, act: impl Fn(T) -> R + Sync) -> Vec<R> {
+    if tasks.len() < WORTH_A_THREAD {
+        return tasks.into_iter().map(act).collect();
+    }
+    let queue = Mutex::new(tasks.into_iter());
+    let results = Mutex::new(Vec::new());
+    let work = || {
+        while let Some(task) = next(&queue) {
+            let result = act(task);
+            results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(result);
+        }
+    };
+    thread::scope(|scope| {
+        // Where no thread is to be had, this one does it all.
+        let _ = thread::Builder::new().name("apply".to_owned()).spawn_scoped(scope, work);
+        work();
+    });
+    results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn next<T>(queue: &Mutex<std::vec::IntoIter<T>>) -> Option<T> {
+    queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
+}

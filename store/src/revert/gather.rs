@@ -1,0 +1,211 @@
+//! The material of a plan, read from rows and snapshots: the history, the state before the first revert, what the reverts
+//! since asked for, and what is there now.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ckpt_schema::report::FileResult;
+use rusqlite::Connection;
+
+use super::history::{Author, Claim, PastChange, Source};
+use super::movement::{Movement, Scope};
+use crate::Store;
+use crate::entry::{Entry, Mode, State};
+use crate::error::Result;
+use crate::path::WorkspacePath;
+use crate::record::{Observation, Place, snapshot_of};
+use crate::sessions::{self, Attribution, ChainOperation, ChangeRow, LiveChange};
+use crate::snapshot::{Snapshot, Snapshots};
+
+/// States by path.
+pub(crate) type States = BTreeMap<WorkspacePath, State>;
+
+/// What a plan is made of.
+#[derive(Debug, Default)]
+pub(crate) struct Material {
+    /// Newest first.
+    pub changes: Vec<PastChange>,
+    pub base: States,
+    pub goals: States,
+    pub current: States,
+    /// The steps in question whose changes nobody saw, by id, with the reason.
+    pub unprotected: Vec<(String, String)>,
+}
+
+/// Gathers the material for a movement, with the workspace as it was just seen.
+pub(crate) fn gather(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    movement: &Movement,
+    chain: &[ChainOperation],
+    seen: &Observation,
+    base: Option<i64>,
+) -> Result<Material> {
+    let connection = store.database.connection();
+    let scopes = movement.scopes(store, chain)?;
+    let live = live_changes(connection, place, movement, seen)?;
+    let paths = paths_in_question(movement, chain, &live, &scopes);
+    let changes = past_changes(connection, place, movement, &live, &scopes, &paths)?;
+    let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
+    let base_states = match base {
+        Some(base) => base_states(connection, snapshots, chain, base, &paths)?,
+        None => paths.iter().map(|path| (path.clone(), current.get(path).copied().flatten())).collect(),
+    };
+    let unprotected = sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
+    Ok(Material { changes, base: base_states, goals: goals(chain), current, unprotected })
+}
+
+/// The changes of the session's messages, newest first; those that are only being observed come before all rows.
+fn live_changes(
+    connection: &Connection,
+    place: &Place,
+    movement: &Movement,
+    seen: &Observation,
+) -> Result<Vec<LiveChange>> {
+    let open = sessions::open_steps(connection, place.row.id)?;
+    let mut live: Vec<LiveChange> = Vec::new();
+    for row in seen.changes.iter().rev() {
+        let step = open.iter().find(|step| Some(&step.row.id) == row.step_id.as_ref());
+        if let Some(step) = step.filter(|step| step.root_session_id == movement.session.id)
+            && let Some(message) = sessions::message(connection, &step.row.message_id)?
+        {
+            live.push(LiveChange {
+                row: ChangeRow { id: i64::MAX, ..row.clone() },
+                session_id: step.row.session_id.clone(),
+                message_id: message.id,
+                message_seq: message.seq,
+                agent: movement.session.agent.clone(),
+            });
+        }
+    }
+    let rows = sessions::live_changes(connection, &movement.session.id, 0)?;
+    live.extend(rows.into_iter().filter(|change| !seen.replaced.contains(&change.row.id)));
+    Ok(live)
+}
+
+fn paths_in_question(
+    movement: &Movement,
+    chain: &[ChainOperation],
+    live: &[LiveChange],
+    scopes: &[Scope],
+) -> BTreeSet<WorkspacePath> {
+    let undone = live.iter().filter(|change| scopes.iter().any(|scope| scope.covers(change)));
+    let mut paths: BTreeSet<WorkspacePath> = undone.map(|change| change.row.change.path.clone()).collect();
+    paths.extend(chain.iter().flat_map(|operation| &operation.items).map(|item| item.path.clone()));
+    let of_step: BTreeSet<(&str, &WorkspacePath)> =
+        live.iter().filter_map(|change| Some((change.row.step_id.as_deref()?, &change.row.change.path))).collect();
+    paths.retain(|path| movement.moves(path, |step| of_step.contains(&(step, path))));
+    paths
+}
+
+/// The session's own changes of the paths with whether they are undone, and everybody else's since, to tell who it was.
+fn past_changes(
+    connection: &Connection,
+    place: &Place,
+    movement: &Movement,
+    live: &[LiveChange],
+    scopes: &[Scope],
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<Vec<PastChange>> {
+    let own = live.iter().filter(|change| paths.contains(&change.row.change.path)).map(|change| {
+        let claim = claim(connection, change, scopes)?;
+        Ok((change.row.id, PastChange { change: change.row.change.clone(), author: author(change), claim }))
+    });
+    let mut changes: Vec<(i64, PastChange)> = own.collect::<Result<_>>()?;
+    let oldest = changes.iter().map(|(id, _)| *id).min().unwrap_or(i64::MAX);
+    for other in sessions::changes_of_others(connection, place.row.id, &movement.session.id, oldest)? {
+        if paths.contains(&other.row.change.path) {
+            let author = if other.row.step_id.is_some() { author(&other) } else { Author::User };
+            changes.push((other.row.id, PastChange { change: other.row.change, author, claim: Claim::Keep }));
+        }
+    }
+    changes.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
+    Ok(changes.into_iter().map(|(_, change)| change).collect())
+}
+
+fn claim(connection: &Connection, change: &LiveChange, scopes: &[Scope]) -> Result<Claim> {
+    if !scopes.iter().any(|scope| scope.covers(change)) {
+        return Ok(Claim::Keep);
+    }
+    let by_name = scopes.iter().any(|scope| scope.covers(change) && scope.names(&change.row.change.path));
+    if change.row.attribution != Attribution::Shared || by_name {
+        return Ok(Claim::Undo);
+    }
+    let others = sessions::sharers(connection, &change.row)?;
+    Ok(Claim::Shared(others.iter().map(source).collect()))
+}
+
+fn author(change: &LiveChange) -> Author {
+    Author::Agent(source(change))
+}
+
+fn source(change: &LiveChange) -> Source {
+    Source {
+        step: change.row.step_id.clone().unwrap_or_default(),
+        session: change.session_id.clone(),
+        message: change.message_id.clone(),
+        agent: change.agent.clone(),
+    }
+}
+
+/// What is there now, at, above and below the paths. What no snapshot holds, because an ignore rule hides it or because it is
+/// too large, is captured one by one: nothing that is not stored is ever replaced.
+pub(crate) fn current_states(
+    place: &Place,
+    snapshots: &Snapshots,
+    now: &Snapshot,
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<States> {
+    let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
+    let mut current: States =
+        snapshots.around(now, &wanted)?.into_iter().map(|(path, entry)| (path, Some(entry))).collect();
+    for path in &wanted {
+        if current.get(path).copied().flatten().is_none() && !has_below(&current, path) {
+            let state = snapshots.capture(&place.root, path).unwrap_or(Some(unreadable()));
+            current.insert(path.clone(), state);
+        }
+    }
+    Ok(current)
+}
+
+/// What is there and cannot be read.
+fn unreadable() -> Entry {
+    Entry { mode: Mode::file(0o600), blob: None }
+}
+
+/// Returns whether there is a path below a directory. Nothing sorts before the name of one byte that is 1.
+fn has_below(states: &States, directory: &WorkspacePath) -> bool {
+    let first = directory.join(b"\x01").ok();
+    first.and_then(|first| states.range(first..).next()).is_some_and(|(path, _)| path.is_below(directory))
+}
+
+/// What stood there before the first revert of a chain. What its snapshot did not hold, its operation wrote down.
+fn base_states(
+    connection: &Connection,
+    snapshots: &Snapshots,
+    chain: &[ChainOperation],
+    base: i64,
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<States> {
+    let snapshot = snapshot_of(&sessions::snapshot(connection, base)?);
+    let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
+    let states = snapshots.states(&snapshot, &wanted)?;
+    let mut base_states: States = wanted.into_iter().zip(states).collect();
+    if let Some(first) = chain.first().filter(|first| first.row.before_snapshot_id == Some(base)) {
+        base_states.extend(
+            first.items.iter().filter(|item| paths.contains(&item.path)).map(|item| (item.path.clone(), item.expected)),
+        );
+    }
+    Ok(base_states)
+}
+
+/// What the reverts of a chain asked for, the newest of each path. One that could not be moved is where it was before.
+fn goals(chain: &[ChainOperation]) -> States {
+    let items = chain.iter().flat_map(|operation| &operation.items);
+    let moved = items.filter(|item| item.result == FileResult::Done);
+    moved.map(|item| (item.path.clone(), item.goal)).collect()
+}
+
+fn first_seq(scopes: &[Scope]) -> Option<i64> {
+    scopes.iter().filter_map(|scope| if let Scope::From { seq, .. } = scope { Some(*seq) } else { None }).min()
+}

@@ -1,0 +1,160 @@
+//! What happened to the paths of a revert, and who did it: the material of [`target`](super::target). Pure.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::entry::{Change, State};
+use crate::path::WorkspacePath;
+
+/// One change of the past.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PastChange {
+    /// What changed.
+    pub change: Change,
+    /// Who changed it.
+    pub author: Author,
+    /// Whether the revert point asks for it to be undone.
+    pub claim: Claim,
+}
+
+/// Who changed a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// Whoever is no agent: the user, their editor, their other tools.
+    User,
+    /// A step of an agent.
+    Agent(Source),
+}
+
+/// A step of an agent, by the ids that people are shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The step.
+    pub step: String,
+    /// Its session.
+    pub session: String,
+    /// The user message that it belongs to.
+    pub message: String,
+    /// The agent's name.
+    pub agent: String,
+}
+
+/// Whether a change is undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// It is the session's, at or after the revert point.
+    Undo,
+    /// It is the session's, at or after the revert point, and other sessions' at once (none where it is not known whose).
+    /// It is undone only where its path is asked for by name.
+    Shared(Vec<Source>),
+    /// It stays: another session's, a later step's where one step alone is reverted, or the user's. It is here to name who
+    /// changed a path since.
+    Keep,
+}
+
+impl fmt::Display for Author {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User => formatter.write_str("the user"),
+            Self::Agent(source) => source.fmt(formatter),
+        }
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} (step `{}` of session `{}`)", self.agent, self.step, self.session)
+    }
+}
+
+/// The changes of the paths of a revert, by path, newest first.
+#[derive(Clone, Debug, Default)]
+pub struct History<'a> {
+    by_path: BTreeMap<&'a WorkspacePath, Vec<&'a PastChange>>,
+}
+
+impl<'a> History<'a> {
+    /// Sorts changes, given newest first, by path.
+    pub fn new(changes: &'a [PastChange]) -> Self {
+        let mut by_path: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for past in changes {
+            by_path.entry(&past.change.path).or_default().push(past);
+        }
+        Self { by_path }
+    }
+
+    /// Returns the changes of one path, newest first.
+    pub fn of(&self, path: &WorkspacePath) -> &[&'a PastChange] {
+        self.by_path.get(path).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns every path that changed.
+    pub fn paths(&self) -> impl Iterator<Item = &'a WorkspacePath> {
+        self.by_path.keys().copied()
+    }
+
+    /// Returns who changed a path after one of its changes, so that it came to be `now`: the authors of the newer changes
+    /// that stay, and the user where no change tells how it came to be so.
+    pub fn authors_since(&self, path: &WorkspacePath, change: &PastChange, now: State) -> Vec<Author> {
+        let changes = self.of(path);
+        let newer = changes.iter().take_while(|past| !std::ptr::eq(**past, change));
+        let mut authors = Vec::new();
+        for past in newer.filter(|past| past.claim == Claim::Keep) {
+            if !authors.contains(&past.author) {
+                authors.push(past.author.clone());
+            }
+        }
+        let is_told = !authors.is_empty() && changes.first().is_some_and(|newest| newest.change.new == now);
+        if !is_told && !authors.contains(&Author::User) {
+            authors.insert(0, Author::User);
+        }
+        authors
+    }
+
+    /// Returns who left a path as it is `now`: the user where the newest change tells of nobody else.
+    pub fn author_of(&self, path: &WorkspacePath, now: State) -> Author {
+        match self.of(path).first() {
+            Some(newest) if newest.claim == Claim::Keep && newest.change.new == now => newest.author.clone(),
+            _ => Author::User,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::{Entry, Mode, ObjectId};
+
+    fn state(byte: u8) -> State {
+        Some(Entry::stored(Mode::file(0o644), ObjectId::new([byte; 20])))
+    }
+
+    fn past(old: u8, new: u8, author: Author, claim: Claim) -> PastChange {
+        let path = WorkspacePath::new("f").expect("legal");
+        PastChange { change: Change { path, old: state(old), new: state(new) }, author, claim }
+    }
+
+    fn codex() -> Author {
+        Author::Agent(Source { agent: "codex".into(), session: "s2".into(), ..Source::default() })
+    }
+
+    #[test]
+    fn a_later_change_of_another_session_is_named() {
+        let changes = [past(2, 3, codex(), Claim::Keep), past(1, 2, Author::User, Claim::Undo)];
+        let history = History::new(&changes);
+        let path = &changes[0].change.path;
+        assert_eq!(history.authors_since(path, &changes[1], state(3)), [codex()], "it left what is there");
+        let authors = history.authors_since(path, &changes[1], state(4));
+        assert_eq!(authors, [Author::User, codex()], "somebody changed it after the last change that is known");
+        assert_eq!(history.author_of(path, state(3)), codex(), "the newest change left what is there");
+        assert_eq!(history.author_of(path, state(4)), Author::User, "no change tells of it");
+    }
+
+    #[test]
+    fn who_changed_a_path_before_is_not_named() {
+        let changes = [past(2, 3, Author::User, Claim::Undo), past(1, 2, codex(), Claim::Keep)];
+        let history = History::new(&changes);
+        let authors = history.authors_since(&changes[0].change.path, &changes[0], state(4));
+        assert_eq!(authors, [Author::User], "the other session was at it before the change that is undone");
+    }
+}

@@ -1,0 +1,197 @@
+//! What is asked for: a movement of a session's revert point, or of a part of it.
+
+use ckpt_schema::report::OperationKind;
+
+use super::OnConflict;
+use crate::error::{Error, Result};
+use crate::path::WorkspacePath;
+use crate::query::ids;
+use crate::record::Place;
+use crate::sessions::{self, ChainOperation, LiveChange, MessageRow, SessionRow, StepRow};
+use crate::{RedoRequest, RevertRequest, Store};
+
+/// A movement of the revert point of one session, or of a part of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Movement {
+    pub kind: OperationKind,
+    pub session: SessionRow,
+    /// The revert point before it.
+    pub from: Option<MessageRow>,
+    /// The revert point after it; none where all is redone.
+    pub to: Option<MessageRow>,
+    /// Where it goes back to, though the point stays: a message for some paths, or one step alone.
+    pub part: Option<Part>,
+    pub on_conflict: Option<OnConflict>,
+}
+
+/// A part of a revert that does not move the point.
+#[derive(Clone, Debug)]
+pub(crate) enum Part {
+    /// Some paths, back to before a message.
+    Paths { message: MessageRow, only: Vec<WorkspacePath> },
+    /// One step alone; all its paths where `only` is empty.
+    Step { step: StepRow, only: Vec<WorkspacePath> },
+}
+
+/// What of a session's history is undone.
+#[derive(Clone, Debug)]
+pub(crate) enum Scope {
+    /// Everything from a message on; of these paths only, where there are any.
+    From { seq: i64, only: Vec<WorkspacePath> },
+    /// One step; of these paths only, where there are any.
+    Step { id: String, only: Vec<WorkspacePath> },
+}
+
+impl Scope {
+    /// Returns whether it asks for a change to be undone.
+    pub fn covers(&self, change: &LiveChange) -> bool {
+        let (is_of_it, only) = match self {
+            Self::From { seq, only } => (change.message_seq >= *seq, only),
+            Self::Step { id, only } => (change.row.step_id.as_deref() == Some(id), only),
+        };
+        is_of_it && (only.is_empty() || self.names(&change.row.change.path))
+    }
+
+    /// Returns whether it asks for a path by name.
+    pub fn names(&self, path: &WorkspacePath) -> bool {
+        let (Self::From { only, .. } | Self::Step { only, .. }) = self;
+        only.iter().any(|named| path == named || path.is_below(named))
+    }
+
+    fn of_part(part: &Part) -> Self {
+        match part {
+            Part::Paths { message, only } => Self::From { seq: message.seq, only: only.clone() },
+            Part::Step { step, only } => Self::Step { id: step.id.clone(), only: only.clone() },
+        }
+    }
+}
+
+impl Movement {
+    /// Returns what `revert` asks for.
+    pub fn of_revert(store: &Store, place: &Place, request: &RevertRequest) -> Result<Self> {
+        let connection = store.database.connection();
+        let only = only_paths(place, &request.only)?;
+        let workspace_id = place.row.id;
+        let session_id = request.session.as_deref();
+        let part_step = match &request.step {
+            Some(id) => {
+                Some(found(sessions::step(connection, &ids::step(connection, workspace_id, session_id, id)?.id)?)?)
+            }
+            None => None,
+        };
+        let message_id = match &part_step {
+            Some(step) => step.message_id.clone(),
+            None => ids::message(connection, workspace_id, session_id, &request.message)?.id,
+        };
+        let message = found(sessions::message(connection, &message_id)?)?;
+        let session = found(sessions::session(connection, &message.session_id)?)?;
+        let from = point_of(store, &session)?;
+        let part = match part_step {
+            Some(step) => Some(Part::Step { step, only }),
+            None if !only.is_empty() => Some(Part::Paths { message: message.clone(), only }),
+            None => None,
+        };
+        let to = if part.is_some() {
+            from.clone()
+        } else {
+            sessions::message_at_or_after(connection, &session.id, message.seq)?
+        };
+        Ok(Self { kind: OperationKind::Revert, session, from, to, part, on_conflict: Some(request.on_conflict) })
+    }
+
+    /// Returns what `redo` and `unrevert` ask for; nothing where nothing is reverted.
+    pub fn of_redo(store: &Store, place: &Place, request: &RedoRequest) -> Result<Option<Self>> {
+        let connection = store.database.connection();
+        let session = match &request.session {
+            Some(id) => {
+                let named = found(sessions::session(connection, &ids::session(connection, place.row.id, id)?.id)?)?;
+                Some(sessions::root_of(connection, &named)?).filter(|session| session.revert_base_id.is_some())
+            }
+            None => sessions::newest_reverted_session(connection, place.row.id)?,
+        };
+        let Some(session) = session else { return Ok(None) };
+        let from = point_of(store, &session)?;
+        let to = match &from {
+            Some(from) if !request.all => sessions::next_hidden_message(connection, &session.id, from.seq)?,
+            _ => None,
+        };
+        let kind = if request.all { OperationKind::Unrevert } else { OperationKind::Redo };
+        let on_conflict = (request.on_conflict != OnConflict::default()).then_some(request.on_conflict);
+        Ok(Some(Self { kind, session, from, to, part: None, on_conflict }))
+    }
+
+    /// Returns whether nothing is reverted any more after it.
+    pub fn ends_chain(&self) -> bool {
+        self.kind != OperationKind::Revert && self.to.is_none()
+    }
+
+    /// Returns what of the history is undone after it: up to the point, and the parts of reverts before it.
+    pub fn scopes(&self, store: &Store, chain: &[ChainOperation]) -> Result<Vec<Scope>> {
+        if self.ends_chain() {
+            return Ok(Vec::new());
+        }
+        let mut scopes: Vec<Scope> = self.to.iter().map(|to| Scope::From { seq: to.seq, only: Vec::new() }).collect();
+        scopes.extend(parts_of_chain(store.database.connection(), chain)?);
+        scopes.extend(self.part.iter().map(Scope::of_part));
+        Ok(scopes)
+    }
+
+    /// Returns whether it moves a path: all of them, or those of its part.
+    pub fn moves(&self, path: &WorkspacePath, is_of_step: impl Fn(&str) -> bool) -> bool {
+        match &self.part {
+            None => true,
+            Some(part @ Part::Paths { .. }) => Scope::of_part(part).names(path),
+            Some(part @ Part::Step { step, only }) => {
+                is_of_step(&step.id) && (only.is_empty() || Scope::of_part(part).names(path))
+            }
+        }
+    }
+
+    /// Returns the snapshot that tells which directories were there before: that of where it goes.
+    pub fn reference_snapshot(&self, base: i64) -> Option<i64> {
+        match (&self.part, &self.to) {
+            (Some(Part::Paths { message, .. }), _) => message.snapshot_id,
+            (Some(Part::Step { step, .. }), _) => step.start_snapshot_id,
+            (None, Some(to)) => to.snapshot_id,
+            (None, None) => Some(base),
+        }
+    }
+}
+
+/// Returns the parts of a chain's reverts that still hold.
+pub(crate) fn parts_of_chain(connection: &rusqlite::Connection, chain: &[ChainOperation]) -> Result<Vec<Scope>> {
+    let mut scopes = Vec::new();
+    for operation in chain.iter().filter(|operation| operation.row.kind == OperationKind::Revert) {
+        let only = super::paths::from_json(&operation.row.only_paths);
+        if let Some(step) = &operation.row.step_id {
+            scopes.push(Scope::Step { id: step.clone(), only });
+        } else if !only.is_empty()
+            && let Some(message) = operation.row.part_message_id.as_deref()
+            && let Some(message) = sessions::message(connection, message)?
+        {
+            scopes.push(Scope::From { seq: message.seq, only });
+        }
+    }
+    Ok(scopes)
+}
+
+fn point_of(store: &Store, session: &SessionRow) -> Result<Option<MessageRow>> {
+    match &session.revert_message_id {
+        Some(id) => sessions::message(store.database.connection(), id),
+        None => Ok(None),
+    }
+}
+
+fn only_paths(place: &Place, only: &[std::path::PathBuf]) -> Result<Vec<WorkspacePath>> {
+    let path_of = |path: &std::path::PathBuf| {
+        place.path_of(path).ok_or_else(|| {
+            Error::failed(format!("`{}` is not a path below the workspace `{}`", path.display(), place.root.display()))
+        })
+    };
+    only.iter().map(path_of).collect()
+}
+
+/// A row that another row names.
+fn found<T>(row: Option<T>) -> Result<T> {
+    row.ok_or_else(|| Error::failed("the session store names a row that is not there").hint("run `ckpt-hook doctor`"))
+}

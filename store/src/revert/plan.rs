@@ -1,0 +1,171 @@
+//! What to do about each path, so that the workspace goes from one revert point to another. Pure: it decides, and the careful
+//! hand (`apply`) acts.
+//!
+//! ```text
+//!   base ──undo──► old goal ──the difference──► new goal
+//!                     │                            │
+//!          edits made while reverted               │
+//!                     ▼                            ▼
+//!                  current ─────the same──────► target
+//! ```
+//!
+//! A path that cannot be moved keeps its old goal: the next move starts from where it really is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ckpt_schema::report::{FileAction, FileResult};
+
+use crate::entry::{ObjectId, State};
+use crate::error::{Context, Result};
+use crate::path::WorkspacePath;
+use crate::revert::OnConflict;
+use crate::revert::clash;
+use crate::revert::history::History;
+use crate::revert::item::Item;
+use crate::revert::merge::Contents;
+use crate::revert::reason::{Missing, Reason};
+use crate::revert::rule::{Ruling, Sides, three_way};
+use crate::revert::target::{Target, Verdict};
+
+/// From where to where the workspace is moved.
+#[derive(Clone, Copy)]
+pub struct Move<'a> {
+    /// The goals of the operations so far, the newest of each path; the base of its target where a path has none.
+    pub goals: &'a BTreeMap<WorkspacePath, State>,
+    /// What the new revert point asks for. Other paths are left alone.
+    pub targets: &'a BTreeMap<WorkspacePath, Target>,
+    /// What is on disk: every captured entry, or at least those at, above and below the paths of `targets`, what is there
+    /// and not stored included; a path that it does not hold is absent.
+    pub current: &'a BTreeMap<WorkspacePath, State>,
+    /// What happened to the paths, to name who changed them.
+    pub history: &'a History<'a>,
+}
+
+impl Move<'_> {
+    /// Returns where a path of the targets is moved from.
+    pub fn old_goal(&self, path: &WorkspacePath) -> State {
+        self.goals.get(path).copied().unwrap_or_else(|| self.targets.get(path).and_then(|target| target.base))
+    }
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Every path that the move concerns, by path: what is done, what stays and why, and what already is as it should be.
+    pub items: Vec<Item>,
+    /// The bytes that merges made, to be stored before anything is done.
+    pub blobs: BTreeMap<ObjectId, Vec<u8>>,
+}
+
+impl Plan {
+    /// Returns whether anything is to be done to the workspace.
+    pub fn has_work(&self) -> bool {
+        self.items.iter().any(|item| item.result == FileResult::Planned)
+    }
+
+    /// Returns whether everything that was asked for can be done: no conflict, no gap.
+    pub fn is_complete(&self) -> bool {
+        self.items.iter().all(|item| matches!(item.result, FileResult::Planned | FileResult::Done))
+    }
+}
+
+/// Plans a move. Fails where a blob that a merge needs cannot be read.
+pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Plan> {
+    let mut items = Vec::new();
+    for (path, target) in step.targets {
+        let place = Place::of(path, target, step);
+        let item = place
+            .decide(step.history, contents, on_conflict)
+            .context(|| format!("could not plan what to do with `{}`", path.to_text()))?;
+        items.extend(item);
+    }
+    clash::settle(&mut items, step);
+    let blobs = contents.take_made(&wanted(&items));
+    Ok(Plan { items, blobs })
+}
+
+fn wanted(items: &[Item]) -> BTreeSet<ObjectId> {
+    items.iter().flat_map(|item| [item.target, item.goal]).flatten().filter_map(|entry| entry.blob).collect()
+}
+
+/// One path of a move.
+struct Place<'a> {
+    path: &'a WorkspacePath,
+    target: &'a Target,
+    old_goal: State,
+    current: State,
+}
+
+impl<'a> Place<'a> {
+    fn of(path: &'a WorkspacePath, target: &'a Target, step: Move<'a>) -> Self {
+        let current = step.current.get(path).copied().flatten();
+        Self { path, target, old_goal: step.old_goal(path), current }
+    }
+
+    fn decide(
+        &self,
+        history: &History<'_>,
+        contents: &mut Contents<'_>,
+        on_conflict: OnConflict,
+    ) -> Result<Option<Item>> {
+        let goal = self.target.state;
+        if let Verdict::Kept(reason) = &self.target.verdict {
+            return Ok(Some(self.keep(reason)));
+        }
+        if self.old_goal == goal {
+            let is_concerned = self.target.verdict != Verdict::Untouched;
+            return Ok(is_concerned.then(|| self.already()));
+        }
+        if let Some(missing) = self.missing() {
+            return Ok(Some(self.keep(&Reason::Missing(missing))));
+        }
+        let sides = Sides { ancestor: self.old_goal, theirs: goal, ours: self.current };
+        Ok(Some(self.follow(three_way(sides, contents, on_conflict)?, history)))
+    }
+
+    fn missing(&self) -> Option<Missing> {
+        let is_missing = |state: State| state.is_some_and(|entry| !entry.is_stored());
+        if is_missing(self.current) {
+            return Some(Missing::Now);
+        }
+        is_missing(self.target.state).then_some(Missing::Before)
+    }
+
+    fn follow(&self, ruling: Ruling, history: &History<'_>) -> Item {
+        match ruling {
+            Ruling::Already => self.already(),
+            Ruling::Taken(None) => self.put(None, FileAction::Delete),
+            Ruling::Taken(state) if self.target.verdict == Verdict::Merged => self.put(state, FileAction::Merge),
+            Ruling::Taken(state) => self.put(state, FileAction::Write),
+            Ruling::Merged(entry) => self.put(Some(entry), FileAction::Merge),
+            Ruling::Missing(missing) => self.keep(&Reason::Missing(missing)),
+            Ruling::Conflict(difference) => {
+                let authors = vec![history.author_of(self.path, self.current)];
+                self.keep(&Reason::Changed { difference, authors })
+            }
+        }
+    }
+
+    fn put(&self, target: State, action: FileAction) -> Item {
+        Item { target, action, result: FileResult::Planned, ..self.already() }
+    }
+
+    fn already(&self) -> Item {
+        Item {
+            path: self.path.clone(),
+            expected: self.current,
+            target: self.current,
+            goal: self.target.state,
+            action: FileAction::None,
+            result: FileResult::Done,
+            reason: None,
+            lines: None,
+        }
+    }
+
+    fn keep(&self, reason: &Reason) -> Item {
+        let result = if reason.is_gap() { FileResult::Gap } else { FileResult::Conflict };
+        let reason = Some(reason.to_string());
+        Item { goal: self.old_goal, action: FileAction::Keep, result, reason, ..self.already() }
+    }
+}

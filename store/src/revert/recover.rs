@@ -1,0 +1,27 @@
+//! After a crash: the next command, or hook, finishes what was written down.
+
+use super::apply::Root;
+use super::operate;
+use crate::Store;
+use crate::error::Result;
+use crate::record::Place;
+use crate::sessions;
+
+/// Finishes the operations that a crash left open in a workspace, whose lock the caller holds, and says which. A file that was
+/// edited in the meantime is a conflict of its operation, and stays.
+pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result<Vec<String>> {
+    let open = sessions::open_operations(store.database.connection(), place.row.id)?;
+    let mut notes = Vec::new();
+    for row in open {
+        let snapshots = place.snapshots()?;
+        let root = Root::open(&place.root, place.device()?, place.row.inode)?;
+        let items = operate::finish(store, place, &snapshots, &root, &row.id)?;
+        notes.push(format!(
+            "finished the {} `{}` that was interrupted ({} files)",
+            row.kind.name(),
+            operate::short(&row.id),
+            items.len()
+        ));
+    }
+    Ok(notes)
+}

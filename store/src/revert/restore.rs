@@ -1,0 +1,95 @@
+//! `restore`: paths become exactly what a captured state holds, whoever changed them since. The present is in the operation's
+//! snapshot, so this has a way back like every operation.
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::{OperationKind, OperationReport};
+
+use super::OnConflict;
+use super::gather::States;
+use super::operate::{self, Manner, Operation};
+use crate::RestoreRequest;
+use crate::Store;
+use crate::error::{Error, Result};
+use crate::path::WorkspacePath;
+use crate::query::ids::{self, Any};
+use crate::record::{Observation, Place, gaps_of_snapshot, snapshot_of};
+use crate::sessions;
+use crate::snapshot::{Side, Snapshots};
+
+pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest) -> Result<OperationReport> {
+    let only: Vec<WorkspacePath> = request.paths.iter().map(|path| path_below(place, path)).collect::<Result<_>>()?;
+    let _lock = place.lock(crate::record::PATIENCE)?;
+    let notes = if request.dry_run { Vec::new() } else { super::finish_open_operations(store, place)? };
+    let connection = store.database.connection();
+    let wanted_id = snapshot_named(store, place, &request.id)?;
+    let open = sessions::open_steps(connection, place.row.id)?;
+    if !request.force && !request.dry_run && open.iter().any(|step| operate::is_busy(step, store.now())) {
+        return Err(Error::busy("an agent is at work in this workspace").hint("wait until it is done, or give --force"));
+    }
+    let snapshots = place.snapshots()?;
+    let seen = Observation::make(store, place, &snapshots, None, &open, &[], None, None)?;
+    let (wanted, current) = differing(store, place, &snapshots, wanted_id, &seen, &only)?;
+    let plan = operate::plan_exactly(&snapshots, &wanted, &current)?;
+    let operation = Operation {
+        kind: OperationKind::Restore,
+        movement: None,
+        plan,
+        on_conflict: OnConflict::Overwrite,
+        base: None,
+        reference: Some(wanted_id),
+        notes,
+        is_incomplete: false,
+    };
+    let manner = Manner { dry_run: request.dry_run, force: request.force };
+    operate::execute(store, place, &snapshots, operation, &seen, &[], manner)
+}
+
+fn path_below(place: &Place, path: &std::path::Path) -> Result<WorkspacePath> {
+    place.path_of(path).ok_or_else(|| {
+        Error::failed(format!("`{}` is not a path below the workspace `{}`", path.display(), place.root.display()))
+    })
+}
+
+/// Returns the row of the state that an id stands for: a snapshot; just before a message, a step or an operation.
+fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i64> {
+    let (snapshot_id, what) = match ids::any(store.database.connection(), place.row.id, id)? {
+        Any::Snapshot(snapshot) => (Some(snapshot.id), "snapshot"),
+        Any::Message(message) => (message.snapshot_id, "message"),
+        Any::Step(step) => (step.start_snapshot_id, "step"),
+        Any::Operation(operation) => (operation.before_snapshot_id, "operation"),
+        Any::Session(_) => {
+            return Err(Error::failed(format!("`{id}` is a session: it has no state of its own"))
+                .hint("give one of its messages; `ckpt-hook log` lists them"));
+        }
+    };
+    snapshot_id.ok_or_else(|| Error::unavailable(format!("the workspace was not captured at the {what} `{id}`")))
+}
+
+/// What the state holds, and what is there now, where the two differ. What came into view only because ignore rules changed
+/// is nobody's to remove.
+fn differing(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    wanted_id: i64,
+    seen: &Observation,
+    only: &[WorkspacePath],
+) -> Result<(States, States)> {
+    let connection = store.database.connection();
+    let wanted = snapshot_of(&sessions::snapshot(connection, wanted_id)?);
+    let old_gaps = gaps_of_snapshot(connection, wanted_id)?;
+    let new_gaps = seen.gaps_now();
+    let old = Side { snapshot: wanted, gaps: &old_gaps };
+    let new = Side { snapshot: seen.snapshot, gaps: &new_gaps };
+    let is_asked_for =
+        |path: &WorkspacePath| only.is_empty() || only.iter().any(|named| path == named || path.is_below(named));
+    let changes = snapshots.patch(&place.root, old, new)?;
+    let changes: Vec<_> = changes.into_iter().filter(|change| is_asked_for(&change.path)).collect();
+    let mut states = BTreeMap::new();
+    for change in &changes {
+        states.insert(change.path.clone(), change.old);
+    }
+    let current = super::gather::current_states(place, snapshots, &seen.snapshot, &states.keys().cloned().collect())?;
+    Ok((states, current))
+}

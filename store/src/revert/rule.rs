@@ -1,0 +1,137 @@
+//! The three-way rule on one path: the table of design section 6, with content and permissions each on its own. Pure.
+
+use crate::entry::{Entry, EntryKind, Mode, ObjectId, State};
+use crate::error::Result;
+use crate::revert::OnConflict;
+use crate::revert::merge::{Contents, Merge};
+use crate::revert::reason::{Difference, Missing};
+
+/// The three states of a path: `ancestor` → `theirs` is what is to happen, `ours` is what it is to happen to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sides {
+    /// What the agent left.
+    pub ancestor: State,
+    /// What was there before.
+    pub theirs: State,
+    /// What is there.
+    pub ours: State,
+}
+
+/// What the rule gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ruling {
+    /// It already is what it should be.
+    Already,
+    /// The old side, as it was.
+    Taken(State),
+    /// Something of both.
+    Merged(Entry),
+    /// It stays: both changed the same thing.
+    Conflict(Difference),
+    /// It stays: there are no bytes to tell what changed.
+    Missing(Missing),
+}
+
+/// Applies the rule.
+///
+/// States whose bytes are not stored count as equal where their modes are. So `ours` may be one only where undoing led to
+/// it: what is on disk and not stored is the caller's to leave alone.
+pub fn three_way(sides: Sides, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Ruling> {
+    let Sides { ancestor, theirs, ours } = sides;
+    if ours == theirs || theirs == ancestor {
+        return Ok(Ruling::Already);
+    }
+    if ours == ancestor {
+        return Ok(Ruling::Taken(theirs));
+    }
+    match on_conflict {
+        OnConflict::Keep => Ok(untouched(sides)),
+        OnConflict::Merge => merge(sides, contents),
+        OnConflict::Overwrite => match merge(sides, contents)? {
+            Ruling::Conflict(_) | Ruling::Missing(_) => Ok(Ruling::Taken(theirs)),
+            ruling => Ok(ruling),
+        },
+    }
+}
+
+fn untouched(sides: Sides) -> Ruling {
+    match comparable(sides) {
+        Ok(_) => Ruling::Conflict(Difference::Edited),
+        Err(ruling) => ruling,
+    }
+}
+
+fn merge(sides: Sides, contents: &mut Contents<'_>) -> Result<Ruling> {
+    let entries = match comparable(sides) {
+        Ok(entries) => entries,
+        Err(ruling) => return Ok(ruling),
+    };
+    let Some(mode) = merge_mode(entries.map(|entry| entry.mode)) else {
+        return Ok(Ruling::Conflict(Difference::Permissions));
+    };
+    let blob = match merge_blob(entries.map(|entry| entry.blob), contents)? {
+        Ok(blob) => blob,
+        Err(ruling) => return Ok(ruling),
+    };
+    let merged = Entry { mode, blob };
+    Ok(if Some(merged) == sides.ours { Ruling::Already } else { Ruling::Merged(merged) })
+}
+
+/// Returns ancestor, theirs and ours where they are three stored files (or empty directories), else why that is the end.
+fn comparable(sides: Sides) -> std::result::Result<[Entry; 3], Ruling> {
+    let is_missing = |state: State| state.is_some_and(|entry| !entry.is_stored());
+    if is_missing(sides.theirs) {
+        return Err(Ruling::Missing(Missing::Before));
+    }
+    if is_missing(sides.ancestor) || is_missing(sides.ours) {
+        return Err(Ruling::Missing(Missing::After));
+    }
+    match (sides.ancestor, sides.theirs, sides.ours) {
+        (_, _, None) => Err(Ruling::Conflict(Difference::Deleted)),
+        (None, _, Some(_)) => Err(Ruling::Conflict(Difference::Recreated)),
+        (Some(_), None, Some(_)) => Err(Ruling::Conflict(Difference::Created)),
+        (Some(ancestor), Some(theirs), Some(ours)) => of_one_kind(ancestor, theirs, ours).map_err(Ruling::Conflict),
+    }
+}
+
+fn of_one_kind(ancestor: Entry, theirs: Entry, ours: Entry) -> std::result::Result<[Entry; 3], Difference> {
+    let kind = ours.mode.kind();
+    if ancestor.mode.kind() != kind {
+        return Err(Difference::Type);
+    }
+    match kind {
+        EntryKind::Symlink => Err(Difference::Symlink),
+        EntryKind::File | EntryKind::Directory if theirs.mode.kind() != kind => Err(Difference::Edited),
+        EntryKind::File | EntryKind::Directory => Ok([ancestor, theirs, ours]),
+    }
+}
+
+fn merge_mode([ancestor, theirs, ours]: [Mode; 3]) -> Option<Mode> {
+    if theirs == ancestor {
+        return Some(ours);
+    }
+    (ours == ancestor || ours == theirs).then_some(theirs)
+}
+
+type Blob = Option<ObjectId>;
+
+fn merge_blob(
+    [ancestor, theirs, ours]: [Blob; 3],
+    contents: &mut Contents<'_>,
+) -> Result<std::result::Result<Blob, Ruling>> {
+    if theirs == ancestor || ours == theirs {
+        return Ok(Ok(ours));
+    }
+    if ours == ancestor {
+        return Ok(Ok(theirs));
+    }
+    let (Some(base), Some(left), Some(right)) = (ancestor, ours, theirs) else {
+        return Ok(Err(Ruling::Missing(Missing::After)));
+    };
+    Ok(match contents.merge(base, left, right)? {
+        Merge::Clean(blob) => Ok(Some(blob)),
+        Merge::Overlap => Err(Ruling::Conflict(Difference::Overlap)),
+        Merge::Binary => Err(Ruling::Conflict(Difference::Binary)),
+        Merge::TooLarge => Err(Ruling::Conflict(Difference::TooLarge)),
+    })
+}

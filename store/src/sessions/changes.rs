@@ -1,0 +1,234 @@
+//! Rows of `changes`: who changed what, in the order in which it happened.
+
+use rusqlite::{Connection, Row, params};
+
+use crate::Milliseconds;
+use crate::entry::Change;
+use crate::error::{Context, Result};
+use crate::path::WorkspacePath;
+
+/// Whose a change is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attribution {
+    /// The step's.
+    Agent,
+    /// The step's, or that of a step of another session which was open at the same time.
+    Shared,
+    /// Nobody's who sends events.
+    Outside,
+}
+
+impl Attribution {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Shared => "shared",
+            Self::Outside => "outside",
+        }
+    }
+
+    fn from_name(name: &str) -> Self {
+        match name {
+            "agent" => Self::Agent,
+            "shared" => Self::Shared,
+            _ => Self::Outside,
+        }
+    }
+}
+
+/// A change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChangeRow {
+    /// 0 until it is inserted.
+    pub id: i64,
+    pub step_id: Option<String>,
+    pub attribution: Attribution,
+    pub from_snapshot_id: Option<i64>,
+    /// None stands for the snapshot that is being recorded.
+    pub to_snapshot_id: Option<i64>,
+    pub change: Change,
+    /// Lines added and taken away.
+    pub lines: Option<(u64, u64)>,
+}
+
+/// A live change with where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LiveChange {
+    pub row: ChangeRow,
+    pub session_id: String,
+    pub message_id: String,
+    pub message_seq: i64,
+    pub agent: String,
+}
+
+const COLUMNS: &str = "changes.id, changes.step_id, changes.attribution, changes.from_snapshot_id, changes.to_snapshot_id,
+                       changes.path, changes.path_raw, changes.old_mode, changes.old_blob, changes.new_mode, changes.new_blob,
+                       changes.additions, changes.deletions";
+
+impl ChangeRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let additions: Option<i64> = row.get("additions")?;
+        let deletions: Option<i64> = row.get("deletions")?;
+        Ok(Self {
+            id: row.get("id")?,
+            step_id: row.get("step_id")?,
+            attribution: Attribution::from_name(row.get_ref("attribution")?.as_str()?),
+            from_snapshot_id: row.get("from_snapshot_id")?,
+            to_snapshot_id: row.get("to_snapshot_id")?,
+            change: Change {
+                path: super::path(row)?,
+                old: super::state(row, "old_mode", "old_blob")?,
+                new: super::state(row, "new_mode", "new_blob")?,
+            },
+            lines: additions.zip(deletions).map(|(added, deleted)| (added.cast_unsigned(), deleted.cast_unsigned())),
+        })
+    }
+}
+
+/// Adds a change at the end of the history.
+pub(crate) fn insert_change(
+    connection: &Connection,
+    workspace_id: i64,
+    row: &ChangeRow,
+    to_snapshot_id: Option<i64>,
+    now: Milliseconds,
+) -> Result<()> {
+    let Change { path, old, new } = &row.change;
+    connection
+        .prepare_cached(
+            "INSERT INTO changes (workspace_id, step_id, attribution, from_snapshot_id, to_snapshot_id, path, path_raw, kind,
+                                  old_mode, old_blob, new_mode, new_blob, additions, deletions, happened_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![
+                workspace_id,
+                row.step_id,
+                row.attribution.name(),
+                row.from_snapshot_id,
+                row.to_snapshot_id.or(to_snapshot_id),
+                path.to_text(),
+                path.raw(),
+                row.change.kind().name(),
+                old.map(|entry| entry.mode),
+                old.and_then(|entry| entry.blob),
+                new.map(|entry| entry.mode),
+                new.and_then(|entry| entry.blob),
+                row.lines.map(|(added, _)| added.cast_signed()),
+                row.lines.map(|(_, deleted)| deleted.cast_signed()),
+                now,
+            ])
+        })
+        .context(|| "cannot add a change")?;
+    Ok(())
+}
+
+/// Removes changes that a newer one says better.
+pub(crate) fn delete_changes(connection: &Connection, ids: &[i64]) -> Result<()> {
+    let mut statement =
+        connection.prepare_cached("DELETE FROM changes WHERE id = ?1").context(|| "cannot replace a change")?;
+    for id in ids {
+        statement.execute([id]).context(|| "cannot replace a change")?;
+    }
+    Ok(())
+}
+
+/// Makes the changes of a step, so far, changes from outside: its first tool is only about to run.
+pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<()> {
+    connection
+        .execute("UPDATE changes SET step_id = NULL, attribution = 'outside' WHERE step_id = ?1", [step])
+        .context(|| "cannot release changes")?;
+    Ok(())
+}
+
+/// Returns the changes of a step, oldest first.
+pub(crate) fn changes_of_step(connection: &Connection, step: &str) -> Result<Vec<ChangeRow>> {
+    let mut statement = connection
+        .prepare_cached(&format!("SELECT {COLUMNS} FROM changes WHERE step_id = ?1 ORDER BY id"))
+        .context(|| "cannot read a step's changes")?;
+    let rows = statement.query_map([step], ChangeRow::read).context(|| "cannot read a step's changes")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read a step's changes")
+}
+
+/// Returns the changes of a session's messages that have not been undone for good, newest first: those of all messages from a
+/// place in the order on, hidden ones included.
+pub(crate) fn live_changes(connection: &Connection, root_session: &str, from_seq: i64) -> Result<Vec<LiveChange>> {
+    live(
+        connection,
+        "FROM messages
+           JOIN steps ON steps.message_id = messages.id
+           JOIN sessions ON sessions.id = steps.session_id
+           JOIN changes ON changes.step_id = steps.id
+          WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+            AND changes.undone_by IS NULL
+          ORDER BY changes.id DESC",
+        params![root_session, from_seq],
+    )
+}
+
+/// Notes that changes were undone for good by an operation.
+pub(crate) fn mark_undone(connection: &Connection, ids: &[i64], operation: &str) -> Result<()> {
+    let mut statement = connection
+        .prepare_cached("UPDATE changes SET undone_by = ?2 WHERE id = ?1")
+        .context(|| "cannot note what was undone")?;
+    for id in ids {
+        statement.execute(params![id, operation]).context(|| "cannot note what was undone")?;
+    }
+    Ok(())
+}
+
+/// Returns the changes of a workspace after a place in the history that are not those of a session: other sessions', and those
+/// from outside; newest first.
+pub(crate) fn changes_of_others(
+    connection: &Connection,
+    workspace_id: i64,
+    root_session: &str,
+    after: i64,
+) -> Result<Vec<LiveChange>> {
+    live(
+        connection,
+        "FROM changes
+           LEFT JOIN steps ON steps.id = changes.step_id
+           LEFT JOIN sessions ON sessions.id = steps.session_id
+           LEFT JOIN messages ON messages.id = steps.message_id
+          WHERE changes.workspace_id = ?1 AND changes.id > ?2 AND (messages.session_id IS NULL OR messages.session_id <> ?3)
+          ORDER BY changes.id DESC",
+        params![workspace_id, after, root_session],
+    )
+}
+
+/// Returns the changes of other sessions that are the same as a shared one.
+pub(crate) fn sharers(connection: &Connection, row: &ChangeRow) -> Result<Vec<LiveChange>> {
+    live(
+        connection,
+        "FROM changes
+           JOIN steps ON steps.id = changes.step_id
+           JOIN sessions ON sessions.id = steps.session_id
+           JOIN messages ON messages.id = steps.message_id
+          WHERE changes.path = ?1 AND changes.path_raw IS ?2 AND changes.to_snapshot_id IS ?3 AND changes.attribution = 'shared'
+            AND changes.step_id <> ?4
+          ORDER BY changes.id",
+        params![row.change.path.to_text(), row.change.path.raw(), row.to_snapshot_id, row.step_id],
+    )
+}
+
+fn live(connection: &Connection, rest: &str, parameters: impl rusqlite::Params) -> Result<Vec<LiveChange>> {
+    let mut statement = connection
+        .prepare(&format!(
+            "SELECT {COLUMNS}, ifnull(steps.session_id, '') AS session_id, ifnull(steps.message_id, '') AS message_id,
+                    ifnull(messages.seq, 0) AS message_seq, ifnull(sessions.agent, '') AS agent {rest}"
+        ))
+        .context(|| "cannot read changes")?;
+    let rows = statement
+        .query_map(parameters, |row| {
+            Ok(LiveChange {
+                row: ChangeRow::read(row)?,
+                session_id: row.get("session_id")?,
+                message_id: row.get("message_id")?,
+                message_seq: row.get("message_seq")?,
+                agent: row.get("agent")?,
+            })
+        })
+        .context(|| "cannot read changes")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read changes")
+}

@@ -1,0 +1,283 @@
+//! Rows of `operations` and `operation_files`: the plan of everything that ever touched a workspace, and how it went.
+
+use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome};
+use rusqlite::{Connection, Row, params};
+
+use crate::Milliseconds;
+use crate::error::{Context, Result};
+use crate::revert::OnConflict;
+use crate::revert::item::{Done, Item};
+
+/// An operation that is about to begin.
+#[derive(Clone, Debug)]
+pub(crate) struct NewOperation<'a> {
+    pub id: &'a str,
+    pub workspace_id: i64,
+    pub session_id: Option<&'a str>,
+    pub kind: OperationKind,
+    pub from_message_id: Option<&'a str>,
+    pub message_id: Option<&'a str>,
+    pub part_message_id: Option<&'a str>,
+    pub step_id: Option<&'a str>,
+    pub base_snapshot_id: Option<i64>,
+    pub before_snapshot_id: i64,
+    pub on_conflict: OnConflict,
+    /// A JSON array of paths.
+    pub only_paths: &'a str,
+    pub notes: &'a str,
+    /// A JSON array of the directories that go when they are empty.
+    pub directories: &'a str,
+}
+
+/// An operation as it is stored.
+#[derive(Clone, Debug)]
+pub(crate) struct OperationRow {
+    pub id: String,
+    pub workspace_id: i64,
+    pub session_id: Option<String>,
+    pub kind: OperationKind,
+    pub from_message_id: Option<String>,
+    pub message_id: Option<String>,
+    pub base_snapshot_id: Option<i64>,
+    pub before_snapshot_id: Option<i64>,
+    pub only_paths: String,
+    pub part_message_id: Option<String>,
+    pub step_id: Option<String>,
+    pub notes: String,
+    pub directories: String,
+}
+
+/// An operation of the chain of reverts that a session is in, with its files.
+#[derive(Clone, Debug)]
+pub(crate) struct ChainOperation {
+    pub row: OperationRow,
+    pub on_conflict: OnConflict,
+    pub items: Vec<Item>,
+}
+
+const COLUMNS: &str = "id, workspace_id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, only_paths, notes, directories, on_conflict";
+
+fn kind(name: &str) -> OperationKind {
+    match name {
+        "redo" => OperationKind::Redo,
+        "unrevert" => OperationKind::Unrevert,
+        "restore" => OperationKind::Restore,
+        _ => OperationKind::Revert,
+    }
+}
+
+fn action(name: &str) -> FileAction {
+    match name {
+        "write" => FileAction::Write,
+        "delete" => FileAction::Delete,
+        "merge" => FileAction::Merge,
+        "keep" => FileAction::Keep,
+        _ => FileAction::None,
+    }
+}
+
+fn result(name: &str) -> FileResult {
+    match name {
+        "done" => FileResult::Done,
+        "conflict" => FileResult::Conflict,
+        "gap" => FileResult::Gap,
+        "failed" => FileResult::Failed,
+        _ => FileResult::Planned,
+    }
+}
+
+fn on_conflict(name: &str) -> OnConflict {
+    match name {
+        "keep" => OnConflict::Keep,
+        "overwrite" => OnConflict::Overwrite,
+        _ => OnConflict::Merge,
+    }
+}
+
+impl OperationRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get("id")?,
+            workspace_id: row.get("workspace_id")?,
+            session_id: row.get("session_id")?,
+            kind: kind(row.get_ref("kind")?.as_str()?),
+            from_message_id: row.get("from_message_id")?,
+            message_id: row.get("message_id")?,
+            before_snapshot_id: row.get("before_snapshot_id")?,
+            part_message_id: row.get("part_message_id")?,
+            base_snapshot_id: row.get("base_snapshot_id")?,
+            only_paths: row.get("only_paths")?,
+            step_id: row.get("step_id")?,
+            notes: row.get("notes")?,
+            directories: row.get("directories")?,
+        })
+    }
+}
+
+/// Writes the plan down, open: from here on the operation is finished, whatever happens.
+pub(crate) fn insert_operation(
+    connection: &Connection,
+    new: &NewOperation<'_>,
+    items: &[Item],
+    now: Milliseconds,
+) -> Result<()> {
+    connection
+        .execute(
+            "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
+                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, started_at)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+            params![
+                new.id,
+                new.workspace_id,
+                new.session_id,
+                new.kind.name(),
+                new.from_message_id,
+                new.message_id,
+                new.part_message_id,
+                new.step_id,
+                new.base_snapshot_id,
+                new.before_snapshot_id,
+                new.on_conflict.name(),
+                new.only_paths,
+                new.notes,
+                new.directories,
+                now,
+            ],
+        )
+        .context(|| "cannot write the operation down")?;
+    for (position, item) in items.iter().enumerate() {
+        insert_item(connection, new.id, position, item)?;
+    }
+    Ok(())
+}
+
+fn insert_item(connection: &Connection, operation: &str, position: usize, item: &Item) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO operation_files (operation_id, position, path, path_raw, action, result, reason, expected_mode,
+                                          expected_blob, target_mode, target_blob, goal_mode, goal_blob, additions, deletions)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![
+                operation,
+                i64::try_from(position).unwrap_or(i64::MAX),
+                item.path.to_text(),
+                item.path.raw(),
+                item.action.name(),
+                item.result.name(),
+                item.reason,
+                item.expected.map(|entry| entry.mode),
+                item.expected.and_then(|entry| entry.blob),
+                item.target.map(|entry| entry.mode),
+                item.target.and_then(|entry| entry.blob),
+                item.goal.map(|entry| entry.mode),
+                item.goal.and_then(|entry| entry.blob),
+                item.lines.map(|(added, _)| added.cast_signed()),
+                item.lines.map(|(_, deleted)| deleted.cast_signed()),
+            ])
+        })
+        .context(|| "cannot write the operation down")?;
+    Ok(())
+}
+
+/// Notes how each file went and closes the operation.
+pub(crate) fn close_operation(
+    connection: &Connection,
+    operation: &str,
+    done: &[Done],
+    outcome: Outcome,
+    after_snapshot_id: Option<i64>,
+    notes: &str,
+    now: Milliseconds,
+) -> Result<()> {
+    for (position, done) in done.iter().enumerate() {
+        connection
+            .prepare_cached(
+                "UPDATE operation_files SET result = ?3, reason = ?4 WHERE operation_id = ?1 AND position = ?2",
+            )
+            .and_then(|mut statement| {
+                let position = i64::try_from(position).unwrap_or(i64::MAX);
+                statement.execute(params![operation, position, done.result.name(), done.reason])
+            })
+            .context(|| "cannot close the operation")?;
+    }
+    connection
+        .execute(
+            "UPDATE operations SET state = 'done', outcome = ?2, after_snapshot_id = ?3, notes = ?4, finished_at = ?5 WHERE id = ?1",
+            params![operation, outcome.name(), after_snapshot_id, notes, now],
+        )
+        .context(|| "cannot close the operation")?;
+    Ok(())
+}
+
+/// Returns the operations of a workspace that a crash left open, oldest first.
+pub(crate) fn open_operations(connection: &Connection, workspace_id: i64) -> Result<Vec<OperationRow>> {
+    let mut statement = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM operations WHERE state = 'open' AND workspace_id = ?1 ORDER BY seq"
+        ))
+        .context(|| "cannot read open operations")?;
+    let rows = statement.query_map([workspace_id], OperationRow::read).context(|| "cannot read open operations")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read open operations")
+}
+
+/// Returns an operation.
+pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRow> {
+    connection
+        .query_row(&format!("SELECT {COLUMNS} FROM operations WHERE id = ?1"), [id], OperationRow::read)
+        .context(|| "cannot read an operation")
+}
+
+/// Returns an operation's plan, in order, with the results that are known.
+pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Result<Vec<Item>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT path, path_raw, action, result, reason, expected_mode, expected_blob, target_mode, target_blob, goal_mode,
+                    goal_blob, additions, deletions
+               FROM operation_files WHERE operation_id = ?1 ORDER BY position",
+        )
+        .context(|| "cannot read an operation")?;
+    let rows = statement
+        .query_map([operation], |row| {
+            let additions: Option<i64> = row.get("additions")?;
+            let deletions: Option<i64> = row.get("deletions")?;
+            Ok(Item {
+                path: super::path(row)?,
+                expected: super::state(row, "expected_mode", "expected_blob")?,
+                target: super::state(row, "target_mode", "target_blob")?,
+                goal: super::state(row, "goal_mode", "goal_blob")?,
+                action: action(row.get_ref("action")?.as_str()?),
+                result: result(row.get_ref("result")?.as_str()?),
+                reason: row.get("reason")?,
+                lines: additions
+                    .zip(deletions)
+                    .map(|(added, deleted)| (added.cast_unsigned(), deleted.cast_unsigned())),
+            })
+        })
+        .context(|| "cannot read an operation")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read an operation")
+}
+
+/// Returns the operations since a session's first revert that was not made permanent, oldest first.
+pub(crate) fn chain(connection: &Connection, session: &str, base_snapshot_id: i64) -> Result<Vec<ChainOperation>> {
+    let mut statement = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM operations WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done'
+                AND seq > ifnull((SELECT max(seq) FROM operations WHERE session_id = ?1 AND kind = 'unrevert' AND state = 'done'), 0)
+              ORDER BY seq"
+        ))
+        .context(|| "cannot read operations")?;
+    let rows = statement
+        .query_map(params![session, base_snapshot_id], |row| {
+            Ok((OperationRow::read(row)?, on_conflict(row.get_ref("on_conflict")?.as_str()?)))
+        })
+        .context(|| "cannot read operations")?;
+    let rows: Vec<_> = rows.collect::<rusqlite::Result<_>>().context(|| "cannot read operations")?;
+    rows.into_iter()
+        .map(|(row, on_conflict)| {
+            let items = operation_items(connection, &row.id)?;
+            Ok(ChainOperation { row, on_conflict, items })
+        })
+        .collect()
+}

@@ -1,0 +1,313 @@
+//! Rows of `sessions` and `messages`.
+
+use ckpt_schema::event::Event;
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+
+use crate::Milliseconds;
+use crate::error::{Context, Result};
+
+/// A conversation of one agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SessionRow {
+    pub seq: i64,
+    pub id: String,
+    pub workspace_id: i64,
+    pub agent: String,
+    pub agent_id: String,
+    pub parent_id: Option<String>,
+    pub last_event_at: Milliseconds,
+    pub last_event: Option<String>,
+    pub tool_events: bool,
+    pub revert_message_id: Option<String>,
+    pub revert_base_id: Option<i64>,
+}
+
+/// A user message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MessageRow {
+    pub seq: i64,
+    pub id: String,
+    pub session_id: String,
+    pub agent_id: Option<String>,
+    pub turn_id: Option<String>,
+    pub prompt: Option<String>,
+    pub state: String,
+    pub snapshot_id: Option<i64>,
+    pub pending: bool,
+    pub unprotected: Option<String>,
+}
+
+const SESSION: &str = "seq, id, workspace_id, agent, agent_id, parent_id, last_event_at, last_event, tool_events,
+                       revert_message_id, revert_base_id";
+const MESSAGE: &str = "seq, id, session_id, agent_id, turn_id, prompt, state, snapshot_id, pending, unprotected";
+
+impl SessionRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            seq: row.get("seq")?,
+            id: row.get("id")?,
+            workspace_id: row.get("workspace_id")?,
+            agent: row.get("agent")?,
+            agent_id: row.get("agent_id")?,
+            parent_id: row.get("parent_id")?,
+            last_event_at: row.get("last_event_at")?,
+            last_event: row.get("last_event")?,
+            tool_events: row.get("tool_events")?,
+            revert_message_id: row.get("revert_message_id")?,
+            revert_base_id: row.get("revert_base_id")?,
+        })
+    }
+}
+
+impl MessageRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            seq: row.get("seq")?,
+            id: row.get("id")?,
+            session_id: row.get("session_id")?,
+            agent_id: row.get("agent_id")?,
+            turn_id: row.get("turn_id")?,
+            prompt: row.get("prompt")?,
+            state: row.get("state")?,
+            snapshot_id: row.get("snapshot_id")?,
+            pending: row.get("pending")?,
+            unprotected: row.get("unprotected")?,
+        })
+    }
+}
+
+fn one_session(connection: &Connection, rest: &str, parameters: impl Params) -> Result<Option<SessionRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {SESSION} FROM sessions {rest}"))
+        .and_then(|mut statement| statement.query_row(parameters, SessionRow::read).optional())
+        .context(|| "cannot look a session up")
+}
+
+fn one_message(connection: &Connection, rest: &str, parameters: impl Params) -> Result<Option<MessageRow>> {
+    connection
+        .prepare_cached(&format!("SELECT {MESSAGE} FROM messages {rest}"))
+        .and_then(|mut statement| statement.query_row(parameters, MessageRow::read).optional())
+        .context(|| "cannot look a message up")
+}
+
+/// Returns the session with our id.
+pub(crate) fn session(connection: &Connection, id: &str) -> Result<Option<SessionRow>> {
+    one_session(connection, "WHERE id = ?1", [id])
+}
+
+/// Returns the session that an agent calls so: of one workspace, or the last that was heard of in any.
+pub(crate) fn find_session(
+    connection: &Connection,
+    agent: &str,
+    agent_id: &str,
+    workspace_id: Option<i64>,
+) -> Result<Option<SessionRow>> {
+    one_session(
+        connection,
+        "WHERE agent = ?1 AND agent_id = ?2 AND (?3 IS NULL OR workspace_id = ?3) ORDER BY last_event_at DESC, seq DESC LIMIT 1",
+        params![agent, agent_id, workspace_id],
+    )
+}
+
+/// Returns the session of a workspace that was reverted last and can be redone.
+pub(crate) fn newest_reverted_session(connection: &Connection, workspace_id: i64) -> Result<Option<SessionRow>> {
+    one_session(
+        connection,
+        "WHERE workspace_id = ?1 AND revert_base_id IS NOT NULL
+         ORDER BY (SELECT max(seq) FROM operations WHERE operations.session_id = sessions.id) DESC, seq DESC LIMIT 1",
+        [workspace_id],
+    )
+}
+
+/// Returns the session at the top of a session's line of parents.
+pub(crate) fn root_of(connection: &Connection, session: &SessionRow) -> Result<SessionRow> {
+    let mut root = session.clone();
+    // A line of parents is as long as sub-agents are nested; the bound is for rows that are not ours.
+    for _ in 0..64 {
+        let Some(parent_id) = &root.parent_id else { break };
+        match self::session(connection, parent_id)? {
+            Some(parent) => root = parent,
+            None => break,
+        }
+    }
+    Ok(root)
+}
+
+/// Adds the session that an event speaks of where it is new, and returns it.
+pub(crate) fn upsert_session(
+    connection: &Connection,
+    workspace_id: i64,
+    event: &Event,
+    parent_id: Option<&str>,
+    cwd: &str,
+    now: Milliseconds,
+) -> Result<SessionRow> {
+    connection
+        .prepare_cached(
+            "INSERT INTO sessions (id, workspace_id, agent, agent_id, parent_id, cwd, started_at, last_event_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7) ON CONFLICT DO NOTHING",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![
+                crate::new_id(),
+                workspace_id,
+                event.agent,
+                event.session_id,
+                parent_id,
+                cwd,
+                now
+            ])
+        })
+        .context(|| "cannot add a session")?;
+    find_session(connection, &event.agent, &event.session_id, Some(workspace_id))?
+        .ok_or_else(|| crate::Error::failed("a session that was just added is not there"))
+}
+
+/// Notes that a session was heard of.
+pub(crate) fn touch_session(connection: &Connection, id: &str, event: &Event, now: Milliseconds) -> Result<()> {
+    use ckpt_schema::EventKind::{SessionEnd, ToolStart};
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET last_event_at = ?2, last_event = ?3, ended_at = iif(?4, ?2, NULL),
+                    tool_events = max(tool_events, ?5) WHERE id = ?1",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![id, now, event.event.name(), event.event == SessionEnd, event.event == ToolStart])
+        })
+        .context(|| "cannot note an event")?;
+    Ok(())
+}
+
+/// Moves the revert point of a session; none of both where nothing is reverted any more.
+pub(crate) fn set_revert_point(
+    connection: &Connection,
+    session: &str,
+    message: Option<&str>,
+    base: Option<i64>,
+) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE sessions SET revert_message_id = ?2, revert_base_id = ?3 WHERE id = ?1",
+            params![session, message, base],
+        )
+        .context(|| "cannot move the revert point")?;
+    Ok(())
+}
+
+/// Returns the message with our id.
+pub(crate) fn message(connection: &Connection, id: &str) -> Result<Option<MessageRow>> {
+    one_message(connection, "WHERE id = ?1", [id])
+}
+
+/// Returns the message that an agent calls so.
+pub(crate) fn find_message_by_agent_id(
+    connection: &Connection,
+    session: &str,
+    agent_id: &str,
+) -> Result<Option<MessageRow>> {
+    one_message(connection, "WHERE session_id = ?1 AND agent_id = ?2 ORDER BY seq DESC LIMIT 1", [session, agent_id])
+}
+
+/// Returns how many messages of a session share a turn.
+pub(crate) fn messages_of_turn(connection: &Connection, session: &str, turn_id: &str) -> Result<u64> {
+    connection
+        .query_row("SELECT count(*) FROM messages WHERE session_id = ?1 AND turn_id = ?2", [session, turn_id], |row| {
+            row.get::<_, i64>(0)
+        })
+        .map(i64::cast_unsigned)
+        .context(|| "cannot count a turn's messages")
+}
+
+/// Returns a session's newest message that is not discarded; of those that have come into effect only, where `bound`.
+pub(crate) fn newest_message(connection: &Connection, session: &str, bound: bool) -> Result<Option<MessageRow>> {
+    one_message(
+        connection,
+        "WHERE session_id = ?1 AND state <> 'discarded' AND (pending = 0 OR ?2 = 0) ORDER BY seq DESC LIMIT 1",
+        params![session, bound],
+    )
+}
+
+/// Returns a session's first message, at or after a place in the order, that is not discarded.
+pub(crate) fn message_at_or_after(connection: &Connection, session: &str, seq: i64) -> Result<Option<MessageRow>> {
+    one_message(
+        connection,
+        "WHERE session_id = ?1 AND seq >= ?2 AND state <> 'discarded' ORDER BY seq LIMIT 1",
+        params![session, seq],
+    )
+}
+
+/// Returns the message after the revert point: where a redo moves it to.
+pub(crate) fn next_hidden_message(connection: &Connection, session: &str, seq: i64) -> Result<Option<MessageRow>> {
+    one_message(
+        connection,
+        "WHERE session_id = ?1 AND seq > ?2 AND state = 'hidden' ORDER BY seq LIMIT 1",
+        params![session, seq],
+    )
+}
+
+/// Adds a message. Its state is live; its place in the order is after all others.
+pub(crate) fn insert_message(connection: &Connection, row: &MessageRow, now: Milliseconds) -> Result<()> {
+    connection
+        .execute(
+            "INSERT INTO messages (id, session_id, agent_id, turn_id, prompt, snapshot_id, pending, unprotected, created_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                row.id,
+                row.session_id,
+                row.agent_id,
+                row.turn_id,
+                row.prompt,
+                row.snapshot_id,
+                row.pending,
+                row.unprotected,
+                now
+            ],
+        )
+        .context(|| "cannot add a message")?;
+    Ok(())
+}
+
+/// Gives the messages that were sent while a tool ran the snapshot of the boundary that was reached.
+pub(crate) fn bind_pending_messages(
+    connection: &Connection,
+    session: &str,
+    snapshot_id: Option<i64>,
+    unprotected: Option<&str>,
+) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE messages SET pending = 0, snapshot_id = ?2, unprotected = ?3 WHERE session_id = ?1 AND pending = 1",
+            params![session, snapshot_id, unprotected],
+        )
+        .context(|| "cannot bind a message to its snapshot")?;
+    Ok(())
+}
+
+/// Hides the messages from a place in the order on, and shows those before it; shows all where there is no place.
+pub(crate) fn set_hidden_from(connection: &Connection, session: &str, seq: Option<i64>) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE messages SET state = iif(seq >= ?2, 'hidden', 'live') WHERE session_id = ?1 AND state <> 'discarded'",
+            params![session, seq.unwrap_or(i64::MAX)],
+        )
+        .context(|| "cannot hide messages")?;
+    Ok(())
+}
+
+/// Makes a pending revert permanent: hidden messages are discarded.
+pub(crate) fn discard_hidden_messages(connection: &Connection, session: &str) -> Result<usize> {
+    connection
+        .execute("UPDATE messages SET state = 'discarded' WHERE session_id = ?1 AND state = 'hidden'", [session])
+        .context(|| "cannot discard hidden messages")
+}
+
+/// Returns the ids of a session's messages from a place in the order on, oldest first, without discarded ones.
+pub(crate) fn messages_from(connection: &Connection, session: &str, seq: i64) -> Result<Vec<String>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT id FROM messages WHERE session_id = ?1 AND seq >= ?2 AND state <> 'discarded' ORDER BY seq",
+        )
+        .context(|| "cannot read messages")?;
+    let rows = statement.query_map(params![session, seq], |row| row.get(0)).context(|| "cannot read messages")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read messages")
+}

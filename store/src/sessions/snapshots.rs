@@ -1,0 +1,152 @@
+//! Rows of `snapshots`, `gaps` and `git_states`.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::Milliseconds;
+use crate::entry::ObjectId;
+use crate::error::{Context, Result};
+
+/// A snapshot's ids.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SnapshotRow {
+    pub id: i64,
+    pub workspace_id: i64,
+    pub tree: ObjectId,
+    pub attributes: Option<ObjectId>,
+    pub rules: Option<ObjectId>,
+    pub git_state_id: Option<i64>,
+}
+
+/// A path that a snapshot does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GapRow {
+    pub path: Vec<u8>,
+    pub reason: String,
+    pub size: Option<u64>,
+}
+
+/// HEAD, branch and index of the user's repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitStateRow {
+    pub head: Option<String>,
+    pub branch: Option<String>,
+    pub index: Option<ObjectId>,
+}
+
+const COLUMNS: &str = "id, workspace_id, tree, attributes_blob, rules_blob, git_state_id";
+
+impl SnapshotRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get("id")?,
+            workspace_id: row.get("workspace_id")?,
+            tree: row.get("tree")?,
+            attributes: row.get("attributes_blob")?,
+            rules: row.get("rules_blob")?,
+            git_state_id: row.get("git_state_id")?,
+        })
+    }
+}
+
+/// Returns the snapshot with an id.
+pub(crate) fn snapshot(connection: &Connection, id: i64) -> Result<SnapshotRow> {
+    connection
+        .query_row(&format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1"), [id], SnapshotRow::read)
+        .context(|| "cannot read a snapshot's row")
+}
+
+/// Adds a snapshot and its gaps; `row.id` is not looked at. Where `last` says the same already, that row serves again.
+pub(crate) fn put_snapshot(
+    connection: &Connection,
+    row: &SnapshotRow,
+    gaps: &[GapRow],
+    label: Option<&str>,
+    last: Option<i64>,
+    now: Milliseconds,
+) -> Result<i64> {
+    if let Some(last) = last
+        && label.is_none()
+        && (SnapshotRow { id: last, ..row.clone() }) == snapshot(connection, last)?
+        && gaps_of(connection, last)? == gaps
+    {
+        return Ok(last);
+    }
+    connection
+        .execute(
+            "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, git_state_id, label, taken_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            params![row.workspace_id, row.tree, row.attributes, row.rules, row.git_state_id, label, now],
+        )
+        .context(|| "cannot add a snapshot")?;
+    let id = connection.last_insert_rowid();
+    gaps.iter().try_for_each(|gap| put_gap(connection, id, gap))?;
+    Ok(id)
+}
+
+fn put_gap(connection: &Connection, snapshot_id: i64, gap: &GapRow) -> Result<()> {
+    let raw = std::str::from_utf8(&gap.path).is_err().then_some(&gap.path);
+    connection
+        .prepare_cached("INSERT INTO gaps (snapshot_id, path, path_raw, reason, size) VALUES (?1, ?2, ?3, ?4, ?5)")
+        .and_then(|mut statement| {
+            let size = gap.size.and_then(|size| i64::try_from(size).ok());
+            statement.execute(params![snapshot_id, String::from_utf8_lossy(&gap.path), raw, gap.reason, size])
+        })
+        .context(|| "cannot add a gap")?;
+    Ok(())
+}
+
+/// Returns what a snapshot does not hold, in the order in which it was found.
+pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<GapRow>> {
+    let mut statement = connection
+        .prepare_cached("SELECT path, path_raw, reason, size FROM gaps WHERE snapshot_id = ?1 ORDER BY id")
+        .context(|| "cannot read gaps")?;
+    let rows = statement
+        .query_map([snapshot_id], |row| {
+            let raw: Option<Vec<u8>> = row.get("path_raw")?;
+            let path = match raw {
+                Some(raw) => raw,
+                None => row.get::<_, String>("path")?.into_bytes(),
+            };
+            let size: Option<i64> = row.get("size")?;
+            Ok(GapRow { path, reason: row.get("reason")?, size: size.map(i64::cast_unsigned) })
+        })
+        .context(|| "cannot read gaps")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read gaps")
+}
+
+/// Adds a state of the user's repository, or returns the row that says the same already.
+pub(crate) fn put_git_state(
+    connection: &Connection,
+    workspace_id: i64,
+    state: &GitStateRow,
+    now: Milliseconds,
+) -> Result<i64> {
+    let known: Option<i64> = connection
+        .query_row(
+            "SELECT id FROM git_states WHERE workspace_id = ?1 AND head IS ?2 AND branch IS ?3 AND index_blob IS ?4
+             ORDER BY id DESC LIMIT 1",
+            params![workspace_id, state.head, state.branch, state.index],
+            |row| row.get(0),
+        )
+        .optional()
+        .context(|| "cannot look a git state up")?;
+    if let Some(id) = known {
+        return Ok(id);
+    }
+    connection
+        .execute(
+            "INSERT INTO git_states (workspace_id, head, branch, index_blob, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![workspace_id, state.head, state.branch, state.index, now],
+        )
+        .context(|| "cannot add a git state")?;
+    Ok(connection.last_insert_rowid())
+}
+
+/// Returns the state of the user's repository with an id.
+pub(crate) fn git_state(connection: &Connection, id: i64) -> Result<GitStateRow> {
+    connection
+        .query_row("SELECT head, branch, index_blob FROM git_states WHERE id = ?1", [id], |row| {
+            Ok(GitStateRow { head: row.get(0)?, branch: row.get(1)?, index: row.get(2)? })
+        })
+        .context(|| "cannot read a git state")
+}

@@ -1,0 +1,296 @@
+//! Rows of `steps`, `tools` and `step_paths`.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::Milliseconds;
+use crate::entry::State;
+use crate::error::{Context, Result};
+use crate::path::WorkspacePath;
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepRow {
+    pub seq: i64,
+    pub id: String,
+    pub session_id: String,
+    pub message_id: String,
+    pub agent_id: Option<String>,
+    pub unprotected: Option<String>,
+    pub start_snapshot_id: Option<i64>,
+    pub finish_snapshot_id: Option<i64>,
+}
+
+/// A step that has started and not finished, with what decides whose the changes of now are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OpenStep {
+    pub row: StepRow,
+    /// The session at the top of its session's line of parents.
+    pub root_session_id: String,
+    /// Whether its agent sends tool events.
+    pub tool_events: bool,
+    /// When its session was last heard of.
+    pub last_event_at: Milliseconds,
+    /// How many tools it has started.
+    pub tools: u64,
+    /// How many of them have not finished.
+    pub running: u64,
+    /// The files that its edit tools named.
+    pub paths: Vec<StepPath>,
+}
+
+/// A file that an edit tool named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepPath {
+    pub path: WorkspacePath,
+    /// What it was, where an ignore rule hid it from the snapshots then.
+    pub hidden_before: Option<State>,
+}
+
+const COLUMNS: &str = "steps.seq, steps.id, steps.session_id, steps.message_id, steps.agent_id, steps.unprotected,
+                       steps.start_snapshot_id, steps.finish_snapshot_id";
+
+impl StepRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            seq: row.get("seq")?,
+            id: row.get("id")?,
+            session_id: row.get("session_id")?,
+            message_id: row.get("message_id")?,
+            agent_id: row.get("agent_id")?,
+            unprotected: row.get("unprotected")?,
+            start_snapshot_id: row.get("start_snapshot_id")?,
+            finish_snapshot_id: row.get("finish_snapshot_id")?,
+        })
+    }
+}
+
+/// Returns the step with our id.
+pub(crate) fn step(connection: &Connection, id: &str) -> Result<Option<StepRow>> {
+    connection
+        .query_row(&format!("SELECT {COLUMNS} FROM steps WHERE id = ?1"), [id], StepRow::read)
+        .optional()
+        .context(|| "cannot look a step up")
+}
+
+/// Returns the newest step of a session that the agent calls so.
+pub(crate) fn find_step_by_agent_id(connection: &Connection, session: &str, agent_id: &str) -> Result<Option<StepRow>> {
+    connection
+        .query_row(
+            &format!("SELECT {COLUMNS} FROM steps WHERE session_id = ?1 AND agent_id = ?2 ORDER BY seq DESC LIMIT 1"),
+            [session, agent_id],
+            StepRow::read,
+        )
+        .optional()
+        .context(|| "cannot look a step up")
+}
+
+/// Returns the newest step of a session.
+pub(crate) fn newest_step(connection: &Connection, session: &str) -> Result<Option<StepRow>> {
+    connection
+        .query_row(
+            &format!("SELECT {COLUMNS} FROM steps WHERE session_id = ?1 ORDER BY seq DESC LIMIT 1"),
+            [session],
+            StepRow::read,
+        )
+        .optional()
+        .context(|| "cannot look a step up")
+}
+
+/// Returns the open steps of a workspace, in the order in which they started.
+pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<Vec<OpenStep>> {
+    let mut statement = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS}, sessions.tool_events, sessions.last_event_at,
+                    (WITH RECURSIVE line (id, parent_id) AS (
+                       SELECT sessions.id, sessions.parent_id
+                       UNION ALL
+                       SELECT parent.id, parent.parent_id FROM line JOIN sessions AS parent ON parent.id = line.parent_id
+                     ) SELECT id FROM line WHERE parent_id IS NULL) AS root_session_id,
+                    (SELECT count(*) FROM tools WHERE step_id = steps.id) AS tools,
+                    (SELECT count(*) FROM tools WHERE step_id = steps.id AND finished_at IS NULL) AS running
+               FROM steps JOIN sessions ON sessions.id = steps.session_id
+              WHERE steps.state = 'open' AND sessions.workspace_id = ?1 ORDER BY steps.seq"
+        ))
+        .context(|| "cannot read open steps")?;
+    let rows = statement
+        .query_map([workspace_id], |row| {
+            Ok(OpenStep {
+                row: StepRow::read(row)?,
+                root_session_id: row.get("root_session_id")?,
+                tool_events: row.get("tool_events")?,
+                last_event_at: row.get("last_event_at")?,
+                tools: row.get::<_, i64>("tools")?.cast_unsigned(),
+                running: row.get::<_, i64>("running")?.cast_unsigned(),
+                paths: Vec::new(),
+            })
+        })
+        .context(|| "cannot read open steps")?;
+    let mut steps: Vec<OpenStep> = rows.collect::<rusqlite::Result<_>>().context(|| "cannot read open steps")?;
+    for step in &mut steps {
+        step.paths = step_paths(connection, &step.row.id)?;
+    }
+    Ok(steps)
+}
+
+/// Adds an open step; `row.seq` is not looked at.
+pub(crate) fn insert_step(connection: &Connection, row: &StepRow, now: Milliseconds) -> Result<()> {
+    connection
+        .execute(
+            "INSERT INTO steps (id, session_id, message_id, agent_id, state, unprotected, start_snapshot_id, started_at)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7)",
+            params![row.id, row.session_id, row.message_id, row.agent_id, row.unprotected, row.start_snapshot_id, now],
+        )
+        .context(|| "cannot add a step")?;
+    Ok(())
+}
+
+/// Moves the start of a step whose first tool is about to run to now.
+pub(crate) fn move_step_start(
+    connection: &Connection,
+    step: &str,
+    snapshot_id: Option<i64>,
+    unprotected: Option<&str>,
+    now: Milliseconds,
+) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE steps SET start_snapshot_id = ?2, unprotected = ?3, started_at = ?4 WHERE id = ?1",
+            params![step, snapshot_id, unprotected, now],
+        )
+        .context(|| "cannot move a step's start")?;
+    Ok(())
+}
+
+/// Closes a step and its tools. An agent's id for it that is only known now is noted.
+pub(crate) fn close_step(
+    connection: &Connection,
+    step: &str,
+    agent_id: Option<&str>,
+    finish: Option<i64>,
+    recovered: bool,
+    unprotected: Option<&str>,
+    now: Milliseconds,
+) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE steps SET state = 'closed', finish_snapshot_id = ?3, recovered = ?4, finished_at = ?6,
+                    agent_id = ifnull(agent_id, ?2), unprotected = ifnull(unprotected, ?5) WHERE id = ?1",
+            params![step, agent_id, finish, recovered, unprotected, now],
+        )
+        .context(|| "cannot close a step")?;
+    finish_tools(connection, step, None, now)
+}
+
+/// Adds a tool that is about to run; one that is there already is not added again.
+pub(crate) fn insert_tool(
+    connection: &Connection,
+    step: &str,
+    agent_id: Option<&str>,
+    name: Option<&str>,
+    now: Milliseconds,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "INSERT INTO tools (step_id, agent_id, name, started_at)
+             SELECT ?1, ?2, ?3, ?4
+              WHERE ?2 IS NULL OR NOT EXISTS (SELECT 1 FROM tools WHERE step_id = ?1 AND agent_id = ?2)",
+        )
+        .and_then(|mut statement| statement.execute(params![step, agent_id, name, now]))
+        .context(|| "cannot add a tool")?;
+    Ok(())
+}
+
+/// Notes that a step's tool ended: the one that the agent calls so; where the agent does not name its tools, the oldest that
+/// still runs; all of them where no tool is given.
+pub(crate) fn finish_tools(
+    connection: &Connection,
+    step: &str,
+    tool: Option<Option<&str>>,
+    now: Milliseconds,
+) -> Result<()> {
+    let all = tool.is_none();
+    let agent_id = tool.flatten();
+    connection
+        .prepare_cached(
+            "UPDATE tools SET finished_at = ?2 WHERE step_id = ?1 AND finished_at IS NULL AND (
+               ?3 OR agent_id = ?4 OR (?4 IS NULL AND id = (SELECT min(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL))
+             )",
+        )
+        .and_then(|mut statement| statement.execute(params![step, now, all, agent_id]))
+        .context(|| "cannot note the end of a tool")?;
+    Ok(())
+}
+
+/// Notes a file that an edit tool names; the first time counts.
+pub(crate) fn insert_step_path(connection: &Connection, step: &str, named: &StepPath) -> Result<()> {
+    let before = named.hidden_before.flatten();
+    connection
+        .prepare_cached(
+            "INSERT INTO step_paths (step_id, path, path_raw, captured, mode, blob) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO NOTHING",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![
+                step,
+                named.path.to_text(),
+                named.path.raw(),
+                named.hidden_before.is_some(),
+                before.map(|entry| entry.mode),
+                before.and_then(|entry| entry.blob),
+            ])
+        })
+        .context(|| "cannot note a file that a tool names")?;
+    Ok(())
+}
+
+/// Returns the files that a step's edit tools named.
+pub(crate) fn step_paths(connection: &Connection, step: &str) -> Result<Vec<StepPath>> {
+    let mut statement = connection
+        .prepare_cached("SELECT path, path_raw, captured, mode, blob FROM step_paths WHERE step_id = ?1 ORDER BY path")
+        .context(|| "cannot read the files that tools named")?;
+    let rows = statement
+        .query_map([step], |row| {
+            let captured: bool = row.get("captured")?;
+            let state = super::state(row, "mode", "blob")?;
+            Ok(StepPath { path: super::path(row)?, hidden_before: captured.then_some(state) })
+        })
+        .context(|| "cannot read the files that tools named")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read the files that tools named")
+}
+
+/// Returns the files of a workspace that snapshots hold although an ignore rule hides them: edit tools named them.
+pub(crate) fn forced_paths(connection: &Connection, workspace_id: i64) -> Result<Vec<WorkspacePath>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT DISTINCT step_paths.path, step_paths.path_raw FROM step_paths
+               JOIN steps ON steps.id = step_paths.step_id JOIN sessions ON sessions.id = steps.session_id
+              WHERE step_paths.captured = 1 AND sessions.workspace_id = ?1",
+        )
+        .context(|| "cannot read the files that tools named")?;
+    let rows = statement.query_map([workspace_id], super::path).context(|| "cannot read the files that tools named")?;
+    let paths: BTreeSet<WorkspacePath> =
+        rows.collect::<rusqlite::Result<_>>().context(|| "cannot read the files that tools named")?;
+    Ok(paths.into_iter().collect())
+}
+
+/// Returns the steps of a session's messages, from a place in the order on, whose changes nobody saw, each with the reason.
+pub(crate) fn unprotected_steps(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: Option<i64>,
+) -> Result<Vec<(String, String)>> {
+    let Some(from_seq) = from_seq else { return Ok(Vec::new()) };
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT steps.id, steps.unprotected FROM messages JOIN steps ON steps.message_id = messages.id
+              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+                AND steps.unprotected IS NOT NULL ORDER BY steps.seq",
+        )
+        .context(|| "cannot read unprotected steps")?;
+    let rows = statement
+        .query_map(params![root_session, from_seq], |row| Ok((row.get(0)?, row.get(1)?)))
+        .context(|| "cannot read unprotected steps")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read unprotected steps")
+}
