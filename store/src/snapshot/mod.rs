@@ -2,12 +2,20 @@
 //!
 //! This room knows nothing of sessions. It reads the workspace, never writes to it, and runs nothing.
 
+mod attributes;
+mod hash;
+mod objects;
+mod pack;
+mod reader;
+mod tree;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::entry::{Change, Entry, ObjectId, State};
 use crate::error::Result;
 use crate::path::WorkspacePath;
+use objects::Objects;
 
 /// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
 /// directories under the same ignore rules.
@@ -134,17 +142,18 @@ pub struct Side<'a> {
 /// The snapshots of one workspace.
 pub struct Snapshots {
     directory: PathBuf,
+    objects: Objects,
 }
 
 impl Snapshots {
     /// Opens the folder of one workspace below the store's `snapshots`, and makes what is missing.
     pub fn open(directory: &Path) -> Result<Self> {
-        Ok(Self { directory: directory.to_owned() })
+        Ok(Self { directory: directory.to_owned(), objects: Objects::at(directory.join("repository.git")) })
     }
 
     /// Returns the path of the bare repository.
     pub fn repository(&self) -> PathBuf {
-        self.directory.join("repository.git")
+        self.objects.repository().to_owned()
     }
 
     /// Captures the workspace. All objects are on the disk, synced, when it returns.
