@@ -3,10 +3,14 @@
 //! This room knows nothing of sessions. It reads the workspace, never writes to it, and runs nothing.
 
 mod attributes;
+mod git;
 mod hash;
 mod objects;
 mod pack;
 mod reader;
+mod rules;
+mod scan;
+mod take;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -157,8 +161,8 @@ impl Snapshots {
     }
 
     /// Captures the workspace. All objects are on the disk, synced, when it returns.
-    pub fn take(&self, _request: &Request<'_>) -> Result<Taken> {
-        todo!("the snapshot room")
+    pub fn take(&self, request: &Request<'_>) -> Result<Taken> {
+        take::take(&self.objects, request)
     }
 
     /// Captures one path as it is now, whatever ignore rules say, without a snapshot; its blob is stored and synced.

@@ -60,7 +60,8 @@ impl Rules {
         if self.built_in {
             section("built-in", BUILT_IN.as_bytes());
         }
-        let plain = [("global", &self.global), ("info", &self.info), ("include", &self.include), ("exclude", &self.exclude)];
+        let plain =
+            [("global", &self.global), ("info", &self.info), ("include", &self.include), ("exclude", &self.exclude)];
         for (name, bytes) in plain.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
             section(name, bytes);
         }
@@ -347,9 +348,8 @@ impl Patterns {
     fn matched(&self, path: &[u8], name: Option<usize>, is_directory: bool) -> Option<bool> {
         let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
         let case = gix_glob::pattern::Case::Sensitive;
-        let matches = |pattern: &&Pattern| {
-            pattern.matches_repo_relative_path(path.into(), name, Some(is_directory), case, mode)
-        };
+        let matches =
+            |pattern: &&Pattern| pattern.matches_repo_relative_path(path.into(), name, Some(is_directory), case, mode);
         self.0.iter().rev().find(matches).map(|pattern| !pattern.is_negative())
     }
 }
