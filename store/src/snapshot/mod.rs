@@ -4,13 +4,18 @@
 
 mod attributes;
 mod difference;
+mod git;
 mod hash;
 mod objects;
 mod pack;
 mod pack_entry;
 mod pack_file;
 mod pack_index;
+mod patch;
 mod reader;
+mod rules;
+mod scan;
+mod take;
 mod tree;
 mod view;
 
@@ -163,8 +168,8 @@ impl Snapshots {
     }
 
     /// Captures the workspace. All objects are on the disk, synced, when it returns.
-    pub fn take(&self, _request: &Request<'_>) -> Result<Taken> {
-        todo!("the snapshot room")
+    pub fn take(&self, request: &Request<'_>) -> Result<Taken> {
+        take::take(&self.objects, request)
     }
 
     /// Captures one path as it is now, whatever ignore rules say, without a snapshot; its blob is stored and synced.
@@ -174,12 +179,14 @@ impl Snapshots {
 
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.
     pub fn entries(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
-        View::open(self.objects.reader()?, snapshot)?.entries()
+        let reader = self.objects.reader()?;
+        View::open(&reader, snapshot)?.entries()
     }
 
     /// Returns what stands at some paths in a snapshot, in the order of the paths.
     pub fn states(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<State>> {
-        let view = View::open(self.objects.reader()?, snapshot)?;
+        let reader = self.objects.reader()?;
+        let view = View::open(&reader, snapshot)?;
         paths.iter().map(|path| view.state(path)).collect()
     }
 
@@ -197,13 +204,13 @@ impl Snapshots {
 
     /// Returns every path that differs between two snapshots, by path.
     pub fn difference(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {
-        difference::difference(self.objects.reader()?, old, new)
+        difference::difference(&*self.objects.reader()?, old, new)
     }
 
     /// Returns what somebody changed from one snapshot to the next: the difference without what came into view or went
     /// out of it only because ignore rules changed, and with paths in a gap given as entries whose bytes are not stored.
-    pub fn patch(&self, _root: &Path, _old: Side<'_>, _new: Side<'_>) -> Result<Vec<Change>> {
-        todo!("the snapshot room")
+    pub fn patch(&self, root: &Path, old: Side<'_>, new: Side<'_>) -> Result<Vec<Change>> {
+        patch::patch(&*self.objects.reader()?, root, old, new)
     }
 
     /// Returns a blob's bytes, decoded and hashed in full.
