@@ -155,3 +155,21 @@ fn the_store_says_which_binaries_may_use_it() {
     let names: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(names, ["min_reader", "min_writer"], "an older binary must be able to refuse politely");
 }
+
+/// Returns the SQL of every example in `docs/database.md`.
+fn documented_queries() -> Vec<String> {
+    let text = include_str!("../docs/database.md");
+    let blocks = text.split("```sql\n").skip(1);
+    blocks.map(|block| block.split("```").next().expect("a split has a first part").to_owned()).collect()
+}
+
+#[test]
+fn every_query_of_the_documentation_runs() {
+    let connection = filled();
+    let queries = documented_queries();
+    assert!(!queries.is_empty(), "the examples are found");
+    for query in queries {
+        let ran = connection.prepare(&query).and_then(|mut statement| statement.query([])?.next().map(|_| ()));
+        assert_eq!(ran, Ok(()), "it is there to be copied: {query}");
+    }
+}

@@ -2,12 +2,26 @@
 //!
 //! This room knows nothing of sessions. It reads the workspace, never writes to it, and runs nothing.
 
+mod attributes;
+mod difference;
+mod hash;
+mod objects;
+mod pack;
+mod pack_entry;
+mod pack_file;
+mod pack_index;
+mod reader;
+mod tree;
+mod view;
+
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::entry::{Change, Entry, ObjectId, State};
 use crate::error::Result;
 use crate::path::WorkspacePath;
+use objects::Objects;
+use view::View;
 
 /// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
 /// directories under the same ignore rules.
@@ -134,17 +148,18 @@ pub struct Side<'a> {
 /// The snapshots of one workspace.
 pub struct Snapshots {
     directory: PathBuf,
+    objects: Objects,
 }
 
 impl Snapshots {
     /// Opens the folder of one workspace below the store's `snapshots`, and makes what is missing.
     pub fn open(directory: &Path) -> Result<Self> {
-        Ok(Self { directory: directory.to_owned() })
+        Ok(Self { directory: directory.to_owned(), objects: Objects::at(directory.join("repository.git")) })
     }
 
     /// Returns the path of the bare repository.
     pub fn repository(&self) -> PathBuf {
-        self.directory.join("repository.git")
+        self.objects.repository().to_owned()
     }
 
     /// Captures the workspace. All objects are on the disk, synced, when it returns.
@@ -158,29 +173,31 @@ impl Snapshots {
     }
 
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.
-    pub fn entries(&self, _snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
-        todo!("the snapshot room")
+    pub fn entries(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
+        View::open(self.objects.reader()?, snapshot)?.entries()
     }
 
     /// Returns what stands at some paths in a snapshot, in the order of the paths.
-    pub fn states(&self, _snapshot: &Snapshot, _paths: &[WorkspacePath]) -> Result<Vec<State>> {
-        todo!("the snapshot room")
+    pub fn states(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<State>> {
+        let view = View::open(self.objects.reader()?, snapshot)?;
+        paths.iter().map(|path| view.state(path)).collect()
     }
 
     /// Returns what stands at, above and below some paths in a snapshot, by path: the entries themselves, a file where one of
-    /// them needs a directory, and all below one that is a directory.
-    pub fn around(&self, _snapshot: &Snapshot, _paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
-        todo!("the snapshot room")
+    /// them needs a directory, and all below one that is a directory. The paths are given in order.
+    pub fn around(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
+        View::open(self.objects.reader()?, snapshot)?.around(paths)
     }
 
     /// Returns, in the order of the paths, whether each is a directory of a snapshot, empty or not.
-    pub fn are_directories(&self, _snapshot: &Snapshot, _paths: &[WorkspacePath]) -> Result<Vec<bool>> {
-        todo!("the snapshot room")
+    pub fn are_directories(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
+        let view = View::open(self.objects.reader()?, snapshot)?;
+        paths.iter().map(|path| view.is_directory(path)).collect()
     }
 
     /// Returns every path that differs between two snapshots, by path.
-    pub fn difference(&self, _old: &Snapshot, _new: &Snapshot) -> Result<Vec<Change>> {
-        todo!("the snapshot room")
+    pub fn difference(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {
+        difference::difference(self.objects.reader()?, old, new)
     }
 
     /// Returns what somebody changed from one snapshot to the next: the difference without what came into view or went
@@ -190,18 +207,18 @@ impl Snapshots {
     }
 
     /// Returns a blob's bytes, decoded and hashed in full.
-    pub fn read_blob(&self, _blob: ObjectId) -> Result<Vec<u8>> {
-        todo!("the snapshot room")
+    pub fn read_blob(&self, blob: ObjectId) -> Result<Vec<u8>> {
+        self.objects.reader()?.blob(blob)
     }
 
     /// Returns a blob's size in bytes, without decoding it.
-    pub fn blob_size(&self, _blob: ObjectId) -> Result<u64> {
-        todo!("the snapshot room")
+    pub fn blob_size(&self, blob: ObjectId) -> Result<u64> {
+        self.objects.reader()?.blob_size(blob)
     }
 
     /// Like [`Snapshots::read_blob`]; none where the blob is larger than `limit` bytes, which is known before it is decoded.
-    pub fn read_blob_up_to(&self, _blob: ObjectId, _limit: u64) -> Result<Option<Vec<u8>>> {
-        todo!("the snapshot room")
+    pub fn read_blob_up_to(&self, blob: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
+        self.objects.reader()?.blob_up_to(blob, limit)
     }
 
     /// Returns whether ignore rules hide a path, whoever named it.
@@ -210,17 +227,17 @@ impl Snapshots {
     }
 
     /// Writes a blob's bytes to a file in bounded memory, hashing them on the way.
-    pub fn copy_blob(&self, _blob: ObjectId, _to: &mut dyn std::io::Write) -> Result<u64> {
-        todo!("the snapshot room")
+    pub fn copy_blob(&self, blob: ObjectId, to: &mut dyn std::io::Write) -> Result<u64> {
+        self.objects.reader()?.copy_blob(blob, to)
     }
 
     /// Returns the blobs that are missing or damaged, each with what is wrong; each blob is decoded and hashed in full.
-    pub fn check_blobs(&self, _blobs: &[ObjectId]) -> Result<Vec<(ObjectId, String)>> {
-        todo!("the snapshot room")
+    pub fn check_blobs(&self, blobs: &[ObjectId]) -> Result<Vec<(ObjectId, String)>> {
+        self.objects.check_blobs(blobs)
     }
 
     /// Stores blobs as one synced pack and returns their ids in order.
-    pub fn write_blobs(&self, _contents: &[&[u8]]) -> Result<Vec<ObjectId>> {
-        todo!("the snapshot room")
+    pub fn write_blobs(&self, contents: &[&[u8]]) -> Result<Vec<ObjectId>> {
+        self.objects.write_blobs(contents)
     }
 }

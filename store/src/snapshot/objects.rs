@@ -1,0 +1,169 @@
+//! The bare repository of one workspace, and the one reader that all questions share. This module does IO.
+//!
+//! The repository is laid out by hand: a template would bring hooks, and what git reads of it besides objects holds nothing
+//! and is put right where it is wrong.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::hash::{ObjectKind, hash};
+use super::pack::{PackWriter, pack_object};
+use super::reader::{Held, Reader};
+use crate::entry::ObjectId;
+use crate::error::{Context, Error, Result};
+use crate::layout::make_private;
+
+const HEAD: &str = "ref: refs/heads/main\n";
+
+/// `git fsck` also judges what the files of a workspace say to git; that is not ours to say.
+const CONFIG: &str = "\
+[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = true
+[gc]
+\tauto = 0
+[fsck]
+\tgitattributesBlob = ignore
+\tgitattributesLarge = ignore
+\tgitattributesLineLength = ignore
+\tgitattributesSymlink = ignore
+\tgitignoreSymlink = ignore
+\tgitmodulesBlob = ignore
+\tgitmodulesLarge = ignore
+\tgitmodulesName = ignore
+\tgitmodulesParse = ignore
+\tgitmodulesPath = ignore
+\tgitmodulesSymlink = ignore
+\tgitmodulesUpdate = ignore
+\tgitmodulesUrl = ignore
+\tlargePathname = ignore
+\tmailmapSymlink = ignore
+";
+
+/// What git would follow out of the repository; no snapshot makes them.
+const STRAYS: [&str; 5] =
+    ["objects/info/alternates", "objects/info/http-alternates", "commondir", "gitdir", "packed-refs"];
+
+/// Makes the bare repository where it is missing, and heals what is missing of it.
+pub(crate) fn prepare(repository: &Path) -> Result<()> {
+    for directory in ["", "objects", "objects/info", "objects/pack", "refs", "refs/heads"] {
+        prepare_directory(&repository.join(directory))?;
+    }
+    prepare_file(&repository.join("config"), CONFIG)?;
+    prepare_file(&repository.join("HEAD"), HEAD)?;
+    STRAYS.iter().try_for_each(|stray| remove(&repository.join(stray)))
+}
+
+fn prepare_directory(directory: &Path) -> Result<()> {
+    match fs::symlink_metadata(directory) {
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => Err(Error::failed(format!("`{}` is not a directory", directory.display()))),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            make_private(directory)?;
+            let parent = directory.parent().expect("it is a directory of the store");
+            // Else a power cut could take the directory with the packs that were synced into it.
+            sync(parent)
+        }
+        Err(error) => Err(error).context(|| format!("cannot read the directory `{}`", directory.display())),
+    }
+}
+
+fn sync(directory: &Path) -> Result<()> {
+    let synced = fs::File::open(directory).and_then(|directory| directory.sync_all());
+    synced.context(|| format!("cannot sync the directory `{}`", directory.display()))
+}
+
+/// Writes a file beside and renames it, unless it has these contents already.
+fn prepare_file(path: &Path, contents: &str) -> Result<()> {
+    if is_regular_of(path, contents.len() as u64) && fs::read(path).is_ok_and(|bytes| bytes == contents.as_bytes()) {
+        return Ok(());
+    }
+    let temporary = path.with_extension(format!("tmp_{}", std::process::id()));
+    let written = fs::write(&temporary, contents).and_then(|()| fs::rename(&temporary, path));
+    written.context(|| format!("cannot write `{}`", path.display()))
+}
+
+fn is_regular_of(path: &Path, length: u64) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == length)
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {
+            Err(error).context(|| format!("cannot remove `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The objects of one workspace.
+pub(crate) struct Objects {
+    repository: PathBuf,
+    reader: OnceLock<Reader>,
+}
+
+impl Objects {
+    /// Returns the objects of a bare repository, which is opened when it is first asked for.
+    pub(crate) fn at(repository: PathBuf) -> Self {
+        Self { repository, reader: OnceLock::new() }
+    }
+
+    /// Returns the path of the bare repository.
+    pub(crate) fn repository(&self) -> &Path {
+        &self.repository
+    }
+
+    /// Returns the reader.
+    pub(crate) fn reader(&self) -> Result<&Reader> {
+        match self.reader.get() {
+            Some(reader) => Ok(reader),
+            None => {
+                let reader = Reader::open(&self.repository)?;
+                Ok(self.reader.get_or_init(|| reader))
+            }
+        }
+    }
+
+    /// Returns the blobs that are missing or damaged, each with what is wrong.
+    pub(crate) fn check_blobs(&self, blobs: &[ObjectId]) -> Result<Vec<(ObjectId, String)>> {
+        let reader = self.reader()?;
+        reader.refresh()?;
+        let problem = |blob: &ObjectId| reader.check_blob(*blob).err().map(|error| (*blob, describe(&error)));
+        Ok(blobs.iter().filter_map(problem).collect())
+    }
+
+    /// Stores blobs as one synced pack and returns their ids in order; what is stored already is left out.
+    pub(crate) fn write_blobs(&self, contents: &[&[u8]]) -> Result<Vec<ObjectId>> {
+        prepare(&self.repository)?;
+        let reader = self.reader()?;
+        let mut pack = PackWriter::begin(&self.repository)?;
+        let mut ids = Vec::with_capacity(contents.len());
+        for bytes in contents {
+            let id = hash(ObjectKind::Blob, bytes);
+            let stored = match reader.holds(ObjectKind::Blob, id, bytes) {
+                Held::Yes => true,
+                Held::No => pack.add(pack_object(ObjectKind::Blob, id, bytes))?,
+                Held::Collision => false,
+            };
+            if !stored {
+                return Err(Error::failed(format!("other bytes are stored under the id `{id}` already")));
+            }
+            ids.push(id);
+        }
+        pack.finish()?;
+        reader.refresh()?;
+        Ok(ids)
+    }
+}
+
+fn describe(error: &Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.causes() {
+        text.push_str(": ");
+        text.push_str(&cause);
+    }
+    text
+}

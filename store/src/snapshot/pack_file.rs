@@ -1,0 +1,213 @@
+//! One pack with its index: finding, decoding and hashing its objects. This module does IO.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use flate2::bufread::ZlibDecoder;
+use rustix::fs::OFlags;
+
+use super::hash::{Hasher, ObjectKind, hash};
+use super::pack_entry::{Content, FileRange, Header, apply_delta, at_end, inflate, read_header};
+use super::pack_index::PackIndex;
+use crate::entry::ObjectId;
+use crate::error::{Context, Error, Result};
+
+/// The size of the largest object that is decoded in memory: a tree, a text to merge, whatever is stored as a delta. Git
+/// makes no delta of what is larger (`core.bigFileThreshold`).
+const LARGEST: u64 = 512 << 20;
+/// The longest chain of deltas; git makes none longer than 4,095.
+const DEEPEST: usize = 4096;
+/// The bytes that the deltas of one object may make altogether.
+const MOST_WORK: u64 = 8 * LARGEST;
+/// The number of packs that stay open once they were read.
+const STAY_OPEN: usize = 32;
+
+/// A pack, opened when it is first asked.
+pub(crate) struct PackFile {
+    path: PathBuf,
+    name: PathBuf,
+    index: OnceLock<Option<PackIndex>>,
+    data: OnceLock<File>,
+}
+
+impl PackFile {
+    /// Returns the pack of this file name.
+    pub(crate) fn new(directory: &Path, name: &Path) -> Self {
+        let (path, name) = (directory.join(name), name.to_owned());
+        Self { path, name, index: OnceLock::new(), data: OnceLock::new() }
+    }
+
+    /// Returns its file name.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Returns the offset of an object; none where its index does not name it or is damaged.
+    pub(crate) fn find(&self, id: ObjectId) -> Option<u64> {
+        let open = || PackIndex::open(open_regular(&self.path.with_extension("idx")).ok()?).ok();
+        self.index.get_or_init(open).as_ref()?.find(id).ok()?
+    }
+
+    /// Returns the object at an offset, hashed in full.
+    pub(crate) fn object(&self, offset: u64, id: ObjectId) -> Result<(ObjectKind, Vec<u8>)> {
+        self.with_data(|data| {
+            let (kind, bytes) = self.resolve(data, offset)?;
+            check_id(id, hash(kind, &bytes))?;
+            Ok((kind, bytes))
+        })
+    }
+
+    /// Returns a blob of at most `limit` bytes, hashed in full; none where it is larger.
+    pub(crate) fn small_blob(&self, offset: u64, id: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
+        let header = self.with_data(|data| data.header(offset).map(|(header, _)| header))?;
+        if matches!(header.content, Content::Whole(_)) && header.size > limit {
+            return Ok(None);
+        }
+        let (kind, bytes) = self.object(offset, id)?;
+        check_blob_kind(kind)?;
+        Ok(Some(bytes))
+    }
+
+    /// Returns a blob's size in bytes; only a delta has to be decoded for it.
+    pub(crate) fn blob_size(&self, offset: u64) -> Result<u64> {
+        self.with_data(|data| match data.header(offset)?.0 {
+            Header { content: Content::Whole(kind), size } => check_blob_kind(kind).map(|()| size),
+            _ => self.resolve(data, offset).map(|(_, bytes)| bytes.len() as u64),
+        })
+    }
+
+    /// Decodes and hashes a blob in bounded memory.
+    pub(crate) fn check_blob(&self, offset: u64, id: ObjectId) -> Result<()> {
+        self.copy_blob(offset, id, &mut std::io::sink()).map(drop)
+    }
+
+    /// Writes a blob, hashing it on the way: what was written is good only if this returns. In bounded memory, but for
+    /// deltas.
+    pub(crate) fn copy_blob(&self, offset: u64, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
+        self.with_data(|data| match data.header(offset)? {
+            (Header { content: Content::Whole(kind), size }, compressed) => {
+                check_blob_kind(kind)?;
+                check_id(id, copy(compressed, size, to)?)?;
+                Ok(size)
+            }
+            _ => {
+                let (kind, bytes) = self.resolve(data, offset)?;
+                check_blob_kind(kind)?;
+                check_id(id, hash(kind, &bytes))?;
+                to.write_all(&bytes).context(|| format!("cannot write the bytes of `{id}`"))?;
+                Ok(bytes.len() as u64)
+            }
+        })
+    }
+
+    /// Returns the object at an offset: the whole object at the end of its chain of deltas, and the deltas applied to it,
+    /// innermost first.
+    fn resolve(&self, data: Data<'_>, offset: u64) -> Result<(ObjectKind, Vec<u8>)> {
+        let (mut at, mut deltas, mut work) = (offset, Vec::new(), 0);
+        loop {
+            let (header, compressed) = data.header(at)?;
+            work += header.size;
+            if header.size > LARGEST || work > MOST_WORK || deltas.len() > DEEPEST {
+                return Err(Error::failed("the object, or its chain of deltas, is too large to be decoded in memory"));
+            }
+            let bytes = inflate(compressed, header.size)?;
+            at = match header.content {
+                Content::Whole(kind) => return Ok((kind, apply_deltas(bytes, deltas, work)?)),
+                Content::ToOffset(base) => base,
+                Content::ToObject(base) => self.find(base).ok_or_else(|| missing_base(base))?,
+            };
+            deltas.push(bytes);
+        }
+    }
+
+    fn with_data<T>(&self, work: impl FnOnce(Data<'_>) -> Result<T>) -> Result<T> {
+        static OPEN: AtomicUsize = AtomicUsize::new(0);
+        let fresh;
+        let file = match self.data.get() {
+            Some(file) => file,
+            None if OPEN.fetch_add(1, Ordering::Relaxed) < STAY_OPEN => {
+                fresh = open_regular(&self.path)?;
+                self.data.get_or_init(|| fresh)
+            }
+            None => {
+                OPEN.fetch_sub(1, Ordering::Relaxed);
+                fresh = open_regular(&self.path)?;
+                &fresh
+            }
+        };
+        let length = file.metadata().context(|| format!("cannot read the pack `{}`", self.path.display()))?.len();
+        work(Data { file, end: length.saturating_sub(20) })
+            .map_err(|error| Error::failed(format!("cannot read the pack `{}`", self.path.display())).because(error))
+    }
+}
+
+/// The entries of an open pack: what is between its header and its checksum.
+#[derive(Clone, Copy)]
+struct Data<'a> {
+    file: &'a File,
+    end: u64,
+}
+
+impl<'a> Data<'a> {
+    fn header(self, offset: u64) -> Result<(Header, BufReader<FileRange<'a>>)> {
+        if offset < 12 || offset >= self.end {
+            return Err(Error::failed("the entry lies outside the pack"));
+        }
+        let mut reader = BufReader::new(FileRange::new(self.file, offset, self.end));
+        Ok((read_header(&mut reader, offset)?, reader))
+    }
+}
+
+fn apply_deltas(whole: Vec<u8>, deltas: Vec<Vec<u8>>, mut work: u64) -> Result<Vec<u8>> {
+    deltas.into_iter().rev().try_fold(whole, |base, delta| {
+        let result = apply_delta(&base, &delta, LARGEST.min(MOST_WORK - work.min(MOST_WORK)))?;
+        work += result.len() as u64;
+        Ok(result)
+    })
+}
+
+/// Inflates a blob of this size, and returns its id.
+fn copy(compressed: BufReader<FileRange<'_>>, size: u64, to: &mut dyn Write) -> Result<ObjectId> {
+    let mut decoder = ZlibDecoder::new(compressed);
+    let mut hasher = Hasher::new(ObjectKind::Blob, size);
+    let mut buffer = vec![0; 64 << 10];
+    let mut left = size;
+    while left > 0 {
+        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+        let read = decoder.read(&mut buffer[..wanted]).context(|| "the object cannot be decompressed")?;
+        if read == 0 {
+            return Err(Error::failed("the object is smaller than its entry says"));
+        }
+        hasher.update(&buffer[..read]);
+        to.write_all(&buffer[..read]).context(|| "cannot write the object's bytes")?;
+        left -= read as u64;
+    }
+    if at_end(&mut decoder) { Ok(hasher.finish()) } else { Err(Error::failed("the object is larger than it says")) }
+}
+
+/// Opens what is a file, and no link: nothing else belongs among the packs.
+fn open_regular(path: &Path) -> Result<File> {
+    let what = || format!("cannot open `{}`", path.display());
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).context(what)?;
+    match file.metadata().context(what)?.is_file() {
+        true => Ok(file),
+        false => Err(Error::failed(format!("`{}` is not a regular file", path.display()))),
+    }
+}
+
+fn check_id(id: ObjectId, found: ObjectId) -> Result<()> {
+    if id == found { Ok(()) } else { Err(Error::failed(format!("its bytes are those of `{found}`, not of `{id}`"))) }
+}
+
+fn check_blob_kind(kind: ObjectKind) -> Result<()> {
+    if kind == ObjectKind::Blob { Ok(()) } else { Err(Error::failed("the object is a tree, not a blob")) }
+}
+
+fn missing_base(id: ObjectId) -> Error {
+    Error::failed(format!("the delta's base `{id}` is not in the pack"))
+}

@@ -1,0 +1,68 @@
+//! The documentation speaks of things that exist: files that it links to, and tests that hold what it promises.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the repository").to_owned()
+}
+
+/// Adds every file with an ending at or below a folder.
+fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            files(&path, ending, found);
+        } else if path.extension().is_some_and(|extension| extension == ending) {
+            found.push(path);
+        }
+    }
+}
+
+/// Returns the pages for people.
+fn pages() -> Vec<PathBuf> {
+    let names = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
+    let mut pages: Vec<PathBuf> = names.iter().map(|name| repository().join(name)).collect();
+    files(&repository().join("docs"), "md", &mut pages);
+    pages
+}
+
+/// Returns all code of the repository as one text.
+fn code() -> String {
+    let mut sources = Vec::new();
+    for folder in ["hook", "schema", "store", "tests"] {
+        files(&repository().join(folder), "rs", &mut sources);
+    }
+    sources.iter().map(|source| fs::read_to_string(source).expect("code is text")).collect()
+}
+
+/// Returns what stands between two marks, each time.
+fn between<'a>(text: &'a str, begin: &'a str, end: &'a str) -> impl Iterator<Item = &'a str> {
+    text.split(begin).skip(1).filter_map(move |rest| Some(rest.split_once(end)?.0))
+}
+
+#[test]
+fn every_link_of_the_documentation_leads_to_a_file() {
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("the page is there");
+        for link in between(&text, "](", ")").filter(|link| !link.contains("://") && !link.starts_with('#')) {
+            let target = page.parent().expect("a page is in a folder").join(link.split('#').next().expect("one part"));
+            assert!(target.exists(), "{} links to `{link}`", page.display());
+        }
+    }
+}
+
+#[test]
+fn every_test_that_the_documentation_names_is_there() {
+    let architecture = fs::read_to_string(repository().join("docs/architecture.md")).expect("the page is there");
+    let (_, invariants) = architecture.split_once("## Invariants").expect("the page lists them");
+    let code = code();
+    // Names of tests are sentences; names of lints and methods are shorter.
+    let tests: Vec<&str> = between(invariants, "| ", " |\n")
+        .flat_map(|row| row.split('`').skip(1).step_by(2))
+        .filter(|name| name.matches('_').count() >= 3)
+        .collect();
+    assert!(tests.len() > 20, "the table is found: {tests:?}");
+    let missing: Vec<&&str> = tests.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
+    assert!(missing.is_empty(), "an invariant without its test is a wish: {missing:?}");
+}
