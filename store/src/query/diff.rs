@@ -95,24 +95,18 @@ fn document(from: Snapshot, to: Snapshot, mut files: Vec<ChangeReport>) -> DiffR
 
 /// Reads all rows that a request is about.
 fn question(connection: &Connection, workspace_id: i64, request: &DiffRequest) -> Result<Question> {
-    let from = request.from.as_deref().unwrap_or("last");
-    if let (None, Some(step)) = (&request.to, step(connection, workspace_id, from)?) {
-        return patch(connection, &step);
-    }
-    Ok(Question::Difference {
-        from: state(connection, workspace_id, from, Side::Left)?,
-        to: state(connection, workspace_id, request.to.as_deref().unwrap_or(CURRENT), Side::Right)?,
-    })
-}
-
-fn step(connection: &Connection, workspace_id: i64, id: &str) -> Result<Option<StepRow>> {
-    match id {
+    let named = |id: &str| match id {
         CURRENT => Ok(None),
-        _ => match ids::any(connection, workspace_id, id)? {
-            Any::Step(step) => Ok(Some(step)),
-            Any::Message(_) | Any::Session(_) | Any::Operation(_) | Any::Snapshot(_) => Ok(None),
-        },
-    }
+        _ => ids::any(connection, workspace_id, id).map(Some),
+    };
+    let from = named(request.from.as_deref().unwrap_or("last"))?;
+    let to = match (&from, &request.to) {
+        (Some(Any::Step(step)), None) => return patch(connection, step),
+        (_, None) => None,
+        (_, Some(to)) => named(to)?,
+    };
+    let (from, to) = (state(connection, from, Side::Left)?, state(connection, to, Side::Right)?);
+    Ok(Question::Difference { from, to })
 }
 
 /// A step that is still open is compared with what is there now.
@@ -125,19 +119,18 @@ fn patch(connection: &Connection, step: &StepRow) -> Result<Question> {
     Ok(Question::Patch { from, to, changes: sessions::changes_of_step(connection, &step.id)? })
 }
 
-fn state(connection: &Connection, workspace_id: i64, id: &str, side: Side) -> Result<State> {
-    if id == CURRENT {
-        return Ok(State::Current);
-    }
-    let seen = match ids::any(connection, workspace_id, id)? {
-        Any::Message(message) => message_snapshot(connection, &message)?,
-        Any::Step(step) => step_snapshot(connection, &step, side)?,
-        Any::Operation(operation) => {
+/// Returns the state that an id means; none stands for [`CURRENT`].
+fn state(connection: &Connection, named: Option<Any>, side: Side) -> Result<State> {
+    let seen = match named {
+        None => return Ok(State::Current),
+        Some(Any::Message(message)) => message_snapshot(connection, &message)?,
+        Some(Any::Step(step)) => step_snapshot(connection, &step, side)?,
+        Some(Any::Operation(operation)) => {
             let missing = || no_snapshot("operation", &operation.id, None);
             seen(connection, operation.before_snapshot_id.ok_or_else(missing)?)?
         }
-        Any::Snapshot(row) => seen(connection, row.id)?,
-        Any::Session(session) => {
+        Some(Any::Snapshot(row)) => seen(connection, row.id)?,
+        Some(Any::Session(session)) => {
             return Err(Error::failed(format!("`{}` is a session, which is not one state", session.id))
                 .hint("give one of its messages: `ckpt-hook log --session` lists them"));
         }
