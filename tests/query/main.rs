@@ -1,6 +1,7 @@
 //! What the questions answer, on rows that the tests write by themselves.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod compare;
 mod history;
 mod ids;
 mod show;

@@ -8,23 +8,29 @@ use rusqlite::Connection;
 use super::ids::{self, Any};
 use super::{DiffRequest, compare};
 use crate::Store;
-use crate::entry::{Change, ObjectId};
+use crate::entry::ObjectId;
 use crate::error::{Error, Result};
 use crate::path::WorkspacePath;
 use crate::record::{self, Place};
 use crate::sessions::{self, ChangeRow, MessageRow, StepRow};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{self, Gap, Snapshot};
 
 /// The name of the workspace as it is now.
 const CURRENT: &str = "current";
 
 /// A state that a diff can have on a side.
-#[derive(Clone, Copy, Debug)]
 enum State {
     /// The workspace as it is now; it is captured when everything else is known.
     Current,
     /// A state that was captured.
-    Captured(Snapshot),
+    Captured(Seen),
+}
+
+/// What a snapshot holds, and what it could not hold.
+#[derive(Clone)]
+struct Seen {
+    snapshot: Snapshot,
+    gaps: Vec<Gap>,
 }
 
 /// What a request asks for.
@@ -54,10 +60,21 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
         Question::Difference { from, to } => {
             let (from, to) = capture(store, &place, from, to)?;
             let snapshots = place.snapshots()?;
-            let changes: Vec<Change> = snapshots.difference(&from, &to)?;
+            // The trees alone would call what an ignore rule or a gap hides deleted.
+            let changes = snapshots.patch(&place.root, from.side(), to.side())?;
             let changes = changes.iter().filter(|change| only.holds(&change.path));
-            Ok(document(from, to, changes.map(|change| compare::report(&snapshots, change)).collect()))
+            Ok(document(
+                from.snapshot,
+                to.snapshot,
+                changes.map(|change| compare::report(&snapshots, change)).collect(),
+            ))
         }
+    }
+}
+
+impl Seen {
+    fn side(&self) -> snapshot::Side<'_> {
+        snapshot::Side { snapshot: self.snapshot, gaps: &self.gaps }
     }
 }
 
@@ -78,24 +95,18 @@ fn document(from: Snapshot, to: Snapshot, mut files: Vec<ChangeReport>) -> DiffR
 
 /// Reads all rows that a request is about.
 fn question(connection: &Connection, workspace_id: i64, request: &DiffRequest) -> Result<Question> {
-    let from = request.from.as_deref().unwrap_or("last");
-    if let (None, Some(step)) = (&request.to, step(connection, workspace_id, from)?) {
-        return patch(connection, &step);
-    }
-    Ok(Question::Difference {
-        from: state(connection, workspace_id, from, Side::Left)?,
-        to: state(connection, workspace_id, request.to.as_deref().unwrap_or(CURRENT), Side::Right)?,
-    })
-}
-
-fn step(connection: &Connection, workspace_id: i64, id: &str) -> Result<Option<StepRow>> {
-    match id {
+    let named = |id: &str| match id {
         CURRENT => Ok(None),
-        _ => match ids::any(connection, workspace_id, id)? {
-            Any::Step(step) => Ok(Some(step)),
-            Any::Message(_) | Any::Session(_) | Any::Operation(_) | Any::Snapshot(_) => Ok(None),
-        },
-    }
+        _ => ids::any(connection, workspace_id, id).map(Some),
+    };
+    let from = named(request.from.as_deref().unwrap_or("last"))?;
+    let to = match (&from, &request.to) {
+        (Some(Any::Step(step)), None) => return patch(connection, step),
+        (_, None) => None,
+        (_, Some(to)) => named(to)?,
+    };
+    let (from, to) = (state(connection, from, Side::Left)?, state(connection, to, Side::Right)?);
+    Ok(Question::Difference { from, to })
 }
 
 /// A step that is still open is compared with what is there now.
@@ -104,45 +115,45 @@ fn patch(connection: &Connection, step: &StepRow) -> Result<Question> {
     if step.finish_snapshot_id.is_none() && step.unprotected.is_none() {
         return Ok(Question::Difference { from: State::Captured(from), to: State::Current });
     }
-    let to = step_snapshot(connection, step, Side::Right)?;
+    let (from, to) = (from.snapshot, step_snapshot(connection, step, Side::Right)?.snapshot);
     Ok(Question::Patch { from, to, changes: sessions::changes_of_step(connection, &step.id)? })
 }
 
-fn state(connection: &Connection, workspace_id: i64, id: &str, side: Side) -> Result<State> {
-    if id == CURRENT {
-        return Ok(State::Current);
-    }
-    let snapshot = match ids::any(connection, workspace_id, id)? {
-        Any::Message(message) => message_snapshot(connection, &message)?,
-        Any::Step(step) => step_snapshot(connection, &step, side)?,
-        Any::Operation(operation) => {
+/// Returns the state that an id means; none stands for [`CURRENT`].
+fn state(connection: &Connection, named: Option<Any>, side: Side) -> Result<State> {
+    let seen = match named {
+        None => return Ok(State::Current),
+        Some(Any::Message(message)) => message_snapshot(connection, &message)?,
+        Some(Any::Step(step)) => step_snapshot(connection, &step, side)?,
+        Some(Any::Operation(operation)) => {
             let missing = || no_snapshot("operation", &operation.id, None);
-            snapshot(connection, operation.before_snapshot_id.ok_or_else(missing)?)?
+            seen(connection, operation.before_snapshot_id.ok_or_else(missing)?)?
         }
-        Any::Snapshot(row) => record::snapshot_of(&row),
-        Any::Session(session) => {
+        Some(Any::Snapshot(row)) => seen(connection, row.id)?,
+        Some(Any::Session(session)) => {
             return Err(Error::failed(format!("`{}` is a session, which is not one state", session.id))
                 .hint("give one of its messages: `ckpt-hook log --session` lists them"));
         }
     };
-    Ok(State::Captured(snapshot))
+    Ok(State::Captured(seen))
 }
 
-fn message_snapshot(connection: &Connection, message: &MessageRow) -> Result<Snapshot> {
+fn message_snapshot(connection: &Connection, message: &MessageRow) -> Result<Seen> {
     let missing = || no_snapshot("message", &message.id, message.unprotected.as_deref());
-    snapshot(connection, message.snapshot_id.ok_or_else(missing)?)
+    seen(connection, message.snapshot_id.ok_or_else(missing)?)
 }
 
-fn step_snapshot(connection: &Connection, step: &StepRow, side: Side) -> Result<Snapshot> {
+fn step_snapshot(connection: &Connection, step: &StepRow, side: Side) -> Result<Seen> {
     let snapshot_id = match side {
         Side::Left => step.start_snapshot_id,
         Side::Right => step.finish_snapshot_id,
     };
-    snapshot(connection, snapshot_id.ok_or_else(|| no_snapshot("step", &step.id, step.unprotected.as_deref()))?)
+    seen(connection, snapshot_id.ok_or_else(|| no_snapshot("step", &step.id, step.unprotected.as_deref()))?)
 }
 
-fn snapshot(connection: &Connection, id: i64) -> Result<Snapshot> {
-    sessions::snapshot(connection, id).map(|row| record::snapshot_of(&row))
+fn seen(connection: &Connection, snapshot_id: i64) -> Result<Seen> {
+    let snapshot = record::snapshot_of(&sessions::snapshot(connection, snapshot_id)?);
+    Ok(Seen { snapshot, gaps: record::gaps_of_snapshot(connection, snapshot_id)? })
 }
 
 fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {
@@ -151,16 +162,21 @@ fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {
 }
 
 /// Captures the workspace where a side asks for it: once, and without a row.
-fn capture(store: &mut Store, place: &Place, from: State, to: State) -> Result<(Snapshot, Snapshot)> {
+fn capture(store: &mut Store, place: &Place, from: State, to: State) -> Result<(Seen, Seen)> {
     Ok(match (from, to) {
         (State::Captured(from), State::Captured(to)) => (from, to),
-        (State::Captured(from), State::Current) => (from, record::current(store, place)?),
-        (State::Current, State::Captured(to)) => (record::current(store, place)?, to),
+        (State::Captured(from), State::Current) => (from, current(store, place)?),
+        (State::Current, State::Captured(to)) => (current(store, place)?, to),
         (State::Current, State::Current) => {
-            let current = record::current(store, place)?;
-            (current, current)
+            let current = current(store, place)?;
+            (current.clone(), current)
         }
     })
+}
+
+fn current(store: &mut Store, place: &Place) -> Result<Seen> {
+    let taken = record::current(store, place)?;
+    Ok(Seen { snapshot: taken.snapshot, gaps: taken.gaps })
 }
 
 /// The paths to which a diff is limited.

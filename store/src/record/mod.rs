@@ -24,7 +24,7 @@ pub(crate) use place::{PATIENCE, Place};
 use crate::Store;
 use crate::error::Result;
 use crate::path::WorkspacePath;
-use crate::snapshot::{Progress, Snapshot};
+use crate::snapshot::{Progress, Taken};
 use decide::Decision;
 use view::View;
 
@@ -119,10 +119,10 @@ pub(crate) fn snapshot(
 }
 
 /// Captures the workspace without a row, for a comparison with what is there now.
-pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Snapshot> {
+pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
     let _lock = place.lock(PATIENCE)?;
     let snapshots = place.snapshots()?;
-    Ok(place.take(store, &snapshots, None, None)?.snapshot)
+    place.take(store, &snapshots, None, None)
 }
 
 /// Returns a gap as reports give it.

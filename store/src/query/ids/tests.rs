@@ -4,8 +4,8 @@ use ckpt_schema::migration::MIGRATIONS;
 use proptest::prelude::*;
 use rusqlite::Connection;
 
-use super::{Any, Error, any, last, message, session, step};
-use crate::error::ErrorKind;
+use super::{Any, any, last, message, session, step};
+use crate::error::{Error, ErrorKind};
 
 const TREE: &str = "0123456789abcdef0123456789abcdef01234567";
 const OTHER_TREE: &str = "0123ffffffffffffffffffffffffffffffffffff";
@@ -119,7 +119,7 @@ fn the_same_agents_id_twice_in_a_session_is_ambiguous() {
 
 #[test]
 fn an_unknown_id_is_unavailable_with_a_hint() {
-    for id in ["", "nope", "only-there", "far1", "last~2", "m1 "] {
+    for id in ["", "nope", "only-ther", "last~2", "m1 "] {
         let error = message_error(None, id);
         assert_eq!(error.kind, ErrorKind::Unavailable, "{id:?} is not of this workspace");
         assert_eq!(error.hint_text(), Some("`ckpt-hook log` lists the messages"), "{id:?}");
@@ -131,6 +131,23 @@ fn an_unknown_id_is_unavailable_with_a_hint() {
         "there is no session `s9` in this workspace",
         "the session"
     );
+}
+
+#[test]
+fn an_id_of_another_workspace_is_unavailable_and_says_where_it_is_known() {
+    for id in ["far1", "only-there"] {
+        for error in [message_error(None, id), any(&world(), 1, id).expect_err("not here")] {
+            assert_eq!(error.kind, ErrorKind::Unavailable, "{id:?} is never applied here");
+            assert_eq!(error.hint_text(), Some("it is known in `/two`: go there, or give --workspace"), "{id:?}");
+        }
+    }
+}
+
+#[test]
+fn a_tree_that_was_taken_twice_is_listed_once() {
+    let error = any(&world(), 1, "0123").expect_err("two trees");
+    let text = format!("the id `0123` is ambiguous: it may be snapshot `{TREE}`, snapshot `{OTHER_TREE}`");
+    assert_eq!(error.to_string(), text, "newest first");
 }
 
 #[test]
