@@ -21,21 +21,21 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
+  ckpt-hook demo                        see what it does, in a scratch folder
   ckpt-hook install claude-code         put the hook into an agent's settings
   ckpt-hook log                         the messages that were recorded
   ckpt-hook revert --message last       back to just before the newest message
   ckpt-hook unrevert                    and forward again
 
-Ids: an agent's own message or session id, ours, any prefix that only one has, `last`, `last~2` (two before it).
-Exit codes: 0 done, 1 failed and nothing changed, 2 usage, 3 done in part, 4 unknown or unavailable, 5 busy.
-The commands that agents call (`event` and its kin) always exit with 0 unless --strict is given.";
+Ids: an agent's own message or session id, ours, any prefix that only one has, `last` (the newest
+message), `last~2` (two before it).
+
+Exit codes: 0 done, 1 failed and nothing changed, 2 usage, 3 done in part, 4 unknown or unavailable,
+5 busy. What agents call (`event`, `step-start`, `step-finish`, `message`) always exits with 0 and
+says nothing, unless --strict is given.";
 
 /// The names of all commands, for the guard, which looks at the command line before clap does; a test compares them.
 pub const COMMANDS: &[&str] = &[
-    "event",
-    "step-start",
-    "step-finish",
-    "message",
     "revert",
     "redo",
     "unrevert",
@@ -49,6 +49,11 @@ pub const COMMANDS: &[&str] = &[
     "install",
     "uninstall",
     "doctor",
+    "demo",
+    "event",
+    "step-start",
+    "step-finish",
+    "message",
     "completions",
     "man",
     "help",
@@ -93,14 +98,6 @@ pub enum When {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Read one hook payload (JSON) on stdin and record it: what agents' settings call
-    Event(EventArguments),
-    /// Record that a step begins: for scripts, by flags
-    StepStart(FlagArguments),
-    /// Record that a step ended: for scripts, by flags
-    StepFinish(FlagArguments),
-    /// Record that the user sent a message: for scripts, by flags
-    Message(FlagArguments),
     /// Go back to just before a user message
     Revert(RevertArguments),
     /// Go one message forward again, or all the way
@@ -127,6 +124,16 @@ pub enum Command {
     Uninstall(InstallArguments),
     /// Check store, database, settings and installed hooks
     Doctor,
+    /// Play a small session in a scratch folder, revert it and bring it back
+    Demo,
+    /// Read one hook payload (JSON) on stdin and record it: what agents' settings call
+    Event(EventArguments),
+    /// Record that a step begins: for scripts, by flags
+    StepStart(FlagArguments),
+    /// Record that a step ended: for scripts, by flags
+    StepFinish(FlagArguments),
+    /// Record that the user sent a message: for scripts, by flags
+    Message(FlagArguments),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  ckpt-hook completions bash > ~/.local/share/bash-completion/completions/ckpt-hook"
@@ -231,7 +238,8 @@ Examples:
   ckpt-hook revert --message last~2               this message and the two after it
   ckpt-hook revert --message 7c1e --only src/     only what is below src/
 
-Files that you changed after the agent are kept or merged, never lost. `ckpt-hook unrevert` is the way back.";
+Files that you changed after the agent are kept or merged, never lost; `ckpt-hook unrevert` is the
+way back.";
 
 /// What to do with a file that is not what the agent left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -35,8 +35,8 @@ fn no_payload_makes_a_hook_speak_or_fail() {
         deep.as_bytes(),
     ];
     for payload in payloads {
-        world.run(&["event"], payload).is_silent();
-        world.run(&["event", "--agent", "claude-code"], payload).is_silent();
+        world.run(&["event"], payload).ends_silently();
+        world.run(&["event", "--agent", "claude-code"], payload).ends_silently();
     }
 }
 
@@ -53,7 +53,7 @@ fn arguments_that_make_no_sense_are_no_reason_to_block_a_tool() {
         &["--color", "loud", "event"],
         &["event", "--agent", "no-such-agent"],
     ] {
-        world.run(arguments, b"{}").is_silent();
+        world.run(arguments, b"{}").ends_silently();
     }
     assert!(log(&world).contains("arguments that make no sense"), "it is noted: {}", log(&world));
 }
@@ -83,7 +83,7 @@ fn crashes_of_every_kind_end_silently() {
     for fault in ["panic", "abort", "segv", "overflow", "oom"] {
         let world = World::new();
         let run = |arguments: &[&str]| finish(world.command(arguments).env("CKPT_HOOK_TEST_FAULT", fault), b"{}");
-        assert_eq!(run(&["event"]).is_silent().code, Some(0), "after `{fault}`");
+        assert_eq!(run(&["event"]).ends_silently().code, Some(0), "after `{fault}`");
         assert_eq!(run(&["event", "--strict"]).code, Some(1), "`--strict` shows that `{fault}` happened");
     }
 }
@@ -91,7 +91,7 @@ fn crashes_of_every_kind_end_silently() {
 #[test]
 fn a_panic_is_noted_by_its_place_and_not_by_its_words() {
     let world = World::new();
-    finish(world.command(&["event"]).env("CKPT_HOOK_TEST_FAULT", "panic"), b"{}").is_silent();
+    finish(world.command(&["event"]).env("CKPT_HOOK_TEST_FAULT", "panic"), b"{}").ends_silently();
     let log = log(&world);
     assert!(log.contains("panicked at hook/src/guard/fault.rs"), "where: {log}");
     assert!(!log.contains("secret"), "a panic's message may quote a prompt: {log}");
@@ -101,7 +101,7 @@ fn a_panic_is_noted_by_its_place_and_not_by_its_words() {
 fn a_hook_that_hangs_ends_at_the_deadline() {
     let world = World::new();
     world.configure("hook_deadline = \"300 ms\"");
-    finish(world.command(&["event"]).env("CKPT_HOOK_TEST_FAULT", "hang"), b"{}").is_silent();
+    finish(world.command(&["event"]).env("CKPT_HOOK_TEST_FAULT", "hang"), b"{}").ends_silently();
     assert!(log(&world).contains("deadline"), "it is noted: {}", log(&world));
 }
 
@@ -112,7 +112,7 @@ fn a_writer_that_never_closes_is_not_waited_for_beyond_the_deadline() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let output = world.command(&["event"]).stdin(reader).output().expect("it ends");
     drop(writer);
-    Run::from(output).is_silent();
+    Run::from(output).ends_silently();
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_stream_that_is_full_or_closed_changes_nothing() {
     }
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", "exec \"$0\" event <&- >&- 2>&-", crate::common::BINARY]).env_clear().env("HOME", world.home());
-    finish(&mut shell, b"").is_silent();
+    finish(&mut shell, b"").ends_silently();
 }
 
 #[test]
@@ -135,9 +135,9 @@ fn a_disabled_hook_makes_no_files() {
     let event = json!({"event": "user_message", "session_id": "s", "cwd": "/"}).to_string();
     for hook in HOOKS {
         let world = World::new();
-        finish(world.command(hook).env("CKPT_HOOK_DISABLE", "1"), event.as_bytes()).is_silent();
+        finish(world.command(hook).env("CKPT_HOOK_DISABLE", "1"), event.as_bytes()).ends_silently();
         world.configure("enabled = false");
-        world.run(hook, event.as_bytes()).is_silent();
+        world.run(hook, event.as_bytes()).ends_silently();
         assert!(!world.store().exists(), "no store is made by {hook:?}");
     }
 }
@@ -146,7 +146,7 @@ fn a_disabled_hook_makes_no_files() {
 fn a_store_that_cannot_be_made_is_no_reason_to_speak() {
     let world = World::new();
     std::fs::write(world.store(), "a file stands in its place").expect("writable");
-    world.event(json!({"event": "user_message", "session_id": "s"})).is_silent();
+    world.event(json!({"event": "user_message", "session_id": "s"})).ends_silently();
     let strict = world.run(&["message", "--session", "s", "--strict"], b"").exits(1);
     assert!(strict.stderr.contains("error: "), "who asks is told: {strict}");
 }
@@ -154,7 +154,7 @@ fn a_store_that_cannot_be_made_is_no_reason_to_speak() {
 #[test]
 fn the_log_is_nobody_else_s() {
     let world = World::new();
-    world.run(&["event", "--bogus"], b"{}").is_silent();
+    world.run(&["event", "--bogus"], b"{}").ends_silently();
     let mode = |name: &str| world.store().join(name).metadata().expect("it was made").permissions().mode() & 0o777;
     assert_eq!((mode("."), mode("log")), (0o700, 0o600), "of the store and of the log");
 }
@@ -166,7 +166,7 @@ fn a_log_that_is_a_link_is_not_written_through() {
     let target = world.path("target");
     File::create(&target).expect("writable");
     std::os::unix::fs::symlink(&target, world.store().join("log")).expect("writable");
-    world.run(&["event", "--bogus"], b"{}").is_silent();
+    world.run(&["event", "--bogus"], b"{}").ends_silently();
     assert_eq!(target.metadata().expect("it is there").len(), 0, "somebody else's file");
 }
 
@@ -174,10 +174,10 @@ fn a_log_that_is_a_link_is_not_written_through() {
 fn settings_that_hang_or_make_no_sense_do_not_stop_a_hook() {
     let world = World::new();
     world.configure("this is = = not toml");
-    world.run(&["event"], b"{").is_silent();
+    world.run(&["event"], b"{").ends_silently();
     let file = world.home().join(".config/ckpt-hook/config.toml");
     std::fs::remove_file(&file).expect("it was written");
     let made = Command::new("/usr/bin/mkfifo").arg(&file).status().expect("coreutils are there");
     assert!(made.success(), "the pipe is made");
-    world.run(&["event"], b"{").is_silent();
+    world.run(&["event"], b"{").ends_silently();
 }

@@ -184,7 +184,7 @@ impl Run {
     }
 
     /// Checks that it exits with 0 and says nothing: how a hook ends.
-    pub fn is_silent(self) -> Self {
+    pub fn ends_silently(self) -> Self {
         assert_eq!((self.code, self.stdout.as_str(), self.stderr.as_str()), (Some(0), "", ""), "a hook is silent");
         self
     }

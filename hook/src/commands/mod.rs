@@ -1,5 +1,6 @@
 //! The commands: arguments become a request to the library, its report becomes output. One file a command or family.
 
+pub mod demo;
 pub mod diff;
 pub mod doctor;
 pub mod event;
@@ -12,7 +13,7 @@ pub mod snapshot;
 pub mod status;
 
 use std::ffi::OsString;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,7 +22,7 @@ use ckpt_store::Store;
 use crate::arguments::{Arguments, Command, Common};
 use crate::config::{self, Config};
 use crate::failure::{DONE, FAILED, Failure};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::surroundings::Surroundings;
 
 /// What a command works with.
@@ -56,9 +57,16 @@ impl Invocation {
 
 /// Runs a command that a person, or a program of theirs, gave.
 pub fn run(arguments: &[OsString]) -> ExitCode {
-    // The standard library has said what went wrong; what is left is an exit code that is documented.
+    std::panic::set_hook(Box::new(|panic| apologise(panic.location())));
     let code = catch_unwind(AssertUnwindSafe(|| run_to_code(arguments))).unwrap_or(FAILED);
     ExitCode::from(code)
+}
+
+/// A panic's own words may quote a file, and its exit code is none of ours.
+fn apologise(place: Option<&Location<'_>>) {
+    let place = place.map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    let hint = "please report it, with the output of `ckpt-hook --version`";
+    output::write_error(&format!("error: this is a bug of ckpt-hook, at {place}\nhint: {hint}\n"));
 }
 
 fn run_to_code(words: &[OsString]) -> u8 {
@@ -110,6 +118,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Install(arguments) => install::install(invocation, arguments),
         Command::Uninstall(arguments) => install::uninstall(invocation, arguments),
         Command::Doctor => doctor::run(invocation),
+        Command::Demo => demo::run(invocation),
         Command::Completions { shell } => generate::completions(invocation, *shell),
         Command::Man { output } => generate::manual(invocation, output.as_deref()),
     }
