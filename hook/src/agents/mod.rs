@@ -4,10 +4,17 @@
 //! that never becomes a path or a command here. An agent is added with a file of its own and a line in [`all`].
 
 mod claude_code;
+mod cline;
+mod codex;
+mod copilot_cli;
+mod gemini_cli;
 mod generic;
 pub mod json;
+mod opencode;
 pub mod payload;
-mod tools;
+mod pi;
+mod qwen_code;
+mod shape;
 
 #[cfg(test)]
 mod tests;
@@ -56,7 +63,18 @@ pub trait Agent: Sync {
 
 /// Returns every agent, the generic one first.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&generic::Generic, &claude_code::ClaudeCode]
+    &[
+        &generic::Generic,
+        &claude_code::ClaudeCode,
+        &codex::Codex,
+        &gemini_cli::GeminiCli,
+        &qwen_code::QwenCode,
+        &copilot_cli::CopilotCli,
+        &opencode::OPENCODE,
+        &opencode::KILO,
+        &cline::Cline,
+        &pi::Pi,
+    ]
 }
 
 /// Returns the agent with that name.
