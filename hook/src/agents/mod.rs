@@ -7,14 +7,19 @@ mod claude_code;
 mod cline;
 mod codex;
 mod copilot_cli;
+mod cursor;
+mod droid;
 mod gemini_cli;
 mod generic;
+mod goose;
 pub mod json;
 mod opencode;
 pub mod payload;
 mod pi;
 mod qwen_code;
 mod shape;
+mod vscode;
+mod windsurf;
 
 #[cfg(test)]
 mod tests;
@@ -74,6 +79,11 @@ pub fn all() -> &'static [&'static dyn Agent] {
         &opencode::KILO,
         &cline::Cline,
         &pi::Pi,
+        &cursor::Cursor,
+        &windsurf::Windsurf,
+        &droid::Droid,
+        &goose::Goose,
+        &vscode::Vscode,
     ]
 }
 

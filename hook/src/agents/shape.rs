@@ -36,9 +36,14 @@ fn describe_tool(event: &mut Event, payload: &Payload<'_>, edit_tools: &[&str]) 
 
 /// Returns the files that an edit tool's input names.
 pub fn named_files(input: &Object<'_>) -> Vec<PathBuf> {
-    let named = PATH_NAMES.iter().filter_map(|name| input.text(name)).filter(|path| !path.is_empty());
     let patches = ["command", "patch", "patchText", "input"].iter().filter_map(|name| input.text(name));
-    named.map(PathBuf::from).chain(patches.flat_map(|patch| files_of_patch(&patch))).collect()
+    named_paths(input).into_iter().chain(patches.flat_map(|patch| files_of_patch(&patch))).collect()
+}
+
+/// Returns the paths in the fields of a tool's input that hold one.
+pub fn named_paths(input: &Object<'_>) -> Vec<PathBuf> {
+    let named = PATH_NAMES.iter().filter_map(|name| input.text(name)).filter(|path| !path.is_empty());
+    named.map(PathBuf::from).collect()
 }
 
 /// Returns the files that a patch in Codex's format names; none where the text is no such patch.

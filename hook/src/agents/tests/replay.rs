@@ -116,7 +116,10 @@ fn claude_code_with_a_message_sent_while_a_tool_runs() {
 
 #[test]
 fn codex_with_a_resume_and_parallel_tools() {
-    check("codex", "codex-0.169.0", expect![[r#"
+    check(
+        "codex",
+        "codex-0.169.0",
+        expect![[r#"
         01 session_start s1
         02 user_message  s1 t1 "TURN-ONE please"
         03 step_start    s1 t1
@@ -144,12 +147,16 @@ fn codex_with_a_resume_and_parallel_tools() {
         25 step_start    s1 t2
         26 turn_end      s1 t2
         27 session_end   s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn codex_at_a_terminal_with_an_interrupt_and_a_steered_message() {
-    check("codex", "codex-0.169.0-interactive-interrupt", expect![[r#"
+    check(
+        "codex",
+        "codex-0.169.0-interactive-interrupt",
+        expect![[r#"
         01 session_start s1
         02 user_message  s1 t1 "TURN-LONG please"
         03 step_start    s1 t1
@@ -170,24 +177,32 @@ fn codex_at_a_terminal_with_an_interrupt_and_a_steered_message() {
         18 step_start    s1 t2
         19 turn_end      s1 t2
         20 session_end   s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn codex_stopped_by_a_signal() {
-    check("codex", "codex-0.169.0-interrupt", expect![[r#"
+    check(
+        "codex",
+        "codex-0.169.0-interrupt",
+        expect![[r#"
         01 session_start s1
         02 user_message  s1 t1 "TURN-LONG please"
         03 step_start    s1 t1
         04 tool_start    s1 t1 Bash call_TURNLONG_0_0
         05 turn_end      s1 t1
         06 session_end   s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn codex_with_a_sub_agent() {
-    check("codex", "codex-0.169.0-subagent", expect![[r#"
+    check(
+        "codex",
+        "codex-0.169.0-subagent",
+        expect![[r#"
         01 session_start s1
         02 user_message  s1 t1 "TURN-SUB please"
         03 step_start    s1 t1
@@ -205,12 +220,16 @@ fn codex_with_a_sub_agent() {
         16 step_start    s1 t1
         17 turn_end      s1 t1
         18 session_end   s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn gemini_cli_with_parallel_tools_and_a_sub_agent() {
-    check("gemini-cli", "gemini-cli-0.61.0", expect![[r#"
+    check(
+        "gemini-cli",
+        "gemini-cli-0.61.0",
+        expect![[r#"
         01 session_start s1
         02 user_message  s1 "TURN-ONE please"
         04 step_start    s1
@@ -252,12 +271,16 @@ fn gemini_cli_with_parallel_tools_and_a_sub_agent() {
         71 step_start    s1
         74 turn_end      s1
         75 session_end   s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn gemini_cli_at_a_terminal_with_an_interrupted_turn() {
-    check("gemini-cli", "gemini-cli-0.61.0-interactive-interrupt", expect![[r#"
+    check(
+        "gemini-cli",
+        "gemini-cli-0.61.0-interactive-interrupt",
+        expect![[r#"
         01 session_start s1
         02 user_message  s1 "TURN-LONG please"
         04 step_start    s1
@@ -279,12 +302,16 @@ fn gemini_cli_at_a_terminal_with_an_interrupted_turn() {
         36 turn_end      s1
         37 session_end   s1
         38 session_end   s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn qwen_code_with_a_background_sub_agent() {
-    check("qwen-code", "qwen-code-0.24.4", expect![[r#"
+    check(
+        "qwen-code",
+        "qwen-code-0.24.4",
+        expect![[r#"
         01 session_start s1
         03 user_message  s1 t1 "TURN-ONE please"
         04 tool_start    s1 t1 write_file toolu_1795187984180_73japerl7 ["/workspace/hello.txt"]
@@ -327,12 +354,16 @@ fn qwen_code_with_a_background_sub_agent() {
         43 step_finish   s1/a1 below s1 t3 batch:call_SUBAGENTJOB_0_0
         44 turn_end      s1/a1 below s1 t3
         45 turn_end      s1 t3
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn qwen_code_at_a_terminal_with_an_interrupted_turn() {
-    check("qwen-code", "qwen-code-0.24.4-interactive-interrupt", expect![[r#"
+    check(
+        "qwen-code",
+        "qwen-code-0.24.4-interactive-interrupt",
+        expect![[r#"
         01 session_start s1
         02 user_message  s1 t1 "TURN-LONG please"
         03 tool_start    s1 t1 run_shell_command toolu_1795190308976_25mgpb6ig
@@ -354,12 +385,16 @@ fn qwen_code_at_a_terminal_with_an_interrupted_turn() {
         20 step_start    s1 t2
         21 turn_end      s1 t2
         23 session_end   s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn copilot_cli_with_a_sub_agent() {
-    check("copilot-cli", "copilot-cli-1.0.102", expect![[r#"
+    check(
+        "copilot-cli",
+        "copilot-cli-1.0.102",
+        expect![[r#"
         01 session_start s1
         02 user_message  s1 "TURN-ONE please"
         04 tool_start    s1 create ["/workspace/hello.txt"]
@@ -399,12 +434,16 @@ fn copilot_cli_with_a_sub_agent() {
         41 step_finish   s1
         42 turn_end      s1
         43 session_end   s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn copilot_cli_at_a_terminal_with_a_background_shell() {
-    check("copilot-cli", "copilot-cli-1.0.102-interactive-steer", expect![[r#"
+    check(
+        "copilot-cli",
+        "copilot-cli-1.0.102-interactive-steer",
+        expect![[r#"
         01 session_start s1
         02 user_message  s1 "TURN-LONG please"
         04 tool_start    s1 bash
@@ -419,12 +458,16 @@ fn copilot_cli_at_a_terminal_with_a_background_shell() {
         13 turn_end      s1
         16 turn_end      s1
         17 session_end   s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn opencode_with_a_resume_and_a_sub_agent() {
-    check("opencode", "opencode-1.18.33", expect![[r#"
+    check(
+        "opencode",
+        "opencode-1.18.33",
+        expect![[r#"
         002 session_start s1
         004 user_message  s1 m1 "\"TURN-ONE please\""
         020 step_start    s1
@@ -463,12 +506,16 @@ fn opencode_with_a_resume_and_a_sub_agent() {
         260 step_finish   s1 prt_1f97ea01a001qiSRJhwtBSQuUk
         280 step_finish   s1 prt_1f97ea0f1001Kh4p99s96E8u27
         285 turn_end      s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn kilo_with_a_resume_and_a_sub_agent() {
-    check("kilo", "kilo-7.7.7", expect![[r#"
+    check(
+        "kilo",
+        "kilo-7.7.7",
+        expect![[r#"
         002 session_start s1
         004 user_message  s1 m1 "\"TURN-ONE please\""
         016 step_start    s1
@@ -507,12 +554,16 @@ fn kilo_with_a_resume_and_a_sub_agent() {
         280 step_finish   s1 prt_1f98084f7001oj7xjwv1rcNvE7
         299 step_finish   s1 prt_1f9808601001o3IzPwDzd4Rq4t
         304 turn_end      s1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn cline_with_three_prompts_and_a_sub_agent() {
-    check("cline", "cline-cli-3.0.65", expect![[r#"
+    check(
+        "cline",
+        "cline-cli-3.0.65",
+        expect![[r#"
         01 user_message  s1 m1 t1
         02 user_message  s1 m1 t1
         02 tool_start    s1 t1 editor call_TURNONE_0_0 ["/workspace/hello.txt"]
@@ -548,12 +599,16 @@ fn cline_with_three_prompts_and_a_sub_agent() {
         23 tool_finish   s3 t3 spawn_agent call_TURNSUB_0_0
         23 step_finish   s3 t3 tool:call_TURNSUB_0_0
         24 turn_end      s3 t3
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn pi_with_a_resume_and_parallel_tools() {
-    check("pi", "pi-0.73.1", expect![[r#"
+    check(
+        "pi",
+        "pi-0.73.1",
+        expect![[r#"
         001 session_start s1
         003 user_message  s1 "TURN-ONE please"
         006 step_start    s1
@@ -581,7 +636,8 @@ fn pi_with_a_resume_and_parallel_tools() {
         087 step_start    s1
         093 turn_end      s1
         094 session_end   s1
-    "#]]);
+    "#]],
+    );
 }
 
 /// Replays a recording and compares what its payloads mean.
