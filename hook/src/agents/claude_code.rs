@@ -6,9 +6,8 @@
 
 use ckpt_schema::event::{Event, EventKind};
 
-use super::Agent;
 use super::payload::{Payload, Problem};
-use super::tools;
+use super::{Agent, copilot_cli, shape};
 
 /// The tools whose input names the file that they change.
 const EDIT_TOOLS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
@@ -26,24 +25,20 @@ impl Agent for ClaudeCode {
     }
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
-        let Some(kind) = kind(&payload.event_name(&["hook_event_name", "hookEventName"])?) else {
-            return Ok(Vec::new());
-        };
-        let session_id = payload.needed_id(&["session_id", "sessionId"])?;
-        let agent_id = payload.id(&["agent_id", "agentId"]);
-        if kind == EventKind::UserMessage && (agent_id.is_some() || is_machine_made(payload)) {
-            return Ok(Vec::new());
+        if is_copilot(payload) {
+            return copilot_cli::CopilotCli.translate(&payload.of_agent("copilot-cli"));
         }
-        let mut event = payload.session_event(kind, session_id, agent_id);
-        event.turn_id = payload.id(&["prompt_id", "promptId"]);
-        match kind {
-            EventKind::UserMessage => event.prompt = payload.prompt(&["prompt"]),
-            EventKind::ToolStart | EventKind::ToolFinish => tools::describe(&mut event, payload, &EDIT_TOOLS),
-            EventKind::StepFinish => event.step_id = tools::batch_id(payload),
-            EventKind::SessionStart | EventKind::StepStart | EventKind::TurnEnd | EventKind::SessionEnd => {}
-        }
-        Ok(vec![event])
+        let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
+        let event = shape::event(payload, kind, &EDIT_TOOLS)?;
+        let no_users = event.parent_session_id.is_some() || shape::is_machine_made(payload);
+        Ok(if kind == EventKind::UserMessage && no_users { Vec::new() } else { vec![event] })
     }
+}
+
+/// Returns whether Copilot CLI sends it, which runs the hooks of a project's `.claude/settings.json`, too.
+fn is_copilot(payload: &Payload<'_>) -> bool {
+    let is_set = |name| (payload.context().environment)(name).is_some();
+    is_set("COPILOT_CLI") && !is_set("CLAUDECODE")
 }
 
 /// Returns what an event means; `None` for the many that mean nothing to us, and for those that we do not know.
@@ -59,11 +54,4 @@ fn kind(name: &str) -> Option<EventKind> {
         "SessionEnd" => Some(EventKind::SessionEnd),
         _ => None,
     }
-}
-
-/// Returns whether no user wrote the prompt: a background task's end comes as one.
-fn is_machine_made(payload: &Payload<'_>) -> bool {
-    let prompt = payload.prompt(&["prompt"]).unwrap_or_default();
-    prompt.trim_start().starts_with("<task-notification>")
-        || payload.text(&["source"]).is_some_and(|source| source == "system")
 }

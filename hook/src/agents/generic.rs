@@ -20,8 +20,8 @@ impl Agent for Generic {
     }
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
-        let Some(kind) = EventKind::from_name(&payload.event_name(&["event"])?) else { return Ok(Vec::new()) };
-        let mut event = payload.new_event(kind, &payload.needed_id(&["session_id"])?);
+        let Some(kind) = EventKind::from_name(&payload.event_name()?) else { return Ok(Vec::new()) };
+        let mut event = payload.new_event(kind, &payload.session_id()?);
         if let Some(agent) = payload.id(&["agent"]) {
             event.agent = agent;
         }

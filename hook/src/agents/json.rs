@@ -60,14 +60,9 @@ impl<'a> Object<'a> {
         self.list(name, decode)
     }
 
-    /// Returns whether there is a field of that name, whatever it holds.
-    pub fn has(&self, name: &str) -> bool {
-        self.raw(name).is_some()
-    }
-
-    /// Returns whether a field holds `null`, or is not there.
-    pub fn is_null(&self, name: &str) -> bool {
-        self.raw(name).is_none_or(|raw| raw == "null")
+    /// Returns a field that is a whole number.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.raw(name)?.parse().ok()
     }
 
     fn raw(&self, name: &str) -> Option<&'a str> {

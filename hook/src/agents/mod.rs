@@ -4,10 +4,22 @@
 //! that never becomes a path or a command here. An agent is added with a file of its own and a line in [`all`].
 
 mod claude_code;
+mod cline;
+mod codex;
+mod copilot_cli;
+mod cursor;
+mod droid;
+mod gemini_cli;
 mod generic;
+mod goose;
 pub mod json;
+mod opencode;
 pub mod payload;
-mod tools;
+mod pi;
+mod qwen_code;
+mod shape;
+mod vscode;
+mod windsurf;
 
 #[cfg(test)]
 mod tests;
@@ -56,7 +68,23 @@ pub trait Agent: Sync {
 
 /// Returns every agent, the generic one first.
 pub fn all() -> &'static [&'static dyn Agent] {
-    &[&generic::Generic, &claude_code::ClaudeCode]
+    &[
+        &generic::Generic,
+        &claude_code::ClaudeCode,
+        &codex::Codex,
+        &gemini_cli::GeminiCli,
+        &qwen_code::QwenCode,
+        &copilot_cli::CopilotCli,
+        &opencode::OPENCODE,
+        &opencode::KILO,
+        &cline::Cline,
+        &pi::Pi,
+        &cursor::Cursor,
+        &windsurf::Windsurf,
+        &droid::Droid,
+        &goose::Goose,
+        &vscode::Vscode,
+    ]
 }
 
 /// Returns the agent with that name.

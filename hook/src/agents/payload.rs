@@ -13,7 +13,14 @@ const MAX_PROMPT: usize = 1 << 20;
 /// The longest id that is believed to be one, in bytes.
 const MAX_ID: usize = 64 << 10;
 
+/// The names that a payload's field with the event's name has.
+const EVENT: [&str; 6] = ["hook_event_name", "hookEventName", "event", "hookName", "agent_action_name", "hook"];
+
+/// The names that a payload's field with the session's id has.
+const SESSION: [&str; 4] = ["session_id", "sessionId", "conversation_id", "trajectory_id"];
+
 /// A payload of one agent.
+#[derive(Clone, Copy)]
 pub struct Payload<'a> {
     agent: &'static str,
     event: Option<&'a str>,
@@ -71,10 +78,20 @@ fn translated(payload: &Payload<'_>, translate: &dyn Fn(&Payload<'_>) -> Result<
 }
 
 impl<'a> Payload<'a> {
-    /// Returns the agent's name of the event: the command line's, else that of the first of these fields.
-    pub fn event_name(&self, names: &[&str]) -> Result<String, Problem> {
+    /// Returns the agent's name of the event: the command line's, else the payload's.
+    pub fn event_name(&self) -> Result<String, Problem> {
         let given = self.event.filter(|event| !event.is_empty()).map(str::to_owned);
-        given.or_else(|| self.text(names)).ok_or(Problem::NoEvent)
+        given.or_else(|| self.text(&EVENT)).ok_or(Problem::NoEvent)
+    }
+
+    /// Returns the agent's id of the session.
+    pub fn session_id(&self) -> Result<String, Problem> {
+        self.id(&SESSION).ok_or(Problem::Field("session_id"))
+    }
+
+    /// Returns the payload as one of another agent.
+    pub fn of_agent(&self, agent: &'static str) -> Self {
+        Self { agent, ..*self }
     }
 
     /// Returns the first of these fields that is a string and not empty.
@@ -87,14 +104,15 @@ impl<'a> Payload<'a> {
         self.text(names).filter(|id| id.len() <= MAX_ID)
     }
 
-    /// Returns the first of these fields as an id that the event cannot be without.
-    pub fn needed_id(&self, names: &[&'static str]) -> Result<String, Problem> {
-        self.id(names).ok_or(Problem::Field(names[0]))
-    }
-
     /// Returns the first of these fields as a prompt, cut to a length that can be kept; an empty one is a prompt, too.
     pub fn prompt(&self, names: &[&str]) -> Option<String> {
-        names.iter().find_map(|name| self.object.text(name)).map(|prompt| cut(prompt, MAX_PROMPT))
+        names.iter().find_map(|name| self.object.text(name)).map(|prompt| self.cut(prompt))
+    }
+
+    /// Returns a prompt, cut at a character's end to a length that can be kept.
+    pub fn cut(&self, mut prompt: String) -> String {
+        prompt.truncate(prompt.floor_char_boundary(MAX_PROMPT));
+        prompt
     }
 
     /// Returns the fields as they are.
@@ -142,10 +160,4 @@ impl<'a> Payload<'a> {
             }
         }
     }
-}
-
-/// Returns the text, cut at a character's end to at most that many bytes.
-fn cut(mut text: String, length: usize) -> String {
-    text.truncate(text.floor_char_boundary(length));
-    text
 }

@@ -3,6 +3,10 @@
 use std::path::Path;
 
 use ckpt_store::error::{Error, Result};
+use serde_json::json;
+
+use super::Place;
+use super::hook_table::Handler;
 
 /// The binary's name, by which our entries are known.
 const BINARY: &str = "ckpt-hook";
@@ -27,6 +31,16 @@ pub fn guarded(binary: &Path, agent: &str, event: &str) -> Result<String> {
     let binary = quoted(text(binary)?);
     let arguments = arguments(agent, event).join(" ");
     Ok(format!("test -x {binary} && {binary} {arguments} 2>/dev/null || true"))
+}
+
+/// Returns a handler that runs our guarded line, in the shape that most agents share.
+///
+/// # Errors
+///
+/// As for [`text`].
+pub fn handler(place: &Place<'_>, agent: &str, event: &str, timeout: u32) -> Result<Handler> {
+    let line = guarded(place.binary, agent, event)?;
+    Ok(Handler(vec![("type", json!("command")), ("command", json!(line)), ("timeout", json!(timeout))]))
 }
 
 /// Returns a path as text.

@@ -4,10 +4,18 @@
 //! agent is a file that names its settings files and what we want in them.
 
 mod claude_code;
+mod cline;
+mod codex;
 mod command;
+mod copilot_cli;
 mod diff;
 mod file;
+mod gemini_cli;
 mod hook_table;
+mod opencode;
+mod own_file;
+mod pi;
+mod qwen_code;
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +27,7 @@ use ckpt_schema::report::SettingsChange;
 use ckpt_store::error::{Error, Result};
 
 use hook_table::{Found, HookTable};
+use own_file::OwnFile;
 
 /// Whose settings are meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,20 +107,24 @@ pub fn uninstall(agent: &str, scope: Scope, place: &Place<'_>, dry_run: bool) ->
     change(agent, scope, place, dry_run, |content, text| text.map_or(Ok(None), |text| content.remove(text)))
 }
 
-/// Returns what is installed: a row for each agent, scope and file.
+/// Returns what is installed: a row for each agent and scope.
 pub fn list(place: &Place<'_>) -> Vec<Installed> {
-    let mut rows = Vec::new();
-    for target in TARGETS {
-        for scope in [Scope::User, Scope::Project] {
-            let files = (target.files)(scope, place).unwrap_or_default();
-            rows.extend(files.iter().map(|file| target.look(scope, file)));
-        }
-    }
-    rows
+    let scopes = [Scope::User, Scope::Project];
+    TARGETS.iter().flat_map(|target| scopes.map(|scope| target.look(scope, place))).collect()
 }
 
 /// The agents into whose settings we can put our hook.
-const TARGETS: &[Target] = &[claude_code::TARGET];
+const TARGETS: &[Target] = &[
+    claude_code::TARGET,
+    codex::TARGET,
+    gemini_cli::TARGET,
+    qwen_code::TARGET,
+    opencode::OPENCODE,
+    opencode::KILO,
+    copilot_cli::TARGET,
+    cline::TARGET,
+    pi::TARGET,
+];
 
 /// An agent's settings.
 struct Target {
@@ -135,6 +148,8 @@ struct SettingsFile {
 enum Content {
     /// Our handlers in a table of hooks that others use, too.
     Table(HookTable),
+    /// A file of our own.
+    Own(OwnFile),
 }
 
 /// What a settings file becomes.
@@ -205,14 +220,37 @@ impl Edit {
 }
 
 impl Target {
-    fn look(&self, scope: Scope, file: &SettingsFile) -> Installed {
-        let found = file::read(&file.path).and_then(|text| text.map(|text| file.content.find(&text)).transpose());
-        let (state, notes) = match found {
-            Ok(found) => (found.map_or(State::Absent, |found| judge(&found)), Vec::new()),
-            Err(error) => (State::Broken, vec![error.to_string()]),
-        };
+    fn look(&self, scope: Scope, place: &Place<'_>) -> Installed {
         let proven_on = crate::agents::find(self.agent).map_or(&[][..], |agent| agent.proven_on());
-        Installed { agent: self.agent, scope, file: file.path.clone(), state, proven_on, notes }
+        let mut row = Installed {
+            agent: self.agent,
+            scope,
+            file: PathBuf::new(),
+            state: State::Absent,
+            proven_on,
+            notes: Vec::new(),
+        };
+        match (self.files)(scope, place).and_then(|files| Self::look_at(&files)) {
+            Ok((file, state)) => Installed { file, state, ..row },
+            Err(error) => {
+                row.state = State::Broken;
+                row.notes.push(error.to_string());
+                row
+            }
+        }
+    }
+
+    /// Returns the first of an agent's files, and the state of all of them: one that is missing makes it outdated.
+    fn look_at(files: &[SettingsFile]) -> Result<(PathBuf, State)> {
+        let mut states = Vec::new();
+        for file in files {
+            let found = file::read(&file.path)?.map(|text| file.content.find(&text)).transpose()?;
+            states.push(found.map_or(State::Absent, |found| judge(&found)));
+        }
+        let first = states.first().copied().unwrap_or(State::Absent);
+        let worst = [State::Doubled, State::Moved].into_iter().find(|state| states.contains(state));
+        let state = if states.iter().all(|state| *state == first) { first } else { worst.unwrap_or(State::Outdated) };
+        Ok((files.first().map(|file| file.path.clone()).unwrap_or_default(), state))
     }
 }
 
@@ -234,18 +272,21 @@ impl Content {
     fn insert(&self, text: Option<&str>) -> Result<String> {
         match self {
             Self::Table(table) => table.insert(text.unwrap_or_default()),
+            Self::Own(file) => file.insert(text.unwrap_or_default()),
         }
     }
 
     fn remove(&self, text: &str) -> Result<Option<String>> {
         match self {
             Self::Table(table) => table.remove(text),
+            Self::Own(file) => Ok(file.remove(text)),
         }
     }
 
     fn find(&self, text: &str) -> Result<Found> {
         match self {
             Self::Table(table) => table.find(text),
+            Self::Own(file) => Ok(file.find(text)),
         }
     }
 
@@ -253,6 +294,7 @@ impl Content {
     fn empty(&self) -> &'static str {
         match self {
             Self::Table(_) => "{}\n",
+            Self::Own(_) => "",
         }
     }
 }

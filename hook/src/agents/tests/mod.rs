@@ -1,6 +1,7 @@
 //! What agents really sent, and what could go wrong with it.
 
 mod bad_input;
+mod documented;
 mod replay;
 
 use std::ffi::OsString;

@@ -1,0 +1,42 @@
+//! OpenAI Codex CLI. Seen in real runs; what it sends is in `tests/fixtures/agents/codex-*`.
+//!
+//! What is its own: every model request is announced (`PreModelRequest`), and its announcement ends the step before; a
+//! patch names its files in its text; a sub-agent's task comes as a prompt with `agent_id`; Esc is told (`Interrupt`).
+
+use ckpt_schema::event::{Event, EventKind};
+
+use super::payload::{Payload, Problem};
+use super::{Agent, shape};
+
+/// Codex.
+pub struct Codex;
+
+impl Agent for Codex {
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        &["0.169.0"]
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+        let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
+        let event = shape::event(payload, kind, &["apply_patch"])?;
+        let is_task = kind == EventKind::UserMessage && event.parent_session_id.is_some();
+        Ok(if is_task { Vec::new() } else { vec![event] })
+    }
+}
+
+fn kind(name: &str) -> Option<EventKind> {
+    match name {
+        "SessionStart" | "SubagentStart" => Some(EventKind::SessionStart),
+        "UserPromptSubmit" => Some(EventKind::UserMessage),
+        "PreModelRequest" => Some(EventKind::StepStart),
+        "PreToolUse" => Some(EventKind::ToolStart),
+        "PostToolUse" => Some(EventKind::ToolFinish),
+        "Stop" | "SubagentStop" | "Interrupt" => Some(EventKind::TurnEnd),
+        "SessionEnd" => Some(EventKind::SessionEnd),
+        _ => None,
+    }
+}

@@ -1,0 +1,31 @@
+//! Cline: a script of ours for each event, named after it, in its folder of hooks.
+
+use ckpt_store::error::Result;
+
+use super::own_file::OwnFile;
+use super::{Content, Place, Scope, SettingsFile, Target, command};
+
+/// Cline.
+pub const TARGET: Target = Target {
+    agent: "cline",
+    files,
+    notes: &["Cline does not say what was asked: its messages have no text in the log"],
+};
+
+/// The events; steps end with tools, so that these are never left out.
+const EVENTS: [&str; 7] =
+    ["TaskStart", "TaskResume", "PreToolUse", "PostToolUse", "TaskComplete", "TaskCancel", "TaskError"];
+
+fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let directory = match scope {
+        Scope::User => place.home.join("Documents").join("Cline").join("Hooks"),
+        Scope::Project => place.project.join(".clinerules").join("hooks"),
+    };
+    let file = |event| {
+        let line = command::guarded(place.binary, "cline", event)?;
+        let text = format!("#!/bin/sh\n# Written by `ckpt-hook install cline`.\n{line}\n");
+        let content = Content::Own(OwnFile { text, agent: "cline", binary: command::text(place.binary)?.to_owned() });
+        Ok(SettingsFile { path: directory.join(event), mode: 0o755, content })
+    };
+    EVENTS.into_iter().map(file).collect()
+}

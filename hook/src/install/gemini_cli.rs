@@ -1,0 +1,39 @@
+//! Gemini CLI: `hooks` in `settings.json`. Its timeouts are milliseconds.
+
+use ckpt_store::error::Result;
+
+use super::hook_table::HookTable;
+use super::{Content, Place, Scope, SettingsFile, Target, command};
+
+/// Gemini CLI.
+pub const TARGET: Target = Target {
+    agent: "gemini-cli",
+    files,
+    notes: &["a session of Gemini CLI that is open now calls the hook only after it was started anew"],
+};
+
+/// The milliseconds after which Gemini CLI goes on without us.
+const TIMEOUT: u32 = 30_000;
+
+/// The events, and whether each is about a single tool.
+const EVENTS: [(&str, bool); 7] = [
+    ("SessionStart", false),
+    ("BeforeAgent", false),
+    ("BeforeModel", false),
+    ("BeforeTool", true),
+    ("AfterTool", true),
+    ("AfterAgent", false),
+    ("SessionEnd", false),
+];
+
+fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let home = match scope {
+        Scope::User => place.home,
+        Scope::Project => place.project,
+    };
+    let events = EVENTS.iter().filter(|(_, tool)| place.tool_events || !tool);
+    let handler = |event| command::handler(place, "gemini-cli", event, TIMEOUT);
+    let handlers = events.map(|(event, _)| Ok((*event, handler(event)?))).collect::<Result<_>>()?;
+    let content = Content::Table(HookTable { handlers });
+    Ok(vec![SettingsFile { path: home.join(".gemini").join("settings.json"), mode: scope.mode(), content }])
+}

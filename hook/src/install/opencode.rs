@@ -1,0 +1,46 @@
+//! opencode and Kilo: a plugin of ours in their folder of plugins.
+
+use std::path::PathBuf;
+
+use ckpt_store::error::Result;
+use serde_json::Value;
+
+use super::own_file::OwnFile;
+use super::{Content, Place, Scope, SettingsFile, Target, command};
+
+/// opencode.
+pub const OPENCODE: Target = Target {
+    agent: "opencode",
+    files: |scope, place| files("opencode", scope, place),
+    notes: &["a session of opencode that is open now loads the plugin only after it was started anew"],
+};
+
+/// Kilo.
+pub const KILO: Target = Target {
+    agent: "kilo",
+    files: |scope, place| files("kilo", scope, place),
+    notes: &["a session of Kilo that is open now loads the plugin only after it was started anew"],
+};
+
+const PLUGIN: &str = include_str!("../../plugins/opencode.js");
+
+fn files(agent: &'static str, scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let binary = command::text(place.binary)?.to_owned();
+    let text = PLUGIN
+        .replace("--agent opencode`", &format!("--agent {agent}`"))
+        .replace("const binary = \"ckpt-hook\"", &format!("const binary = {}", Value::from(binary.as_str())))
+        .replace("const agent = \"opencode\"", &format!("const agent = \"{agent}\""));
+    let path = directory(agent, scope, place).join("plugin").join("ckpt-hook.js");
+    Ok(vec![SettingsFile { path, mode: scope.mode(), content: Content::Own(OwnFile { text, agent, binary }) }])
+}
+
+fn directory(agent: &str, scope: Scope, place: &Place<'_>) -> PathBuf {
+    let project = match agent {
+        "kilo" => ".kilo",
+        _ => ".opencode",
+    };
+    match scope {
+        Scope::User => place.directory("XDG_CONFIG_HOME", ".config").join(agent),
+        Scope::Project => place.project.join(project),
+    }
+}

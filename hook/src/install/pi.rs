@@ -1,0 +1,28 @@
+//! Pi: an extension of ours in its folder of extensions.
+
+use ckpt_store::error::Result;
+use serde_json::Value;
+
+use super::own_file::OwnFile;
+use super::{Content, Place, Scope, SettingsFile, Target, command};
+
+/// Pi.
+pub const TARGET: Target = Target {
+    agent: "pi",
+    files,
+    notes: &["a session of Pi that is open now loads the extension only after it was started anew"],
+};
+
+const EXTENSION: &str = include_str!("../../plugins/pi.ts");
+
+fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let directory = match scope {
+        Scope::User => place.home.join(".pi").join("agent").join("extensions"),
+        Scope::Project => place.project.join(".pi").join("extensions"),
+    };
+    let binary = command::text(place.binary)?.to_owned();
+    let line = format!("const binary = {}", Value::from(binary.as_str()));
+    let text = EXTENSION.replace("const binary = \"ckpt-hook\"", &line);
+    let content = Content::Own(OwnFile { text, agent: "pi", binary });
+    Ok(vec![SettingsFile { path: directory.join("ckpt-hook.ts"), mode: scope.mode(), content }])
+}
