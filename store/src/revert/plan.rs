@@ -52,6 +52,7 @@ impl Move<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Every path that the move concerns, by path: what is done, what stays and why, and what already is as it should be.
+    /// An item that is done and yet has a reason is done in part: newer changes go, an older one stays.
     pub items: Vec<Item>,
     /// The bytes that merges made, to be stored before anything is done.
     pub blobs: BTreeMap<ObjectId, Vec<u8>>,
@@ -63,9 +64,9 @@ impl Plan {
         self.items.iter().any(|item| item.result == FileResult::Planned)
     }
 
-    /// Returns whether everything that was asked for can be done: no conflict, no gap.
+    /// Returns whether everything that was asked for can be done: no conflict, no gap, and nothing done in part.
     pub fn is_complete(&self) -> bool {
-        self.items.iter().all(|item| matches!(item.result, FileResult::Planned | FileResult::Done))
+        self.items.iter().all(|item| item.reason.is_none())
     }
 }
 
@@ -108,18 +109,14 @@ impl<'a> Place<'a> {
         contents: &mut Contents<'_>,
         on_conflict: OnConflict,
     ) -> Result<Option<Item>> {
-        let goal = self.target.state;
-        if let Verdict::Kept(reason) = &self.target.verdict {
-            return Ok(Some(self.keep(reason)));
-        }
-        if self.old_goal == goal {
+        if self.old_goal == self.target.state {
             let is_concerned = self.target.verdict != Verdict::Untouched;
             return Ok(is_concerned.then(|| self.already()));
         }
         if let Some(missing) = self.missing() {
-            return Ok(Some(self.keep(&Reason::Missing(missing))));
+            return Ok(Some(self.stay(&Reason::Missing(missing))));
         }
-        let sides = Sides { ancestor: self.old_goal, theirs: goal, ours: self.current };
+        let sides = Sides { ancestor: self.old_goal, theirs: self.target.state, ours: self.current };
         Ok(Some(self.follow(three_way(sides, contents, on_conflict)?, history)))
     }
 
@@ -138,19 +135,36 @@ impl<'a> Place<'a> {
             Ruling::Taken(state) if self.target.verdict == Verdict::Merged => self.put(state, FileAction::Merge),
             Ruling::Taken(state) => self.put(state, FileAction::Write),
             Ruling::Merged(entry) => self.put(Some(entry), FileAction::Merge),
-            Ruling::Missing(missing) => self.keep(&Reason::Missing(missing)),
+            Ruling::Missing(missing) => self.stay(&Reason::Missing(missing)),
             Ruling::Conflict(difference) => {
                 let authors = vec![history.author_of(self.path, self.current)];
-                self.keep(&Reason::Changed { difference, authors })
+                self.stay(&Reason::Changed { difference, authors })
             }
         }
     }
 
+    /// The item where something is put there: done in part where the target says that a change stays.
     fn put(&self, target: State, action: FileAction) -> Item {
-        Item { target, action, result: FileResult::Planned, ..self.already() }
+        let reason = self.target.kept.as_ref().map(|reason| format!("in part: {reason}"));
+        Item { target, action, result: FileResult::Planned, reason, ..self.nothing() }
     }
 
+    /// The item where all that can be done is done.
     fn already(&self) -> Item {
+        match &self.target.kept {
+            Some(reason) => Item { goal: self.target.state, ..self.stay(reason) },
+            None => self.nothing(),
+        }
+    }
+
+    /// The item of a path that cannot be moved from where it is.
+    fn stay(&self, reason: &Reason) -> Item {
+        let result = if reason.is_gap() { FileResult::Gap } else { FileResult::Conflict };
+        let reason = Some(reason.to_string());
+        Item { goal: self.old_goal, action: FileAction::Keep, result, reason, ..self.nothing() }
+    }
+
+    fn nothing(&self) -> Item {
         Item {
             path: self.path.clone(),
             expected: self.current,
@@ -160,11 +174,5 @@ impl<'a> Place<'a> {
             result: FileResult::Done,
             reason: None,
         }
-    }
-
-    fn keep(&self, reason: &Reason) -> Item {
-        let result = if reason.is_gap() { FileResult::Gap } else { FileResult::Conflict };
-        let reason = Some(reason.to_string());
-        Item { goal: self.old_goal, action: FileAction::Keep, result, reason, ..self.already() }
     }
 }
