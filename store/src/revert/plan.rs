@@ -70,7 +70,7 @@ impl Plan {
     }
 }
 
-/// Plans a move. Fails where a blob that a merge needs cannot be read.
+/// Plans a move. `contents` is what the targets were worked out with: it holds what was merged for them. Fails where a blob that a merge needs cannot be read.
 pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Plan> {
     let mut items = Vec::new();
     for (path, target) in step.targets {
