@@ -2,6 +2,8 @@
 //! histories against a model in memory.
 
 mod chains;
+mod disk;
+mod model;
 mod places;
 mod rows;
 mod world;

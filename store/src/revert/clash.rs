@@ -32,9 +32,10 @@ pub fn settle(items: &mut [Item], step: Move<'_>) {
     }
 }
 
-/// What stands at every path once the plan is carried out.
-type Standing<'a> = BTreeMap<&'a WorkspacePath, Entry>;
+/// What stands at paths, without those where nothing does.
+pub type Standing<'a> = BTreeMap<&'a WorkspacePath, Entry>;
 
+/// Returns what stands at every path once the plan is carried out.
 fn standing<'a>(items: &'a [Item], step: Move<'a>) -> Standing<'a> {
     let mut standing: Standing<'a> =
         step.current.iter().filter_map(|(path, state)| state.map(|entry| (path, entry))).collect();
@@ -100,7 +101,8 @@ fn entry_below_directory(standing: &Standing<'_>, item: &Item) -> Option<Workspa
     comes_or_goes.then(|| first_below(standing, &item.path)).flatten()
 }
 
-fn first_below(standing: &Standing<'_>, path: &WorkspacePath) -> Option<WorkspacePath> {
+/// Returns the first path below another at which something stands.
+pub fn first_below(standing: &Standing<'_>, path: &WorkspacePath) -> Option<WorkspacePath> {
     // The first path below, were it there: nothing sorts between it and what is really below.
     let start = path.join(b"\x01").ok()?;
     let (first, _) = standing.range::<WorkspacePath, _>((Bound::Included(&start), Bound::Unbounded)).next()?;

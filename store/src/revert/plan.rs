@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileAction, FileResult};
 
-use crate::entry::{ObjectId, State};
+use crate::entry::{Entry, EntryKind, ObjectId, State};
 use crate::error::{Context, Result};
 use crate::path::WorkspacePath;
 use crate::revert::OnConflict;
-use crate::revert::clash;
+use crate::revert::clash::{self, Standing};
 use crate::revert::history::History;
 use crate::revert::item::Item;
 use crate::revert::merge::Contents;
@@ -72,9 +72,10 @@ impl Plan {
 
 /// Plans a move. `contents` is what the targets were worked out with: it holds what was merged for them. Fails where a blob that a merge needs cannot be read.
 pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Plan> {
+    let goals = step.targets.keys().filter_map(|path| Some((path, step.old_goal(path)?))).collect();
     let mut items = Vec::new();
     for (path, target) in step.targets {
-        let place = Place::of(path, target, step);
+        let place = Place::of(path, target, &goals, step);
         let item = place
             .decide(step.history, contents, on_conflict)
             .context(|| format!("could not plan what to do with `{}`", path.to_text()))?;
@@ -94,13 +95,17 @@ struct Place<'a> {
     path: &'a WorkspacePath,
     target: &'a Target,
     old_goal: State,
+    /// What the old goal is on disk: an empty directory is no entry while something below it is to stand.
+    expected: State,
     current: State,
 }
 
 impl<'a> Place<'a> {
-    fn of(path: &'a WorkspacePath, target: &'a Target, step: Move<'a>) -> Self {
+    fn of(path: &'a WorkspacePath, target: &'a Target, goals: &Standing<'a>, step: Move<'a>) -> Self {
         let current = step.current.get(path).copied().flatten();
-        Self { path, target, old_goal: step.old_goal(path), current }
+        let old_goal = step.old_goal(path);
+        let is_filled = old_goal.is_some_and(is_directory) && clash::first_below(goals, path).is_some();
+        Self { path, target, old_goal, expected: old_goal.filter(|_| !is_filled), current }
     }
 
     fn decide(
@@ -109,14 +114,14 @@ impl<'a> Place<'a> {
         contents: &mut Contents<'_>,
         on_conflict: OnConflict,
     ) -> Result<Option<Item>> {
-        if self.old_goal == self.target.state {
+        if self.expected == self.target.state {
             let is_concerned = self.target.verdict != Verdict::Untouched;
             return Ok(is_concerned.then(|| self.already()));
         }
         if let Some(missing) = self.missing() {
             return Ok(Some(self.stay(&Reason::Missing(missing))));
         }
-        let sides = Sides { ancestor: self.old_goal, theirs: self.target.state, ours: self.current };
+        let sides = Sides { ancestor: self.expected, theirs: self.target.state, ours: self.current };
         Ok(Some(self.follow(three_way(sides, contents, on_conflict)?, history)))
     }
 
@@ -175,4 +180,8 @@ impl<'a> Place<'a> {
             reason: None,
         }
     }
+}
+
+fn is_directory(entry: Entry) -> bool {
+    entry.mode.kind() == EntryKind::Directory
 }
