@@ -23,7 +23,7 @@ fn the_oldest_content_after_the_message_wins() {
     let states = ["a", "b", "c", "d"].map(|text| world.blobs.file(text));
     through(&mut world, &states);
     assert_eq!(target_text(&world).as_deref(), Some("a"), "before the first of three changes");
-    world.changes[2].claim = Claim::Keep;
+    world.changes[0].claim = Claim::Keep;
     assert_eq!(target_text(&world).as_deref(), Some("b"), "message 2 of 3 keeps message 1's change");
 }
 

@@ -3,6 +3,7 @@
 
 mod chains;
 mod disk;
+mod many;
 mod model;
 mod places;
 mod rows;

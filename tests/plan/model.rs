@@ -160,10 +160,9 @@ impl Model {
 
     fn move_only(&mut self, message: usize, is_named: impl Fn(&WorkspacePath) -> bool) {
         let first = self.messages.get(message).copied().unwrap_or(usize::MAX);
-        let count = self.world.changes.len();
         for (index, past) in self.world.changes.iter_mut().enumerate() {
             if past.author == Author::Agent(Default::default()) {
-                let is_undone = count - 1 - index >= first && is_named(&past.change.path);
+                let is_undone = index >= first && is_named(&past.change.path);
                 past.claim = if is_undone { Claim::Undo } else { Claim::Keep };
             }
         }

@@ -80,6 +80,7 @@ fn claude() -> Author {
 #[derive(Default)]
 pub struct World {
     pub blobs: Blobs,
+    /// Oldest first.
     pub changes: Vec<PastChange>,
     pub base: States,
     pub on_conflict: OnConflict,
@@ -99,7 +100,7 @@ impl World {
     pub fn happens(&mut self, at: &str, old: State, new: State, author: Author, claim: Claim) {
         let change = Change { path: path(at), old, new };
         self.base.insert(path(at), new);
-        self.changes.insert(0, PastChange { change, author, claim });
+        self.changes.push(PastChange { change, author, claim });
     }
 
     /// What is there when it comes to the revert, whoever put it there.
@@ -116,7 +117,8 @@ impl World {
     pub fn plan_from(&self, goals: &States, current: &States) -> Plan {
         let read = |blob, limit| self.blobs.read(blob, limit);
         let mut contents = Contents::new(&read);
-        let history = History::new(&self.changes);
+        let newest_first: Vec<_> = self.changes.iter().rev().cloned().collect();
+        let history = History::new(&newest_first);
         let targets = target(&self.base, &history, &mut contents, self.on_conflict).expect("every blob is there");
         let step = Move { goals, targets: &targets, current, history: &history };
         let plan = plan(step, &mut contents, self.on_conflict).expect("every blob is there");

@@ -19,7 +19,7 @@ use crate::entry::{Entry, EntryKind, ObjectId, State};
 use crate::error::{Context, Result};
 use crate::path::WorkspacePath;
 use crate::revert::OnConflict;
-use crate::revert::clash::{self, Standing};
+use crate::revert::clash::{self, Standing, Step};
 use crate::revert::history::History;
 use crate::revert::item::Item;
 use crate::revert::merge::Contents;
@@ -81,9 +81,36 @@ pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict
             .context(|| format!("could not plan what to do with `{}`", path.to_text()))?;
         items.extend(item);
     }
-    clash::settle(&mut items, step);
+    settle(&mut items, step);
     let blobs = contents.take_made(&wanted(&items));
     Ok(Plan { items, blobs })
+}
+
+/// Turns what has no place into conflicts, and drops the empty directories that come and go with what is in them.
+fn settle(items: &mut [Item], step: Move<'_>) {
+    let (indices, steps) = planned(items);
+    let blocked =
+        clash::blocked(&steps, step.current).into_iter().map(|(at, by)| (indices[at], by)).collect::<Vec<_>>();
+    for (index, by) in blocked {
+        let item = &mut items[index];
+        item.target = item.expected;
+        item.goal = step.old_goal(&item.path);
+        item.action = FileAction::Keep;
+        item.result = FileResult::Conflict;
+        item.reason = Some(Reason::Blocked(by).to_string());
+    }
+    let (indices, steps) = planned(items);
+    let implied = clash::implied(&steps, step.current).into_iter().map(|at| indices[at]).collect::<Vec<_>>();
+    for index in implied {
+        items[index].target = None;
+        items[index].action = FileAction::None;
+        items[index].result = FileResult::Done;
+    }
+}
+
+fn planned(items: &[Item]) -> (Vec<usize>, Vec<Step<'_>>) {
+    let planned = items.iter().enumerate().filter(|(_, item)| item.result == FileResult::Planned);
+    planned.map(|(index, item)| (index, Step { path: &item.path, before: item.expected, after: item.target })).unzip()
 }
 
 fn wanted(items: &[Item]) -> BTreeSet<ObjectId> {

@@ -12,6 +12,7 @@ use crate::entry::State;
 use crate::error::{Context, Result};
 use crate::path::WorkspacePath;
 use crate::revert::OnConflict;
+use crate::revert::clash::{self, Step};
 use crate::revert::history::{Claim, History, PastChange, Source};
 use crate::revert::merge::Contents;
 use crate::revert::reason::{Difference, Missing, Reason};
@@ -53,8 +54,9 @@ impl Target {
 /// Returns what the revert point asks for at every path of `base` and of `history`.
 ///
 /// `base` holds what stood there just before the first revert of the chain; a path that it does not hold was absent. What
-/// was there and is not stored must be in it as such an entry, also below a directory that could not be read. Fails
-/// where a blob that a merge needs cannot be read.
+/// was there and is not stored must be in it as such an entry, also below a directory that could not be read. It is good to
+/// give what stands above and below the paths, too: every path of it gets a target. Fails where a blob that a merge needs
+/// cannot be read.
 pub fn target(
     base: &BTreeMap<WorkspacePath, State>,
     history: &History<'_>,
@@ -68,7 +70,22 @@ pub fn target(
             .context(|| format!("could not work out what `{}` was", path.to_text()))?;
         targets.insert(path.clone(), target);
     }
+    settle(&mut targets, base);
     Ok(targets)
+}
+
+/// Leaves alone what has no place beside what stays, so that a point's targets fit together whatever is on disk.
+fn settle(targets: &mut BTreeMap<WorkspacePath, Target>, base: &BTreeMap<WorkspacePath, State>) {
+    let changed = targets.iter().filter(|(_, target)| target.state != target.base);
+    let steps: Vec<_> = changed.map(|(path, target)| Step { path, before: target.base, after: target.state }).collect();
+    let blocked: Vec<_> =
+        clash::blocked(&steps, base).into_iter().map(|(at, by)| (steps[at].path.clone(), by)).collect();
+    for (path, by) in blocked {
+        if let Some(target) = targets.get_mut(&path) {
+            let kept = Some(Reason::Blocked(by));
+            *target = Target { state: target.base, verdict: Verdict::Same, kept, base: target.base };
+        }
+    }
 }
 
 fn target_of(
