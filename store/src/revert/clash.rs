@@ -1,83 +1,96 @@
-//! Files where directories are needed, and the other way round: what a plan cannot do because of what stays. Pure.
+//! Files where directories are needed, and the other way round: what cannot be done because of what stays. Pure.
 //!
-//! No path can be a file while another below it exists. Neither the disk nor what a revert point asks for has such a pair;
-//! it comes of a target at one path and something that stays at the other. Taking the target back resolves it and makes
-//! no new pair, since what remains is what is on disk.
+//! No path can be a file while another below it exists. Neither the disk nor any moment of the past has such a pair; it
+//! comes of a path that changes and another that stays. Taking the change back resolves it and makes no new pair, since
+//! what remains is what was there before.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use ckpt_schema::report::{FileAction, FileResult};
-
 use crate::entry::{Entry, EntryKind, State};
 use crate::path::WorkspacePath;
-use crate::revert::item::Item;
-use crate::revert::plan::Move;
-use crate::revert::reason::Reason;
 
-/// Turns what cannot be done into conflicts, and drops the empty directories that come and go with what is in them.
-pub fn settle(items: &mut [Item], step: Move<'_>) {
-    if !items.iter().any(is_planned) {
-        return;
-    }
-    let below_files = find(items, step, |standing, item| file_above(standing, step.current, item));
-    block(items, step, below_files);
-    let above_entries = find(items, step, |standing, item| entry_below_file(standing, item));
-    block(items, step, above_entries);
-    let implied = find(items, step, |standing, item| entry_below_directory(standing, item));
-    for (index, _) in implied {
-        items[index].target = None;
-        items[index].action = FileAction::None;
-        items[index].result = FileResult::Done;
-    }
+/// A path that is to change.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// Which path.
+    pub path: &'a WorkspacePath,
+    /// What is there.
+    pub before: State,
+    /// What is to be there.
+    pub after: State,
 }
 
-/// What stands at every path once the plan is carried out.
-type Standing<'a> = BTreeMap<&'a WorkspacePath, Entry>;
+/// What stands at paths, without those where nothing does.
+pub type Standing<'a> = BTreeMap<&'a WorkspacePath, Entry>;
 
-fn standing<'a>(items: &'a [Item], step: Move<'a>) -> Standing<'a> {
+/// Returns the steps that cannot be taken, by index, each with the path that stays. `before` has what stands now, the steps'
+/// own paths included.
+pub fn blocked(steps: &[Step<'_>], before: &BTreeMap<WorkspacePath, State>) -> Vec<(usize, WorkspacePath)> {
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    let mut standing = standing(steps, before);
+    let below_files: Vec<_> = meet(steps, |step| file_above(&standing, before, step)).collect();
+    for (index, _) in &below_files {
+        standing.remove(steps[*index].path);
+    }
+    let above_entries = meet(steps, |step| entry_below_file(&standing, step));
+    above_entries.chain(below_files.iter().cloned()).collect()
+}
+
+/// Returns the steps by which an empty directory comes or goes though something stands in it afterwards, by index: it is
+/// there whatever is done, and is no entry.
+pub fn implied(steps: &[Step<'_>], before: &BTreeMap<WorkspacePath, State>) -> Vec<usize> {
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    let standing = standing(steps, before);
+    meet(steps, |step| entry_below_directory(&standing, step)).map(|(index, _)| index).collect()
+}
+
+/// Returns the first path below another at which something stands.
+pub fn first_below<'a>(standing: &Standing<'a>, path: &WorkspacePath) -> Option<&'a WorkspacePath> {
+    // No name sorts before this one, so the next path is below if any is.
+    let start = path.join(b"\x01").ok()?;
+    let (first, _) = standing.range::<WorkspacePath, _>((Bound::Included(&start), Bound::Unbounded)).next()?;
+    first.is_below(path).then_some(*first)
+}
+
+/// Returns what stands where once the steps are taken.
+fn standing<'a>(steps: &[Step<'a>], before: &'a BTreeMap<WorkspacePath, State>) -> Standing<'a> {
     let mut standing: Standing<'a> =
-        step.current.iter().filter_map(|(path, state)| state.map(|entry| (path, entry))).collect();
-    for item in items {
-        match item.target {
-            Some(entry) => standing.insert(&item.path, entry),
-            None => standing.remove(&item.path),
+        before.iter().filter_map(|(path, state)| state.map(|entry| (path, entry))).collect();
+    for step in steps {
+        match step.after {
+            Some(entry) => standing.insert(step.path, entry),
+            None => standing.remove(step.path),
         };
     }
     standing
 }
 
-/// Returns the planned items that meet something, by index, and what they meet.
-fn find<'a>(
-    items: &'a [Item],
-    step: Move<'a>,
-    meets: impl Fn(&Standing<'a>, &Item) -> Option<WorkspacePath>,
-) -> Vec<(usize, WorkspacePath)> {
-    let standing = standing(items, step);
-    let planned = items.iter().enumerate().filter(|(_, item)| is_planned(item));
-    planned.filter_map(|(index, item)| Some((index, meets(&standing, item)?))).collect()
+/// Returns the steps that meet something, by index, and what they meet.
+fn meet<'a>(
+    steps: &'a [Step<'_>],
+    meets: impl Fn(&Step<'_>) -> Option<WorkspacePath> + 'a,
+) -> impl Iterator<Item = (usize, WorkspacePath)> + 'a {
+    steps.iter().enumerate().filter_map(move |(index, step)| Some((index, meets(step)?)))
 }
 
-fn block(items: &mut [Item], step: Move<'_>, blocked: Vec<(usize, WorkspacePath)>) {
-    for (index, by) in blocked {
-        let item = &mut items[index];
-        item.target = item.expected;
-        item.goal = step.old_goal(&item.path);
-        item.action = FileAction::Keep;
-        item.result = FileResult::Conflict;
-        item.reason = Some(Reason::Blocked(by).to_string());
-    }
-}
-
-/// Returns the file above a path to be made that is there now and stays.
-fn file_above(standing: &Standing<'_>, current: &BTreeMap<WorkspacePath, State>, item: &Item) -> Option<WorkspacePath> {
-    if item.target.is_none() || item.expected.is_some() {
+/// Returns the file above a path to be made that is there before and after.
+fn file_above(
+    standing: &Standing<'_>,
+    before: &BTreeMap<WorkspacePath, State>,
+    step: &Step<'_>,
+) -> Option<WorkspacePath> {
+    if step.after.is_none() || step.before.is_some() {
         return None;
     }
-    let mut above = item.path.parent();
+    let mut above = step.path.parent();
     while let Some(path) = above {
-        let is_there = current.get(&path).copied().flatten().is_some_and(is_file);
-        if is_there && standing.get(&path).copied().is_some_and(is_file) {
+        let was_there = before.get(&path).copied().flatten().is_some_and(is_file);
+        if was_there && standing.get(&path).copied().is_some_and(is_file) {
             return Some(path);
         }
         above = path.parent();
@@ -86,29 +99,17 @@ fn file_above(standing: &Standing<'_>, current: &BTreeMap<WorkspacePath, State>,
 }
 
 /// Returns what is below a path where a file is to be put in the place of a directory.
-fn entry_below_file(standing: &Standing<'_>, item: &Item) -> Option<WorkspacePath> {
-    let is_made = item.target.is_some_and(is_file) && !item.expected.is_some_and(is_file);
-    is_made.then(|| first_below(standing, &item.path)).flatten()
+fn entry_below_file(standing: &Standing<'_>, step: &Step<'_>) -> Option<WorkspacePath> {
+    let is_made = step.after.is_some_and(is_file) && !step.before.is_some_and(is_file);
+    is_made.then(|| first_below(standing, step.path).cloned()).flatten()
 }
 
-/// Returns what is below an empty directory that is to come or go: it keeps the directory, and the directory is no entry.
-fn entry_below_directory(standing: &Standing<'_>, item: &Item) -> Option<WorkspacePath> {
-    let comes_or_goes = match (item.expected, item.target) {
+fn entry_below_directory(standing: &Standing<'_>, step: &Step<'_>) -> Option<WorkspacePath> {
+    let comes_or_goes = match (step.before, step.after) {
         (Some(directory), None) | (None, Some(directory)) => !is_file(directory),
         _ => false,
     };
-    comes_or_goes.then(|| first_below(standing, &item.path)).flatten()
-}
-
-fn first_below(standing: &Standing<'_>, path: &WorkspacePath) -> Option<WorkspacePath> {
-    // The first path below, were it there: nothing sorts between it and what is really below.
-    let start = path.join(b"\x01").ok()?;
-    let (first, _) = standing.range::<WorkspacePath, _>((Bound::Included(&start), Bound::Unbounded)).next()?;
-    first.is_below(path).then(|| (*first).clone())
-}
-
-fn is_planned(item: &Item) -> bool {
-    item.result == FileResult::Planned
+    comes_or_goes.then(|| first_below(standing, step.path).cloned()).flatten()
 }
 
 fn is_file(entry: Entry) -> bool {

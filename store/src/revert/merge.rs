@@ -115,3 +115,160 @@ fn input(bytes: &[u8]) -> git2::MergeFileInput<'_> {
     input.content(bytes);
     input
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn merged(ancestor: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
+        merge_text(ancestor, ours, theirs).expect("three buffers can always be merged")
+    }
+
+    #[test]
+    fn edits_that_do_not_touch_are_merged_and_edits_that_touch_are_not() {
+        let ancestor = b"1\n2\n3\n4\n5\n";
+        let both = merged(ancestor, b"one\n2\n3\n4\n5\n", b"1\n2\n3\n4\nfive\n");
+        assert_eq!(both.as_deref(), Some(&b"one\n2\n3\n4\nfive\n"[..]), "the first line and the last");
+        assert_eq!(merged(ancestor, b"1\ntwo\n3\n4\n5\n", b"1\nTWO\n3\n4\n5\n"), None, "the same line");
+        assert_eq!(
+            merged(ancestor, b"1\ntwo\n3\n4\n5\n", b"1\n2\nthree\n4\n5\n"),
+            None,
+            "lines side by side, as in git"
+        );
+        assert_eq!(merged(ancestor, b"", b"1\n2\n3\n4\n"), None, "all and a part");
+        assert_eq!(merged(b"", b"a\n", b"b\n"), None, "two texts out of nothing");
+    }
+
+    #[test]
+    fn an_edit_that_both_sides_made_is_merged() {
+        let both = merged(b"1\n2\n3\n4\n5\n", b"one\n2\n3\n4\n5\n", b"one\n2\n3\n4\nfive\n");
+        assert_eq!(both.as_deref(), Some(&b"one\n2\n3\n4\nfive\n"[..]), "the user took one line back by hand");
+    }
+
+    #[test]
+    fn line_endings_and_a_missing_final_newline_survive() {
+        let both = merged(b"1\r\n2\n3\r\n4\xff\n5", b"one\r\n2\n3\r\n4\xff\n5", b"1\r\n2\n3\r\n4\xff\nfive");
+        assert_eq!(
+            both.as_deref(),
+            Some(&b"one\r\n2\n3\r\n4\xff\nfive"[..]),
+            "CRLF, LF, a byte that is not UTF-8, no end"
+        );
+        let ending = merged(b"1\n2\n3\n", b"1\r\n2\n3\n", b"1\n2\n3");
+        assert_eq!(ending.as_deref(), Some(&b"1\r\n2\n3"[..]), "an ending is part of its line");
+    }
+
+    #[test]
+    fn what_is_binary_or_too_large_is_not_merged() {
+        let id = |byte: u8| ObjectId::new([byte; 20]);
+        let read = |blob: ObjectId, _: u64| {
+            Ok(match blob.as_bytes()[0] {
+                1 => Some(b"1\n2\n3\n".to_vec()),
+                2 => Some(b"1\n\0\n3\n".to_vec()),
+                3 => Some(vec![b'\n'; MAX_LINES + 1]),
+                4 => Some(vec![b'a'; lines::MAX_SIZE + 1]),
+                _ => None,
+            })
+        };
+        let mut contents = Contents::new(&read);
+        for (other, expected) in [(2, Merge::Binary), (3, Merge::TooLarge), (4, Merge::TooLarge), (5, Merge::TooLarge)]
+        {
+            let merge = contents.merge(id(1), id(other), id(1)).expect("readable");
+            assert_eq!(merge, expected, "side {other}");
+        }
+    }
+
+    #[test]
+    fn a_merged_blob_can_be_merged_again_and_is_handed_out_when_it_is_wanted() {
+        let id = |byte: u8| ObjectId::new([byte; 20]);
+        let texts = [&b"1\n2\n3\n4\n5\n"[..], b"one\n2\n3\n4\n5\n", b"1\n2\nthree\n4\n5\n", b"1\n2\n3\n4\nfive\n"];
+        let read = |blob: ObjectId, _: u64| Ok(Some(texts[usize::from(blob.as_bytes()[0])].to_vec()));
+        let mut contents = Contents::new(&read);
+        let Merge::Clean(first) = contents.merge(id(0), id(1), id(2)).expect("readable") else {
+            panic!("lines 1 and 3")
+        };
+        let Merge::Clean(second) = contents.merge(id(0), first, id(3)).expect("readable") else { panic!("and line 5") };
+        let made = contents.take_made(&BTreeSet::from([second]));
+        let expected = b"one\n2\nthree\n4\nfive\n".to_vec();
+        assert_eq!(blob_id(&expected).expect("hashable"), second, "its id is git's");
+        assert_eq!(made, BTreeMap::from([(second, expected)]), "the first is only a means");
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    enum Edit {
+        Replace,
+        Delete,
+        InsertAfter,
+    }
+
+    /// An edit of a line, and whether it is ours.
+    type Edits = Vec<Option<(Edit, bool)>>;
+
+    fn edits() -> impl Strategy<Value = Edits> {
+        let edit = prop_oneof![Just(Edit::Replace), Just(Edit::Delete), Just(Edit::InsertAfter)];
+        let edits = prop::collection::vec(prop::option::of((edit, any::<bool>())), 3..40);
+        edits.prop_map(|mut edits| {
+            for index in 1..edits.len() {
+                let side = |edit: Option<(Edit, bool)>| edit.map(|(_, is_ours)| is_ours);
+                if side(edits[index - 1]).is_some_and(|before| side(edits[index]).is_some_and(|now| now != before)) {
+                    edits[index] = None;
+                }
+            }
+            let last = edits.len() - 1;
+            edits[last] = edits[last].filter(|(edit, _)| !matches!(edit, Edit::InsertAfter));
+            edits
+        })
+    }
+
+    fn compose(edits: &Edits, endings: &[u8], is_in: impl Fn(bool) -> bool) -> Vec<u8> {
+        let mut text = Vec::new();
+        for (index, edit) in edits.iter().enumerate() {
+            let ending = match endings[index % endings.len()] {
+                0 => &b"\r\n"[..],
+                1 if index + 1 == edits.len() => b"",
+                _ => b"\n",
+            };
+            let line = [format!("line {index}").as_bytes(), b"\xfe", ending].concat();
+            match edit.filter(|(_, is_ours)| is_in(*is_ours)) {
+                None => text.extend(line),
+                Some((Edit::Delete, _)) => {}
+                Some((Edit::Replace, _)) => text.extend([format!("other {index}").as_bytes(), ending].concat()),
+                Some((Edit::InsertAfter, _)) => text.extend([&line[..], format!("new {index}\n").as_bytes()].concat()),
+            }
+        }
+        text
+    }
+
+    fn lines_of(text: &[u8]) -> BTreeSet<&[u8]> {
+        text.split_inclusive(|byte| *byte == b'\n').collect()
+    }
+
+    fn text() -> impl Strategy<Value = Vec<u8>> {
+        let line = prop::sample::select(vec!["a\n", "b\n", "c\n", "d\r\n", "\n", "e"]);
+        prop::collection::vec(line, 0..12).prop_map(|lines| lines.concat().into_bytes())
+    }
+
+    proptest! {
+        #[test]
+        fn edits_apart_from_each_other_merge_to_both(edits in edits(), endings in prop::collection::vec(0u8..3, 1..8)) {
+            let texts = [|_| false, |is_ours| is_ours, |is_ours: bool| !is_ours, |_| true]
+                .map(|is_in: fn(bool) -> bool| compose(&edits, &endings, is_in));
+            let [ancestor, ours, theirs, both] = texts;
+            prop_assume!(!ours.is_empty() && !theirs.is_empty());
+            prop_assert_eq!(merged(&ancestor, &ours, &theirs), Some(both), "an unchanged line is between any two");
+        }
+
+        #[test]
+        fn a_merge_makes_no_line_of_its_own_and_loses_none(ancestor in text(), ours in text(), theirs in text()) {
+            if let Some(both) = merged(&ancestor, &ours, &theirs) {
+                let (base, left, right) = (lines_of(&ancestor), lines_of(&ours), lines_of(&theirs));
+                for line in lines_of(&both) {
+                    prop_assert!(left.contains(line) || right.contains(line), "{:?} is of neither side", line);
+                }
+                for line in left.union(&right).filter(|line| !base.contains(*line)) {
+                    prop_assert!(lines_of(&both).contains(line), "{:?} was added by a side and is lost", line);
+                }
+            }
+        }
+    }
+}

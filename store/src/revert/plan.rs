@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileAction, FileResult};
 
-use crate::entry::{ObjectId, State};
+use crate::entry::{Entry, EntryKind, ObjectId, State};
 use crate::error::{Context, Result};
 use crate::path::WorkspacePath;
 use crate::revert::OnConflict;
-use crate::revert::clash;
+use crate::revert::clash::{self, Standing, Step};
 use crate::revert::history::History;
 use crate::revert::item::Item;
 use crate::revert::merge::Contents;
@@ -52,6 +52,7 @@ impl Move<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// Every path that the move concerns, by path: what is done, what stays and why, and what already is as it should be.
+    /// An item that is done and yet has a reason is done in part: newer changes go, an older one stays.
     pub items: Vec<Item>,
     /// The bytes that merges made, to be stored before anything is done.
     pub blobs: BTreeMap<ObjectId, Vec<u8>>,
@@ -63,25 +64,53 @@ impl Plan {
         self.items.iter().any(|item| item.result == FileResult::Planned)
     }
 
-    /// Returns whether everything that was asked for can be done: no conflict, no gap.
+    /// Returns whether everything that was asked for can be done: no conflict, no gap, and nothing done in part.
     pub fn is_complete(&self) -> bool {
-        self.items.iter().all(|item| matches!(item.result, FileResult::Planned | FileResult::Done))
+        self.items.iter().all(|item| item.reason.is_none())
     }
 }
 
-/// Plans a move. Fails where a blob that a merge needs cannot be read.
+/// Plans a move. `contents` is what the targets were worked out with: it holds what was merged for them. Fails where a blob that a merge needs cannot be read.
 pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Plan> {
+    let goals = step.targets.keys().filter_map(|path| Some((path, step.old_goal(path)?))).collect();
     let mut items = Vec::new();
     for (path, target) in step.targets {
-        let place = Place::of(path, target, step);
+        let place = Place::of(path, target, &goals, step);
         let item = place
             .decide(step.history, contents, on_conflict)
             .context(|| format!("could not plan what to do with `{}`", path.to_text()))?;
         items.extend(item);
     }
-    clash::settle(&mut items, step);
+    settle(&mut items, step);
     let blobs = contents.take_made(&wanted(&items));
     Ok(Plan { items, blobs })
+}
+
+/// Turns what has no place into conflicts, and drops the empty directories that come and go with what is in them.
+fn settle(items: &mut [Item], step: Move<'_>) {
+    let (indices, steps) = planned(items);
+    let blocked =
+        clash::blocked(&steps, step.current).into_iter().map(|(at, by)| (indices[at], by)).collect::<Vec<_>>();
+    for (index, by) in blocked {
+        let item = &mut items[index];
+        item.target = item.expected;
+        item.goal = step.old_goal(&item.path);
+        item.action = FileAction::Keep;
+        item.result = FileResult::Conflict;
+        item.reason = Some(Reason::Blocked(by).to_string());
+    }
+    let (indices, steps) = planned(items);
+    let implied = clash::implied(&steps, step.current).into_iter().map(|at| indices[at]).collect::<Vec<_>>();
+    for index in implied {
+        items[index].target = None;
+        items[index].action = FileAction::None;
+        items[index].result = FileResult::Done;
+    }
+}
+
+fn planned(items: &[Item]) -> (Vec<usize>, Vec<Step<'_>>) {
+    let planned = items.iter().enumerate().filter(|(_, item)| item.result == FileResult::Planned);
+    planned.map(|(index, item)| (index, Step { path: &item.path, before: item.expected, after: item.target })).unzip()
 }
 
 fn wanted(items: &[Item]) -> BTreeSet<ObjectId> {
@@ -93,13 +122,17 @@ struct Place<'a> {
     path: &'a WorkspacePath,
     target: &'a Target,
     old_goal: State,
+    /// What the old goal is on disk: an empty directory is no entry while something below it is to stand.
+    expected: State,
     current: State,
 }
 
 impl<'a> Place<'a> {
-    fn of(path: &'a WorkspacePath, target: &'a Target, step: Move<'a>) -> Self {
+    fn of(path: &'a WorkspacePath, target: &'a Target, goals: &Standing<'a>, step: Move<'a>) -> Self {
         let current = step.current.get(path).copied().flatten();
-        Self { path, target, old_goal: step.old_goal(path), current }
+        let old_goal = step.old_goal(path);
+        let is_filled = old_goal.is_some_and(is_directory) && clash::first_below(goals, path).is_some();
+        Self { path, target, old_goal, expected: old_goal.filter(|_| !is_filled), current }
     }
 
     fn decide(
@@ -108,18 +141,14 @@ impl<'a> Place<'a> {
         contents: &mut Contents<'_>,
         on_conflict: OnConflict,
     ) -> Result<Option<Item>> {
-        let goal = self.target.state;
-        if let Verdict::Kept(reason) = &self.target.verdict {
-            return Ok(Some(self.keep(reason)));
-        }
-        if self.old_goal == goal {
+        if self.expected == self.target.state {
             let is_concerned = self.target.verdict != Verdict::Untouched;
             return Ok(is_concerned.then(|| self.already()));
         }
         if let Some(missing) = self.missing() {
-            return Ok(Some(self.keep(&Reason::Missing(missing))));
+            return Ok(Some(self.stay(&Reason::Missing(missing))));
         }
-        let sides = Sides { ancestor: self.old_goal, theirs: goal, ours: self.current };
+        let sides = Sides { ancestor: self.expected, theirs: self.target.state, ours: self.current };
         Ok(Some(self.follow(three_way(sides, contents, on_conflict)?, history)))
     }
 
@@ -138,19 +167,36 @@ impl<'a> Place<'a> {
             Ruling::Taken(state) if self.target.verdict == Verdict::Merged => self.put(state, FileAction::Merge),
             Ruling::Taken(state) => self.put(state, FileAction::Write),
             Ruling::Merged(entry) => self.put(Some(entry), FileAction::Merge),
-            Ruling::Missing(missing) => self.keep(&Reason::Missing(missing)),
+            Ruling::Missing(missing) => self.stay(&Reason::Missing(missing)),
             Ruling::Conflict(difference) => {
                 let authors = vec![history.author_of(self.path, self.current)];
-                self.keep(&Reason::Changed { difference, authors })
+                self.stay(&Reason::Changed { difference, authors })
             }
         }
     }
 
+    /// The item where something is put there: done in part where the target says that a change stays.
     fn put(&self, target: State, action: FileAction) -> Item {
-        Item { target, action, result: FileResult::Planned, ..self.already() }
+        let reason = self.target.kept.as_ref().map(|reason| format!("in part: {reason}"));
+        Item { target, action, result: FileResult::Planned, reason, ..self.nothing() }
     }
 
+    /// The item where all that can be done is done.
     fn already(&self) -> Item {
+        match &self.target.kept {
+            Some(reason) => Item { goal: self.target.state, ..self.stay(reason) },
+            None => self.nothing(),
+        }
+    }
+
+    /// The item of a path that cannot be moved from where it is.
+    fn stay(&self, reason: &Reason) -> Item {
+        let result = if reason.is_gap() { FileResult::Gap } else { FileResult::Conflict };
+        let reason = Some(reason.to_string());
+        Item { goal: self.old_goal, action: FileAction::Keep, result, reason, ..self.nothing() }
+    }
+
+    fn nothing(&self) -> Item {
         Item {
             path: self.path.clone(),
             expected: self.current,
@@ -162,10 +208,8 @@ impl<'a> Place<'a> {
             lines: None,
         }
     }
+}
 
-    fn keep(&self, reason: &Reason) -> Item {
-        let result = if reason.is_gap() { FileResult::Gap } else { FileResult::Conflict };
-        let reason = Some(reason.to_string());
-        Item { goal: self.old_goal, action: FileAction::Keep, result, reason, ..self.already() }
-    }
+fn is_directory(entry: Entry) -> bool {
+    entry.mode.kind() == EntryKind::Directory
 }

@@ -1,9 +1,10 @@
 //! What a revert point asks for: from the state before the first revert, undo the agent's changes from the newest back, each
 //! by the three-way rule. Pure; what is on disk now is [`plan`](super::plan)'s concern.
 //!
-//! A path is put back or left alone, never half of it: where one of its changes cannot be undone, all of them stay, and the
-//! path is named. Before it comes to that, changes that follow on each other are tried as one: of a file that the agent
-//! wrote in three steps the user may have taken all three back by hand, which no single step tells.
+//! A change that cannot be undone holds back the older ones of its path: they are what it was made on. So a path is always
+//! as it was just before one of the messages, with what others did to it; and the further back the point, the more is
+//! undone, by whatever way one came there. Before it comes to that, changes that follow on each other are tried as one:
+//! of a file that the agent wrote in three steps the user may have taken back all three, which no single step tells.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use crate::entry::State;
 use crate::error::{Context, Result};
 use crate::path::WorkspacePath;
 use crate::revert::OnConflict;
-use crate::revert::history::{Claim, History, PastChange};
+use crate::revert::clash::{self, Step};
+use crate::revert::history::{Claim, History, PastChange, Source};
 use crate::revert::merge::Contents;
 use crate::revert::reason::{Difference, Missing, Reason};
 use crate::revert::rule::{Ruling, Sides, three_way};
@@ -25,43 +27,36 @@ pub struct Target {
     pub state: State,
     /// How it comes to that.
     pub verdict: Verdict,
+    /// Why some or all of its changes stay; none where everything is undone.
+    pub kept: Option<Reason>,
 }
 
 /// How a target comes about.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// No change of it is undone: it is as before the first revert.
+    /// No change of it is to be undone: it is as before the first revert.
     Untouched,
-    /// Somebody undid its changes before the first revert.
-    Already,
-    /// It is what it was before the changes.
+    /// It is as before the first revert: somebody undid its changes before, or they stay.
+    Same,
+    /// It is as it was before a change.
     Undone,
-    /// The changes are out, and what others did to it stays.
+    /// Changes are out, and what others did to it stays.
     Merged,
-    /// Its changes cannot be undone: it is as before the first revert.
-    Kept(Reason),
 }
 
 impl Target {
     /// Returns the target of a path that is to be exactly so, whoever changed it: what `restore` asks for.
     pub fn exactly(base: State, state: State) -> Self {
-        Self { base, state, verdict: Verdict::Undone }
-    }
-
-    fn of(base: State, state: State, verdict: Verdict) -> Self {
-        Self { base, state, verdict }
-    }
-
-    fn kept(base: State, reason: Reason) -> Self {
-        Self { base, state: base, verdict: Verdict::Kept(reason) }
+        Self { base, state, verdict: Verdict::Undone, kept: None }
     }
 }
 
 /// Returns what the revert point asks for at every path of `base` and of `history`.
 ///
 /// `base` holds what stood there just before the first revert of the chain; a path that it does not hold was absent. What
-/// was there and is not stored must be in it as such an entry, also below a directory that could not be read. Fails
-/// where a blob that a merge needs cannot be read.
+/// was there and is not stored must be in it as such an entry, also below a directory that could not be read. It is good to
+/// give what stands above and below the paths, too: every path of it gets a target. Fails where a blob that a merge needs
+/// cannot be read.
 pub fn target(
     base: &BTreeMap<WorkspacePath, State>,
     history: &History<'_>,
@@ -75,7 +70,22 @@ pub fn target(
             .context(|| format!("could not work out what `{}` was", path.to_text()))?;
         targets.insert(path.clone(), target);
     }
+    settle(&mut targets, base);
     Ok(targets)
+}
+
+/// Leaves alone what has no place beside what stays, so that a point's targets fit together whatever is on disk.
+fn settle(targets: &mut BTreeMap<WorkspacePath, Target>, base: &BTreeMap<WorkspacePath, State>) {
+    let changed = targets.iter().filter(|(_, target)| target.state != target.base);
+    let steps: Vec<_> = changed.map(|(path, target)| Step { path, before: target.base, after: target.state }).collect();
+    let blocked: Vec<_> =
+        clash::blocked(&steps, base).into_iter().map(|(at, by)| (steps[at].path.clone(), by)).collect();
+    for (path, by) in blocked {
+        if let Some(target) = targets.get_mut(&path) {
+            let kept = Some(Reason::Blocked(by));
+            *target = Target { state: target.base, verdict: Verdict::Same, kept, base: target.base };
+        }
+    }
 }
 
 fn target_of(
@@ -85,87 +95,75 @@ fn target_of(
     contents: &mut Contents<'_>,
     on_conflict: OnConflict,
 ) -> Result<Target> {
-    let changes: Vec<_> = history.of(path).iter().copied().filter(|past| past.claim != Claim::Keep).collect();
-    let Some(oldest) = changes.last() else { return Ok(Target::of(base, base, Verdict::Untouched)) };
-    if let Some(reason) = held_back(base, oldest, &changes) {
-        return Ok(Target::kept(base, reason));
+    let runs: Vec<_> = history.of(path).iter().filter_map(|past| Run::of(past)).collect();
+    if runs.is_empty() {
+        return Ok(Target { base, state: base, verdict: Verdict::Untouched, kept: None });
     }
-    match undo(base, &changes, contents, on_conflict)? {
-        Ok(undone) => Ok(judge(base, oldest.change.old, undone)),
-        Err(Stop::Conflict(past, difference)) => {
-            let authors = history.authors_since(path, past, base);
-            Ok(Target::kept(base, Reason::Changed { difference, authors }))
+    let undone = undo(base, &runs, contents, on_conflict)?;
+    let kept = undone.stop.map(|stop| match stop {
+        Stop::Shared(sources) => Reason::Shared(sources.to_vec()),
+        Stop::Missing(missing) => Reason::Missing(missing),
+        Stop::Conflict(change, difference) => {
+            Reason::Changed { difference, authors: history.authors_since(path, change, base) }
         }
-        Err(Stop::Missing(missing)) => Ok(Target::kept(base, Reason::Missing(missing))),
-    }
+    });
+    let verdict = match undone.is_merged {
+        _ if undone.state == base => Verdict::Same,
+        true => Verdict::Merged,
+        false => Verdict::Undone,
+    };
+    Ok(Target { base, state: undone.state, verdict, kept })
 }
 
-/// Returns why a path's changes are not to be undone, whatever the rule says.
-fn held_back(base: State, oldest: &PastChange, changes: &[&PastChange]) -> Option<Reason> {
-    if base.is_some_and(|entry| !entry.is_stored()) {
-        return Some(Reason::Missing(Missing::Now));
-    }
-    changes.iter().filter(|_| base != oldest.change.old).find_map(|past| match &past.claim {
-        Claim::Shared(sources) => Some(Reason::Shared(sources.clone())),
-        Claim::Undo | Claim::Keep => None,
-    })
-}
-
-fn judge(base: State, oldest: State, undone: Undone) -> Target {
-    let Undone { state, is_merged } = undone;
-    if state == base {
-        return Target::of(base, base, Verdict::Already);
-    }
-    if state.is_some_and(|entry| !entry.is_stored()) {
-        return Target::kept(base, Reason::Missing(Missing::Before));
-    }
-    let verdict = if is_merged && state != oldest { Verdict::Merged } else { Verdict::Undone };
-    Target::of(base, state, verdict)
-}
-
-/// A state with changes undone.
-#[derive(Clone, Copy)]
-struct Undone {
-    state: State,
-    is_merged: bool,
-}
-
-/// One change to undo, or several that follow on each other: the newest, and the two sides.
+/// A change to undo, or several that follow on each other: the two sides, the newest, and the others whose it is, too.
 #[derive(Clone, Copy)]
 struct Run<'a> {
-    newest: &'a PastChange,
     old: State,
     new: State,
+    newest: &'a PastChange,
+    shared: Option<&'a [Source]>,
 }
 
-/// What stopped an undoing: the change that is in conflict, or bytes that are not stored.
+impl<'a> Run<'a> {
+    fn of(past: &'a PastChange) -> Option<Self> {
+        let shared = match &past.claim {
+            Claim::Undo => None,
+            Claim::Shared(sources) => Some(&sources[..]),
+            Claim::Keep => return None,
+        };
+        Some(Self { old: past.change.old, new: past.change.new, newest: past, shared })
+    }
+}
+
+/// How far undoing came.
+struct Undone<'a> {
+    state: State,
+    is_merged: bool,
+    stop: Option<Stop<'a>>,
+}
+
+/// What stopped it.
 enum Stop<'a> {
     Conflict(&'a PastChange, Difference),
     Missing(Missing),
+    Shared(&'a [Source]),
 }
 
-/// Undoes changes, given newest first: one by one, else as one, and where that is asked for by force.
-fn undo<'a>(
-    base: State,
-    changes: &[&'a PastChange],
-    contents: &mut Contents<'_>,
-    on_conflict: OnConflict,
-) -> Result<std::result::Result<Undone, Stop<'a>>> {
-    let gentle = if on_conflict == OnConflict::Overwrite { OnConflict::Merge } else { on_conflict };
-    let single = singles(changes);
-    let stopped = match undo_runs(base, &single, contents, gentle)? {
-        Ok(undone) => return Ok(Ok(undone)),
-        Err(stopped) => stopped,
-    };
-    match undo_runs(base, &join(&single), contents, gentle)? {
-        Ok(undone) => Ok(Ok(undone)),
-        Err(_) if on_conflict == OnConflict::Overwrite => undo_runs(base, &single, contents, on_conflict),
-        Err(_) => Ok(Err(stopped)),
+/// Undoes changes, given newest first: one by one, else as one, else as far as it goes, or by force where asked for.
+fn undo<'a>(base: State, runs: &[Run<'a>], contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Undone<'a>> {
+    if is_missing(base) {
+        return Ok(Undone { state: base, is_merged: false, stop: Some(Stop::Missing(Missing::Now)) });
     }
-}
-
-fn singles<'a>(changes: &[&'a PastChange]) -> Vec<Run<'a>> {
-    changes.iter().map(|past| Run { newest: past, old: past.change.old, new: past.change.new }).collect()
+    let gentle = if on_conflict == OnConflict::Overwrite { OnConflict::Merge } else { on_conflict };
+    let undone = undo_runs(base, runs, contents, gentle)?;
+    if undone.stop.is_none() {
+        return Ok(undone);
+    }
+    let joined = undo_runs(base, &join(runs), contents, gentle)?;
+    if joined.stop.is_none() {
+        return Ok(joined);
+    }
+    if on_conflict == OnConflict::Overwrite { undo_runs(base, runs, contents, on_conflict) } else { Ok(undone) }
 }
 
 /// Joins the runs between which nothing happened.
@@ -173,7 +171,10 @@ fn join<'a>(runs: &[Run<'a>]) -> Vec<Run<'a>> {
     let mut joined: Vec<Run<'a>> = Vec::new();
     for run in runs {
         match joined.last_mut() {
-            Some(newer) if newer.old == run.new => newer.old = run.old,
+            Some(newer) if newer.old == run.new => {
+                newer.old = run.old;
+                newer.shared = newer.shared.or(run.shared);
+            }
             _ => joined.push(*run),
         }
     }
@@ -185,17 +186,41 @@ fn undo_runs<'a>(
     runs: &[Run<'a>],
     contents: &mut Contents<'_>,
     on_conflict: OnConflict,
-) -> Result<std::result::Result<Undone, Stop<'a>>> {
-    let mut undone = Undone { state: base, is_merged: false };
+) -> Result<Undone<'a>> {
+    let mut undone = Undone { state: base, is_merged: false, stop: None };
+    let mut stored = base;
     for run in runs {
-        let sides = Sides { ancestor: run.new, theirs: run.old, ours: undone.state };
-        match three_way(sides, contents, on_conflict)? {
-            Ruling::Already => {}
-            Ruling::Taken(state) => undone.state = state,
-            Ruling::Merged(entry) => undone = Undone { state: Some(entry), is_merged: true },
-            Ruling::Conflict(difference) => return Ok(Err(Stop::Conflict(run.newest, difference))),
-            Ruling::Missing(missing) => return Ok(Err(Stop::Missing(missing))),
+        undone.step(run, contents, on_conflict)?;
+        if undone.stop.is_some() {
+            break;
+        }
+        if !is_missing(undone.state) {
+            stored = undone.state;
         }
     }
-    Ok(Ok(undone))
+    if is_missing(undone.state) {
+        // A gap between two stored states is passed over; one at the end cannot be put there.
+        undone.state = stored;
+        undone.stop = undone.stop.or(Some(Stop::Missing(Missing::Before)));
+    }
+    Ok(undone)
+}
+
+impl<'a> Undone<'a> {
+    fn step(&mut self, run: &Run<'a>, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<()> {
+        let sides = Sides { ancestor: run.new, theirs: run.old, ours: self.state };
+        match (three_way(sides, contents, on_conflict)?, run.shared) {
+            (Ruling::Already, _) => {}
+            (_, Some(sources)) => self.stop = Some(Stop::Shared(sources)),
+            (Ruling::Taken(state), None) => (self.state, self.is_merged) = (state, false),
+            (Ruling::Merged(entry), None) => (self.state, self.is_merged) = (Some(entry), true),
+            (Ruling::Conflict(difference), None) => self.stop = Some(Stop::Conflict(run.newest, difference)),
+            (Ruling::Missing(missing), None) => self.stop = Some(Stop::Missing(missing)),
+        }
+        Ok(())
+    }
+}
+
+fn is_missing(state: State) -> bool {
+    state.is_some_and(|entry| !entry.is_stored())
 }

@@ -1,0 +1,301 @@
+//! Random histories: two agents and a user edit a workspace, and the first agent's session is reverted back and forth.
+
+use ckpt_schema::report::{FileAction, FileResult};
+use ckpt_store::entry::{Entry, EntryKind, Mode, State};
+use ckpt_store::path::WorkspacePath;
+use ckpt_store::revert::OnConflict;
+use ckpt_store::revert::history::{Author, Claim};
+use ckpt_store::revert::plan::Plan;
+use proptest::prelude::*;
+
+use crate::disk::Disk;
+use crate::world::{States, World, codex, path};
+
+const PATHS: [&str; 8] = ["a", "b", "c", "d", "d/x", "d/y", "d/e/z", "f"];
+
+/// One edit of a workspace.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    /// Writes a text: the common one with some of its lines changed.
+    Write(usize, Vec<(usize, u8)>),
+    /// Changes one line of what is there.
+    Line(usize, usize, u8),
+    Mode(usize, u32),
+    Link(usize, u8),
+    Directory(usize),
+    Delete(usize, bool),
+    Rename(usize, usize),
+}
+
+fn edit() -> impl Strategy<Value = Edit> {
+    let at = || 0..PATHS.len();
+    let lines = prop::collection::vec((0..7usize, 0..3u8), 0..3);
+    prop_oneof![
+        3 => (at(), lines).prop_map(|(at, lines)| Edit::Write(at, lines)),
+        6 => (at(), 0..7usize, 0..3u8).prop_map(|(at, line, to)| Edit::Line(at, line, to)),
+        2 => (at(), prop::sample::select(vec![0o600, 0o644, 0o755])).prop_map(|(at, mode)| Edit::Mode(at, mode)),
+        1 => (at(), 0..3u8).prop_map(|(at, to)| Edit::Link(at, to)),
+        1 => at().prop_map(Edit::Directory),
+        2 => (at(), any::<bool>()).prop_map(|(at, leaves)| Edit::Delete(at, leaves)),
+        1 => (at(), at()).prop_map(|(from, to)| Edit::Rename(from, to)),
+    ]
+}
+
+fn edits() -> impl Strategy<Value = Vec<Edit>> {
+    prop::collection::vec(edit(), 0..5)
+}
+
+/// Something that happens before the revert.
+#[derive(Clone, Debug)]
+enum Event {
+    /// The first agent's session gets a message and does this.
+    Message(Vec<Edit>),
+    Other(Vec<Edit>),
+    User(Vec<Edit>),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        3 => edits().prop_map(Event::Message),
+        1 => edits().prop_map(Event::Other),
+        2 => edits().prop_map(Event::User),
+    ]
+}
+
+/// The workspace, what happened to it, and the revert point.
+struct Model {
+    world: World,
+    disk: Disk,
+    goals: States,
+    /// How many changes there were before each message of the first session.
+    messages: Vec<usize>,
+    /// Every state that ever was at a path of the disk when a plan was made.
+    plans: Vec<Plan>,
+}
+
+impl Model {
+    fn new(events: &[Event], on_conflict: OnConflict) -> Self {
+        let world = World { on_conflict, ..World::default() };
+        let mut model =
+            Self { world, disk: Disk::default(), goals: States::new(), messages: Vec::new(), plans: Vec::new() };
+        for at in [0, 1, 4, 5] {
+            model.edit(&Edit::Write(at, Vec::new()));
+        }
+        for event in events {
+            model.happens(event);
+        }
+        model.world.base = model.disk.states();
+        model
+    }
+
+    fn happens(&mut self, event: &Event) {
+        let before = self.disk.clone();
+        let (edits, author, claim) = match event {
+            Event::Message(edits) => {
+                self.messages.push(self.world.changes.len());
+                (edits, Author::Agent(Default::default()), Claim::Undo)
+            }
+            Event::Other(edits) => (edits, codex(), Claim::Keep),
+            Event::User(edits) => (edits, Author::User, Claim::Keep),
+        };
+        self.edit_all(edits);
+        for change in before.changes_to(&self.disk) {
+            let (at, old, new) = (change.path.to_text(), change.old, change.new);
+            self.world.happens(&at, old, new, author.clone(), claim.clone());
+        }
+    }
+
+    fn edit_all(&mut self, edits: &[Edit]) {
+        edits.iter().for_each(|edit| self.edit(edit));
+    }
+
+    fn edit(&mut self, edit: &Edit) {
+        match edit {
+            Edit::Write(at, lines) => {
+                let mut text: Vec<_> = (0..7).map(|line| format!("line {line}\n")).collect();
+                for (line, to) in lines {
+                    text[*line] = format!("line {line} is {to}\n");
+                }
+                self.disk.force(&path(PATHS[*at]), file(self.world.blobs.file(&text.concat())));
+            }
+            Edit::Line(at, line, to) => self.edit_line(&path(PATHS[*at]), *line, *to),
+            Edit::Mode(at, permissions) => {
+                let at = path(PATHS[*at]);
+                if let Some(entry) = self.disk.state(&at).filter(|entry| entry.mode != Mode::SYMLINK) {
+                    let is_directory = entry.mode == Mode::directory(entry.mode.permissions());
+                    let mode = if is_directory { Mode::directory(*permissions) } else { Mode::file(*permissions) };
+                    self.disk.force(&at, Entry { mode, ..entry });
+                }
+            }
+            Edit::Link(at, to) => self.disk.force(&path(PATHS[*at]), file(self.world.blobs.link(&to.to_string()))),
+            Edit::Directory(at) => self.disk.force(&path(PATHS[*at]), Entry::directory(0o755)),
+            Edit::Delete(at, leaves_directory) => self.disk.remove(&path(PATHS[*at]), *leaves_directory),
+            Edit::Rename(from, to) => {
+                let from = path(PATHS[*from]);
+                if let Some(entry) = self.disk.state(&from) {
+                    self.disk.remove(&from, false);
+                    self.disk.force(&path(PATHS[*to]), entry);
+                }
+            }
+        }
+    }
+
+    fn edit_line(&mut self, at: &WorkspacePath, line: usize, to: u8) {
+        let Some(entry) = self.disk.state(at).filter(|entry| entry.mode == Mode::file(entry.mode.permissions())) else {
+            return;
+        };
+        let text = self.world.blobs.text(Some(entry)).expect("the blob is there");
+        let mut lines: Vec<_> = text.split_inclusive('\n').map(str::to_owned).collect();
+        if let Some(old) = lines.get_mut(line) {
+            *old = format!("line {line} is {to}\n");
+        }
+        let blob = file(self.world.blobs.file(&lines.concat())).blob;
+        self.disk.force(at, Entry { blob, ..entry });
+    }
+
+    /// Moves the revert point to just before a message; past the last one is unrevert.
+    fn move_to(&mut self, message: usize) {
+        self.move_only(message, |_| true);
+    }
+
+    fn move_only(&mut self, message: usize, is_named: impl Fn(&WorkspacePath) -> bool) {
+        let first = self.messages.get(message).copied().unwrap_or(usize::MAX);
+        for (index, past) in self.world.changes.iter_mut().enumerate() {
+            if past.author == Author::Agent(Default::default()) {
+                let is_undone = index >= first && is_named(&past.change.path);
+                past.claim = if is_undone { Claim::Undo } else { Claim::Keep };
+            }
+        }
+        let plan = self.world.plan_from(&self.goals, &self.disk.states());
+        self.check(&plan);
+        self.disk.apply(&plan.items);
+        self.goals.extend(plan.items.iter().map(|item| (item.path.clone(), item.goal)));
+        self.plans.push(plan);
+    }
+
+    /// Checks what holds of every plan.
+    fn check(&self, plan: &Plan) {
+        for item in &plan.items {
+            assert!(self.may_move(&item.path, item.expected, item.target), "{:?} was touched by the agent", item.path);
+            let is_filled = item.action == FileAction::None && item.target.is_none();
+            let is_changed = item.target != item.expected && !is_filled;
+            assert_eq!(is_changed, item.result == FileResult::Planned, "only what is planned changes: {item:?}");
+            assert!(item.result != FileResult::Conflict || item.reason.is_some(), "a conflict has a reason: {item:?}");
+            let blob = item.target.and_then(|entry| entry.blob);
+            let is_known =
+                |blob| blob == ckpt_store::entry::ObjectId::EMPTY_TREE || self.world.blobs.get(blob).is_some();
+            assert!(blob.is_none_or(is_known), "every target can be written: {item:?}");
+            self.check_users_lines(item.expected, item.target);
+        }
+    }
+
+    /// What only the user wrote (a line that ends in `is 9`) is in the target wherever it is on the disk.
+    fn check_users_lines(&self, expected: State, target: State) {
+        if self.world.on_conflict == OnConflict::Overwrite {
+            return;
+        }
+        let text = self.world.blobs.text(expected).unwrap_or_default();
+        let after = self.world.blobs.text(target).unwrap_or_default();
+        for line in text.lines().filter(|line| line.ends_with("is 9")) {
+            assert!(after.contains(line), "{line:?} of the user's is lost");
+        }
+    }
+
+    /// Whether the agent was at a path, or below an empty directory there, which is an entry only while it is empty.
+    fn may_move(&self, path: &WorkspacePath, from: State, to: State) -> bool {
+        let agents = self.world.changes.iter().filter(|past| past.author == Author::Agent(Default::default()));
+        let is_directory = [from, to].into_iter().flatten().all(|entry| entry.mode.kind() == EntryKind::Directory);
+        agents.map(|past| &past.change.path).any(|agents| agents == path || is_directory && agents.is_below(path))
+    }
+
+    /// Every path that the agent never touched is as it was.
+    fn assert_others_untouched(&self, before: &Disk) {
+        for change in before.changes_to(&self.disk) {
+            assert!(self.may_move(&change.path, change.old, change.new), "{change:?} is none of the agent's");
+        }
+    }
+}
+
+fn file(state: State) -> Entry {
+    state.expect("a file")
+}
+
+fn on_conflict() -> impl Strategy<Value = OnConflict> {
+    prop::sample::select(vec![OnConflict::Merge, OnConflict::Merge, OnConflict::Keep, OnConflict::Overwrite])
+}
+
+/// Lines that nobody but the user writes, to find them again.
+fn users_lines() -> impl Strategy<Value = Vec<Edit>> {
+    prop::collection::vec((0..PATHS.len(), 0..7usize).prop_map(|(at, line)| Edit::Line(at, line, 9)), 0..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn revert_then_unrevert_is_the_identity(
+        events in prop::collection::vec(event(), 1..8),
+        users in users_lines(),
+        points in prop::collection::vec(0..5usize, 1..5),
+        on_conflict in on_conflict(),
+    ) {
+        let mut model = Model::new(&events, on_conflict);
+        model.happens(&Event::User(users));
+        model.world.base = model.disk.states();
+        let before = model.disk.clone();
+        for point in points {
+            model.move_to(point);
+            model.assert_others_untouched(&before);
+        }
+        model.move_to(usize::MAX);
+        prop_assert_eq!(model.disk, before, "as before the first revert");
+    }
+
+    #[test]
+    fn a_revert_point_means_the_same_by_whatever_way_one_comes_there(
+        events in prop::collection::vec(event(), 1..8),
+        way in prop::collection::vec(0..5usize, 1..5),
+        point in 0..5usize,
+        on_conflict in on_conflict(),
+    ) {
+        let mut straight = Model::new(&events, on_conflict);
+        straight.move_to(point);
+        let mut winding = Model::new(&events, on_conflict);
+        for stop in way {
+            winding.move_to(stop);
+        }
+        winding.move_to(point);
+        prop_assert_eq!(winding.disk, straight.disk, "nothing was edited in between");
+    }
+
+    #[test]
+    fn edits_made_while_reverted_survive(
+        events in prop::collection::vec(event(), 1..8),
+        moves in prop::collection::vec((0..6usize, users_lines()), 1..5),
+    ) {
+        let mut model = Model::new(&events, OnConflict::Merge);
+        for (point, edits) in moves {
+            model.move_to(point);
+            model.edit_all(&edits);
+        }
+        model.move_to(usize::MAX);
+    }
+
+    #[test]
+    fn paths_reverted_one_by_one_come_to_the_same_as_all_at_once(
+        events in prop::collection::vec(event(), 1..8),
+        named in prop::collection::btree_set(0..PATHS.len(), 0..4),
+        point in 0..3usize,
+    ) {
+        let named: Vec<_> = named.into_iter().map(|at| path(PATHS[at])).collect();
+        let mut model = Model::new(&events, OnConflict::Merge);
+        let before = model.disk.clone();
+        model.move_only(point, |path| named.contains(path));
+        for path in before.paths().filter(|path| !named.contains(path)) {
+            let is_in_the_way = named.iter().any(|named| path.is_below(named) || named.is_below(path));
+            prop_assert!(is_in_the_way || model.disk.state(path) == before.state(path), "{:?} was not named", path);
+        }
+        model.move_to(usize::MAX);
+        prop_assert_eq!(model.disk, before, "and back");
+    }
+}
