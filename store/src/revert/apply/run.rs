@@ -137,16 +137,17 @@ impl<'a> Run<'a> {
         let directory = match self.root.descend(chunk.directory.as_ref()) {
             Ok(Descent::Directory(directory, _)) => directory,
             // Nothing stands there, and nothing shall.
-            Ok(Descent::Missing | Descent::Blocked(_)) => return self.all(chunk, &Ok(false)),
+            Ok(Descent::Missing | Descent::Replaced) => return self.all(chunk, &Ok(false)),
+            Ok(Descent::Blocked(reason)) => return self.all(chunk, &Err(Trouble::conflict(reason))),
             Err(error) => {
                 return self.all(chunk, &Err(Trouble::of("its directory cannot be entered", error).into_failure()));
             }
         };
         let act = |index: &usize| {
             let item = self.item(*index);
-            let removed =
-                Self::refuse(item).and_then(|()| self.hand.remove(&self.place(&directory, &item.path), item.expected));
-            (*index, removed)
+            let filled = self.order.gaining.contains(&item.path);
+            let place = self.place(&directory, &item.path);
+            (*index, Self::refuse(item).and_then(|()| self.hand.remove(&place, item.expected, filled)))
         };
         let results: Results = chunk.items.iter().map(act).collect();
         self.close_chunk(chunk, results)
@@ -279,6 +280,7 @@ impl<'a> Run<'a> {
         match descent.map_err(failed)? {
             Descent::Directory(directory, identity) => Ok((directory, identity)),
             Descent::Missing => Err(Trouble::conflict("it is not what was expected: its directory is gone")),
+            Descent::Replaced => Err(Trouble::conflict("a directory above it is not a directory any more")),
             Descent::Blocked(reason) => Err(Trouble::conflict(reason)),
         }
     }
@@ -298,7 +300,7 @@ impl<'a> Run<'a> {
     fn finish(&self, beside: &Beside) -> Results {
         let same = match self.root.descend(beside.chunk.directory.as_ref()) {
             Ok(Descent::Directory(_, identity)) => identity == beside.identity,
-            Ok(Descent::Missing | Descent::Blocked(_)) => false,
+            Ok(Descent::Missing | Descent::Replaced | Descent::Blocked(_)) => false,
             Err(error) => {
                 return self.give_up(beside, &Trouble::of("its directory cannot be entered", error).into_failure());
             }
