@@ -44,7 +44,7 @@ pub fn command(wrapper: &[String], part: &Part, folder: &Path) -> Command {
     let binary = std::env::current_exe().expect("this test's binary");
     let mut words = wrapper.to_vec();
     words.push(binary.to_str().expect("a path in text").to_owned());
-    words.extend(["--exact", "parts::play_a_part", "--nocapture", "--test-threads=2"].map(str::to_owned));
+    words.extend(["--exact", "parts::play_a_part", "--nocapture", "--test-threads=1"].map(str::to_owned));
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).env_clear().env("CKPT_PART", part.name()).env("CKPT_FOLDER", folder);
     command

@@ -143,15 +143,12 @@ impl Hand<'_> {
         Ok(Prepared::Beside)
     }
 
-    /// A directory is there and shall be: only its permissions may be wrong, and where other things are in it that nobody
-    /// expected, they stay as they are.
+    /// A directory is there and shall be: only its permissions are wrong, and they are changed where they are what was
+    /// expected, or where this operation emptied it.
     fn adjust_directory(&self, place: &Place<'_>, ours: bool, empty: bool, target: Entry) -> Outcome<Prepared> {
         if !ours {
-            return if empty {
-                Err(Trouble::conflict("it is not what was expected: its permissions were changed"))
-            } else {
-                Ok(Prepared::Already)
-            };
+            let why = if empty { "its permissions were changed" } else { "it is not empty, so its permissions stay" };
+            return Err(Trouble::conflict(format!("it is not what was expected: {why}")));
         }
         let changed = sys::open_readable(place.directory, place.name)
             .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))));

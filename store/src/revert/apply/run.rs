@@ -68,7 +68,7 @@ impl<'a> Run<'a> {
                 results[index] = Some(result);
             }
         };
-        keep(share(self.chunks(&self.order.removals), |chunk| self.remove(&chunk)).concat());
+        keep(share(self.helped(), self.chunks(&self.order.removals), |chunk| self.remove(&chunk)).concat());
         keep(self.remove_directories());
         keep(self.order.filled.iter().map(|index| (*index, self.check_filled(*index))).collect());
         for phase in [&self.order.directories, &self.order.files, &self.order.links] {
@@ -86,6 +86,11 @@ impl<'a> Run<'a> {
 
     fn item(&self, index: usize) -> &'a Item {
         &self.work.items[index]
+    }
+
+    /// For a few files a thread costs more than it saves.
+    fn helped(&self) -> bool {
+        self.work.items.len() > SYNC_EACH
     }
 
     fn chunks(&self, indices: &[usize]) -> Vec<Chunk> {
@@ -229,12 +234,12 @@ impl<'a> Run<'a> {
     fn write(&self, batch: Vec<Chunk>) -> Results {
         let mut results = Vec::new();
         let mut ready = Vec::new();
-        for (these, beside) in share(batch, |chunk| self.prepare(chunk)) {
+        for (these, beside) in share(self.helped(), batch, |chunk| self.prepare(chunk)) {
             results.extend(these);
             ready.extend(beside);
         }
         let synced = if self.hand.sync_each || ready.is_empty() { Ok(()) } else { sys::sync_all(self.root.as_fd()) };
-        let finished = share(ready, |beside| match synced {
+        let finished = share(self.helped(), ready, |beside| match synced {
             Ok(()) => self.finish(&beside),
             Err(error) => self.give_up(&beside, &Trouble::of("cannot be synced", error).into_failure()),
         });
