@@ -60,12 +60,14 @@ pub(super) enum Prepared {
 }
 
 impl Hand<'_> {
-    /// Removes a file or link that is what was expected. Returns whether something was removed.
-    pub(super) fn remove(&self, place: &Place<'_>, expected: State) -> Outcome<bool> {
+    /// Removes a file or link that is what was expected. Returns whether something was removed. `filled` says that a
+    /// directory shall take its place, and may have done so.
+    pub(super) fn remove(&self, place: &Place<'_>, expected: State, filled: bool) -> Outcome<bool> {
         self.settle(place, expected, None)?;
         let (found, _) = look(place.directory, place.name).map_err(|error| Trouble::of("cannot be read", error))?;
         match found {
             Found::Nothing => return Ok(false),
+            Found::Directory { .. } if filled => return Ok(false),
             found if found.is(expected) => {}
             found => return Err(Trouble::unexpected(&found)),
         }
@@ -141,15 +143,12 @@ impl Hand<'_> {
         Ok(Prepared::Beside)
     }
 
-    /// A directory is there and shall be: only its permissions may be wrong, and where other things are in it that nobody
-    /// expected, they stay as they are.
+    /// A directory is there and shall be: only its permissions are wrong, and they are changed where they are what was
+    /// expected, or where this operation emptied it.
     fn adjust_directory(&self, place: &Place<'_>, ours: bool, empty: bool, target: Entry) -> Outcome<Prepared> {
         if !ours {
-            return if empty {
-                Err(Trouble::conflict("it is not what was expected: its permissions were changed"))
-            } else {
-                Ok(Prepared::Already)
-            };
+            let why = if empty { "its permissions were changed" } else { "it is not empty, so its permissions stay" };
+            return Err(Trouble::conflict(format!("it is not what was expected: {why}")));
         }
         let changed = sys::open_readable(place.directory, place.name)
             .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))));
@@ -274,6 +273,11 @@ impl Hand<'_> {
             Ok((found, _)) if found.is(Some(target)) => {
                 self.drop_prepared(place, target);
                 trouble
+            }
+            Ok((Found::Entry(_) | Found::Changing, _)) => {
+                // Somebody saved again while ours stood there for a moment: the name belongs to what is newest.
+                let _ = sys::exchange(self.rename_flags, place.directory, &place.own, place.name);
+                trouble.kept_in(&place.own)
             }
             _ => trouble.kept_in(&place.own),
         }

@@ -65,6 +65,7 @@ pub fn state_at(root: &Root, path: &WorkspacePath) -> Result<Found> {
             use std::os::fd::AsFd;
             Ok(found::look(directory.as_fd(), path.name()).map_err(failed)?.0)
         }
-        root::Descent::Missing | root::Descent::Blocked(_) => Ok(Found::Nothing),
+        root::Descent::Missing | root::Descent::Replaced => Ok(Found::Nothing),
+        root::Descent::Blocked(reason) => Err(Error::failed(format!("cannot read `{}`: {reason}", path.to_text()))),
     }
 }

@@ -42,16 +42,19 @@ pub(super) struct Order {
     pub(super) links: Vec<usize>,
     /// The directories below which something goes.
     pub(super) losing: HashSet<WorkspacePath>,
+    /// The directories below which something is put.
+    pub(super) gaining: HashSet<WorkspacePath>,
 }
 
 /// Sorts the items that are planned. `removable` are the directories that may go when they are empty.
 pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
-    let mut order = Order { losing: holders(items, |target| target.is_none()), ..Order::default() };
+    let losing = holders(items, |target| target.is_none());
     let gaining = holders(items, |target| target.is_some());
+    let mut order = Order { losing, gaining, ..Order::default() };
     let mut emptied = BTreeMap::new();
     for (index, item) in items.iter().enumerate().filter(|(_, item)| item.result == FileResult::Planned) {
         match (item.target.map(|entry| entry.mode.kind()), kind(item.expected)) {
-            (None, Some(EntryKind::Directory)) if gaining.contains(&item.path) => order.filled.push(index),
+            (None, Some(EntryKind::Directory)) if order.gaining.contains(&item.path) => order.filled.push(index),
             (None, Some(EntryKind::Directory)) => _ = emptied.insert(item.path.clone(), Some(index)),
             (None, _) => order.removals.push(index),
             (Some(EntryKind::Directory), _) => order.directories.push(index),
@@ -59,7 +62,7 @@ pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
             (Some(EntryKind::Symlink), _) => order.links.push(index),
         }
     }
-    for directory in also_emptied(items, removable, &order.losing, &gaining) {
+    for directory in also_emptied(items, removable, &order.losing, &order.gaining) {
         emptied.entry(directory).or_insert(None);
     }
     // A directory's path is the beginning of the paths below it, so it sorts before them.

@@ -115,7 +115,8 @@ fn why_unwritable(root: &Root, directory: Option<&WorkspacePath>) -> Option<Stri
             }
             Ok(Descent::Missing) => next = next?.parent(),
             // What stands in the way may be going; the hand looks again.
-            Ok(Descent::Blocked(_)) => return None,
+            Ok(Descent::Replaced) => return None,
+            Ok(Descent::Blocked(reason)) => return Some(reason.to_owned()),
             Err(error) => return Some(format!("its directory cannot be entered: {error}")),
         }
     }

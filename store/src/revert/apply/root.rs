@@ -52,7 +52,9 @@ pub(super) enum Descent {
     Directory(OwnedFd, Identity),
     /// It, or one above it, is not there.
     Missing,
-    /// It, or one above it, is something that is not entered; the text says what.
+    /// It, or one above it, is not a directory (a link, maybe), so that nothing of the workspace stands below.
+    Replaced,
+    /// It, or one above it, is a directory that is not entered; the text says why.
     Blocked(&'static str),
 }
 
@@ -123,7 +125,7 @@ impl Root {
             here = match next {
                 Ok(next) => next,
                 Err(Errno::NOENT) => return Ok(Descent::Missing),
-                Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Descent::Blocked("a directory above it is not one now")),
+                Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Descent::Replaced),
                 Err(Errno::XDEV) => return Ok(Descent::Blocked(MOUNT)),
                 Err(error) => return Err(error),
             };

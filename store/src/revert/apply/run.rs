@@ -68,7 +68,7 @@ impl<'a> Run<'a> {
                 results[index] = Some(result);
             }
         };
-        keep(share(self.chunks(&self.order.removals), |chunk| self.remove(&chunk)).concat());
+        keep(share(self.helped(), self.chunks(&self.order.removals), |chunk| self.remove(&chunk)).concat());
         keep(self.remove_directories());
         keep(self.order.filled.iter().map(|index| (*index, self.check_filled(*index))).collect());
         for phase in [&self.order.directories, &self.order.files, &self.order.links] {
@@ -86,6 +86,11 @@ impl<'a> Run<'a> {
 
     fn item(&self, index: usize) -> &'a Item {
         &self.work.items[index]
+    }
+
+    /// For a few files a thread costs more than it saves.
+    fn helped(&self) -> bool {
+        self.work.items.len() > SYNC_EACH
     }
 
     fn chunks(&self, indices: &[usize]) -> Vec<Chunk> {
@@ -137,16 +142,17 @@ impl<'a> Run<'a> {
         let directory = match self.root.descend(chunk.directory.as_ref()) {
             Ok(Descent::Directory(directory, _)) => directory,
             // Nothing stands there, and nothing shall.
-            Ok(Descent::Missing | Descent::Blocked(_)) => return self.all(chunk, &Ok(false)),
+            Ok(Descent::Missing | Descent::Replaced) => return self.all(chunk, &Ok(false)),
+            Ok(Descent::Blocked(reason)) => return self.all(chunk, &Err(Trouble::conflict(reason))),
             Err(error) => {
                 return self.all(chunk, &Err(Trouble::of("its directory cannot be entered", error).into_failure()));
             }
         };
         let act = |index: &usize| {
             let item = self.item(*index);
-            let removed =
-                Self::refuse(item).and_then(|()| self.hand.remove(&self.place(&directory, &item.path), item.expected));
-            (*index, removed)
+            let filled = self.order.gaining.contains(&item.path);
+            let place = self.place(&directory, &item.path);
+            (*index, Self::refuse(item).and_then(|()| self.hand.remove(&place, item.expected, filled)))
         };
         let results: Results = chunk.items.iter().map(act).collect();
         self.close_chunk(chunk, results)
@@ -228,12 +234,12 @@ impl<'a> Run<'a> {
     fn write(&self, batch: Vec<Chunk>) -> Results {
         let mut results = Vec::new();
         let mut ready = Vec::new();
-        for (these, beside) in share(batch, |chunk| self.prepare(chunk)) {
+        for (these, beside) in share(self.helped(), batch, |chunk| self.prepare(chunk)) {
             results.extend(these);
             ready.extend(beside);
         }
         let synced = if self.hand.sync_each || ready.is_empty() { Ok(()) } else { sys::sync_all(self.root.as_fd()) };
-        let finished = share(ready, |beside| match synced {
+        let finished = share(self.helped(), ready, |beside| match synced {
             Ok(()) => self.finish(&beside),
             Err(error) => self.give_up(&beside, &Trouble::of("cannot be synced", error).into_failure()),
         });
@@ -279,6 +285,7 @@ impl<'a> Run<'a> {
         match descent.map_err(failed)? {
             Descent::Directory(directory, identity) => Ok((directory, identity)),
             Descent::Missing => Err(Trouble::conflict("it is not what was expected: its directory is gone")),
+            Descent::Replaced => Err(Trouble::conflict("a directory above it is not a directory any more")),
             Descent::Blocked(reason) => Err(Trouble::conflict(reason)),
         }
     }
@@ -298,7 +305,7 @@ impl<'a> Run<'a> {
     fn finish(&self, beside: &Beside) -> Results {
         let same = match self.root.descend(beside.chunk.directory.as_ref()) {
             Ok(Descent::Directory(_, identity)) => identity == beside.identity,
-            Ok(Descent::Missing | Descent::Blocked(_)) => false,
+            Ok(Descent::Missing | Descent::Replaced | Descent::Blocked(_)) => false,
             Err(error) => {
                 return self.give_up(beside, &Trouble::of("its directory cannot be entered", error).into_failure());
             }

@@ -5,12 +5,9 @@
 use std::sync::Mutex;
 use std::thread;
 
-/// Below this many tasks a thread costs more than it saves.
-const WORTH_A_THREAD: usize = 4;
-
-/// Does every task, on this thread and a second one, and returns the results in no particular order.
-pub(super) fn share<T: Send, R: Send>(tasks: Vec<T>, act: impl Fn(T) -> R + Sync) -> Vec<R> {
-    if tasks.len() < WORTH_A_THREAD {
+/// Does every task, and returns the results in no particular order. With `helped`, a second thread shares them.
+pub(super) fn share<T: Send, R: Send>(helped: bool, tasks: Vec<T>, act: impl Fn(T) -> R + Sync) -> Vec<R> {
+    if !helped || tasks.len() < 2 {
         return tasks.into_iter().map(act).collect();
     }
     let queue = Mutex::new(tasks.into_iter());
