@@ -16,6 +16,7 @@ pub mod settings;
 pub mod snapshot;
 pub mod workspace;
 
+mod check;
 mod layout;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +31,21 @@ use sessions::Database;
 
 /// Milliseconds since the Unix epoch.
 pub type Milliseconds = i64;
+
+/// The versions of the C libraries that are inside.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Versions {
+    /// libgit2's.
+    pub libgit2: String,
+    /// SQLite's.
+    pub sqlite: String,
+}
+
+/// Returns the versions of the C libraries as they were linked.
+pub fn versions() -> Versions {
+    let (major, minor, revision) = git2::Version::get().libgit2_version();
+    Versions { libgit2: format!("{major}.{minor}.{revision}"), sqlite: rusqlite::version().to_owned() }
+}
 
 /// Returns a new id: 32 hex digits at random, so that a short prefix tells one from another.
 pub(crate) fn new_id() -> String {
@@ -181,6 +197,11 @@ impl Store {
     /// Returns what differs between two states: ids of messages, steps, snapshots, operations, or `current`.
     pub fn diff(&mut self, cwd: &Path, request: &query::DiffRequest) -> Result<report::DiffReport> {
         query::diff(self, cwd, request)
+    }
+
+    /// Returns what is and what is not as it should be in the store itself.
+    pub fn check(&mut self) -> Vec<report::Finding> {
+        check::check(self)
     }
 
     /// Returns the bytes of a blob of the workspace that holds `cwd`.

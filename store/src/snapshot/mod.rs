@@ -184,14 +184,15 @@ impl Snapshots {
     }
 
     /// Returns what stands at, above and below some paths in a snapshot, by path: the entries themselves, a file where one of
-    /// them needs a directory, and all below one that is a directory.
-    pub fn around(&self, _snapshot: &Snapshot, _paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
-        todo!("the snapshot room")
+    /// them needs a directory, and all below one that is a directory. The paths are given in order.
+    pub fn around(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
+        View::open(self.objects.reader()?, snapshot)?.around(paths)
     }
 
     /// Returns, in the order of the paths, whether each is a directory of a snapshot, empty or not.
-    pub fn are_directories(&self, _snapshot: &Snapshot, _paths: &[WorkspacePath]) -> Result<Vec<bool>> {
-        todo!("the snapshot room")
+    pub fn are_directories(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
+        let view = View::open(self.objects.reader()?, snapshot)?;
+        paths.iter().map(|path| view.is_directory(path)).collect()
     }
 
     /// Returns every path that differs between two snapshots, by path.
@@ -211,13 +212,13 @@ impl Snapshots {
     }
 
     /// Returns a blob's size in bytes, without decoding it.
-    pub fn blob_size(&self, _blob: ObjectId) -> Result<u64> {
-        todo!("the snapshot room")
+    pub fn blob_size(&self, blob: ObjectId) -> Result<u64> {
+        self.objects.reader()?.blob_size(blob)
     }
 
     /// Like [`Snapshots::read_blob`]; none where the blob is larger than `limit` bytes, which is known before it is decoded.
-    pub fn read_blob_up_to(&self, _blob: ObjectId, _limit: u64) -> Result<Option<Vec<u8>>> {
-        todo!("the snapshot room")
+    pub fn read_blob_up_to(&self, blob: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
+        self.objects.reader()?.blob_up_to(blob, limit)
     }
 
     /// Returns whether ignore rules hide a path, whoever named it.

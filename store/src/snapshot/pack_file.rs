@@ -72,6 +72,14 @@ impl PackFile {
         Ok(Some(bytes))
     }
 
+    /// Returns a blob's size in bytes; only a delta has to be decoded for it.
+    pub(crate) fn blob_size(&self, offset: u64) -> Result<u64> {
+        self.with_data(|data| match data.header(offset)?.0 {
+            Header { content: Content::Whole(kind), size } => check_blob_kind(kind).map(|()| size),
+            _ => self.resolve(data, offset).map(|(_, bytes)| bytes.len() as u64),
+        })
+    }
+
     /// Decodes and hashes a blob in bounded memory.
     pub(crate) fn check_blob(&self, offset: u64, id: ObjectId) -> Result<()> {
         self.copy_blob(offset, id, &mut std::io::sink()).map(drop)

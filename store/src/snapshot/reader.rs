@@ -83,6 +83,17 @@ impl Reader {
         self.object(ObjectKind::Blob, id)
     }
 
+    /// Returns a blob's bytes, hashed in full; none where it is larger than `limit` bytes.
+    pub(crate) fn blob_up_to(&self, id: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
+        let bytes = self.insist(id, |pack, offset| pack.small_blob(offset, id, limit))?;
+        Ok(bytes.filter(|bytes| bytes.len() as u64 <= limit))
+    }
+
+    /// Returns a blob's size in bytes.
+    pub(crate) fn blob_size(&self, id: ObjectId) -> Result<u64> {
+        self.insist(id, |pack, offset| pack.blob_size(offset))
+    }
+
     /// Writes a blob's bytes in bounded memory. The blob was hashed in full before the first byte is written, and is
     /// hashed again on the way where it is large.
     pub(crate) fn copy_blob(&self, id: ObjectId, to: &mut dyn Write) -> Result<u64> {

@@ -66,6 +66,35 @@ impl<'a> View<'a> {
         Ok(is_tree || self.attributes.has_empty_directory_below(path))
     }
 
+    /// Returns whether a path is a directory, empty or not.
+    pub(crate) fn is_directory(&self, path: &WorkspacePath) -> Result<bool> {
+        Ok(self.attributes.empty_directory(path).is_some() || self.has_entries_below(path)?)
+    }
+
+    /// Returns what stands at, above and below some paths: what could be in their way.
+    pub(crate) fn around(&self, paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
+        let mut found = std::collections::BTreeMap::new();
+        for path in paths {
+            for place in std::iter::successors(Some(path.clone()), WorkspacePath::parent) {
+                if found.contains_key(&place) {
+                    break;
+                }
+                if let Some(entry) = self.state(&place)? {
+                    found.insert(place, entry);
+                }
+            }
+            if let Some(TreeEntry { mode: TreeMode::Tree, id, .. }) = self.tree_entry(path)? {
+                found.extend(self.files_below(Some(path.clone()), id)?);
+            }
+        }
+        let empty = self.attributes.empty_directories().filter(|(directory, _)| {
+            std::iter::successors(directory.parent(), WorkspacePath::parent)
+                .any(|parent| paths.binary_search(&parent).is_ok())
+        });
+        found.extend(empty.map(|(path, mode)| (path.clone(), Entry::stored(mode, ObjectId::EMPTY_TREE))));
+        Ok(found.into_iter().collect())
+    }
+
     /// Returns the entry of the tree at a path.
     fn tree_entry(&self, path: &WorkspacePath) -> Result<Option<TreeEntry>> {
         let mut found: Option<TreeEntry> = None;

@@ -1,0 +1,255 @@
+//! `config.toml` becomes settings. A key that cannot be read costs that key, never the file, and never a hook.
+//!
+//! Only the user's own file is read; nothing in a workspace can change what is captured of it or where it goes.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use ckpt_store::Settings;
+use ckpt_store::settings::{Durability, RecordPrompts, Scope};
+use toml::{Table, Value};
+
+/// No settings file is longer, in bytes.
+const LONGEST_FILE: u64 = 1 << 20;
+
+/// The settings, and what was odd about the file that they come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The settings, with defaults where the file says nothing or nothing sensible.
+    pub settings: Settings,
+    /// What could not be understood; the defaults apply there. A diagnostic of every hook.
+    pub problems: Vec<String>,
+    /// Keys that mean nothing. A warning of `doctor`.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a settings file; one that is not there gives the defaults.
+pub fn read(file: Option<&Path>, home: Option<&Path>) -> Config {
+    match file.map(read_text) {
+        None => Config::default(),
+        Some(Ok(text)) => parse(&text, home),
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Config::default(),
+        Some(Err(error)) => {
+            Config { problems: vec![format!("cannot read the settings: {error}")], ..Config::default() }
+        }
+    }
+}
+
+/// A pipe in the file's place must not hold up a hook: it is opened without waiting, and refused.
+fn read_text(file: &Path) -> io::Result<String> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(file)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    let mut text = String::new();
+    file.take(LONGEST_FILE).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Returns what a settings file says.
+pub fn parse(text: &str, home: Option<&Path>) -> Config {
+    let mut config = Config::default();
+    let mut table = match text.parse::<Table>() {
+        Ok(table) => table,
+        Err(error) => {
+            // The message alone: the rest quotes the file.
+            config.problems.push(format!("cannot understand the settings: {}", error.message()));
+            return config;
+        }
+    };
+    let workspaces = table.remove("workspaces");
+    let mut settings = Settings::default();
+    config.take(&mut settings, &table, "");
+    if let Some(workspaces) = workspaces {
+        settings.workspaces = config.workspaces(&settings, &workspaces, home);
+    }
+    config.settings = settings;
+    config
+}
+
+impl Config {
+    fn take(&mut self, settings: &mut Settings, table: &Table, place: &str) {
+        for (key, value) in table {
+            match set(settings, key, value) {
+                Ok(true) => {}
+                Ok(false) => self.warnings.push(format!("the setting `{place}{}` is unknown", key.escape_debug())),
+                Err(expected) => self.problems.push(format!("the setting `{place}{key}` must be {expected}")),
+            }
+        }
+    }
+
+    fn workspaces(&mut self, base: &Settings, value: &Value, home: Option<&Path>) -> Vec<(PathBuf, Box<Settings>)> {
+        let Value::Table(table) = value else {
+            self.problems.push("the setting `workspaces` must be a table of directories".to_owned());
+            return Vec::new();
+        };
+        let mut workspaces = Vec::new();
+        for (name, value) in table {
+            let place = format!("workspaces.{}.", name.escape_debug());
+            match (directory(name, home), value) {
+                (Some(path), Value::Table(table)) => {
+                    let mut settings = base.clone();
+                    self.take(&mut settings, table, &place);
+                    workspaces.push((path, Box::new(settings)));
+                }
+                _ => self.problems.push(format!("the setting `{place}` must be an absolute path with a table")),
+            }
+        }
+        workspaces
+    }
+}
+
+/// A workspace's root is canonical when it is looked up, so the setting has to be, too.
+fn directory(name: &str, home: Option<&Path>) -> Option<PathBuf> {
+    let path = match name.strip_prefix("~/") {
+        Some(rest) => home?.join(rest),
+        None => PathBuf::from(name),
+    };
+    path.is_absolute().then(|| path.canonicalize().unwrap_or(path))
+}
+
+/// Sets one key. Returns whether it is known; fails with what it must be.
+fn set(settings: &mut Settings, key: &str, value: &Value) -> Result<bool, &'static str> {
+    match key {
+        "enabled" => settings.enabled = boolean(value)?,
+        "scope" => settings.scope = scope(value)?,
+        "include" => settings.include = patterns(value)?,
+        "exclude" => settings.exclude = patterns(value)?,
+        "max_file_size" => settings.max_file_size = bytes(value)?,
+        "hook_deadline" => settings.hook_deadline = duration(value)?,
+        "durability" => settings.durability = durability(value)?,
+        "seed" => settings.seed = boolean(value)?,
+        "tool_events" => settings.tool_events = boolean(value)?,
+        "record_prompts" => settings.record_prompts = record_prompts(value)?,
+        "keep" => settings.keep = duration(value)?,
+        "max_store_size" => settings.max_store_size = bytes(value)?,
+        "allow" => settings.allow = boolean(value)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn boolean(value: &Value) -> Result<bool, &'static str> {
+    value.as_bool().ok_or("`true` or `false`")
+}
+
+fn scope(value: &Value) -> Result<Scope, &'static str> {
+    match value.as_str() {
+        Some("worktree") => Ok(Scope::Worktree),
+        Some("cwd") => Ok(Scope::Cwd),
+        _ => Err("`\"worktree\"` or `\"cwd\"`"),
+    }
+}
+
+fn durability(value: &Value) -> Result<Durability, &'static str> {
+    match value.as_str() {
+        Some("objects") => Ok(Durability::Objects),
+        Some("full") => Ok(Durability::Full),
+        _ => Err("`\"objects\"` or `\"full\"`"),
+    }
+}
+
+fn record_prompts(value: &Value) -> Result<RecordPrompts, &'static str> {
+    match value.as_str() {
+        Some("full") => Ok(RecordPrompts::Full),
+        Some("title") => Ok(RecordPrompts::Title),
+        Some("none") => Ok(RecordPrompts::None),
+        _ => Err("`\"full\"`, `\"title\"` or `\"none\"`"),
+    }
+}
+
+fn patterns(value: &Value) -> Result<Vec<String>, &'static str> {
+    let list = value.as_array().ok_or("a list of patterns")?;
+    list.iter().map(|pattern| pattern.as_str().map(str::to_owned).ok_or("a list of patterns")).collect()
+}
+
+fn bytes(value: &Value) -> Result<u64, &'static str> {
+    let size = match value {
+        Value::Integer(bytes) => u64::try_from(*bytes).ok(),
+        Value::String(text) => text.parse::<ByteSize>().ok().map(|size| size.as_u64()),
+        _ => None,
+    };
+    size.ok_or("a size like `\"256 MiB\"`, or a number of bytes")
+}
+
+fn duration(value: &Value) -> Result<Duration, &'static str> {
+    let text = value.as_str().ok_or("a time like `\"10 s\"` or `\"30 days\"`")?;
+    humantime::parse_duration(text).map_err(|_| "a time like `\"10 s\"` or `\"30 days\"`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_gives_the_defaults() {
+        assert_eq!(parse("", None), Config::default(), "nothing is odd about it");
+        assert_eq!(read(Some(Path::new("/nowhere/config.toml")), None), Config::default(), "nor about none");
+    }
+
+    #[test]
+    fn every_documented_key_is_understood() {
+        let text = r#"
+            enabled = false
+            scope = "cwd"
+            include = [".env"]
+            exclude = ["*.iso"]
+            max_file_size = "1 MiB"
+            hook_deadline = "2 s"
+            durability = "full"
+            seed = false
+            tool_events = false
+            record_prompts = "title"
+            keep = "30 days"
+            max_store_size = "5 GiB"
+        "#;
+        let config = parse(text, None);
+        assert_eq!((&config.problems, &config.warnings), (&vec![], &vec![]), "all of it is in the design's section 9");
+        let expected = Settings {
+            enabled: false,
+            scope: Scope::Cwd,
+            include: vec![".env".to_owned()],
+            exclude: vec!["*.iso".to_owned()],
+            max_file_size: 1 << 20,
+            hook_deadline: Duration::from_secs(2),
+            durability: Durability::Full,
+            seed: false,
+            tool_events: false,
+            record_prompts: RecordPrompts::Title,
+            keep: Duration::from_secs(30 * 24 * 3600),
+            max_store_size: 5 << 30,
+            ..Settings::default()
+        };
+        assert_eq!(config.settings, expected, "each key has its place");
+    }
+
+    #[test]
+    fn a_key_in_a_wrong_shape_costs_that_key_and_an_unknown_one_is_a_warning() {
+        let config = parse("max_file_size = \"much\"\nseed = false\ncolour = 1\n", None);
+        assert_eq!(config.settings, Settings { seed: false, ..Settings::default() }, "the good key holds");
+        assert_eq!(config.problems.len(), 1, "the size is a problem: {:?}", config.problems);
+        assert_eq!(config.warnings, ["the setting `colour` is unknown"], "for doctor");
+    }
+
+    #[test]
+    fn a_broken_file_gives_the_defaults_and_is_not_quoted() {
+        let config = parse("prompt = secret words", None);
+        assert_eq!(config.settings, Settings::default(), "a hook works on");
+        assert_eq!(config.problems.len(), 1, "and says so");
+        assert!(!config.problems[0].contains("secret"), "without the file's content: {:?}", config.problems);
+    }
+
+    #[test]
+    fn a_directory_starts_from_the_other_settings_wherever_they_stand() {
+        let text = "[workspaces.\"~/big\"]\nscope = \"cwd\"\nallow = true\n[workspaces.relative]\nseed = true\n";
+        let config = parse(&format!("seed = false\n{text}"), Some(Path::new("/home/u")));
+        let here = config.settings.for_directory(Path::new("/home/u/big/sub"));
+        assert_eq!((here.scope, here.allow, here.seed), (Scope::Cwd, true, false), "its own keys over the common ones");
+        assert!(!config.settings.for_directory(Path::new("/home/u")).allow, "elsewhere nothing changes");
+        assert_eq!(config.problems.len(), 1, "a relative path says nothing: {:?}", config.problems);
+    }
+}

@@ -1,0 +1,90 @@
+//! Why a command ends otherwise than well, and the exit code for it (design section 3).
+
+use std::io;
+
+use ckpt_store::{Error, ErrorKind};
+
+/// Everything that was asked for is done.
+pub const DONE: u8 = 0;
+/// It failed, and nothing was changed.
+pub const FAILED: u8 = 1;
+/// The arguments make no sense.
+pub const USAGE: u8 = 2;
+/// Something was done, and something was left.
+pub const PARTIAL: u8 = 3;
+/// What was asked for is unknown, or not there any more.
+pub const UNAVAILABLE: u8 = 4;
+/// An agent is at work.
+pub const BUSY: u8 = 5;
+
+/// A command that ended otherwise than well.
+#[derive(Debug)]
+pub enum Failure {
+    /// The library's reason.
+    Store(Error),
+    /// Arguments that clap refuses.
+    Arguments(clap::Error),
+    /// Arguments that we refuse: what is wrong, and what to do.
+    Usage(String, Option<String>),
+}
+
+impl Failure {
+    /// Returns the failure to write on stdout.
+    pub fn output(error: io::Error) -> Self {
+        Self::Store(Error::failed("cannot write the output").because(error))
+    }
+
+    /// Returns a failure about arguments.
+    pub fn usage(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Usage(what.into(), Some(hint.into()))
+    }
+
+    /// Returns the exit code.
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Store(error) => match error.kind {
+                ErrorKind::Failed => FAILED,
+                ErrorKind::Unavailable => UNAVAILABLE,
+                ErrorKind::Busy => BUSY,
+            },
+            Self::Arguments(error) if error.exit_code() == 0 => DONE,
+            Self::Arguments(_) | Self::Usage(..) => USAGE,
+        }
+    }
+
+    /// Returns what failed, in one line.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Store(error) => error.to_string(),
+            Self::Arguments(error) => {
+                let text = error.render().to_string();
+                let line = text.lines().next().unwrap_or("the arguments make no sense");
+                line.trim_start_matches("error: ").to_owned()
+            }
+            Self::Usage(what, _) => what.clone(),
+        }
+    }
+
+    /// Returns the causes, outermost first.
+    pub fn causes(&self) -> Vec<String> {
+        match self {
+            Self::Store(error) => error.causes(),
+            Self::Arguments(_) | Self::Usage(..) => Vec::new(),
+        }
+    }
+
+    /// Returns what the user can do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Store(error) => error.hint_text().map(str::to_owned),
+            Self::Arguments(_) => Some("`ckpt-hook help` lists the commands and their options".to_owned()),
+            Self::Usage(_, hint) => hint.clone(),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}

@@ -1,0 +1,96 @@
+//! What a process must be told in C: signals, limits, standard streams, and an end without ceremony.
+//!
+//! This is the binary's only `unsafe` code. Each block calls one function of the C library with arguments made here;
+//! nothing that is read from outside reaches it.
+
+#![expect(unsafe_code, reason = "handlers for SIGSEGV and its kin, _exit and alarm have no safe wrapper")]
+
+use std::fs::OpenOptions;
+use std::mem::{MaybeUninit, zeroed};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, setrlimit};
+
+/// What a crash of ours looks like to the kernel; SIGALRM is the deadline where there is no watchdog.
+const FATAL: [libc::c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGILL, libc::SIGFPE, libc::SIGALRM];
+
+/// The stack for handlers, in bytes: the ordinary one may be what is broken.
+const STACK: usize = 64 << 10;
+
+/// The exit code of a crash.
+static CODE: AtomicI32 = AtomicI32::new(0);
+
+/// Makes the process end with `code` on any crash, leave no core file, and keep its streams shut unless they are asked for.
+pub fn behave(code: u8, stderr: bool, stdout: bool) {
+    CODE.store(i32::from(code), Ordering::Relaxed);
+    // A core file would hold prompts and file contents.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    ignore(libc::SIGPIPE);
+    ignore(libc::SIGXFSZ);
+    use_own_stack();
+    FATAL.into_iter().for_each(handle);
+    close(stderr, stdout);
+}
+
+/// Ends the process without unwinding, flushing or running anything that was registered for its end.
+pub fn exit_now() -> ! {
+    // SAFETY: `_exit` takes an integer and does not return.
+    unsafe { libc::_exit(CODE.load(Ordering::Relaxed)) }
+}
+
+/// Asks the kernel for SIGALRM after a time, in whole seconds.
+pub fn alarm(after: Duration) {
+    let seconds = libc::c_uint::try_from(after.as_secs()).unwrap_or(libc::c_uint::MAX).max(1);
+    // SAFETY: `alarm` takes an integer; SIGALRM is handled.
+    unsafe { libc::alarm(seconds) };
+}
+
+extern "C" fn crashed(_signal: libc::c_int) {
+    // Only what POSIX calls async-signal-safe: an atomic load and `_exit`.
+    exit_now();
+}
+
+fn ignore(signal: libc::c_int) {
+    // SAFETY: SIG_IGN is a valid disposition of a signal that can be ignored.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+fn handle(signal: libc::c_int) {
+    // SAFETY: all bits zero is a valid `sigaction`: no flags, an empty mask, the default handler.
+    let mut action: libc::sigaction = unsafe { zeroed() };
+    action.sa_sigaction = crashed as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    action.sa_flags = libc::SA_ONSTACK | libc::SA_NODEFER;
+    // SAFETY: `action` is initialised and outlives the call; `crashed` is async-signal-safe; no old action is asked for.
+    unsafe { libc::sigaction(signal, &raw const action, null_mut()) };
+}
+
+/// Threads that the standard library starts have a stack for handlers; this gives the main thread one that is surely there.
+fn use_own_stack() {
+    let stack: &'static mut [MaybeUninit<u8>] = Box::leak(Box::new_uninit_slice(STACK));
+    let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
+    // SAFETY: the memory is `STACK` bytes long, is never freed and is used by nothing else.
+    unsafe { libc::sigaltstack(&raw const stack, null_mut()) };
+}
+
+/// What the C library or the allocator would print is of no use to an agent.
+fn close(stderr: bool, stdout: bool) {
+    if let Ok(nowhere) = OpenOptions::new().write(true).open("/dev/null") {
+        // Where it fails the streams stay as they are, and we do not write to them.
+        if !stderr {
+            let _ = rustix::stdio::dup2_stderr(&nowhere);
+        }
+        if !stdout {
+            let _ = rustix::stdio::dup2_stdout(&nowhere);
+        }
+    }
+}
+
+/// Crashes, for the tests of what `behave` promises.
+#[cfg(debug_assertions)]
+pub fn crash() {
+    let nothing: *const u8 = std::ptr::null();
+    // SAFETY: none is claimed; the fault is what is asked for, and the handler ends the process.
+    unsafe { nothing.read_volatile() };
+}

@@ -1,0 +1,154 @@
+//! The log file in the store: for what the database cannot take, and for whoever asks for more with `$CKPT_HOOK_LOG`.
+//!
+//! It never holds a prompt or a file's content. Writing to it never fails a command: there is nowhere left to say so.
+
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use ckpt_store::Milliseconds;
+
+use crate::output::{text, time};
+
+/// The log and the one before it hold so many bytes each: 1 MiB together.
+const FULL: u64 = 512 << 10;
+
+/// No line is longer, in bytes, so that lines of several processes do not mix.
+const LONGEST_LINE: usize = 4096;
+
+/// How much it takes to be logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// Something was lost or left out.
+    Error,
+    /// Something is odd.
+    Warning,
+    /// What a hook did.
+    Info,
+    /// How it did it.
+    Debug,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Warning => "warning",
+            Self::Info => "info",
+            Self::Debug => "debug",
+        }
+    }
+
+    /// Reads `$CKPT_HOOK_LOG`: nothing, `error`, `warning`, `info`, `debug`, or `off`.
+    fn threshold(value: Option<&OsStr>) -> Option<Self> {
+        match value.and_then(OsStr::to_str) {
+            Some("off") => None,
+            Some("error") => Some(Self::Error),
+            Some("info") => Some(Self::Info),
+            Some("debug" | "trace") => Some(Self::Debug),
+            _ => Some(Self::Warning),
+        }
+    }
+}
+
+/// Where lines go.
+#[derive(Clone, Debug)]
+pub struct LogFile {
+    path: PathBuf,
+    threshold: Option<Level>,
+    clock: fn() -> Milliseconds,
+}
+
+impl LogFile {
+    /// Returns the log of a store; no file is made before there is a line.
+    pub fn new(store: &Path, level: Option<&OsStr>, clock: fn() -> Milliseconds) -> Self {
+        Self { path: store.join("log"), threshold: Level::threshold(level), clock }
+    }
+
+    /// Returns the path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the last lines about something that went wrong, oldest first.
+    pub fn last_failures(&self, number: usize) -> Vec<String> {
+        let text = std::fs::read_to_string(&self.path).unwrap_or_default();
+        let is_failure = |line: &&str| line.split(' ').nth(1) == Some(Level::Error.name());
+        let mut lines: Vec<String> = text.lines().rev().filter(is_failure).take(number).map(str::to_owned).collect();
+        lines.reverse();
+        lines
+    }
+
+    /// Writes a line, where its level is asked for.
+    pub fn line(&self, level: Level, message: &str) {
+        if self.threshold.is_some_and(|threshold| level <= threshold) {
+            // The last resort: whoever cannot be told cannot be told.
+            let _ = self.append(level, message);
+        }
+    }
+
+    fn append(&self, level: Level, message: &str) -> io::Result<()> {
+        let time = time::utc((self.clock)());
+        let mut line = format!("{time} {} [{}] {}", level.name(), std::process::id(), text::safe(message));
+        line.truncate(line.floor_char_boundary(LONGEST_LINE - 1));
+        line.push('\n');
+        self.open()?.write_all(line.as_bytes())
+    }
+
+    fn open(&self) -> io::Result<File> {
+        if let Some(store) = self.path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(store)?;
+        }
+        if self.path.symlink_metadata().is_ok_and(|metadata| metadata.len() >= FULL) {
+            std::fs::rename(&self.path, self.path.with_extension("old"))?;
+        }
+        OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+            .open(&self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(level: Option<&str>) -> (tempfile::TempDir, LogFile) {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let log = LogFile::new(&directory.path().join("store"), level.map(OsStr::new), || 0);
+        (directory, log)
+    }
+
+    #[test]
+    fn a_line_is_one_line_whatever_its_message_holds() {
+        let (_directory, log) = log(None);
+        log.line(Level::Error, "a\nb\u{1b}[2J");
+        let text = std::fs::read_to_string(log.path()).expect("the file was made");
+        assert_eq!(text.lines().count(), 1, "no message makes a second line: {text:?}");
+        assert!(text.starts_with("1970-01-01T00:00:00Z error ["), "time and level come first: {text:?}");
+        assert!(!text.contains('\u{1b}'), "a terminal is safe from it: {text:?}");
+    }
+
+    #[test]
+    fn what_is_not_asked_for_makes_no_file() {
+        let (_directory, log) = log(None);
+        log.line(Level::Info, "all is well");
+        assert!(!log.path().exists(), "not even the store");
+    }
+
+    #[test]
+    fn the_log_is_capped() {
+        let (_directory, log) = log(Some("debug"));
+        let long = "x".repeat(LONGEST_LINE * 2);
+        for _ in 0..400 {
+            log.line(Level::Debug, &long);
+        }
+        let size = |path: &Path| path.metadata().map_or(0, |metadata| metadata.len());
+        let total = size(log.path()) + size(&log.path().with_extension("old"));
+        assert!(total <= 1 << 20, "1 MiB in all, and it is {total}");
+    }
+}

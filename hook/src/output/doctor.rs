@@ -1,0 +1,67 @@
+//! What `doctor` found, and what `install` did to settings.
+
+use ckpt_schema::report::{DoctorReport, Finding, InstallReport, SettingsChange};
+
+use super::View;
+use super::paint::Paint;
+use super::text::{count, safe};
+
+/// What nobody should expect; the README says the same.
+pub const NON_PROMISES: &str = "\
+What it does not promise: it is no barrier against programs of your own user, and no backup (same disk, old sessions go).
+Ignored, oversized and special files are not captured. Owner, extended attributes, ACLs, capabilities, set-id bits, hard
+links, times and empty directories of your own are not restored. Running processes, databases, installed packages and
+git's index and refs are not reverted. On network file systems it does what it can.
+";
+
+/// Returns the findings, the sum, and what is not promised.
+pub fn render(report: &DoctorReport, view: &View) -> String {
+    let mut text: String = report.findings.iter().map(|finding| line(finding, view.paint)).collect();
+    let number = |level: &str| report.findings.iter().filter(|finding| finding.level == level).count() as u64;
+    let (errors, warnings) = (number("error"), number("warning"));
+    text.push_str(&match (errors, warnings) {
+        (0, 0) => format!("\n{}\n", view.paint.good("All is well.")),
+        _ => format!("\n{}, {}.\n", count(errors, "error"), count(warnings, "warning")),
+    });
+    text + "\n" + &view.paint.faint(NON_PROMISES.trim_end()) + "\n"
+}
+
+fn line(finding: &Finding, paint: Paint) -> String {
+    let sign = match finding.level.as_str() {
+        "ok" => paint.good("✓"),
+        "warning" => paint.warning("!"),
+        _ => paint.bad("✗"),
+    };
+    let repaired = if finding.repaired { " (repaired)" } else { "" };
+    let mut text = format!("{sign} {}: {}{repaired}\n", paint.strong(&safe(&finding.subject)), safe(&finding.message));
+    if let Some(hint) = &finding.hint {
+        text.push_str(&format!("  {} {}\n", paint.id("hint:"), safe(hint)));
+    }
+    text
+}
+
+/// Returns a line a settings file, and its diff where nothing was changed yet.
+pub fn install(report: &InstallReport, view: &View) -> String {
+    report.changes.iter().map(|change| settings(change, view)).collect()
+}
+
+fn settings(change: &SettingsChange, view: &View) -> String {
+    let paint = view.paint;
+    let would = if change.dry_run { "would be " } else { "" };
+    let action = safe(&change.action);
+    let mut text = format!("{}: {would}{action}: {}\n", paint.strong(&safe(&change.agent)), safe(&change.file));
+    if let Some(diff) = change.diff.as_deref().filter(|_| change.dry_run || view.verbose) {
+        text.extend(diff.lines().map(|line| format!("  {}\n", painted(line, paint))));
+    }
+    text.extend(change.notes.iter().map(|note| format!("  {} {}\n", paint.warning("note:"), safe(note))));
+    text
+}
+
+fn painted(line: &str, paint: Paint) -> String {
+    let shown = safe(line);
+    match line.as_bytes().first() {
+        Some(b'+') => paint.good(&shown),
+        Some(b'-') => paint.bad(&shown),
+        _ => shown.into_owned(),
+    }
+}

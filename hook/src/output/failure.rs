@@ -1,0 +1,30 @@
+//! `error: what`, `caused by: why`, `hint: what to do`.
+
+use super::paint::Paint;
+use super::text::safe;
+use crate::failure::Failure;
+
+/// Returns the lines for a failure; what clap says of arguments is taken as it is.
+pub fn render(failure: &Failure, paint: Paint) -> String {
+    if let Failure::Arguments(error) = failure {
+        return arguments(error, paint);
+    }
+    let mut text = format!("{} {}\n", paint.alarm("error:"), safe(&failure.message()));
+    for cause in failure.causes() {
+        text.push_str(&format!("{} {}\n", paint.warning("caused by:"), safe(&cause)));
+    }
+    if let Some(hint) = failure.hint() {
+        text.push_str(&format!("{} {}\n", paint.id("hint:"), safe(&hint)));
+    }
+    text
+}
+
+/// clap quotes what was typed, so every line is made safe unless nothing in it acts on a terminal but clap's own colours.
+fn arguments(error: &clap::Error, paint: Paint) -> String {
+    let plain = error.render().to_string();
+    let is_safe = plain.lines().all(|line| safe(line) == line);
+    if is_safe && paint.is_on() {
+        return error.render().ansi().to_string();
+    }
+    plain.lines().map(|line| format!("{}\n", safe(line))).collect()
+}

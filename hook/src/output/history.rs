@@ -1,0 +1,255 @@
+//! Messages, steps, sessions, operations, snapshots: as tables and one by one.
+
+use ckpt_schema::report::{
+    ChangeReport, GapReport, LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, Outcome,
+    SessionReport, SessionsReport, ShowReport, StepReport,
+};
+
+use super::diff::{counts, kind};
+use super::paint::Paint;
+use super::table::Table;
+use super::text::{path, safe, short, title};
+use super::{View, operation};
+
+/// Returns a row a message.
+pub fn log(report: &LogReport, view: &View) -> String {
+    if report.messages.is_empty() {
+        return "No messages were recorded here.\n".to_owned();
+    }
+    messages(&report.messages, view)
+}
+
+fn messages(messages: &[MessageReport], view: &View) -> String {
+    let paint = view.paint;
+    let mut table = Table::new(&[4, 5, 6, 7]);
+    table.row(heads(paint, &["message", "when", "agent", "state", "steps", "files", "+", "-", "prompt"]));
+    for message in messages {
+        table.row(message_row(message, view));
+    }
+    table.render(view)
+}
+
+fn heads(paint: Paint, names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| paint.faint(name)).collect()
+}
+
+fn message_row(message: &MessageReport, view: &View) -> Vec<String> {
+    let paint = view.paint;
+    let [additions, deletions] = counts(Some(message.additions), Some(message.deletions), paint);
+    vec![
+        paint.id(&short(&message.id)),
+        view.times.ago(message.time),
+        safe(&message.agent).into_owned(),
+        state(message, paint),
+        message.steps.to_string(),
+        message.files.to_string(),
+        additions,
+        deletions,
+        title(message.prompt.as_deref()),
+    ]
+}
+
+fn state(message: &MessageReport, paint: Paint) -> String {
+    match message.state {
+        _ if message.unprotected.is_some() => paint.bad("unprotected"),
+        MessageState::Live => paint.good("live"),
+        MessageState::Hidden => paint.warning("hidden"),
+        MessageState::Discarded => paint.faint("discarded"),
+    }
+}
+
+/// Returns a message as one line to choose from.
+pub fn choice(message: &MessageReport, view: &View) -> String {
+    let when = view.times.ago(message.time);
+    let line = format!("{}  {when}  {} files  {}", short(&message.id), message.files, title(message.prompt.as_deref()));
+    view.width.map_or(line.clone(), |width| super::text::fit(&line, width.saturating_sub(4)).into_owned())
+}
+
+/// Returns a row an operation.
+pub fn operations(report: &OperationsReport, view: &View) -> String {
+    if report.operations.is_empty() {
+        return "Nothing was reverted or restored here.\n".to_owned();
+    }
+    let mut table = Table::new(&[5, 6]);
+    table.row(heads(view.paint, &["operation", "when", "kind", "to message", "outcome", "files", "conflicts"]));
+    for entry in &report.operations {
+        table.row(operation_row(entry, view));
+    }
+    table.render(view)
+}
+
+fn operation_row(entry: &OperationEntry, view: &View) -> Vec<String> {
+    let paint = view.paint;
+    vec![
+        paint.id(&short(&entry.id)),
+        view.times.ago(entry.time),
+        entry.kind.name().to_owned(),
+        entry.message.as_deref().map_or_else(|| paint.faint("-"), |message| paint.id(&short(message))),
+        outcome(entry, paint),
+        entry.files.to_string(),
+        entry.conflicts.to_string(),
+    ]
+}
+
+fn outcome(entry: &OperationEntry, paint: Paint) -> String {
+    match entry.outcome {
+        Some(Outcome::Restored) => paint.good("restored"),
+        Some(Outcome::Partial) => paint.warning("partial"),
+        Some(Outcome::Nothing) => paint.faint("nothing"),
+        Some(Outcome::Unavailable) => paint.bad("unavailable"),
+        None => paint.warning(&safe(&entry.state)),
+    }
+}
+
+/// Returns a row a session.
+pub fn sessions(report: &SessionsReport, view: &View) -> String {
+    if report.sessions.is_empty() {
+        return "No sessions were recorded here.\n".to_owned();
+    }
+    let mut table = Table::new(&[4, 5, 6]);
+    table.row(heads(
+        view.paint,
+        &["session", "last heard of", "agent", "state", "messages", "steps", "files", "workspace"],
+    ));
+    for session in &report.sessions {
+        table.row(session_row(session, view));
+    }
+    table.render(view)
+}
+
+fn session_row(session: &SessionReport, view: &View) -> Vec<String> {
+    let paint = view.paint;
+    let state = match (&session.revert_point, session.ended) {
+        (Some(_), _) => paint.warning("reverted"),
+        (None, true) => paint.faint("ended"),
+        (None, false) => paint.good("open"),
+    };
+    vec![
+        paint.id(&short(&session.id)),
+        view.times.ago(session.last_event),
+        safe(&session.agent).into_owned(),
+        state,
+        session.messages.to_string(),
+        session.steps.to_string(),
+        session.files.to_string(),
+        safe(&session.workspace).into_owned(),
+    ]
+}
+
+/// Returns everything about one thing.
+pub fn show(report: &ShowReport, view: &View) -> String {
+    match report {
+        ShowReport::Message { message, snapshot, steps, .. } => show_message(message, snapshot.as_deref(), steps, view),
+        ShowReport::Step { step, .. } => show_step(step, view),
+        ShowReport::Session { session, messages, .. } => show_session(session, messages, view),
+        ShowReport::Operation { operation: entry, files, notes, .. } => {
+            let notes = notes.iter().map(|note| format!("note: {}\n", safe(note))).collect::<String>();
+            show_operation(entry, view) + &operation::files(files, view) + &notes
+        }
+        ShowReport::Snapshot { snapshot, repository, time, label, gaps, .. } => {
+            let mut fields = vec![("repository", safe(repository).into_owned()), ("taken", view.times.exact(*time))];
+            fields.extend(label.as_deref().map(|label| ("label", safe(label).into_owned())));
+            heading("Snapshot", snapshot, view.paint) + &list(fields, view.paint) + &gap_lines(gaps)
+        }
+    }
+}
+
+fn heading(thing: &str, id: &str, paint: Paint) -> String {
+    format!("{} {}\n", paint.strong(thing), paint.id(&safe(id)))
+}
+
+/// Names stand in a column of this width.
+const NAMES: usize = 12;
+
+fn list(fields: Vec<(&str, String)>, paint: Paint) -> String {
+    fields.into_iter().map(|(name, value)| format!("  {}{value}\n", paint.faint(&format!("{name:NAMES$}")))).collect()
+}
+
+fn show_message(message: &MessageReport, snapshot: Option<&str>, steps: &[StepReport], view: &View) -> String {
+    let paint = view.paint;
+    let mut fields = vec![
+        ("agent", safe(&message.agent).into_owned()),
+        ("session", paint.id(&safe(&message.session))),
+        ("sent", view.times.exact(message.time)),
+        ("state", state(message, paint)),
+        ("before it", snapshot.map_or_else(|| "no snapshot".to_owned(), |tree| paint.id(&safe(tree)))),
+    ];
+    fields.extend(message.agent_id.as_deref().map(|id| ("agent's id", safe(id).into_owned())));
+    fields.extend(message.unprotected.as_deref().map(|why| ("unprotected", paint.bad(&safe(why)))));
+    let prompt = message.prompt.as_deref().unwrap_or("");
+    let prompt: String = prompt.lines().map(|line| format!("    {}\n", safe(line))).collect();
+    let steps: String = steps.iter().map(|step| format!("\n{}", show_step(step, view))).collect();
+    let gap = if prompt.is_empty() { "" } else { "\n" };
+    heading("Message", &message.id, paint) + &list(fields, paint) + gap + &prompt + &steps
+}
+
+fn show_step(step: &StepReport, view: &View) -> String {
+    let paint = view.paint;
+    let mut fields = vec![("started", view.times.exact(step.started))];
+    fields.push(("finished", step.finished.map_or_else(|| "not yet".to_owned(), |time| view.times.exact(time))));
+    fields.push(("snapshots", trees(step, paint)));
+    if step.recovered {
+        fields.push(("recovered", "its end was never reported; it was closed by what came next".to_owned()));
+    }
+    if !step.tools.is_empty() {
+        let tools: Vec<_> = step.tools.iter().map(|tool| safe(tool)).collect();
+        fields.push(("tools", tools.join(", ")));
+    }
+    fields.extend(step.unprotected.as_deref().map(|why| ("unprotected", paint.bad(&safe(why)))));
+    heading("Step", &step.id, paint) + &list(fields, paint) + &changes(&step.files, view)
+}
+
+fn trees(step: &StepReport, paint: Paint) -> String {
+    let tree = |tree: &Option<String>| tree.as_deref().map_or_else(|| "none".to_owned(), |tree| paint.id(&short(tree)));
+    format!("{} → {}", tree(&step.start), tree(&step.finish))
+}
+
+fn changes(files: &[ChangeReport], view: &View) -> String {
+    let mut table = Table::new(&[1, 2]).indented(2);
+    for change in files {
+        let [additions, deletions] = counts(change.additions, change.deletions, view.paint);
+        let by = match change.attribution.as_deref() {
+            None | Some("agent") => String::new(),
+            Some(other) => view.paint.warning(&format!(" ({})", safe(other))),
+        };
+        table.row(vec![kind(change, view.paint), additions, deletions, path(&change.path) + &by]);
+    }
+    table.render(view)
+}
+
+fn show_session(session: &SessionReport, all: &[MessageReport], view: &View) -> String {
+    let paint = view.paint;
+    let mut fields = vec![
+        ("agent", safe(&session.agent).into_owned()),
+        ("agent's id", safe(&session.agent_id).into_owned()),
+        ("workspace", safe(&session.workspace).into_owned()),
+        ("started", view.times.exact(session.started)),
+        ("last event", view.times.exact(session.last_event)),
+    ];
+    fields.extend(session.parent.as_deref().map(|parent| ("parent", paint.id(&safe(parent)))));
+    fields.extend(session.revert_point.as_deref().map(|point| ("reverted to", paint.warning(&safe(point)))));
+    let table = if all.is_empty() { String::new() } else { format!("\n{}", messages(all, view)) };
+    heading("Session", &session.id, paint) + &list(fields, paint) + &table
+}
+
+fn show_operation(entry: &OperationEntry, view: &View) -> String {
+    let paint = view.paint;
+    let mut fields = vec![
+        ("kind", entry.kind.name().to_owned()),
+        ("when", view.times.exact(entry.time)),
+        ("state", safe(&entry.state).into_owned()),
+        ("outcome", outcome(entry, paint)),
+    ];
+    let named = [
+        ("session", &entry.session),
+        ("to message", &entry.message),
+        ("before it", &entry.before),
+        ("after it", &entry.after),
+    ];
+    fields.extend(named.into_iter().filter_map(|(name, id)| Some((name, paint.id(&safe(id.as_deref()?))))));
+    heading("Operation", &entry.id, paint) + &list(fields, paint)
+}
+
+fn gap_lines(gaps: &[GapReport]) -> String {
+    gaps.iter().map(|gap| format!("  not captured: {} ({})\n", path(&gap.path), safe(&gap.reason))).collect()
+}

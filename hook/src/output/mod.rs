@@ -1,0 +1,144 @@
+//! What people and programs read: reports become text with colour, or one JSON document.
+//!
+//! Texts are made as values by pure functions over a [`View`] and written in one place, here. A reader who went away is
+//! no failure: the end of a pipe ends the output quietly.
+
+pub mod diff;
+pub mod doctor;
+pub mod failure;
+pub mod history;
+pub mod operation;
+pub mod paint;
+pub mod status;
+pub mod table;
+pub mod text;
+pub mod time;
+
+use std::io::{self, IsTerminal, Write};
+
+use ckpt_schema::report::{ErrorReport, Failure as FailureReport};
+use serde::Serialize;
+
+use crate::arguments::{Common, When};
+use crate::failure::Failure;
+use crate::surroundings::{self, Surroundings};
+use paint::Paint;
+use time::Times;
+
+/// How things are shown to people.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// The colours.
+    pub paint: Paint,
+    /// The width of the terminal in columns; none where there is no terminal.
+    pub width: Option<usize>,
+    /// How times are shown.
+    pub times: Times,
+    /// Whether details are asked for.
+    pub verbose: bool,
+}
+
+/// The streams of a command that people use.
+pub struct Output {
+    json: bool,
+    quiet: bool,
+    view: View,
+    errors: Paint,
+}
+
+impl Output {
+    /// Looks at the streams and at what was asked for.
+    pub fn new(common: &Common, surroundings: &Surroundings) -> Self {
+        let color = |terminal: bool| match common.color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => terminal && !surroundings.no_color,
+        };
+        let columns = || console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+        let terminal = io::stdout().is_terminal();
+        let view = View {
+            paint: Paint::new(color(terminal)),
+            width: terminal.then(columns).flatten(),
+            times: Times::local(surroundings::now()),
+            verbose: common.verbose > 0,
+        };
+        Self { json: common.json, quiet: common.quiet, view, errors: Paint::new(color(io::stderr().is_terminal())) }
+    }
+
+    /// Returns how things are shown to people.
+    pub fn view(&self) -> &View {
+        &self.view
+    }
+
+    /// Returns whether programs are to read the output.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Returns whether somebody sits there who can answer.
+    pub fn can_ask(&self) -> bool {
+        !self.json && io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Returns whether a progress bar is welcome.
+    pub fn shows_progress(&self) -> bool {
+        !self.json && !self.quiet && io::stderr().is_terminal()
+    }
+
+    /// Writes a report: as JSON, or as the text that `render` makes of it.
+    pub fn report<R: Serialize>(&self, report: &R, render: impl FnOnce(&View) -> String) -> Result<(), Failure> {
+        if self.json { self.document(report) } else { self.text(&render(&self.view)) }
+    }
+
+    /// Writes text on stdout.
+    pub fn text(&self, text: &str) -> Result<(), Failure> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Returns whether only what is not well is to be shown.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet && !self.json
+    }
+
+    /// Writes bytes on stdout.
+    pub fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut stream = io::stdout().lock();
+        match stream.write_all(bytes).and_then(|()| stream.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::output(error)),
+            _ => Ok(()),
+        }
+    }
+
+    fn document<R: Serialize>(&self, report: &R) -> Result<(), Failure> {
+        let mut json = serde_json::to_string_pretty(report).map_err(|error| Failure::output(error.into()))?;
+        json.push('\n');
+        self.bytes(json.as_bytes())
+    }
+
+    /// Says what failed: on stdout as JSON, or to people on stderr.
+    pub fn failure(&self, failure: &Failure) {
+        if self.json {
+            // There is no third stream to complain on.
+            let _ = self.document(&document(failure));
+        } else {
+            write_error(&failure::render(failure, self.errors));
+        }
+    }
+}
+
+/// Returns the document of a failure.
+pub fn document(failure: &Failure) -> ErrorReport {
+    ErrorReport {
+        error: FailureReport {
+            code: failure.code(),
+            message: failure.message(),
+            causes: failure.causes(),
+            hint: failure.hint(),
+        },
+    }
+}
+
+/// Writes text on stderr, where it can be written.
+pub fn write_error(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}

@@ -1,0 +1,200 @@
+//! What a revert, redo or restore did, or would do, and how to get back.
+
+use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, OperationReport, Outcome};
+
+use super::View;
+use super::diff::counts;
+use super::paint::Paint;
+use super::table::Table;
+use super::text::{count, path, safe, short};
+
+/// Returns the outcome as lines.
+pub fn render(report: &OperationReport, view: &View) -> String {
+    let mut text = format!("{}\n", title(report, view.paint));
+    text.push_str(&files(&report.files, view));
+    for note in &report.notes {
+        text.push_str(&format!("{} {}\n", view.paint.warning("note:"), safe(note)));
+    }
+    text.push_str(&closing(report, view.paint));
+    text
+}
+
+fn title(report: &OperationReport, paint: Paint) -> String {
+    let done = what(report, paint);
+    match report.outcome {
+        Outcome::Restored => paint.good("✓ ") + &done,
+        Outcome::Partial => paint.warning("! ") + &done + &paint.warning(", but not everything"),
+        Outcome::Nothing => format!("Nothing to do: {}", nothing(report.kind)),
+        Outcome::Unavailable => paint.bad("✗ ") + "What was asked for is not there to be restored; nothing was changed",
+    }
+}
+
+fn what(report: &OperationReport, paint: Paint) -> String {
+    let message = report.message.as_deref().map(|id| paint.id(&short(id)));
+    let would = if report.dry_run { "Would go" } else { "Went" };
+    match (report.kind, message) {
+        (OperationKind::Revert, Some(message)) => format!("{would} back to just before message {message}"),
+        (OperationKind::Revert, None) => format!("{would} back"),
+        (OperationKind::Redo | OperationKind::Unrevert, Some(message)) => {
+            format!("{would} forward; still reverted to just before message {message}")
+        }
+        (OperationKind::Redo | OperationKind::Unrevert, None) => {
+            format!("{would} all the way forward; nothing is reverted any more")
+        }
+        (OperationKind::Restore, _) if report.dry_run => "Would restore".to_owned(),
+        (OperationKind::Restore, _) => "Restored".to_owned(),
+    }
+}
+
+fn nothing(kind: OperationKind) -> &'static str {
+    match kind {
+        OperationKind::Revert => "every file already is as it was then",
+        OperationKind::Redo | OperationKind::Unrevert => "nothing is reverted",
+        OperationKind::Restore => "every file already is as it is in that state",
+    }
+}
+
+/// Returns a line for each file that says something: those that already are what they should be say nothing.
+pub fn files(files: &[FileReport], view: &View) -> String {
+    let mut table = Table::new(&[1, 2]).indented(2);
+    for file in files.iter().filter(|file| says_something(file) || view.verbose) {
+        table.row(row(file, view.paint));
+    }
+    table.render(view)
+}
+
+fn says_something(file: &FileReport) -> bool {
+    file.action != FileAction::None || !matches!(file.result, FileResult::Done | FileResult::Planned)
+}
+
+fn row(file: &FileReport, paint: Paint) -> Vec<String> {
+    let [additions, deletions] = counts(file.additions, file.deletions, paint);
+    let reason = file.reason.as_deref().map(|reason| paint.faint(&format!(" ({})", safe(reason)))).unwrap_or_default();
+    vec![word(file, paint), additions, deletions, path(&file.path) + &reason]
+}
+
+fn word(file: &FileReport, paint: Paint) -> String {
+    match (file.result, file.action) {
+        (FileResult::Conflict, _) => paint.warning("kept"),
+        (FileResult::Gap, _) => paint.warning("not captured"),
+        (FileResult::Failed, _) => paint.bad("failed"),
+        (FileResult::Done, FileAction::Write) => paint.good("restored"),
+        (FileResult::Done, FileAction::Delete) => paint.good("removed"),
+        (FileResult::Done, FileAction::Merge) => paint.good("merged"),
+        (FileResult::Planned, FileAction::Write) => paint.id("restore"),
+        (FileResult::Planned, FileAction::Delete) => paint.id("remove"),
+        (FileResult::Planned, FileAction::Merge) => paint.id("merge"),
+        (_, FileAction::Keep) => paint.warning("kept"),
+        (_, FileAction::None) => paint.faint("unchanged"),
+    }
+}
+
+/// What was left, and the way back.
+fn closing(report: &OperationReport, paint: Paint) -> String {
+    let mut lines = Vec::new();
+    lines.extend(left(report, FileResult::Conflict, "kept because of edits that the agent did not make"));
+    lines.extend(left(report, FileResult::Gap, "left alone because no snapshot holds what was there"));
+    lines.extend(left(report, FileResult::Failed, "could not be written and stayed as before"));
+    if !report.messages_hidden.is_empty() {
+        let hidden = count(report.messages_hidden.len() as u64, "message");
+        let verb = if report.messages_hidden.len() == 1 { "is" } else { "are" };
+        lines.push(format!("{hidden} {verb} hidden until you redo, or send a new one."));
+    }
+    lines.extend(way_back(report, paint));
+    lines.into_iter().map(|line| line + "\n").collect()
+}
+
+fn left(report: &OperationReport, result: FileResult, why: &str) -> Option<String> {
+    let number = report.files.iter().filter(|file| file.result == result).count();
+    (number > 0).then(|| format!("{} {why}.", count(number as u64, "file")))
+}
+
+fn way_back(report: &OperationReport, paint: Paint) -> Option<String> {
+    if report.dry_run {
+        return Some("This is a plan; nothing was changed.".to_owned());
+    }
+    let operation = report.operation.as_deref()?;
+    let command = match report.kind {
+        _ if report.outcome == Outcome::Nothing => return None,
+        OperationKind::Revert => "ckpt-hook unrevert".to_owned(),
+        OperationKind::Redo | OperationKind::Unrevert | OperationKind::Restore => {
+            format!("ckpt-hook restore {}", short(operation))
+        }
+    };
+    Some(format!("To undo this: {}", paint.strong(&command)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::time::Times;
+    use ckpt_schema::report::{self, PathText};
+    use expect_test::expect;
+
+    fn file(name: &str, action: FileAction, result: FileResult, reason: Option<&str>) -> FileReport {
+        FileReport {
+            path: PathText { path: name.to_owned(), path_hex: None },
+            action,
+            result,
+            reason: reason.map(str::to_owned),
+            additions: (action != FileAction::None).then_some(10),
+            deletions: (action != FileAction::None).then_some(2),
+        }
+    }
+
+    fn operation(files: Vec<FileReport>, outcome: Outcome) -> OperationReport {
+        OperationReport {
+            version: report::VERSION,
+            operation: Some("0123456789".to_owned()),
+            kind: OperationKind::Revert,
+            session: Some("s".to_owned()),
+            message: Some("abcdefghij".to_owned()),
+            outcome,
+            dry_run: false,
+            messages_hidden: vec!["abcdefghij".to_owned()],
+            files,
+            notes: Vec::new(),
+        }
+    }
+
+    fn shown(report: &OperationReport) -> String {
+        let times = Times { now: 0, offset: time::UtcOffset::UTC };
+        render(report, &View { paint: Paint::new(false), width: None, times, verbose: false })
+    }
+
+    #[test]
+    fn an_outcome_names_every_file_with_what_became_of_it() {
+        let files = vec![
+            file("back", FileAction::Write, FileResult::Done, None),
+            file("gone\u{1b}", FileAction::Delete, FileResult::Done, None),
+            file("same", FileAction::None, FileResult::Done, None),
+            file("yours", FileAction::Keep, FileResult::Conflict, Some("changed after the agent")),
+        ];
+        let mut report = operation(files, Outcome::Partial);
+        report.notes.push("commits were made".to_owned());
+        expect![[r#"
+            ! Went back to just before message abcdefgh, but not everything
+              restored  +10  -2  back
+              removed   +10  -2  gone\u{1b}
+              kept      +10  -2  yours (changed after the agent)
+            note: commits were made
+            1 file kept because of edits that the agent did not make.
+            1 message is hidden until you redo, or send a new one.
+            To undo this: ckpt-hook unrevert
+        "#]]
+        .assert_eq(&shown(&report));
+    }
+
+    #[test]
+    fn a_plan_says_that_it_is_one() {
+        let files = vec![file("new", FileAction::Delete, FileResult::Planned, None)];
+        let report = OperationReport { dry_run: true, operation: None, ..operation(files, Outcome::Restored) };
+        expect![[r#"
+            ✓ Would go back to just before message abcdefgh
+              remove  +10  -2  new
+            1 message is hidden until you redo, or send a new one.
+            This is a plan; nothing was changed.
+        "#]]
+        .assert_eq(&shown(&report));
+    }
+}

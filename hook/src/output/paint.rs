@@ -1,0 +1,60 @@
+//! Colours by meaning.
+
+use anstyle::{AnsiColor, Style};
+
+/// A box of colours, perhaps dried up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Paint {
+    on: bool,
+}
+
+impl Paint {
+    /// Returns colours, or none.
+    pub const fn new(on: bool) -> Self {
+        Self { on }
+    }
+
+    /// Returns whether there are colours.
+    pub fn is_on(self) -> bool {
+        self.on
+    }
+
+    /// A title, or what matters in a line.
+    pub fn strong(self, text: &str) -> String {
+        self.with(Style::new().bold(), text)
+    }
+
+    /// What matters less.
+    pub fn faint(self, text: &str) -> String {
+        self.with(Style::new().dimmed(), text)
+    }
+
+    /// An id.
+    pub fn id(self, text: &str) -> String {
+        self.with(AnsiColor::Cyan.on_default(), text)
+    }
+
+    /// Something that is well, or added.
+    pub fn good(self, text: &str) -> String {
+        self.with(AnsiColor::Green.on_default(), text)
+    }
+
+    /// Something that needs a look.
+    pub fn warning(self, text: &str) -> String {
+        self.with(AnsiColor::Yellow.on_default(), text)
+    }
+
+    /// Something that is not well, or taken away.
+    pub fn bad(self, text: &str) -> String {
+        self.with(AnsiColor::Red.on_default(), text)
+    }
+
+    /// The word `error`.
+    pub fn alarm(self, text: &str) -> String {
+        self.with(AnsiColor::Red.on_default().bold(), text)
+    }
+
+    fn with(self, style: Style, text: &str) -> String {
+        if self.on && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+    }
+}

@@ -1,0 +1,115 @@
+//! The revert banner, and what else a user should know of the recording. Short when all is well.
+
+use ckpt_schema::report::{GapReport, MessageReport, SnapshotReport, StatusReport};
+
+use super::paint::Paint;
+use super::text::{count, path, safe, short, title};
+use super::{View, operation};
+
+/// So many gaps are listed; the rest is counted.
+const LISTED: usize = 10;
+
+/// Returns the state of a workspace; `hidden` are its hidden messages, oldest first.
+pub fn render(report: &StatusReport, hidden: &[MessageReport], view: &View) -> String {
+    let paint = view.paint;
+    let mut text = heading(report, paint);
+    let troubles = troubles(report, view);
+    match &report.revert_point {
+        Some(point) => text.push_str(&banner(report, point, hidden, view)),
+        None if report.session.is_none() => text.push_str(
+            "Nothing was recorded here yet. `ckpt-hook install AGENT` puts the hook into an agent's settings.\n",
+        ),
+        None if troubles.is_empty() => {
+            text.push_str(&paint.good("✓ "));
+            text.push_str("Nothing is reverted, and everything that was recorded can be put back.\n");
+        }
+        None => text.push_str("Nothing is reverted.\n"),
+    }
+    text + &troubles
+}
+
+fn heading(report: &StatusReport, paint: Paint) -> String {
+    let mut text = format!("Workspace  {}\n", paint.strong(&safe(&report.workspace)));
+    if let Some(session) = &report.session {
+        let agent = report.agent.as_deref().map(|agent| format!(" ({})", safe(agent))).unwrap_or_default();
+        text.push_str(&format!("Session    {}{agent}\n", paint.id(&short(session))));
+    }
+    text + "\n"
+}
+
+fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &View) -> String {
+    let paint = view.paint;
+    let number = count(report.messages_hidden.len() as u64, "message");
+    let verb = if report.messages_hidden.len() == 1 { "is" } else { "are" };
+    let mut text = format!(
+        "{} to just before message {}: {number} {verb} hidden\n",
+        paint.warning("Reverted"),
+        paint.id(&short(point))
+    );
+    for message in hidden {
+        text.push_str(&format!("  {}  {}\n", paint.id(&short(&message.id)), title(message.prompt.as_deref())));
+    }
+    let files = operation::files(&report.files, view);
+    if !files.is_empty() {
+        text.push_str(&format!("\nFiles that the revert changed:\n{files}"));
+    }
+    text.push('\n');
+    if report.redo {
+        text.push_str("`ckpt-hook redo` brings the first of them back, `ckpt-hook unrevert` all.\n");
+    }
+    text + "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n"
+}
+
+fn troubles(report: &StatusReport, view: &View) -> String {
+    let paint = view.paint;
+    let mut text = String::new();
+    for agent in &report.agents_at_work {
+        text.push_str(&line(paint.id("at work:"), &safe(agent)));
+    }
+    if report.open_steps > 0 {
+        let steps = count(report.open_steps, "step");
+        text.push_str(&line(paint.id("open:"), &format!("{steps} not finished yet; a revert closes what is over")));
+    }
+    for step in &report.unprotected {
+        text.push_str(&line(paint.warning("unprotected:"), &safe(step)));
+    }
+    text.push_str(&gaps(&report.gaps, paint));
+    text + &diagnostics(report, view)
+}
+
+fn line(label: String, text: &str) -> String {
+    format!("{label} {text}\n")
+}
+
+fn gaps(gaps: &[GapReport], paint: Paint) -> String {
+    let mut text: String = gaps
+        .iter()
+        .take(LISTED)
+        .map(|gap| line(paint.warning("not captured:"), &format!("{} ({})", path(&gap.path), safe(&gap.reason))))
+        .collect();
+    if gaps.len() > LISTED {
+        let more = count((gaps.len() - LISTED) as u64, "more path");
+        text.push_str(&line(paint.warning("not captured:"), &format!("{more}; `--json` lists all")));
+    }
+    text
+}
+
+fn diagnostics(report: &StatusReport, view: &View) -> String {
+    if report.diagnostics == 0 {
+        return String::new();
+    }
+    let number = count(report.diagnostics, "problem");
+    let mut text =
+        line(view.paint.warning("hooks:"), &format!("{number} noted; `ckpt-hook doctor` helps. The newest:"));
+    for diagnostic in &report.latest_diagnostics {
+        let detail = diagnostic.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
+        let when = view.paint.faint(&view.times.ago(diagnostic.time));
+        text.push_str(&format!("  {when}  {}{detail}\n", safe(&diagnostic.message)));
+    }
+    text
+}
+
+/// Returns the id of a snapshot, alone on the first line, and what it does not hold.
+pub fn snapshot(report: &SnapshotReport, view: &View) -> String {
+    format!("{}\n{}", safe(&report.snapshot), gaps(&report.gaps, view.paint))
+}

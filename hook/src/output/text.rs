@@ -1,0 +1,110 @@
+//! Names made safe and counts made words.
+//!
+//! A file name, a branch or a prompt may hold anything: what would move a cursor, set a title, write to the clipboard or
+//! turn text around is shown escaped, on a terminal and on a pipe (CVE-2024-52005 and its kin).
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use ckpt_schema::report::PathText;
+use console::{measure_text_width, truncate_str};
+
+/// Returns text in which nothing acts on a terminal.
+pub fn safe(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(acts) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().fold(String::with_capacity(text.len() + 8), |mut safe, character| {
+        if acts(character) {
+            safe.extend(character.escape_default())
+        } else {
+            safe.push(character)
+        }
+        safe
+    }))
+}
+
+/// C0, DEL and C1; the controls of writing direction; separators of lines and paragraphs; invisible characters.
+fn acts(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Returns text made of bytes, safe, with what is not UTF-8 as `\xff`.
+pub fn safe_bytes(bytes: &[u8]) -> String {
+    bytes.utf8_chunks().fold(String::with_capacity(bytes.len()), |mut text, chunk| {
+        text.push_str(&safe(chunk.valid()));
+        for byte in chunk.invalid() {
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\\x{byte:02x}");
+        }
+        text
+    })
+}
+
+/// Returns a path for people.
+pub fn path(path: &PathText) -> String {
+    match path.path_hex.as_deref().and_then(bytes_of_hex) {
+        Some(bytes) => safe_bytes(&bytes),
+        None => safe(&path.path).into_owned(),
+    }
+}
+
+fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
+    let digits = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    hex.as_bytes().chunks(2).map(digits).collect()
+}
+
+/// Returns the first line of a prompt that says something, safe.
+pub fn title(prompt: Option<&str>) -> String {
+    let line = prompt.and_then(|prompt| prompt.lines().map(str::trim).find(|line| !line.is_empty()));
+    safe(line.unwrap_or("")).into_owned()
+}
+
+/// Returns the beginning of an id, long enough to be told from others; a prefix is accepted wherever an id is.
+pub fn short(id: &str) -> String {
+    safe(id.get(..8).unwrap_or(id)).into_owned()
+}
+
+/// Returns text that fits into so many columns, with an ellipsis where something was cut.
+pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
+    if measure_text_width(text) <= columns { Cow::Borrowed(text) } else { truncate_str(text, columns, "…") }
+}
+
+/// Returns "1 file" or "2 files".
+pub fn count(number: u64, thing: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{plural}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_name_acts_on_a_terminal() {
+        let cases = [
+            ("plain é 日本 🦀.rs", "plain é 日本 🦀.rs"),
+            ("\u{1b}]0;title\u{7}", "\\u{1b}]0;title\\u{7}"),
+            ("a\nb\tc\r", "a\\nb\\tc\\r"),
+            ("\u{9b}31m\u{7f}", "\\u{9b}31m\\u{7f}"),
+            ("txt.\u{202e}exe", "txt.\\u{202e}exe"),
+        ];
+        for (name, shown) in cases {
+            assert_eq!(safe(name), shown, "of {name:?}");
+        }
+    }
+
+    #[test]
+    fn every_byte_of_a_name_that_is_not_text_is_shown() {
+        let name = PathText { path: "a\u{fffd}b".to_owned(), path_hex: Some("61ff62".to_owned()) };
+        assert_eq!(path(&name), "a\\xffb", "the hex is the truth, the text beside it is lossy");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_by_columns_not_by_bytes() {
+        assert_eq!(fit("日本語", 6), "日本語", "three characters of two columns");
+        assert_eq!(fit("日本語", 5), "日本…", "and one of them has to go");
+    }
+}

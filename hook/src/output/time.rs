@@ -1,0 +1,78 @@
+//! Times for people: how long ago, then the local date.
+
+use ckpt_store::Milliseconds;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+use time::{OffsetDateTime, UtcOffset};
+
+const MINUTES: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day] [hour]:[minute]");
+const SECONDS: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day] [hour]:[minute]:[second] [offset_hour sign:mandatory]:[offset_minute]");
+const UTC: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
+
+/// What "now" and "here" are.
+#[derive(Clone, Copy, Debug)]
+pub struct Times {
+    /// Milliseconds since the Unix epoch.
+    pub now: Milliseconds,
+    /// The user's offset from UTC.
+    pub offset: UtcOffset,
+}
+
+impl Times {
+    /// Returns the times of this machine; of UTC where the time zone cannot be told.
+    pub fn local(now: Milliseconds) -> Self {
+        Self { now, offset: UtcOffset::current_local_offset().unwrap_or(UtcOffset::UTC) }
+    }
+
+    /// Returns "12 s ago", "5 min ago", "3 h ago", and for all else the local date.
+    pub fn ago(&self, time: Milliseconds) -> String {
+        match (self.now.saturating_sub(time)) / 1000 {
+            seconds @ 0..60 => format!("{seconds} s ago"),
+            seconds @ 60..3600 => format!("{} min ago", seconds / 60),
+            seconds @ 3600..86_400 => format!("{} h ago", seconds / 3600),
+            _ => self.format(time, MINUTES),
+        }
+    }
+
+    /// Returns the local date and time with the offset.
+    pub fn exact(&self, time: Milliseconds) -> String {
+        self.format(time, SECONDS)
+    }
+
+    fn format(&self, time: Milliseconds, format: &[BorrowedFormatItem<'_>]) -> String {
+        date(time).to_offset(self.offset).format(&format).unwrap_or_else(|_| time.to_string())
+    }
+}
+
+/// Returns a time as RFC 3339 has it, in UTC.
+pub fn utc(time: Milliseconds) -> String {
+    date(time).format(&UTC).unwrap_or_else(|_| time.to_string())
+}
+
+fn date(time: Milliseconds) -> OffsetDateTime {
+    OffsetDateTime::from_unix_timestamp(time.div_euclid(1000)).unwrap_or(OffsetDateTime::UNIX_EPOCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_just_now_is_counted_and_what_was_long_ago_is_dated() {
+        let times = Times { now: 1_000_000_000_000, offset: UtcOffset::from_hms(2, 0, 0).expect("a zone") };
+        let cases = [
+            (1_000_000_000_000, "0 s ago"),
+            (999_999_941_000, "59 s ago"),
+            (999_999_700_000, "5 min ago"),
+            (999_990_000_000, "2 h ago"),
+            (999_900_000_000, "2001-09-08 00:00"),
+            (1_000_000_100_000, "2001-09-09 03:48"),
+        ];
+        for (time, shown) in cases {
+            assert_eq!(times.ago(time), shown, "of {time}: a clock that was set back gives a date, too");
+        }
+        assert_eq!(times.exact(0), "1970-01-01 02:00:00 +02:00", "the local time with its offset");
+        assert_eq!(utc(0), "1970-01-01T00:00:00Z", "for files");
+    }
+}

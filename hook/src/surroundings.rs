@@ -1,0 +1,166 @@
+//! The outside world, read once: environment, current directory, clock. No other module asks for them.
+//!
+//! Variables of git (`GIT_*`) are never looked at: a hook may run inside a git hook.
+
+#![expect(clippy::disallowed_methods, reason = "this is the one place where the environment and the clock are read")]
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use ckpt_store::error::{Error, Result};
+use ckpt_store::{Milliseconds, Settings};
+
+/// What the process was given.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The current directory, where it exists.
+    pub current_directory: Option<PathBuf>,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// `$XDG_CONFIG_HOME`, where it is absolute.
+    pub config_home: Option<PathBuf>,
+    /// `$XDG_DATA_HOME`, where it is absolute.
+    pub data_home: Option<PathBuf>,
+    /// `$CKPT_HOOK_HOME`: the store's directory.
+    pub store: Option<PathBuf>,
+    /// `$CKPT_HOOK_CONFIG`: the settings file.
+    pub config: Option<PathBuf>,
+    /// `$CKPT_HOOK_LOG`: a level.
+    pub log_level: Option<OsString>,
+    /// `$NO_COLOR`, whatever it says as long as it says something (no-color.org).
+    pub no_color: bool,
+}
+
+impl Surroundings {
+    /// Reads the environment.
+    pub fn read() -> Self {
+        Self {
+            current_directory: std::env::current_dir().ok(),
+            home: std::env::home_dir().filter(|path| path.is_absolute()),
+            config_home: absolute("XDG_CONFIG_HOME"),
+            data_home: absolute("XDG_DATA_HOME"),
+            store: variable("CKPT_HOOK_HOME").map(PathBuf::from),
+            config: variable("CKPT_HOOK_CONFIG").map(PathBuf::from),
+            log_level: variable("CKPT_HOOK_LOG"),
+            no_color: variable("NO_COLOR").is_some(),
+        }
+    }
+
+    /// Returns the store's directory: the one that is given, else `$CKPT_HOOK_HOME`, else the user's data folder.
+    pub fn store_directory(&self, given: Option<&Path>) -> Result<PathBuf> {
+        if let Some(path) = given.or(self.store.as_deref()) {
+            return self.absolute(path);
+        }
+        let data = self.data_home.clone().or_else(|| Some(self.home.as_ref()?.join(DATA_FOLDER)));
+        data.map(|data| data.join("ckpt-hook")).ok_or_else(|| {
+            Error::failed("cannot find a place for the store: the home directory is unknown")
+                .hint("set $HOME, or give --store or $CKPT_HOOK_HOME a directory")
+        })
+    }
+
+    /// Returns the path of the settings file, whether it is there or not.
+    pub fn config_file(&self) -> Option<PathBuf> {
+        if let Some(path) = &self.config {
+            return self.absolute(path).ok();
+        }
+        let config = self.config_home.clone().or_else(|| Some(self.home.as_ref()?.join(".config")))?;
+        Some(config.join("ckpt-hook/config.toml"))
+    }
+
+    /// Returns the directory that a command works in: the one that is given, else the current one.
+    pub fn directory(&self, given: Option<&Path>) -> Result<PathBuf> {
+        match given {
+            Some(path) => self.absolute(path),
+            None => self.current_directory.clone().ok_or_else(|| {
+                Error::failed("the current directory does not exist any more")
+                    .hint("change to another directory, or give --workspace")
+            }),
+        }
+    }
+
+    /// Returns a path as it is meant from the current directory.
+    pub fn absolute(&self, path: &Path) -> Result<PathBuf> {
+        match &self.current_directory {
+            _ if path.is_absolute() => Ok(path.to_owned()),
+            Some(directory) => Ok(directory.join(path)),
+            None => {
+                Err(Error::failed(format!("`{}` is not absolute, and there is no current directory", path.display())))
+            }
+        }
+    }
+
+    /// Returns what the library needs.
+    pub fn for_store(&self, directory: PathBuf, settings: Settings) -> ckpt_store::Surroundings {
+        ckpt_store::Surroundings {
+            directory,
+            settings,
+            home: self.home.clone(),
+            config_home: self.config_home.clone(),
+            clock: now,
+        }
+    }
+}
+
+/// Where programs keep their data below the home directory.
+const DATA_FOLDER: &str = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+
+/// Returns whether `$CKPT_HOOK_DISABLE` turns the hooks off: the one look-up that an idle hook costs.
+pub fn is_disabled() -> bool {
+    variable("CKPT_HOOK_DISABLE").is_some_and(|value| value != "0" && value != "false")
+}
+
+/// Returns a variable of the environment, where it is set and not empty.
+pub fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Returns the time in milliseconds since the Unix epoch.
+pub fn now() -> Milliseconds {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The XDG base directory specification: "If an implementation encounters a relative path … ignore it".
+fn absolute(name: &str) -> Option<PathBuf> {
+    variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nothing() -> Surroundings {
+        Surroundings {
+            current_directory: Some("/work".into()),
+            home: Some("/home/u".into()),
+            config_home: None,
+            data_home: None,
+            store: None,
+            config: None,
+            log_level: None,
+            no_color: false,
+        }
+    }
+
+    #[test]
+    fn the_store_is_where_it_is_asked_for_else_in_the_data_folder() {
+        let mut surroundings = nothing();
+        let home = Path::new("/home/u").join(DATA_FOLDER).join("ckpt-hook");
+        assert_eq!(surroundings.store_directory(None).expect("a home"), home, "the default");
+        surroundings.data_home = Some("/data".into());
+        assert_eq!(surroundings.store_directory(None).expect("a home"), Path::new("/data/ckpt-hook"), "the XDG folder");
+        surroundings.store = Some("/mine".into());
+        assert_eq!(surroundings.store_directory(None).expect("given"), Path::new("/mine"), "the variable");
+        let given = surroundings.store_directory(Some(Path::new("here"))).expect("given");
+        assert_eq!(given, Path::new("/work/here"), "the option comes first, and may be relative");
+    }
+
+    #[test]
+    fn without_a_home_there_is_a_reason_instead_of_a_store_somewhere() {
+        let surroundings = Surroundings { home: None, ..nothing() };
+        let error = surroundings.store_directory(None).expect_err("nowhere to put it");
+        assert!(error.hint_text().is_some_and(|hint| hint.contains("--store")), "it says what to do");
+        assert_eq!(surroundings.config_file(), None, "and there are no settings");
+    }
+}

@@ -1,0 +1,70 @@
+//! Whether the store is sound, as far as that can be told without reading every object. Reads only.
+
+use std::path::Path;
+
+use ckpt_schema::report::Finding;
+
+use crate::Store;
+use crate::error::{Context, Result};
+
+/// Looks at the database and at each workspace's repository.
+pub(crate) fn check(store: &Store) -> Vec<Finding> {
+    let mut findings = vec![database(store).unwrap_or_else(|error| broken("database", &error))];
+    match repositories(store) {
+        Ok(found) => findings.extend(found),
+        Err(error) => findings.push(broken("snapshots", &error)),
+    }
+    findings
+}
+
+fn database(store: &Store) -> Result<Finding> {
+    let answer: String = store
+        .database
+        .connection()
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .context(|| "cannot check the session store")?;
+    Ok(if answer == "ok" {
+        finding("ok", "database", "the session store is sound")
+    } else {
+        finding("error", "database", &format!("the session store is damaged: {answer}"))
+    })
+}
+
+/// A workspace has a folder from its first snapshot on.
+fn repositories(store: &Store) -> Result<Vec<Finding>> {
+    let folder = store.surroundings.directory.join("snapshots");
+    let entries = match folder.read_dir() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.context(|| format!("cannot list `{}`", folder.display()))?,
+    };
+    let mut lacking = Vec::new();
+    let mut sound = 0_u32;
+    for entry in entries {
+        let path = entry.context(|| format!("cannot list `{}`", folder.display()))?.path();
+        if is_repository(&path.join("repository.git")) { sound += 1 } else { lacking.push(path) }
+    }
+    let mut findings = vec![finding("ok", "snapshots", &format!("{sound} workspaces have a repository"))];
+    findings.extend(lacking.iter().map(|path| {
+        finding("error", "snapshots", &format!("`{}` has no repository: its snapshots are gone", path.display()))
+    }));
+    Ok(findings)
+}
+
+fn is_repository(path: &Path) -> bool {
+    path.join("objects").is_dir()
+}
+
+fn finding(level: &str, subject: &str, message: &str) -> Finding {
+    Finding {
+        level: level.to_owned(),
+        subject: subject.to_owned(),
+        message: message.to_owned(),
+        hint: None,
+        repaired: false,
+    }
+}
+
+fn broken(subject: &str, error: &crate::Error) -> Finding {
+    let causes: Vec<String> = [error.to_string()].into_iter().chain(error.causes()).collect();
+    finding("error", subject, &causes.join(": "))
+}

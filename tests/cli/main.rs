@@ -1,0 +1,9 @@
+//! The command line from outside: manners of the hook, exit codes, texts. What the library does is tested beside it.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod generated;
+mod manners;
+mod surroundings;
+mod usage;

@@ -1,0 +1,183 @@
+//! The hook never gets in the agent's way: exit code 0 and silence, whatever happens (threats.md, "Hook input").
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use crate::common::{Run, World, finish};
+
+/// The commands that agents and scripts call.
+const HOOKS: [&[&str]; 4] =
+    [&["event"], &["message", "--session", "s"], &["step-start", "--session", "s"], &["step-finish", "--session", "s"]];
+
+fn log(world: &World) -> String {
+    std::fs::read_to_string(world.store().join("log")).unwrap_or_default()
+}
+
+#[test]
+fn no_payload_makes_a_hook_speak_or_fail() {
+    let world = World::new();
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let payloads: [&[u8]; 12] = [
+        b"",
+        b"   ",
+        b"{",
+        b"null",
+        b"[]",
+        b"\"text\"",
+        b"1e999",
+        b"{\"event\":\"user_message\"}",
+        b"{\"event\":1,\"session_id\":{}}",
+        b"\xef\xbb\xbf\xff\xfe",
+        b"{\"event\":\"no_such_event\",\"session_id\":\"s\"}",
+        deep.as_bytes(),
+    ];
+    for payload in payloads {
+        world.run(&["event"], payload).is_silent();
+        world.run(&["event", "--agent", "claude-code"], payload).is_silent();
+    }
+}
+
+#[test]
+fn arguments_that_make_no_sense_are_no_reason_to_block_a_tool() {
+    let world = World::new();
+    for arguments in [
+        &["event", "--no-such-option"][..],
+        &["event", "--agent"],
+        &["event", "surplus"],
+        &["message"],
+        &["step-start", "--session"],
+        &["--bogus", "step-finish", "--session", "s"],
+        &["--color", "loud", "event"],
+        &["event", "--agent", "no-such-agent"],
+    ] {
+        world.run(arguments, b"{}").is_silent();
+    }
+    assert!(log(&world).contains("arguments that make no sense"), "it is noted: {}", log(&world));
+}
+
+#[test]
+fn strict_says_what_is_wrong_and_exits_with_1() {
+    let world = World::new();
+    let run = world.run(&["event", "--strict"], b"{").exits(1);
+    assert!(run.stderr.starts_with("error: "), "a person reads it: {run}");
+    assert_eq!(run.stdout, "", "stdout belongs to the agent");
+    world.run(&["event", "--strict", "--bogus"], b"{}").exits(1);
+}
+
+#[test]
+fn json_is_one_line_also_of_a_failure() {
+    let world = World::new();
+    for arguments in [&["--json", "event"][..], &["event", "--json", "--bogus"]] {
+        let run = world.run(arguments, b"{").exits(0);
+        assert_eq!(run.stdout.lines().count(), 1, "one line: {run}");
+        let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
+        assert!(document["error"]["message"].is_string(), "it says what went wrong: {run}");
+    }
+}
+
+#[test]
+fn crashes_of_every_kind_end_silently() {
+    for fault in ["panic", "abort", "segv", "overflow", "oom"] {
+        let world = World::new();
+        let run = |arguments: &[&str]| finish(world.command(arguments).env("CKPT_HOOK_TEST_FAULT", fault), b"{}");
+        assert_eq!(run(&["event"]).is_silent().code, Some(0), "after `{fault}`");
+        assert_eq!(run(&["event", "--strict"]).code, Some(1), "`--strict` shows that `{fault}` happened");
+    }
+}
+
+#[test]
+fn a_panic_is_noted_by_its_place_and_not_by_its_words() {
+    let world = World::new();
+    finish(world.command(&["event"]).env("CKPT_HOOK_TEST_FAULT", "panic"), b"{}").is_silent();
+    let log = log(&world);
+    assert!(log.contains("panicked at hook/src/guard/fault.rs"), "where: {log}");
+    assert!(!log.contains("secret"), "a panic's message may quote a prompt: {log}");
+}
+
+#[test]
+fn a_hook_that_hangs_ends_at_the_deadline() {
+    let world = World::new();
+    world.configure("hook_deadline = \"300 ms\"");
+    finish(world.command(&["event"]).env("CKPT_HOOK_TEST_FAULT", "hang"), b"{}").is_silent();
+    assert!(log(&world).contains("deadline"), "it is noted: {}", log(&world));
+}
+
+#[test]
+fn a_writer_that_never_closes_is_not_waited_for_beyond_the_deadline() {
+    let world = World::new();
+    world.configure("hook_deadline = \"300 ms\"");
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let output = world.command(&["event"]).stdin(reader).output().expect("it ends");
+    drop(writer);
+    Run::from(output).is_silent();
+}
+
+#[test]
+fn a_stream_that_is_full_or_closed_changes_nothing() {
+    let world = World::new();
+    let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").expect("Linux has it"));
+    for arguments in [&["event"][..], &["--json", "event"], &["event", "--strict"]] {
+        let status =
+            world.command(arguments).stdin(Stdio::null()).stdout(full()).stderr(full()).status().expect("it ends");
+        let expected = if arguments.contains(&"--strict") { 1 } else { 0 };
+        assert_eq!(status.code(), Some(expected), "of {arguments:?} on a full disk");
+    }
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "exec \"$0\" event <&- >&- 2>&-", crate::common::BINARY]).env_clear().env("HOME", world.home());
+    finish(&mut shell, b"").is_silent();
+}
+
+#[test]
+fn a_disabled_hook_makes_no_files() {
+    let event = json!({"event": "user_message", "session_id": "s", "cwd": "/"}).to_string();
+    for hook in HOOKS {
+        let world = World::new();
+        finish(world.command(hook).env("CKPT_HOOK_DISABLE", "1"), event.as_bytes()).is_silent();
+        world.configure("enabled = false");
+        world.run(hook, event.as_bytes()).is_silent();
+        assert!(!world.store().exists(), "no store is made by {hook:?}");
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_made_is_no_reason_to_speak() {
+    let world = World::new();
+    std::fs::write(world.store(), "a file stands in its place").expect("writable");
+    world.event(json!({"event": "user_message", "session_id": "s"})).is_silent();
+    let strict = world.run(&["message", "--session", "s", "--strict"], b"").exits(1);
+    assert!(strict.stderr.contains("error: "), "who asks is told: {strict}");
+}
+
+#[test]
+fn the_log_is_nobody_else_s() {
+    let world = World::new();
+    world.run(&["event", "--bogus"], b"{}").is_silent();
+    let mode = |name: &str| world.store().join(name).metadata().expect("it was made").permissions().mode() & 0o777;
+    assert_eq!((mode("."), mode("log")), (0o700, 0o600), "of the store and of the log");
+}
+
+#[test]
+fn a_log_that_is_a_link_is_not_written_through() {
+    let world = World::new();
+    std::fs::create_dir_all(world.store()).expect("writable");
+    let target = world.path("target");
+    File::create(&target).expect("writable");
+    std::os::unix::fs::symlink(&target, world.store().join("log")).expect("writable");
+    world.run(&["event", "--bogus"], b"{}").is_silent();
+    assert_eq!(target.metadata().expect("it is there").len(), 0, "somebody else's file");
+}
+
+#[test]
+fn settings_that_hang_or_make_no_sense_do_not_stop_a_hook() {
+    let world = World::new();
+    world.configure("this is = = not toml");
+    world.run(&["event"], b"{").is_silent();
+    let file = world.home().join(".config/ckpt-hook/config.toml");
+    std::fs::remove_file(&file).expect("it was written");
+    let made = Command::new("/usr/bin/mkfifo").arg(&file).status().expect("coreutils are there");
+    assert!(made.success(), "the pipe is made");
+    world.run(&["event"], b"{").is_silent();
+}

@@ -1,0 +1,201 @@
+//! A world of its own for the tests that run the binary: home, store and workspace are fresh, nothing is inherited.
+//!
+//! Include it from a test target of the crate `hook`: `#[path = "../common/mod.rs"] mod common;`.
+
+#![allow(dead_code, clippy::allow_attributes, reason = "each test target uses its own part of the harness")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// The binary under test.
+pub const BINARY: &str = env!("CARGO_BIN_EXE_ckpt-hook");
+
+/// A home, a store and a workspace in a scratch directory.
+pub struct World {
+    scratch: TempDir,
+}
+
+impl World {
+    /// Makes an empty one.
+    pub fn new() -> Self {
+        let world = Self { scratch: tempfile::tempdir().expect("a scratch directory") };
+        for directory in [world.home(), world.workspace()] {
+            std::fs::create_dir_all(directory).expect("the scratch directory is writable");
+        }
+        world
+    }
+
+    /// Returns the canonical path of something in the scratch directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().canonicalize().expect("it exists").join(name)
+    }
+
+    /// Returns the user's home directory.
+    pub fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
+    /// Returns the store's directory; it is not made beforehand.
+    pub fn store(&self) -> PathBuf {
+        self.path("store")
+    }
+
+    /// Returns the workspace: a plain directory, and the current one of every command.
+    pub fn workspace(&self) -> PathBuf {
+        self.path("workspace")
+    }
+
+    /// Writes the settings.
+    pub fn configure(&self, text: &str) {
+        let directory = self.home().join(".config/ckpt-hook");
+        std::fs::create_dir_all(&directory).expect("the home is writable");
+        std::fs::write(directory.join("config.toml"), text).expect("the home is writable");
+    }
+
+    /// Returns the binary with these arguments in this world, not yet started.
+    pub fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new(BINARY);
+        command
+            .args(arguments)
+            .env_clear()
+            .env("HOME", self.home())
+            .env("CKPT_HOOK_HOME", self.store())
+            .env("PATH", "/usr/bin:/bin")
+            .env("TZ", "UTC")
+            .current_dir(self.workspace());
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S], stdin: &[u8]) -> Run {
+        finish(&mut self.command(arguments), stdin)
+    }
+
+    /// Sends one event as a hook does; its `cwd` is the workspace unless it has one.
+    pub fn event(&self, mut event: serde_json::Value) -> Run {
+        let fields = event.as_object_mut().expect("an event is an object");
+        fields.entry("cwd").or_insert_with(|| self.workspace().to_str().expect("a plain path").into());
+        self.run(&["event"], event.to_string().as_bytes())
+    }
+
+    /// Runs a command with `--json` and returns its document.
+    pub fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        let mut all = vec!["--json"];
+        all.extend(arguments);
+        let run = self.run(&all, b"");
+        serde_json::from_str(&run.stdout)
+            .unwrap_or_else(|error| panic!("`--json` prints one document ({error}):\n{run}"))
+    }
+
+    /// Writes a file of the workspace, and the directories above it.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.workspace().join(path);
+        std::fs::create_dir_all(path.parent().expect("it is below the workspace")).expect("writable");
+        std::fs::write(path, content).expect("writable");
+    }
+
+    /// Reads a file of the workspace.
+    pub fn read(&self, path: &str) -> Vec<u8> {
+        std::fs::read(self.workspace().join(path)).unwrap_or_else(|error| panic!("`{path}` is there: {error}"))
+    }
+
+    /// Removes a file of the workspace.
+    pub fn remove(&self, path: &str) {
+        std::fs::remove_file(self.workspace().join(path)).expect("it is there");
+    }
+
+    /// Returns everything in the workspace but `.git`: mode, and bytes, link target or nothing, by path.
+    pub fn tree(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
+        let mut tree = BTreeMap::new();
+        collect(&self.workspace(), Path::new(""), &mut tree);
+        tree
+    }
+}
+
+fn collect(root: &Path, below: &Path, tree: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
+    for entry in std::fs::read_dir(root.join(below)).expect("a readable directory") {
+        let entry = entry.expect("a readable directory");
+        let path = below.join(entry.file_name());
+        let metadata = entry.metadata().expect("it is still there");
+        if entry.file_name() == ".git" {
+            continue;
+        }
+        let content = if metadata.is_dir() {
+            collect(root, &path, tree);
+            Vec::new()
+        } else if metadata.is_symlink() {
+            std::fs::read_link(root.join(&path)).expect("a link").as_os_str().as_bytes().to_vec()
+        } else {
+            std::fs::read(root.join(&path)).expect("a readable file")
+        };
+        tree.insert(path, (metadata.permissions().mode(), content));
+    }
+}
+
+/// Starts a command, writes its stdin and waits for its end.
+pub fn finish(command: &mut Command, stdin: &[u8]) -> Run {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary was built");
+    let mut pipe = child.stdin.take().expect("it is piped");
+    // A command that does not read its stdin closes it early; that is its right.
+    let _ = pipe.write_all(stdin);
+    drop(pipe);
+    Run::from(child.wait_with_output().expect("it ends"))
+}
+
+/// What a command did: displayed whole, for snapshots and for messages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The exit code; none where a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote on stdout.
+    pub stdout: String,
+    /// What it wrote on stderr.
+    pub stderr: String,
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Run {
+    /// Checks the exit code, and shows everything where it is another one.
+    pub fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "the exit code of\n{self}");
+        self
+    }
+
+    /// Checks that it exits with 0 and says nothing: how a hook ends.
+    pub fn is_silent(self) -> Self {
+        assert_eq!((self.code, self.stdout.as_str(), self.stderr.as_str()), (Some(0), "", ""), "a hook is silent");
+        self
+    }
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.code {
+            Some(code) => writeln!(formatter, "exit code: {code}")?,
+            None => writeln!(formatter, "exit code: none (a signal)")?,
+        }
+        writeln!(formatter, "--- stdout\n{}--- stderr\n{}---", self.stdout, self.stderr)
+    }
+}

@@ -1,0 +1,223 @@
+//! Events that are missing, doubled or out of order lose nothing and invent nothing.
+
+use ckpt_schema::report::Outcome;
+use ckpt_schema::{Event, EventKind};
+use ckpt_store::ErrorKind;
+
+use crate::world::{World, to};
+
+fn count(world: &World, sql: &str) -> i64 {
+    let path = world.base().join("store/sessions.db");
+    let connection = rusqlite::Connection::open(path).expect("the session store");
+    connection.query_row(sql, [], |row| row.get(0)).expect("a number")
+}
+
+#[test]
+fn a_step_whose_finish_never_came_is_closed_by_the_next_message_and_can_be_reverted() {
+    let mut world = World::new();
+    world.message("m1");
+    world.tool_start_in("s1", "t1", &[]);
+    world.write("half", "x\n");
+    world.message("m2");
+    world.revert("m1");
+    assert!(!world.exists("half"), "its changes are known");
+    assert_eq!(count(&world, "SELECT count(*) FROM steps WHERE recovered = 1"), 1, "and it is marked");
+}
+
+#[test]
+fn a_start_delivered_twice_loses_nothing() {
+    let mut world = World::new();
+    world.message("m1");
+    world.start();
+    world.write("a", "x\n");
+    world.start();
+    world.write("b", "y\n");
+    world.finish();
+    world.revert("m1");
+    assert!(world.tree().is_empty(), "both are undone: {:?}", world.tree());
+}
+
+#[test]
+fn a_finish_without_a_start_loses_nothing() {
+    let mut world = World::new();
+    world.message("m1");
+    world.write("a", "x\n");
+    let report = world.finish();
+    assert_eq!(report.changes, Some(1), "since the message");
+    world.revert("m1");
+    assert!(!world.exists("a"), "undone");
+}
+
+#[test]
+fn a_finish_delivered_twice_invents_nothing() {
+    let mut world = World::new();
+    world.message("m1");
+    world.step(|world| world.write("a", "x\n"));
+    let steps = "SELECT count(*) FROM steps";
+    let before = count(&world, steps);
+    world.finish();
+    assert_eq!(count(&world, steps), before, "no step of its own");
+}
+
+#[test]
+fn a_message_delivered_twice_is_one_message() {
+    let mut world = World::new();
+    world.message("m1");
+    world.write("mine", "1\n");
+    world.message("m1");
+    assert_eq!(world.log().messages.len(), 1, "one point to go back to");
+}
+
+#[test]
+fn the_step_begins_with_its_first_tool() {
+    let mut world = World::new();
+    world.message("m1");
+    world.start();
+    world.write("mine", "while the model thinks\n");
+    world.tool_start_in("s1", "t1", &[]);
+    world.write("agents", "x\n");
+    world.tool_finish_in("s1", "t1");
+    world.finish();
+    world.revert("m1");
+    assert!(world.exists("mine"), "the user's stays");
+    assert!(!world.exists("agents"), "the agent's goes");
+}
+
+#[test]
+fn a_message_sent_while_a_tool_runs_begins_at_the_next_boundary() {
+    let mut world = World::new();
+    let message = |world: &World, prompt: &str| Event {
+        turn_id: Some("turn".to_owned()),
+        prompt: Some(prompt.to_owned()),
+        ..world.event(EventKind::UserMessage, "s1")
+    };
+    let first = message(&world, "first");
+    world.send(&first);
+    world.tool_start_in("s1", "t1", &[]);
+    world.write("begun", "x\n");
+    let second = message(&world, "second, typed meanwhile");
+    let report = world.send(&second);
+    assert_eq!(report.snapshot, None, "the tool is in the middle of something");
+    world.write("ended", "x\n");
+    world.tool_finish_in("s1", "t1");
+    world.finish();
+    world.tool_start_in("s1", "t2", &[]);
+    world.write("of the second", "x\n");
+    world.tool_finish_in("s1", "t2");
+    world.finish();
+    assert_eq!(world.log().messages.len(), 2, "both are there");
+    world.revert("turn/2");
+    assert!(world.exists("begun") && world.exists("ended"), "the running tool's work is the first message's");
+    assert!(!world.exists("of the second"), "what came after is the second's");
+    world.revert("turn");
+    assert!(world.tree().is_empty(), "and the first goes as a whole: {:?}", world.tree());
+}
+
+#[test]
+fn a_session_goes_on_after_a_restart() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.reopen(ckpt_store::Settings::default());
+    let start = world.event(EventKind::SessionStart, "s1");
+    world.send(&start);
+    world.turn("m2", |world| world.write("b", "2\n"));
+    assert_eq!(world.log().messages.len(), 2, "nothing was overwritten");
+    world.revert("m1");
+    assert!(world.tree().is_empty(), "both are undone");
+}
+
+#[test]
+fn steps_before_any_message_can_be_reverted() {
+    let mut world = World::new();
+    world.step(|world| world.write("a", "x\n"));
+    let messages = world.log().messages;
+    assert_eq!((messages.len(), messages[0].prompt.clone()), (1, None), "a point without words");
+    world.revert(&messages[0].id);
+    assert!(!world.exists("a"), "undone");
+}
+
+#[test]
+fn a_step_without_changes_has_no_change_rows() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |_| {});
+    assert_eq!(count(&world, "SELECT count(*) FROM changes"), 0, "nothing changed");
+    assert_eq!(count(&world, "SELECT count(*) FROM snapshots"), 1, "one snapshot serves them all");
+}
+
+#[test]
+fn an_unknown_message_is_unavailable_and_nothing_is_touched() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    let before = world.tree();
+    let error = world.try_revert(&to("nosuch")).expect_err("unknown");
+    assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4");
+    assert_eq!(world.tree(), before, "nothing was touched");
+}
+
+#[test]
+fn switched_off_nothing_is_recorded() {
+    let mut world = World::with(ckpt_store::Settings { enabled: false, ..ckpt_store::Settings::default() });
+    let report = world.message("m1");
+    assert_eq!((report.session, report.snapshot), (None, None), "nothing was done");
+}
+
+#[test]
+fn the_settings_say_how_much_of_a_prompt_is_kept() {
+    use ckpt_store::settings::RecordPrompts;
+    for (keep, expected) in [(RecordPrompts::Full, Some("please do m1")), (RecordPrompts::None, None)] {
+        let mut world = World::with(ckpt_store::Settings { record_prompts: keep, ..ckpt_store::Settings::default() });
+        world.message("m1");
+        assert_eq!(world.log().messages[0].prompt.as_deref(), expected, "{keep:?}");
+    }
+}
+
+#[test]
+fn the_agents_directory_may_move_within_the_workspace() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.message("m1");
+    world.write("sub/b", "x\n");
+    world.cwd = world.path("sub");
+    world.finish();
+    world.cwd = world.root.clone();
+    assert_eq!(world.log().messages.len(), 1, "one session, one workspace");
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "undone from the top");
+    assert!(!world.exists("sub"), "with its directory");
+}
+
+#[test]
+fn two_worktrees_of_one_repository_are_two_workspaces() {
+    let mut world = World::git(&[("a", "1\n")]);
+    let other = world.base().join("other");
+    world.run_git(&["worktree", "add", "-q", other.to_str().expect("UTF-8"), "-b", "side"]);
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    let error = world.store.revert(&other, &to("m1")).expect_err("not that workspace's");
+    assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4");
+    assert_eq!(std::fs::read_to_string(other.join("a")).expect("there"), "1\n", "never shown, never touched");
+}
+
+#[test]
+fn a_workspace_that_was_moved_is_found_again() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    let moved = world.base().join("elsewhere");
+    std::fs::rename(&world.root, &moved).expect("a move");
+    world.root.clone_from(&moved);
+    world.cwd = moved;
+    world.revert("m1");
+    assert_eq!(world.read("a"), "0\n", "the store knows the directory");
+}
+
+#[test]
+fn a_directory_made_anew_at_the_same_path_has_no_history() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    std::fs::rename(&world.root, world.base().join("aside")).expect("a move");
+    std::fs::create_dir(&world.root).expect("another directory");
+    world.write("a", "agent\n");
+    let error = world.try_revert(&to("m1")).expect_err("that was another directory");
+    assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4");
+    assert_eq!(world.read("a"), "agent\n", "never applied to another one");
+}

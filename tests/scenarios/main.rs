@@ -1,0 +1,8 @@
+//! Behaviour as a user would state it, through the library's doors: the sentences of the project's scenarios, by name.
+
+mod basic;
+mod lifecycle;
+mod redo;
+mod sessions;
+mod user_edits;
+mod world;

@@ -1,0 +1,163 @@
+//! Every revert has a way back, exact to the byte.
+
+use ckpt_schema::report::{FileResult, MessageState, Outcome};
+
+use crate::world::{World, paths_with};
+
+#[test]
+fn unrevert_gives_back_created_deleted_modes_and_links() {
+    let mut world = World::new();
+    world.write("modified", "1\n");
+    world.write("deleted", "2\n");
+    world.write("script", "#!/bin/sh\n");
+    world.link("link", "modified");
+    let before = world.tree();
+    world.turn("m1", |world| {
+        world.write("modified", "x\n");
+        world.remove("deleted");
+        world.chmod("script", 0o755);
+        world.remove("link");
+        world.link("link", "elsewhere");
+        world.write("made", "y");
+        world.chmod("made", 0o600);
+    });
+    let after = world.tree();
+    world.revert("m1");
+    assert_eq!(world.tree(), before, "reverted");
+    let report = world.unrevert();
+    assert_eq!(world.tree(), after, "and all back: {report:?}");
+}
+
+#[test]
+fn after_reverting_further_and_further_unrevert_goes_to_before_the_first_revert() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.turn("m2", |world| world.write("b", "2\n"));
+    let all = world.tree();
+    world.revert("m2");
+    world.revert("m1");
+    world.unrevert();
+    assert_eq!(world.tree(), all, "the state before the first of them");
+}
+
+#[test]
+fn the_point_moves_in_every_direction() {
+    let mut world = World::new();
+    let mut states = vec![world.tree()];
+    for number in 1..=4 {
+        world.turn(&format!("m{number}"), |world| {
+            world.write("same", format!("{number}\n"));
+            world.write(format!("own{number}"), "x");
+        });
+        states.push(world.tree());
+    }
+    for number in [3, 1, 4, 2, 2, 1, 3] {
+        world.revert(&format!("m{number}"));
+        assert_eq!(world.tree(), states[number - 1], "just before m{number}");
+    }
+    world.unrevert();
+    assert_eq!(world.tree(), states[4], "all the way");
+}
+
+#[test]
+fn edits_of_other_files_while_reverted_survive_the_way_back() {
+    let mut world = World::new();
+    world.write("notes", "old\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.revert("m1");
+    world.write("notes", "edited while reverted\n");
+    let stamp = world.stamp("notes");
+    world.unrevert();
+    assert_eq!(world.read("a"), "1\n", "the agent's is back");
+    assert_eq!(world.read("notes"), "edited while reverted\n", "the user's edit stays");
+    assert_eq!(world.stamp("notes"), stamp, "and was not touched");
+}
+
+#[test]
+fn a_new_message_makes_the_revert_permanent_and_the_operation_still_has_it() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.turn("m2", |world| world.write("b", "2\n"));
+    let report = world.revert("m2");
+    world.turn("m3", |world| world.write("c", "3\n"));
+    let states: Vec<_> = world.log().messages.iter().map(|message| (message.agent_id.clone().expect("given"), message.state)).collect();
+    let expected = [("m3", MessageState::Live), ("m2", MessageState::Discarded), ("m1", MessageState::Live)];
+    assert_eq!(states, expected.map(|(id, state)| (id.to_owned(), state)), "newest first");
+    assert_eq!(world.unrevert().outcome, Outcome::Nothing, "there is nothing to redo any more");
+    world.restore(&report.operation.expect("something was done"), &["b"]);
+    assert_eq!(world.read("b"), "2\n", "and still it can be had back");
+}
+
+#[test]
+fn what_was_undone_for_good_is_never_undone_again() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.turn("m2", |world| world.write("a", "2\n"));
+    world.revert("m2");
+    world.turn("m3", |world| world.write("a", "3\n"));
+    world.revert("m3");
+    assert_eq!(world.read("a"), "1\n", "m2 is not in it");
+    world.revert("m1");
+    assert_eq!(world.read("a"), "0\n", "nor here");
+}
+
+#[test]
+fn unrevert_with_nothing_reverted_says_so() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    let report = world.unrevert();
+    assert_eq!(report.outcome, Outcome::Nothing, "there is nothing to do");
+    assert_eq!(report.notes, ["nothing is reverted"], "in plain words");
+}
+
+#[test]
+fn one_file_alone_can_be_reverted_and_later_the_rest() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.write("b", "0\n");
+    let before = world.tree();
+    world.turn("m1", |world| {
+        world.write("a", "1\n");
+        world.write("b", "1\n");
+    });
+    let after = world.tree();
+    let only_a = ckpt_store::RevertRequest { only: vec!["a".into()], ..crate::world::to("m1") };
+    let report = world.try_revert(&only_a).expect("it can be reverted");
+    assert_eq!((world.read("a").as_str(), world.read("b").as_str()), ("0\n", "1\n"), "only a");
+    assert_eq!(paths_with(&report, FileResult::Done), ["a"], "and only a is spoken of");
+    world.revert("m1");
+    assert_eq!(world.tree(), before, "the rest");
+    world.unrevert();
+    assert_eq!(world.tree(), after, "and all of it back");
+}
+
+#[test]
+fn one_step_alone_can_be_reverted_with_later_steps_kept() {
+    let mut world = World::new();
+    world.message("m1");
+    let first = world.step(|world| world.write("a", "1\n"));
+    world.step(|world| world.write("b", "2\n"));
+    let request = ckpt_store::RevertRequest { step: first.step, ..ckpt_store::RevertRequest::default() };
+    world.try_revert(&request).expect("it can be reverted");
+    assert!(!world.exists("a"), "step 1 is undone");
+    assert_eq!(world.read("b"), "2\n", "step 2 stays");
+    world.unrevert();
+    assert_eq!(world.read("a"), "1\n", "and there is a way back");
+}
+
+#[test]
+fn restore_makes_the_workspace_exactly_what_it_was() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    let snapshot = world.snapshot();
+    let then = world.tree();
+    world.write("a", "2\n");
+    world.write("later/b", "x\n");
+    let now = world.tree();
+    let report = world.restore(&snapshot, &[]);
+    assert_eq!(world.tree(), then, "what was made since is gone");
+    world.restore(&report.operation.expect("something was done"), &[]);
+    assert_eq!(world.tree(), now, "and is in the operation");
+}

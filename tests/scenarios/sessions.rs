@@ -1,0 +1,144 @@
+//! Two sessions at work in one workspace.
+
+use ckpt_schema::report::{FileResult, Outcome};
+use ckpt_store::{ErrorKind, RevertRequest};
+
+use crate::world::{World, paths_with, to, wait_ms, with_result};
+
+fn of_session(message: &str, session: &str) -> RevertRequest {
+    RevertRequest { session: Some(session.to_owned()), ..to(message) }
+}
+
+#[test]
+fn two_sessions_that_change_different_files_do_not_disturb_each_other() {
+    let mut world = World::new();
+    world.message_in("a", "ma");
+    world.message_in("b", "mb");
+    world.start_in("a");
+    world.write("of a", "1\n");
+    world.finish_in("a");
+    world.start_in("b");
+    world.write("of b", "1\n");
+    world.finish_in("b");
+    let stamp = world.stamp("of b");
+    world.try_revert(&of_session("ma", "a")).expect("a's own");
+    assert!(!world.exists("of a"), "a's file is gone");
+    assert_eq!(world.stamp("of b"), stamp, "b's was not touched");
+}
+
+#[test]
+fn lines_of_two_sessions_in_one_file_are_told_apart() {
+    let mut world = World::new();
+    let ten = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
+    world.write("f", ten);
+    world.message_in("a", "ma");
+    world.start_in("a");
+    world.write("f", ten.replace("2\n", "a\n"));
+    world.finish_in("a");
+    world.message_in("b", "mb");
+    world.start_in("b");
+    world.write("f", ten.replace("2\n", "a\n").replace("9\n", "b\n"));
+    world.finish_in("b");
+    world.try_revert(&of_session("ma", "a")).expect("a's own");
+    assert_eq!(world.read("f"), ten.replace("9\n", "b\n"), "a's lines are out, b's are kept");
+}
+
+#[test]
+fn a_conflict_with_another_session_names_it() {
+    let mut world = World::new();
+    world.write("f", "0\n");
+    world.message_in("a", "ma");
+    world.start_in("a");
+    world.write("f", "a\n");
+    world.finish_in("a");
+    world.message_in("b", "mb");
+    world.start_in("b");
+    world.write("f", "b\n");
+    world.finish_in("b");
+    let report = world.try_revert(&of_session("ma", "a")).expect("it can be tried");
+    assert_eq!(world.read("f"), "b\n", "kept");
+    let conflicts = with_result(&report, FileResult::Conflict);
+    assert!(conflicts[0].reason.as_deref().is_some_and(|reason| reason.contains("session")), "{conflicts:?}");
+}
+
+#[test]
+fn a_change_that_two_open_steps_saw_is_shared_and_asked_for_by_name() {
+    let mut world = World::new();
+    world.write("f", "0\n");
+    world.message_in("a", "ma");
+    world.message_in("b", "mb");
+    world.start_in("a");
+    world.start_in("b");
+    world.write("f", "whose?\n");
+    world.finish_in("a");
+    world.finish_in("b");
+    let report = world.try_revert(&of_session("ma", "a")).expect("it can be tried");
+    assert_eq!(world.read("f"), "whose?\n", "nobody can tell");
+    assert_eq!(paths_with(&report, FileResult::Conflict), ["f"], "and it is reported");
+    let by_name = RevertRequest { only: vec!["f".into()], ..of_session("ma", "a") };
+    world.try_revert(&by_name).expect("asked for by name");
+    assert_eq!(world.read("f"), "0\n", "then it goes back");
+}
+
+#[test]
+fn a_tool_that_names_a_file_settles_whose_it_is() {
+    let mut world = World::new();
+    world.write("f", "0\n");
+    world.message_in("a", "ma");
+    world.message_in("b", "mb");
+    world.tool_start_in("a", "t1", &["f"]);
+    world.tool_start_in("b", "t2", &[]);
+    world.write("f", "a\n");
+    world.tool_finish_in("a", "t1");
+    world.finish_in("a");
+    world.tool_finish_in("b", "t2");
+    world.finish_in("b");
+    world.try_revert(&of_session("mb", "b")).expect("nothing of b's");
+    assert_eq!(world.read("f"), "a\n", "it is a's");
+    world.try_revert(&of_session("ma", "a")).expect("a's own");
+    assert_eq!(world.read("f"), "0\n", "and goes with a");
+}
+
+#[test]
+fn revert_is_refused_while_a_tool_of_the_session_runs_unless_forced() {
+    let mut world = World::new();
+    world.message("m1");
+    world.tool_start_in("s1", "t1", &[]);
+    world.write("made", "x\n");
+    let error = world.try_revert(&to("m1")).expect_err("the agent is at work");
+    assert_eq!(error.kind, ErrorKind::Busy, "exit code 5");
+    assert!(world.exists("made"), "nothing was touched");
+    world.try_revert(&RevertRequest { force: true, ..to("m1") }).expect("forced");
+    assert!(!world.exists("made"), "the open step was closed and reverted");
+}
+
+#[test]
+fn an_agent_without_tool_events_counts_as_at_work_for_30_seconds() {
+    let mut world = World::new();
+    world.message("m1");
+    world.start();
+    world.write("made", "x\n");
+    assert_eq!(world.try_revert(&to("m1")).expect_err("just heard of").kind, ErrorKind::Busy, "exit code 5");
+    wait_ms(31_000);
+    let report = world.try_revert(&to("m1")).expect("not heard of for long");
+    assert_eq!(report.outcome, Outcome::Restored, "the step was closed first, and reverted");
+    assert!(!world.exists("made"), "with what it did");
+}
+
+#[test]
+fn steps_of_a_sub_agent_belong_to_the_message_in_which_they_ran() {
+    let mut world = World::new();
+    world.message("m1");
+    let of_child = |world: &World, kind| ckpt_schema::Event {
+        parent_session_id: Some("s1".to_owned()),
+        ..world.event(kind, "s1/child")
+    };
+    let start = of_child(&world, ckpt_schema::EventKind::StepStart);
+    world.send(&start);
+    world.write("by the child", "x\n");
+    let finish = of_child(&world, ckpt_schema::EventKind::StepFinish);
+    let report = world.send(&finish);
+    assert_eq!(report.message, Some(world.log().messages[0].id.clone()), "the parent's message");
+    world.revert("m1");
+    assert!(!world.exists("by the child"), "reverted with it");
+}

@@ -1,0 +1,343 @@
+//! A store and a workspace of a test's own, and what a user and an agent do in it, one line each.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::{EventReport, FileReport, FileResult, LogReport, OperationReport};
+use ckpt_schema::{Event, EventKind};
+use ckpt_store::revert::OnConflict;
+use ckpt_store::{Error, RedoRequest, RestoreRequest, RevertRequest, Settings, Store, Surroundings};
+use tempfile::TempDir;
+
+thread_local! {
+    /// Every look at the clock of a test is a millisecond later; nothing waits.
+    static NOW: Cell<i64> = const { Cell::new(1_700_000_000_000) };
+}
+
+fn clock() -> i64 {
+    NOW.with(|now| {
+        now.set(now.get() + 1);
+        now.get()
+    })
+}
+
+/// Lets the clock go on.
+pub fn wait_ms(milliseconds: i64) {
+    NOW.with(|now| now.set(now.get() + milliseconds));
+}
+
+/// What stands at a path: bytes of a file, target of a link, nothing of a directory; with the permission bits.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Node {
+    File(Vec<u8>, u32),
+    Link(Vec<u8>),
+    Directory(u32),
+    Other,
+}
+
+impl std::fmt::Debug for Node {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(bytes, mode) if bytes.len() < 200 => write!(formatter, "{mode:o} {:?}", bytes.escape_ascii().to_string()),
+            Self::File(bytes, mode) => write!(formatter, "{mode:o} {} bytes", bytes.len()),
+            Self::Link(target) => write!(formatter, "-> {:?}", target.escape_ascii().to_string()),
+            Self::Directory(mode) => write!(formatter, "{mode:o} directory"),
+            Self::Other => formatter.write_str("other"),
+        }
+    }
+}
+
+/// A whole tree, without `.git`: bytes, types and modes.
+pub type Tree = BTreeMap<PathBuf, Node>;
+
+/// What tells that a file was not touched at all: inode, mtime and ctime in nanoseconds.
+pub type Stamp = (u64, i128, i128);
+
+pub struct World {
+    pub directory: TempDir,
+    pub store: Store,
+    pub root: PathBuf,
+    /// The directory that the agent and the user are in.
+    pub cwd: PathBuf,
+}
+
+impl World {
+    /// A workspace that is no git repository, with an empty store beside it.
+    pub fn new() -> Self {
+        Self::with(Settings::default())
+    }
+
+    pub fn with(settings: Settings) -> Self {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let base = directory.path().canonicalize().expect("it is there");
+        let root = base.join("work");
+        fs::create_dir_all(&root).expect("it is writable");
+        fs::create_dir_all(base.join("home")).expect("it is writable");
+        let store = open(&base, settings);
+        Self { directory, store, cwd: root.clone(), root }
+    }
+
+    /// A workspace that is a git repository with one commit of what `files` says.
+    pub fn git(files: &[(&str, &str)]) -> Self {
+        let world = Self::new();
+        for (path, text) in files {
+            world.write(path, text);
+        }
+        world.run_git(&["init", "-q", "-b", "main"]);
+        world.run_git(&["add", "-A"]);
+        world.run_git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+        world
+    }
+
+    pub fn base(&self) -> PathBuf {
+        self.directory.path().canonicalize().expect("it is there")
+    }
+
+    /// Opens the store anew, as another process does.
+    pub fn reopen(&mut self, settings: Settings) {
+        self.store = open(&self.base(), settings);
+    }
+
+    pub fn run_git(&self, arguments: &[&str]) -> String {
+        let output = std::process::Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgSign=false"])
+            .args(arguments)
+            .current_dir(&self.root)
+            .env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.base().join("home"))
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .output()
+            .expect("git is there for the tests");
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    // What anybody does to files.
+
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.root.join(path)
+    }
+
+    pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("below the root")).expect("it is writable");
+        fs::write(path, text).expect("it is writable");
+    }
+
+    pub fn read(&self, path: impl AsRef<Path>) -> String {
+        let bytes = fs::read(self.path(&path)).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()));
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.path(path).symlink_metadata().is_ok()
+    }
+
+    pub fn remove(&self, path: impl AsRef<Path>) {
+        fs::remove_file(self.path(path)).expect("it is there");
+    }
+
+    pub fn remove_directory(&self, path: impl AsRef<Path>) {
+        fs::remove_dir(self.path(path)).expect("it is there, and empty");
+    }
+
+    pub fn make_directory(&self, path: impl AsRef<Path>) {
+        fs::create_dir_all(self.path(path)).expect("it is writable");
+    }
+
+    pub fn link(&self, path: impl AsRef<Path>, target: impl AsRef<Path>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("below the root")).expect("it is writable");
+        symlink(target, path).expect("it is writable");
+    }
+
+    pub fn chmod(&self, path: impl AsRef<Path>, mode: u32) {
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).expect("it is ours");
+    }
+
+    pub fn mode(&self, path: impl AsRef<Path>) -> u32 {
+        self.path(path).symlink_metadata().expect("it is there").mode() & 0o7777
+    }
+
+    pub fn stamp(&self, path: impl AsRef<Path>) -> Stamp {
+        let metadata = self.path(path).symlink_metadata().expect("it is there");
+        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        (
+            metadata.ino(),
+            nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+            nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        )
+    }
+
+    pub fn tree(&self) -> Tree {
+        let mut tree = Tree::new();
+        collect(&self.root, Path::new(""), &mut tree);
+        tree
+    }
+
+    // What an agent's hooks send.
+
+    pub fn event(&self, kind: EventKind, session: &str) -> Event {
+        Event { cwd: Some(self.cwd.clone()), ..Event::new(kind, "generic", session) }
+    }
+
+    pub fn send(&mut self, event: &Event) -> EventReport {
+        self.store.record(event).unwrap_or_else(|error| panic!("{event:?}: {error}: {:?}", error.causes()))
+    }
+
+    pub fn message_in(&mut self, session: &str, message: &str) -> EventReport {
+        let event = Event {
+            message_id: Some(message.to_owned()),
+            prompt: Some(format!("please do {message}")),
+            ..self.event(EventKind::UserMessage, session)
+        };
+        self.send(&event)
+    }
+
+    pub fn message(&mut self, message: &str) -> EventReport {
+        self.message_in("s1", message)
+    }
+
+    pub fn start_in(&mut self, session: &str) -> EventReport {
+        let event = self.event(EventKind::StepStart, session);
+        self.send(&event)
+    }
+
+    pub fn finish_in(&mut self, session: &str) -> EventReport {
+        let event = self.event(EventKind::StepFinish, session);
+        self.send(&event)
+    }
+
+    pub fn start(&mut self) -> EventReport {
+        self.start_in("s1")
+    }
+
+    pub fn finish(&mut self) -> EventReport {
+        self.finish_in("s1")
+    }
+
+    /// A tool of a session begins; the paths are those that an edit tool names.
+    pub fn tool_start_in(&mut self, session: &str, id: &str, paths: &[&str]) -> EventReport {
+        let event = Event {
+            tool_use_id: Some(id.to_owned()),
+            tool_name: Some("Tool".to_owned()),
+            paths: paths.iter().map(PathBuf::from).collect(),
+            ..self.event(EventKind::ToolStart, session)
+        };
+        self.send(&event)
+    }
+
+    pub fn tool_finish_in(&mut self, session: &str, id: &str) -> EventReport {
+        let event = Event { tool_use_id: Some(id.to_owned()), ..self.event(EventKind::ToolFinish, session) };
+        self.send(&event)
+    }
+
+    /// A step in which the agent does something.
+    pub fn step(&mut self, work: impl FnOnce(&Self)) -> EventReport {
+        self.start();
+        work(self);
+        self.finish()
+    }
+
+    /// A message with one step in which the agent does something.
+    pub fn turn(&mut self, message: &str, work: impl FnOnce(&Self)) -> EventReport {
+        self.message(message);
+        self.step(work)
+    }
+
+    // What the user asks for.
+
+    pub fn try_revert(&mut self, request: &RevertRequest) -> Result<OperationReport, Error> {
+        let cwd = self.cwd.clone();
+        self.store.revert(&cwd, request)
+    }
+
+    pub fn revert(&mut self, message: &str) -> OperationReport {
+        self.try_revert(&to(message)).unwrap_or_else(|error| panic!("revert {message}: {error}: {:?}", error.causes()))
+    }
+
+    pub fn redo(&mut self) -> OperationReport {
+        let cwd = self.cwd.clone();
+        self.store.redo(&cwd, &RedoRequest::default()).expect("it can be redone")
+    }
+
+    pub fn unrevert(&mut self) -> OperationReport {
+        let cwd = self.cwd.clone();
+        self.store.redo(&cwd, &RedoRequest { all: true, ..RedoRequest::default() }).expect("it can be unreverted")
+    }
+
+    pub fn restore(&mut self, id: &str, paths: &[&str]) -> OperationReport {
+        let cwd = self.cwd.clone();
+        let paths = paths.iter().map(PathBuf::from).collect();
+        self.store.restore(&cwd, &RestoreRequest { id: id.to_owned(), paths, ..RestoreRequest::default() }).expect("restorable")
+    }
+
+    pub fn snapshot(&mut self) -> String {
+        let cwd = self.cwd.clone();
+        self.store.snapshot(&cwd, None, None).expect("the workspace can be captured").snapshot
+    }
+
+    pub fn log(&mut self) -> LogReport {
+        let cwd = self.cwd.clone();
+        self.store.log(&cwd, &ckpt_store::query::LogFilter::default()).expect("a readable store")
+    }
+}
+
+fn open(base: &Path, settings: Settings) -> Store {
+    let surroundings = Surroundings {
+        directory: base.join("store"),
+        settings,
+        home: Some(base.join("home")),
+        config_home: None,
+        clock,
+    };
+    Store::open(surroundings).expect("a store of our own")
+}
+
+/// A request to go back to before a message.
+pub fn to(message: &str) -> RevertRequest {
+    RevertRequest { message: message.to_owned(), ..RevertRequest::default() }
+}
+
+/// The same, with what to do about conflicts.
+pub fn to_with(message: &str, on_conflict: OnConflict) -> RevertRequest {
+    RevertRequest { on_conflict, ..to(message) }
+}
+
+/// The files of an outcome with a result.
+pub fn with_result(report: &OperationReport, result: FileResult) -> Vec<&FileReport> {
+    report.files.iter().filter(|file| file.result == result).collect()
+}
+
+/// The paths of an outcome with a result.
+pub fn paths_with(report: &OperationReport, result: FileResult) -> Vec<&str> {
+    with_result(report, result).into_iter().map(|file| file.path.path.as_str()).collect()
+}
+
+fn collect(root: &Path, below: &Path, tree: &mut Tree) {
+    for entry in fs::read_dir(root.join(below)).expect("readable") {
+        let entry = entry.expect("readable");
+        if entry.file_name() == ".git" {
+            continue;
+        }
+        let path = below.join(entry.file_name());
+        let metadata = entry.path().symlink_metadata().expect("it is there");
+        let mode = metadata.mode() & 0o7777;
+        let node = if metadata.is_dir() {
+            collect(root, &path, tree);
+            Node::Directory(mode)
+        } else if metadata.is_symlink() {
+            Node::Link(fs::read_link(entry.path()).expect("readable").as_os_str().as_bytes().to_vec())
+        } else if metadata.is_file() {
+            Node::File(fs::read(entry.path()).expect("readable"), mode)
+        } else {
+            Node::Other
+        };
+        tree.insert(path, node);
+    }
+}
