@@ -135,7 +135,10 @@ fn a_file_replaced_by_a_pipe_is_left_alone() {
     world.remove("a");
     rustix::fs::mkfifoat(rustix::fs::CWD, world.path("a"), rustix::fs::Mode::from_raw_mode(0o644)).expect("a pipe");
     let report = world.revert("m1");
-    assert!(!with_result(&report, FileResult::Conflict).is_empty() || report.outcome != Outcome::Restored, "{report:?}");
+    assert!(
+        !with_result(&report, FileResult::Conflict).is_empty() || report.outcome != Outcome::Restored,
+        "{report:?}"
+    );
     let kind = world.path("a").symlink_metadata().expect("it is there").file_type();
     assert!(!kind.is_file(), "the pipe is still there");
 }
@@ -213,7 +216,11 @@ fn a_parent_directory_that_became_a_link_is_not_written_through() {
     std::fs::create_dir(world.base().join("outside")).expect("a directory beside the workspace");
     std::fs::write(world.base().join("outside/a"), "not ours\n").expect("writable");
     world.revert("m1");
-    assert_eq!(std::fs::read_to_string(world.base().join("outside/a")).expect("it is there"), "not ours\n", "untouched");
+    assert_eq!(
+        std::fs::read_to_string(world.base().join("outside/a")).expect("it is there"),
+        "not ours\n",
+        "untouched"
+    );
     assert_eq!(world.read("dir/a"), "0\n", "the directory is back");
     assert!(!world.path("dir").symlink_metadata().expect("there").is_symlink(), "and is a directory");
 }
@@ -290,13 +297,28 @@ fn a_file_above_the_cap_is_named_and_not_deleted() {
 }
 
 #[test]
-fn a_small_file_that_grows_above_the_cap_goes_back_to_the_small_state() {
+fn a_tracked_file_that_grows_above_the_cap_goes_back_to_the_small_state() {
+    let mut world = World::git(&[("a", "small\n")]);
+    world.reopen(ckpt_store::Settings { max_file_size: 1000, ..ckpt_store::Settings::default() });
+    world.turn("m1", |world| world.write("a", vec![b'x'; 5000]));
+    let large = world.tree();
+    world.revert("m1");
+    assert_eq!(world.read("a"), "small\n", "the cap is for untracked files");
+    world.unrevert();
+    assert_eq!(world.tree(), large, "and the large one is stored, too");
+}
+
+#[test]
+fn an_untracked_file_that_grows_above_the_cap_goes_back_when_that_is_asked_for() {
     let mut world = World::with(ckpt_store::Settings { max_file_size: 1000, ..ckpt_store::Settings::default() });
     world.write("a", "small\n");
     world.turn("m1", |world| world.write("a", vec![b'x'; 5000]));
     let large = world.tree();
-    let report = world.try_revert(&to("m1")).expect("it can be tried");
-    assert_eq!(world.read("a"), "small\n", "its old bytes are stored: {report:?}");
+    let report = world.revert("m1");
+    assert_eq!(world.tree(), large, "whether the user worked on it since cannot be told");
+    assert_eq!(paths_with(&report, FileResult::Gap), ["a"], "so it is named");
+    world.try_revert(&to_with("m1", OnConflict::Overwrite)).expect("asked for");
+    assert_eq!(world.read("a"), "small\n", "the small state is stored");
     world.unrevert();
-    assert_eq!(world.tree(), large, "and so were the new ones, before they were replaced");
+    assert_eq!(world.tree(), large, "and what was replaced was stored before");
 }
