@@ -3,6 +3,7 @@
 //! This room knows nothing of sessions. It reads the workspace, never writes to it, and runs nothing.
 
 mod attributes;
+mod capture;
 mod git;
 mod hash;
 mod objects;
@@ -169,8 +170,8 @@ impl Snapshots {
     }
 
     /// Captures one path as it is now, whatever ignore rules say, without a snapshot; its blob is stored and synced.
-    pub fn capture(&self, _root: &Path, _path: &WorkspacePath) -> Result<State> {
-        todo!("the snapshot room")
+    pub fn capture(&self, root: &Path, path: &WorkspacePath) -> Result<State> {
+        capture::capture(&self.objects, root, path)
     }
 
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.
