@@ -1,7 +1,11 @@
 //! What a git tree cannot say: permission bits beyond 644 and 755, and directories without captured entries.
+//!
+//! The most frequent permissions of a snapshot are its defaults, so that a umask of 002 does not list every file.
+
+use std::collections::BTreeMap;
 
 use crate::entry::Mode;
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::path::WorkspacePath;
 
 /// What carries permission bits.
@@ -11,78 +15,311 @@ pub(crate) enum Bearer {
     File,
     /// A regular file that its owner may run.
     Executable,
-    /// A directory; only an empty one is an entry.
+    /// A directory that has captured entries.
     Directory,
+    /// A directory without captured entries: itself an entry.
+    EmptyDirectory,
 }
 
-/// Counts permission bits, so that the most frequent become the defaults.
+impl Bearer {
+    /// Returns what a regular file with these permissions is.
+    pub(crate) const fn file(permissions: u32) -> Self {
+        if permissions & 0o100 == 0 { Self::File } else { Self::Executable }
+    }
+
+    const fn letter(self) -> u8 {
+        match self {
+            Self::File => b'f',
+            Self::Executable => b'x',
+            Self::Directory => b'd',
+            Self::EmptyDirectory => b'e',
+        }
+    }
+
+    fn from_letter(letter: u8) -> Option<Self> {
+        [Self::File, Self::Executable, Self::Directory, Self::EmptyDirectory]
+            .into_iter()
+            .find(|bearer| bearer.letter() == letter)
+    }
+
+    const fn slot(self) -> usize {
+        match self {
+            Self::File => 0,
+            Self::Executable => 1,
+            Self::Directory | Self::EmptyDirectory => 2,
+        }
+    }
+}
+
+/// The defaults of files, executables and directories where nothing is counted.
+const USUAL: [u32; 3] = [0o644, 0o755, 0o755];
+
+/// Counts permission bits.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Census {
-    counts: [std::collections::BTreeMap<u32, u64>; 3],
+    counts: [BTreeMap<u32, u64>; 3],
 }
 
 impl Census {
     /// Counts one bearer.
     pub(crate) fn count(&mut self, bearer: Bearer, permissions: u32) {
-        *self.counts[bearer as usize].entry(permissions & 0o777).or_default() += 1;
+        *self.counts[bearer.slot()].entry(permissions & 0o777).or_default() += 1;
     }
 
-    /// Returns attributes with the most frequent permissions as defaults, and nothing noted.
+    /// Returns attributes with the most frequent permissions as defaults, the usual ones where two are as frequent, and
+    /// nothing noted.
     pub(crate) fn attributes(&self) -> Attributes {
-        let most = |bearer: Bearer| {
-            let counts = &self.counts[bearer as usize];
-            let usual = USUAL[bearer as usize];
-            counts.iter().max_by_key(|(bits, count)| (**count, **bits == usual)).map_or(usual, |(bits, _)| *bits)
-        };
-        Attributes {
-            defaults: [most(Bearer::File), most(Bearer::Executable), most(Bearer::Directory)],
-            noted: Vec::new(),
-            empty: Vec::new(),
+        let mut defaults = USUAL;
+        for (counts, default) in self.counts.iter().zip(&mut defaults) {
+            let usual = *default;
+            let most = counts.iter().max_by_key(|(permissions, count)| (**count, **permissions == usual));
+            *default = most.map_or(usual, |(permissions, _)| *permissions);
         }
+        Attributes { defaults, noted: BTreeMap::new() }
     }
 }
-
-const USUAL: [u32; 3] = [0o644, 0o755, 0o755];
 
 /// The attributes of one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Attributes {
     defaults: [u32; 3],
-    noted: Vec<(WorkspacePath, Bearer, u32)>,
-    empty: Vec<(WorkspacePath, u32)>,
+    noted: BTreeMap<WorkspacePath, (Bearer, u32)>,
 }
 
 impl Default for Attributes {
     fn default() -> Self {
-        Census::default().attributes()
+        Self { defaults: USUAL, noted: BTreeMap::new() }
     }
 }
 
+const MAGIC: &[u8] = b"ckpt-hook attributes 1\n";
+
 impl Attributes {
-    /// Notes the permissions of a file or of a directory that has captured entries; defaults are passed over.
+    /// Notes the permissions of a path. Defaults are passed over; an empty directory never is.
     pub(crate) fn note(&mut self, path: &WorkspacePath, bearer: Bearer, permissions: u32) {
-        if permissions & 0o777 != self.defaults[bearer as usize] {
-            self.noted.push((path.clone(), bearer, permissions & 0o777));
+        let permissions = permissions & 0o777;
+        if bearer == Bearer::EmptyDirectory || permissions != self.defaults[bearer.slot()] {
+            self.noted.insert(path.clone(), (bearer, permissions));
         }
+    }
+
+    /// Returns whether a bearer with these permissions is passed over.
+    pub(crate) fn is_default(&self, bearer: Bearer, permissions: u32) -> bool {
+        bearer != Bearer::EmptyDirectory && permissions & 0o777 == self.defaults[bearer.slot()]
     }
 
     /// Notes a directory without captured entries.
     pub(crate) fn note_empty(&mut self, path: &WorkspacePath, permissions: u32) {
-        self.empty.push((path.clone(), permissions & 0o777));
+        self.note(path, Bearer::EmptyDirectory, permissions);
     }
 
-    /// Returns the directories without captured entries, by path.
+    /// Returns the permissions of a path that is there.
+    pub(crate) fn permissions(&self, path: &WorkspacePath, bearer: Bearer) -> u32 {
+        match self.noted.get(path) {
+            Some((noted, permissions)) if *noted == bearer => *permissions,
+            _ => self.defaults[bearer.slot()],
+        }
+    }
+
+    /// Returns the mode of an empty directory; none where there is none at the path.
+    pub(crate) fn empty_directory(&self, path: &WorkspacePath) -> Option<Mode> {
+        match self.noted.get(path) {
+            Some((Bearer::EmptyDirectory, permissions)) => Some(Mode::directory(*permissions)),
+            _ => None,
+        }
+    }
+
+    /// Returns the empty directories, by path.
     pub(crate) fn empty_directories(&self) -> impl Iterator<Item = (&WorkspacePath, Mode)> {
-        self.empty.iter().map(|(path, permissions)| (path, Mode::directory(*permissions)))
+        self.noted.iter().filter_map(|(path, (bearer, permissions))| {
+            (*bearer == Bearer::EmptyDirectory).then(|| (path, Mode::directory(*permissions)))
+        })
+    }
+
+    /// Returns whether an empty directory is below a path.
+    pub(crate) fn has_empty_directory_below(&self, path: &WorkspacePath) -> bool {
+        let first = path.join(b"\x01").expect("it is a name, and none sorts before it");
+        let mut below = self.noted.range(first..).take_while(|(other, _)| other.is_below(path));
+        below.any(|(_, (bearer, _))| *bearer == Bearer::EmptyDirectory)
+    }
+
+    /// Returns whether files have the same defaults.
+    pub(crate) fn shares_defaults(&self, other: &Self) -> bool {
+        self.defaults[..2] == other.defaults[..2]
+    }
+
+    /// Returns the paths that are noted here and not, or not so, in the other.
+    pub(crate) fn noted_otherwise<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a WorkspacePath> {
+        self.noted.iter().filter(|(path, noted)| other.noted.get(*path) != Some(*noted)).map(|(path, _)| path)
     }
 
     /// Returns the bytes of the attributes' blob; none where all is 644 and 755 and no directory is empty.
+    ///
+    /// ```text
+    /// ckpt-hook attributes 1\n
+    /// 644 755 755\n              the defaults of files, executables and directories, octal
+    /// f 600 path\0               a line for each path that differs, by path: f file, x executable,
+    /// e 755 path\0               d directory; and e for each directory without captured entries
+    /// ```
     pub(crate) fn encode(&self) -> Option<Vec<u8>> {
-        todo!()
+        if *self == Self::default() {
+            return None;
+        }
+        let [file, executable, directory] = self.defaults;
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend_from_slice(format!("{file:03o} {executable:03o} {directory:03o}\n").as_bytes());
+        for (path, (bearer, permissions)) in &self.noted {
+            bytes.push(bearer.letter());
+            bytes.extend_from_slice(format!(" {permissions:03o} ").as_bytes());
+            bytes.extend_from_slice(path.as_bytes());
+            bytes.push(0);
+        }
+        Some(bytes)
     }
 
     /// Reads what [`Attributes::encode`] writes, and nothing else.
-    pub(crate) fn decode(_bytes: &[u8]) -> Result<Self> {
-        Err(Error::failed("not yet"))
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self> {
+        let wrong = || Error::failed("the snapshot's attributes cannot be read");
+        let rest = bytes.strip_prefix(MAGIC).ok_or_else(wrong)?;
+        let (defaults, rest) = rest.split_at_checked(12).ok_or_else(wrong)?;
+        let mut attributes = Self { defaults: decode_defaults(defaults).ok_or_else(wrong)?, noted: BTreeMap::new() };
+        let lines = match rest.split_last() {
+            None => return Ok(attributes),
+            Some((0, lines)) => lines,
+            Some(_) => return Err(wrong()),
+        };
+        for line in lines.split(|byte| *byte == 0) {
+            let (bearer, permissions, path) = decode_line(line).ok_or_else(wrong)?;
+            let path = WorkspacePath::new(path).context(|| format!("the attributes name `{}`", path.escape_ascii()))?;
+            attributes.append(path, bearer, permissions).ok_or_else(wrong)?;
+        }
+        Ok(attributes)
+    }
+
+    /// Adds a line that was read; none where it is out of order, or one that would not have been written.
+    fn append(&mut self, path: WorkspacePath, bearer: Bearer, permissions: u32) -> Option<()> {
+        let in_order = self.noted.last_key_value().is_none_or(|(last, _)| *last < path);
+        let needed = bearer == Bearer::EmptyDirectory || permissions != self.defaults[bearer.slot()];
+        (in_order && needed).then(|| self.noted.insert(path, (bearer, permissions))).map(drop)
+    }
+}
+
+fn decode_defaults(line: &[u8]) -> Option<[u32; 3]> {
+    match line {
+        [file @ .., b' ', _, _, _, b' ', _, _, _, b'\n'] => {
+            let defaults = [decode_octal(file)?, decode_octal(&line[4..7])?, decode_octal(&line[8..11])?];
+            let sound = Bearer::file(defaults[0]) == Bearer::File && Bearer::file(defaults[1]) == Bearer::Executable;
+            sound.then_some(defaults)
+        }
+        _ => None,
+    }
+}
+
+fn decode_line(line: &[u8]) -> Option<(Bearer, u32, &[u8])> {
+    let [letter, b' ', first, second, third, b' ', path @ ..] = line else { return None };
+    let bearer = Bearer::from_letter(*letter)?;
+    let permissions = decode_octal(&[*first, *second, *third])?;
+    let sound = matches!(bearer, Bearer::Directory | Bearer::EmptyDirectory) || Bearer::file(permissions) == bearer;
+    sound.then_some((bearer, permissions, path))
+}
+
+/// Reads exactly three octal digits.
+fn decode_octal(digits: &[u8]) -> Option<u32> {
+    let value = |digit: &u8| matches!(digit, b'0'..=b'7').then(|| u32::from(digit - b'0'));
+    match digits {
+        [a, b, c] => Some(value(a)? << 6 | value(b)? << 3 | value(c)?),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn path(text: &str) -> WorkspacePath {
+        WorkspacePath::new(text).expect("legal")
+    }
+
+    #[test]
+    fn usual_permissions_need_no_blob() {
+        let mut census = Census::default();
+        census.count(Bearer::File, 0o644);
+        census.count(Bearer::Directory, 0o755);
+        let mut attributes = census.attributes();
+        attributes.note(&path("a"), Bearer::File, 0o644);
+        assert_eq!(attributes.encode(), None, "a git tree says it all");
+    }
+
+    #[test]
+    fn the_most_frequent_permissions_are_the_default() {
+        let mut census = Census::default();
+        [0o664, 0o664, 0o600].into_iter().for_each(|permissions| census.count(Bearer::File, permissions));
+        let mut attributes = census.attributes();
+        attributes.note(&path("a"), Bearer::File, 0o664);
+        attributes.note(&path("b"), Bearer::File, 0o600);
+        let text = "ckpt-hook attributes 1\n664 755 755\nf 600 b\0";
+        assert_eq!(attributes.encode().as_deref(), Some(text.as_bytes()), "only the exception is listed");
+        census.count(Bearer::File, 0o644);
+        census.count(Bearer::File, 0o644);
+        assert_eq!(census.attributes().defaults[0], 0o644, "the usual one where two are as frequent");
+    }
+
+    #[test]
+    fn what_would_not_have_been_written_is_not_read() {
+        for (text, why) in [
+            ("", "nothing"),
+            ("ckpt-hook attributes 2\n644 755 755\n", "another version"),
+            ("ckpt-hook attributes 1\n644 755\n", "a default is missing"),
+            ("ckpt-hook attributes 1\n755 755 755\n", "a file's default is executable"),
+            ("ckpt-hook attributes 1\n644 755 755\nf 600 a", "the last line is cut off"),
+            ("ckpt-hook attributes 1\n644 755 755\nf 600 b\0f 600 a\0", "out of order"),
+            ("ckpt-hook attributes 1\n644 755 755\nf 600 a\0f 600 a\0", "twice"),
+            ("ckpt-hook attributes 1\n644 755 755\nf 644 a\0", "the default is listed"),
+            ("ckpt-hook attributes 1\n644 755 755\nf 4755 a\0", "a set-id bit"),
+            ("ckpt-hook attributes 1\n644 755 755\nf 755 a\0", "an executable that is none"),
+            ("ckpt-hook attributes 1\n644 755 755\ne 755 ../a\0", "outside the workspace"),
+            ("ckpt-hook attributes 1\n644 755 755\ne 755 .git\0", "below `.git`"),
+            ("ckpt-hook attributes 1\n644 755 755\nq 755 a\0", "an unknown letter"),
+            ("ckpt-hook attributes 1\n644 755 755\n\0", "an empty line"),
+        ] {
+            assert!(Attributes::decode(text.as_bytes()).is_err(), "{why}");
+        }
+    }
+
+    #[test]
+    fn siblings_with_the_same_beginning_are_not_below() {
+        let mut attributes = Attributes::default();
+        attributes.note(&path("a-b"), Bearer::EmptyDirectory, 0o755);
+        attributes.note(&path("ab/c"), Bearer::EmptyDirectory, 0o755);
+        assert!(!attributes.has_empty_directory_below(&path("a")), "neither is in `a`");
+        assert!(attributes.has_empty_directory_below(&path("ab")), "`ab/c` is in `ab`");
+    }
+
+    proptest! {
+        #[test]
+        fn attributes_are_read_as_they_were_written(
+            noted in proptest::collection::vec(("[a-c]{1,2}(/[a-c]{1,2}){0,2}", 0..4_usize, 0..0o1000_u32), 0..20),
+            defaults in (0..0o1000_u32, 0..0o1000_u32, 0..0o1000_u32),
+        ) {
+            let mut census = Census::default();
+            census.count(Bearer::File, defaults.0 & !0o100);
+            census.count(Bearer::Executable, defaults.1 | 0o100);
+            census.count(Bearer::Directory, defaults.2);
+            let mut attributes = census.attributes();
+            for (text, kind, permissions) in noted {
+                let bearer = [Bearer::file(permissions), Bearer::Directory, Bearer::EmptyDirectory][kind % 3];
+                attributes.note(&path(&text), bearer, permissions);
+            }
+            let read = attributes.encode().map_or_else(Attributes::default, |bytes| Attributes::decode(&bytes).expect("our own"));
+            prop_assert_eq!(read, attributes);
+        }
+
+        #[test]
+        fn any_bytes_are_attributes_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Attributes::decode(&bytes);
+            let _ = Attributes::decode(&[MAGIC, b"644 755 755\n", &bytes].concat());
+        }
     }
 }

@@ -4,6 +4,7 @@
 
 mod attributes;
 mod capture;
+mod difference;
 mod git;
 mod hash;
 mod objects;
@@ -16,6 +17,7 @@ mod rules;
 mod scan;
 mod take;
 mod tree;
+mod view;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -24,6 +26,7 @@ use crate::entry::{Change, Entry, ObjectId, State};
 use crate::error::Result;
 use crate::path::WorkspacePath;
 use objects::Objects;
+use view::View;
 
 /// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
 /// directories under the same ignore rules.
@@ -175,18 +178,19 @@ impl Snapshots {
     }
 
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.
-    pub fn entries(&self, _snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
-        todo!("the snapshot room")
+    pub fn entries(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
+        View::open(self.objects.reader()?, snapshot)?.entries()
     }
 
     /// Returns what stands at some paths in a snapshot, in the order of the paths.
-    pub fn states(&self, _snapshot: &Snapshot, _paths: &[WorkspacePath]) -> Result<Vec<State>> {
-        todo!("the snapshot room")
+    pub fn states(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<State>> {
+        let view = View::open(self.objects.reader()?, snapshot)?;
+        paths.iter().map(|path| view.state(path)).collect()
     }
 
     /// Returns every path that differs between two snapshots, by path.
-    pub fn difference(&self, _old: &Snapshot, _new: &Snapshot) -> Result<Vec<Change>> {
-        todo!("the snapshot room")
+    pub fn difference(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {
+        difference::difference(self.objects.reader()?, old, new)
     }
 
     /// Returns what somebody changed from one snapshot to the next: the difference without what came into view or went

@@ -1,0 +1,157 @@
+//! Every path that differs between two snapshots: only subtrees whose ids differ are read.
+
+use std::cmp::Ordering;
+
+use super::Snapshot;
+use super::reader::Reader;
+use super::tree::{TreeEntry, TreeMode};
+use super::view::{View, check_bounds, join};
+use crate::entry::{Change, Entry, ObjectId};
+use crate::error::Result;
+use crate::path::WorkspacePath;
+
+/// Returns every path that differs, by path.
+pub(crate) fn difference(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {
+    if (old.tree, old.attributes) == (new.tree, new.attributes) {
+        return Ok(Vec::new());
+    }
+    between(&View::open(reader, old)?, &View::open(reader, new)?)
+}
+
+/// The same of opened snapshots.
+pub(crate) fn between(old: &View<'_>, new: &View<'_>) -> Result<Vec<Change>> {
+    let mut differing = Differing { old: Side::new(old), new: Side::new(new), seen: 0 };
+    differing.compare_trees(!old.attributes.shares_defaults(&new.attributes))?;
+    differing.compare_attributes()?;
+    Ok(join_sides(differing.old.sorted(), differing.new.sorted()))
+}
+
+/// The entries of either side at paths that may differ.
+struct Differing<'a> {
+    old: Side<'a>,
+    new: Side<'a>,
+    seen: usize,
+}
+
+struct Side<'a> {
+    view: &'a View<'a>,
+    entries: Vec<(WorkspacePath, Entry)>,
+}
+
+/// A directory with its tree on either side.
+type Pair = (Option<WorkspacePath>, Option<ObjectId>, Option<ObjectId>);
+
+impl<'a> Differing<'a> {
+    /// Compares the trees; `whole` also where their ids are equal, since permissions may differ everywhere.
+    fn compare_trees(&mut self, whole: bool) -> Result<()> {
+        let mut open: Vec<Pair> = vec![(None, Some(self.old.view.tree), Some(self.new.view.tree))];
+        while let Some((directory, old, new)) = open.pop() {
+            if old == new && !whole {
+                continue;
+            }
+            let (old, new) = (self.old.read(old)?, self.new.read(new)?);
+            self.seen += old.len() + new.len();
+            check_bounds(self.seen, directory.as_ref())?;
+            merge(&old, &new, |old, new| {
+                if old == new && !whole {
+                    return Ok(());
+                }
+                let name = &old.or(new).expect("one of them is there").name;
+                let path = join(directory.as_ref(), name)?;
+                self.old.note(&path, old);
+                self.new.note(&path, new);
+                let trees = (tree_of(old), tree_of(new));
+                if trees != (None, None) {
+                    open.push((Some(path), trees.0, trees.1));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Notes the paths whose permissions are noted otherwise, and the empty directories of one side alone.
+    fn compare_attributes(&mut self) -> Result<()> {
+        let (old, new) = (&self.old.view.attributes, &self.new.view.attributes);
+        let mut paths: Vec<_> = old.noted_otherwise(new).chain(new.noted_otherwise(old)).cloned().collect();
+        paths.sort_unstable();
+        paths.dedup();
+        for path in paths {
+            self.old.look_up(&path)?;
+            self.new.look_up(&path)?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Side<'a> {
+    fn new(view: &'a View<'a>) -> Self {
+        Self { view, entries: Vec::new() }
+    }
+
+    fn read(&self, tree: Option<ObjectId>) -> Result<Vec<TreeEntry>> {
+        tree.map_or_else(|| Ok(Vec::new()), |tree| self.view.read_tree(tree))
+    }
+
+    fn note(&mut self, path: &WorkspacePath, entry: Option<&TreeEntry>) {
+        if let Some(entry) = entry.and_then(|entry| self.view.entry(path, entry)) {
+            self.entries.push((path.clone(), entry));
+        }
+    }
+
+    fn look_up(&mut self, path: &WorkspacePath) -> Result<()> {
+        if let Some(entry) = self.view.state(path)? {
+            self.entries.push((path.clone(), entry));
+        }
+        Ok(())
+    }
+
+    /// Returns the entries by path, each once.
+    fn sorted(mut self) -> Vec<(WorkspacePath, Entry)> {
+        self.entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        self.entries.dedup_by(|(one, _), (other, _)| one == other);
+        self.entries
+    }
+}
+
+fn tree_of(entry: Option<&TreeEntry>) -> Option<ObjectId> {
+    entry.filter(|entry| entry.mode == TreeMode::Tree).map(|entry| entry.id)
+}
+
+/// Walks two sorted trees side by side. A file and a directory of the same name are two entries.
+fn merge(
+    mut old: &[TreeEntry],
+    mut new: &[TreeEntry],
+    mut each: impl FnMut(Option<&TreeEntry>, Option<&TreeEntry>) -> Result<()>,
+) -> Result<()> {
+    loop {
+        let order = match (old.first(), new.first()) {
+            (None, None) => return Ok(()),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(one), Some(other)) => one.compare(other),
+        };
+        let left = if order.is_le() { old.split_off_first() } else { None };
+        let right = if order.is_ge() { new.split_off_first() } else { None };
+        each(left, right)?;
+    }
+}
+
+fn join_sides(old: Vec<(WorkspacePath, Entry)>, new: Vec<(WorkspacePath, Entry)>) -> Vec<Change> {
+    let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+    let mut changes = Vec::new();
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => return changes,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((one, _)), Some((other, _))) => one.cmp(other),
+        };
+        let left = old.next_if(|_| order.is_le());
+        let right = new.next_if(|_| order.is_ge());
+        let (old, new) = (left.as_ref().map(|(_, entry)| *entry), right.as_ref().map(|(_, entry)| *entry));
+        if let Some((path, _)) = left.or(right).filter(|_| old != new) {
+            changes.push(Change { path, old, new });
+        }
+    }
+}

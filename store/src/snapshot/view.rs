@@ -1,0 +1,149 @@
+//! A snapshot as paths and entries: its tree and its attributes together. Trees are validated as they are read.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::Snapshot;
+use super::attributes::{Attributes, Bearer};
+use super::reader::Reader;
+use super::tree::{TreeEntry, TreeMode, lookup};
+use crate::entry::{Entry, Mode, ObjectId, State};
+use crate::error::{Context, Error, Result};
+use crate::path::WorkspacePath;
+
+/// More entries than any workspace has, and fewer than fill the memory: a small tree can name itself out of all bounds.
+const MOST_ENTRIES: usize = 10_000_000;
+/// Deeper than any path can be opened.
+const DEEPEST: usize = 4096;
+
+/// A snapshot that is looked at.
+pub(crate) struct View<'a> {
+    reader: &'a Reader,
+    /// Its tree.
+    pub tree: ObjectId,
+    /// Its attributes.
+    pub attributes: Rc<Attributes>,
+    trees: RefCell<HashMap<ObjectId, Rc<Vec<TreeEntry>>>>,
+}
+
+impl<'a> View<'a> {
+    /// Opens a snapshot.
+    pub(crate) fn open(reader: &'a Reader, snapshot: &Snapshot) -> Result<Self> {
+        let attributes = match snapshot.attributes {
+            Some(id) => {
+                let decoded = Attributes::decode(&reader.blob(id)?);
+                decoded.map_err(|error| Error::unavailable(format!("the blob `{id}` cannot be used")).because(error))?
+            }
+            None => Attributes::default(),
+        };
+        Ok(Self { reader, tree: snapshot.tree, attributes: Rc::new(attributes), trees: RefCell::default() })
+    }
+
+    /// Returns every entry, by path.
+    pub(crate) fn entries(&self) -> Result<Vec<(WorkspacePath, Entry)>> {
+        let mut entries = self.files_below(None, self.tree)?;
+        let directories = self.attributes.empty_directories();
+        entries.extend(directories.map(|(path, mode)| (path.clone(), Entry::stored(mode, ObjectId::EMPTY_TREE))));
+        entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        match entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            None => Ok(entries),
+            Some(pair) => Err(Error::unavailable(format!("`{}` is both a file and a directory", pair[0].0.to_text()))),
+        }
+    }
+
+    /// Returns what stands at a path; nothing where a directory with captured entries does.
+    pub(crate) fn state(&self, path: &WorkspacePath) -> Result<State> {
+        match self.tree_entry(path)? {
+            Some(entry) => Ok(self.entry(path, &entry)),
+            None => Ok(self.attributes.empty_directory(path).map(|mode| Entry::stored(mode, ObjectId::EMPTY_TREE))),
+        }
+    }
+
+    /// Returns whether a captured entry is below a path.
+    pub(crate) fn has_entries_below(&self, path: &WorkspacePath) -> Result<bool> {
+        let is_tree = self.tree_entry(path)?.is_some_and(|entry| entry.mode == TreeMode::Tree);
+        Ok(is_tree || self.attributes.has_empty_directory_below(path))
+    }
+
+    /// Returns the entry of the tree at a path.
+    fn tree_entry(&self, path: &WorkspacePath) -> Result<Option<TreeEntry>> {
+        let mut found: Option<TreeEntry> = None;
+        for name in path.components() {
+            let tree = match found {
+                None => self.tree,
+                Some(TreeEntry { mode: TreeMode::Tree, id, .. }) => id,
+                Some(_) => return Ok(None),
+            };
+            found = lookup(&*self.cached_tree(tree)?, name).cloned();
+            if found.is_none() {
+                return Ok(None);
+            }
+        }
+        Ok(found)
+    }
+
+    fn cached_tree(&self, id: ObjectId) -> Result<Rc<Vec<TreeEntry>>> {
+        if let Some(tree) = self.trees.borrow().get(&id) {
+            return Ok(Rc::clone(tree));
+        }
+        let tree = Rc::new(self.reader.tree(id)?);
+        self.trees.borrow_mut().insert(id, Rc::clone(&tree));
+        Ok(tree)
+    }
+
+    /// Returns the entry of a file or link; none of a directory.
+    pub(crate) fn entry(&self, path: &WorkspacePath, entry: &TreeEntry) -> State {
+        let mode = match entry.mode {
+            TreeMode::File => Mode::file(self.attributes.permissions(path, Bearer::File)),
+            TreeMode::Executable => Mode::file(self.attributes.permissions(path, Bearer::Executable)),
+            TreeMode::Symlink => Mode::SYMLINK,
+            TreeMode::Tree => return None,
+        };
+        Some(Entry::stored(mode, entry.id))
+    }
+
+    /// Returns the files and links below a directory (none: the root), whose tree this is.
+    pub(crate) fn files_below(
+        &self,
+        directory: Option<WorkspacePath>,
+        tree: ObjectId,
+    ) -> Result<Vec<(WorkspacePath, Entry)>> {
+        let mut files = Vec::new();
+        let mut open = vec![(directory, tree)];
+        while let Some((directory, tree)) = open.pop() {
+            for child in self.reader.tree(tree)? {
+                let path = join(directory.as_ref(), &child.name)?;
+                match self.entry(&path, &child) {
+                    Some(entry) => files.push((path, entry)),
+                    None => open.push((Some(path), child.id)),
+                }
+            }
+            check_bounds(files.len() + open.len(), directory.as_ref())?;
+        }
+        Ok(files)
+    }
+
+    /// Returns the entries of a tree.
+    pub(crate) fn read_tree(&self, id: ObjectId) -> Result<Vec<TreeEntry>> {
+        self.reader.tree(id)
+    }
+}
+
+/// Fails where a snapshot is larger or deeper than any workspace.
+pub(crate) fn check_bounds(entries: usize, directory: Option<&WorkspacePath>) -> Result<()> {
+    let depth = directory.map_or(0, |directory| directory.components().count());
+    match entries > MOST_ENTRIES || depth > DEEPEST {
+        false => Ok(()),
+        true => Err(Error::unavailable("the snapshot is larger or deeper than any workspace")),
+    }
+}
+
+/// Returns the path of a directory's entry; none is the root.
+pub(crate) fn join(directory: Option<&WorkspacePath>, name: &[u8]) -> Result<WorkspacePath> {
+    let path = match directory {
+        Some(directory) => directory.join(name),
+        None => WorkspacePath::new(name),
+    };
+    path.context(|| format!("the tree names `{}`", name.escape_ascii()))
+}
