@@ -103,6 +103,11 @@ impl Attributes {
         }
     }
 
+    /// Returns whether a bearer with these permissions is passed over.
+    pub(crate) fn is_default(&self, bearer: Bearer, permissions: u32) -> bool {
+        bearer != Bearer::EmptyDirectory && permissions & 0o777 == self.defaults[bearer.slot()]
+    }
+
     /// Notes a directory without captured entries.
     pub(crate) fn note_empty(&mut self, path: &WorkspacePath, permissions: u32) {
         self.note(path, Bearer::EmptyDirectory, permissions);

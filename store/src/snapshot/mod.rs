@@ -3,7 +3,9 @@
 //! This room knows nothing of sessions. It reads the workspace, never writes to it, and runs nothing.
 
 mod attributes;
+mod capture;
 mod difference;
+mod git;
 mod hash;
 mod objects;
 mod pack;
@@ -11,6 +13,9 @@ mod pack_entry;
 mod pack_file;
 mod pack_index;
 mod reader;
+mod rules;
+mod scan;
+mod take;
 mod tree;
 mod view;
 
@@ -163,13 +168,13 @@ impl Snapshots {
     }
 
     /// Captures the workspace. All objects are on the disk, synced, when it returns.
-    pub fn take(&self, _request: &Request<'_>) -> Result<Taken> {
-        todo!("the snapshot room")
+    pub fn take(&self, request: &Request<'_>) -> Result<Taken> {
+        take::take(&self.objects, request)
     }
 
     /// Captures one path as it is now, whatever ignore rules say, without a snapshot; its blob is stored and synced.
-    pub fn capture(&self, _root: &Path, _path: &WorkspacePath) -> Result<State> {
-        todo!("the snapshot room")
+    pub fn capture(&self, root: &Path, path: &WorkspacePath) -> Result<State> {
+        capture::capture(&self.objects, root, path)
     }
 
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.

@@ -1,0 +1,56 @@
+//! HEAD and branch of the user's repository, read without git. This module does IO.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::fs::OFlags;
+
+use super::{Location, SMALL, read_small};
+
+/// The largest `packed-refs` that is read, in bytes.
+const PACKED_REFS: u64 = 64 << 20;
+/// How many symbolic refs are followed; git stops at as many.
+const LINKS: usize = 5;
+
+/// Returns the commit and the branch that HEAD stands for.
+pub(crate) fn head(location: &Location) -> (Option<String>, Option<String>) {
+    let Some(text) = read_small(&location.directory.join("HEAD"), SMALL, OFlags::NOFOLLOW) else { return (None, None) };
+    match text.strip_prefix(b"ref:") {
+        Some(name) => {
+            let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
+            (resolve(location, &name, LINKS), Some(name))
+        }
+        None => (commit(&text), None),
+    }
+}
+
+fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
+    let is_plain = name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
+    if !is_plain || links == 0 {
+        return None;
+    }
+    let folders = [&location.directory, &location.common];
+    let file = OsStr::from_bytes(name.as_bytes());
+    match folders.iter().find_map(|folder| read_small(&folder.join(file), SMALL, OFlags::NOFOLLOW)) {
+        Some(text) => match text.strip_prefix(b"ref:") {
+            Some(next) => resolve(location, std::str::from_utf8(next.trim_ascii()).ok()?, links - 1),
+            None => commit(&text),
+        },
+        None => packed(location, name),
+    }
+}
+
+fn packed(location: &Location, name: &str) -> Option<String> {
+    let refs = read_small(&location.common.join("packed-refs"), PACKED_REFS, OFlags::NOFOLLOW)?;
+    let line = refs.split(|byte| *byte == b'\n').find(|line| {
+        line.strip_suffix(name.as_bytes()).is_some_and(|start| start.ends_with(b" ") && start[0] != b'#')
+    })?;
+    commit(line.split(|byte| *byte == b' ').next()?)
+}
+
+/// A commit's id in hex, of SHA-1 or SHA-256.
+fn commit(text: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(text.trim_ascii()).ok()?;
+    let is_id = matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| text.to_owned())
+}

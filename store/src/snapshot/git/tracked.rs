@@ -1,0 +1,55 @@
+//! Which paths the user's repository tracks. This module does IO.
+
+use std::collections::BTreeSet;
+
+use rustix::fs::OFlags;
+
+use super::index::{self, Index};
+use super::{Location, read_small};
+use crate::snapshot::rules::has_below;
+
+/// The largest index that is read, in bytes.
+pub(crate) const LARGEST: u64 = 1 << 30;
+
+/// The index of the user's repository, as bytes and as entries.
+#[derive(Default)]
+pub(crate) struct Tracked {
+    /// The raw index; none where there is none, or none that can be read.
+    pub bytes: Option<Vec<u8>>,
+    /// Its entries, where it is sound.
+    pub index: Index,
+    paths: BTreeSet<Vec<u8>>,
+}
+
+impl Tracked {
+    /// Reads the index.
+    pub fn read(location: &Location) -> Self {
+        let bytes = read_small(&location.directory.join("index"), LARGEST, OFlags::NOFOLLOW);
+        let id_length = if location.is_sha256() { 32 } else { 20 };
+        let index = bytes.as_ref().and_then(|bytes| index::parse(bytes, id_length)).unwrap_or_default();
+        let mut paths: BTreeSet<_> = index.entries.iter().map(|entry| entry.path.clone()).collect();
+        if let Some(shared) = &index.shared {
+            paths.extend(shared_paths(location, shared, id_length));
+        }
+        Self { bytes, index, paths }
+    }
+
+    /// Returns whether a file, or something below a directory, is tracked.
+    pub fn holds(&self, path: &[u8], is_directory: bool) -> bool {
+        if is_directory { has_below(&self.paths, path) } else { self.paths.contains(path) }
+    }
+
+    /// Returns every tracked path.
+    pub fn paths(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.paths.iter()
+    }
+}
+
+/// A split index names the file that it adds to. What it takes away counts as tracked all the same: one file too many is
+/// captured, none too few.
+fn shared_paths(location: &Location, id: &[u8], id_length: usize) -> Vec<Vec<u8>> {
+    let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let bytes = read_small(&location.directory.join(format!("sharedindex.{name}")), LARGEST, OFlags::NOFOLLOW);
+    let index = bytes.and_then(|bytes| index::parse(&bytes, id_length)).unwrap_or_default();
+    index.entries.into_iter().map(|entry| entry.path).collect()
+}

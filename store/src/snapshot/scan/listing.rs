@@ -1,0 +1,93 @@
+//! What a scan finds out about one directory, and what the stat cache remembers of it.
+
+use super::disk::Stamp;
+use crate::entry::ObjectId;
+use crate::snapshot::GapReason;
+use crate::snapshot::rules::View;
+
+/// One directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listing {
+    /// The directory's own stamp, read before its names were.
+    pub stamp: Stamp,
+    /// Whether a later change of its names must show in the stamp.
+    pub is_settled: bool,
+    /// Whether its names could be read.
+    pub state: State,
+    /// What of it is captured.
+    pub view: View,
+    /// Whether it holds nothing at all, ignored or not.
+    pub is_empty: bool,
+    /// The hash of the ignore file that decided about what is below; none where there was none.
+    pub rules: Option<ObjectId>,
+    /// Its tree; none where nothing of it is captured.
+    pub tree: Option<ObjectId>,
+    /// What is captured, or could not be; by name.
+    pub items: Vec<Item>,
+}
+
+/// Whether the names of a directory could be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// They were.
+    Listed,
+    /// It is the store's own directory.
+    LeftOut,
+    /// They could not be.
+    Gap(GapReason),
+}
+
+/// One entry of a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Item {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// Its stamp; nothing but the type for a directory, which has a listing of its own.
+    pub stamp: Stamp,
+    /// Whether a later change of it must show in the stamp.
+    pub is_settled: bool,
+    /// What it is.
+    pub kind: Kind,
+}
+
+/// What an entry of a directory is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A file or symbolic link with this blob.
+    Content(ObjectId),
+    /// A directory.
+    Directory,
+    /// It could not be captured.
+    Gap(GapReason),
+    /// An ignore file that is itself ignored: watched, not captured. With the hash of its bytes.
+    Watched(ObjectId),
+}
+
+impl Listing {
+    /// Returns the listing of a directory whose names were not read.
+    pub fn unread(stamp: Stamp, view: View, state: State) -> Self {
+        Self { stamp, is_settled: false, state, view, is_empty: false, rules: None, tree: None, items: Vec::new() }
+    }
+
+    /// Returns the entry of a name.
+    pub fn item(&self, name: &[u8]) -> Option<&Item> {
+        self.items.binary_search_by(|item| item.name[..].cmp(name)).ok().map(|index| &self.items[index])
+    }
+}
+
+/// Returns the path of an entry; the root's path is empty.
+pub(crate) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
+    if !directory.is_empty() {
+        path.extend_from_slice(directory);
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    path
+}
+
+/// Returns the path of the directory that holds a path; none for the root.
+pub(crate) fn parent(path: &[u8]) -> Option<&[u8]> {
+    let slash = path.iter().rposition(|byte| *byte == b'/');
+    (!path.is_empty()).then(|| &path[..slash.unwrap_or(0)])
+}

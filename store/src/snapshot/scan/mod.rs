@@ -1,0 +1,16 @@
+//! The scan: a workspace becomes listings of its directories, with every new content stored.
+//!
+//! ```text
+//!   disk      opening and stat, by descriptors          queue, threads   work side by side
+//!   read      one file, as it was at one moment         sink             objects into the snapshot's pack
+//!   walk      a directory at a time                     assemble         trees, attributes, gaps
+//! ```
+
+pub(crate) mod assemble;
+pub(crate) mod disk;
+pub(crate) mod listing;
+pub(crate) mod queue;
+pub(crate) mod read;
+pub(crate) mod sink;
+pub(crate) mod threads;
+pub(crate) mod walk;

@@ -1,0 +1,92 @@
+//! Work shared by a few threads, where work makes more work.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use crate::error::{Error, Result};
+
+struct State<T> {
+    tasks: Vec<T>,
+    at_work: usize,
+    failure: Option<Error>,
+}
+
+/// Tasks, newest first, so that few wait at once.
+pub(crate) struct Queue<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+}
+
+impl<T: Send> Queue<T> {
+    /// Does all tasks, and those that they add, on some threads; returns what each thread gathered. The first failure ends
+    /// it all.
+    pub fn run<G: Default + Send>(
+        tasks: Vec<T>,
+        threads: usize,
+        work: impl Fn(T, &mut G, &Self) -> Result<()> + Sync,
+    ) -> Result<Vec<G>> {
+        let queue = Self { state: Mutex::new(State { tasks, at_work: 0, failure: None }), changed: Condvar::new() };
+        let gathered = super::threads::run(threads, |_| queue.work(&work));
+        match queue.state.into_inner().unwrap_or_else(PoisonError::into_inner).failure {
+            Some(failure) => Err(failure),
+            None => Ok(gathered),
+        }
+    }
+
+    /// Adds tasks.
+    pub fn push(&self, tasks: impl IntoIterator<Item = T>) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.tasks.extend(tasks);
+        self.changed.notify_all();
+    }
+
+    fn work<G: Default>(&self, work: &impl Fn(T, &mut G, &Self) -> Result<()>) -> G {
+        let mut gathered = G::default();
+        while let Some(task) = self.next() {
+            let busy = Busy(self);
+            if let Err(failure) = work(task, &mut gathered, self) {
+                self.fail(failure);
+            }
+            drop(busy);
+        }
+        gathered
+    }
+
+    fn fail(&self, failure: Error) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.failure.get_or_insert(failure);
+        state.tasks.clear();
+    }
+
+    fn next(&self) -> Option<T> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if state.failure.is_some() {
+                return None;
+            }
+            if let Some(task) = state.tasks.pop() {
+                state.at_work += 1;
+                return Some(task);
+            }
+            if state.at_work == 0 {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// A thread at work; it ends its work even where it panics, so that nobody waits for it.
+struct Busy<'a, T: Send>(&'a Queue<T>);
+
+impl<T: Send> Drop for Busy<'_, T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.fail(Error::failed("a thread of the snapshot panicked"));
+        }
+        let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.at_work -= 1;
+        if state.at_work == 0 && state.tasks.is_empty() {
+            self.0.changed.notify_all();
+        }
+    }
+}

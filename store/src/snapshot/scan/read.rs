@@ -1,0 +1,74 @@
+//! Reading one file so that what was read is what stood there at one moment. This module does IO.
+
+use std::io::Read;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use rustix::io::Errno;
+
+use super::disk::{self, Stamp};
+use crate::snapshot::GapReason;
+
+/// Files larger than this many bytes are not held in memory.
+pub(crate) const STREAMED: u64 = 16 << 20;
+
+/// How often a file that changes while it is read is read again.
+const TRIES: usize = 3;
+
+/// What reading gave.
+pub(crate) enum Outcome {
+    /// The bytes, and the stamp that stood before and after.
+    Bytes(Vec<u8>, Stamp),
+    /// It is too large to be held in memory.
+    Large(Stamp),
+    /// Nothing stands there any more.
+    Gone,
+    /// It could not be read.
+    Gap(GapReason),
+    /// It is no regular file (any more); look again.
+    Other,
+}
+
+/// What an error of a path that was there a moment ago means.
+pub(crate) fn gap_of(error: Errno) -> Option<GapReason> {
+    match error {
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => None,
+        Errno::XDEV => Some(GapReason::Mount),
+        error => Some(GapReason::Unreadable(std::io::Error::from(error).to_string())),
+    }
+}
+
+/// Returns whether an error is about us, not about the path: the snapshot fails instead of calling everything unreadable.
+pub(crate) fn is_ours(error: Errno) -> bool {
+    matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
+}
+
+/// Reads a regular file.
+pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Outcome, Errno> {
+    for _ in 0..TRIES {
+        match once(directory, name) {
+            Ok(None) => {}
+            Ok(Some(outcome)) => return Ok(outcome),
+            Err(Errno::LOOP | Errno::NXIO) => return Ok(Outcome::Other),
+            Err(error) if is_ours(error) => return Err(error),
+            Err(error) => return Ok(gap_of(error).map_or(Outcome::Gone, Outcome::Gap)),
+        }
+    }
+    Ok(Outcome::Gap(GapReason::Changing))
+}
+
+fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<Outcome>, Errno> {
+    let file = disk::open_file(directory, name)?;
+    let before = Stamp::of(&rustix::fs::fstat(&file)?);
+    if before.file_type() != 0o100_000 {
+        return Ok(Some(Outcome::Other));
+    }
+    if before.size > STREAMED {
+        return Ok(Some(Outcome::Large(before)));
+    }
+    let mut file = std::fs::File::from(file);
+    let mut bytes = Vec::with_capacity(usize::try_from(before.size).unwrap_or_default() + 1);
+    let read = file.by_ref().take(before.size).read_to_end(&mut bytes);
+    read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    let after = Stamp::of(&rustix::fs::fstat(file.as_fd())?);
+    Ok((before == after && bytes.len() as u64 == before.size).then_some(Outcome::Bytes(bytes, before)))
+}

@@ -1,0 +1,68 @@
+//! Where worker threads put objects: into the one pack of the snapshot, unless they are stored already. This module does IO.
+
+use std::io::Read;
+use std::sync::{Mutex, PoisonError};
+
+use crate::entry::ObjectId;
+use crate::error::Result;
+use crate::snapshot::hash::{self, ObjectKind};
+use crate::snapshot::objects::{self, Objects};
+use crate::snapshot::pack::{PackWriter, pack_object};
+use crate::snapshot::reader::{Held, Reader};
+
+/// Takes objects from any thread.
+pub(crate) struct Sink<'a> {
+    objects: &'a Objects,
+    reader: &'a Reader,
+    writer: Mutex<Option<PackWriter>>,
+}
+
+impl<'a> Sink<'a> {
+    /// Begins with no pack: the first new object makes it.
+    pub fn new(objects: &'a Objects) -> Result<Self> {
+        Ok(Self { objects, reader: objects.reader()?, writer: Mutex::new(None) })
+    }
+
+    /// Stores an object and returns its id; none where other bytes with the same id are stored: a SHA-1 collision.
+    pub fn add(&self, kind: ObjectKind, bytes: &[u8]) -> Result<Option<ObjectId>> {
+        let id = hash::hash(kind, bytes);
+        match self.reader.holds(kind, id, bytes) {
+            Held::Yes => return Ok(Some(id)),
+            Held::Collision => return Ok(None),
+            Held::No => {}
+        }
+        let packed = pack_object(kind, id, bytes);
+        self.with_writer(|writer| writer.add(packed)).map(|is_added| is_added.then_some(id))
+    }
+
+    /// Stores a large file's bytes; none where there are fewer than `size`.
+    pub fn add_stream(&self, size: u64, reader: &mut dyn Read) -> Result<Option<ObjectId>> {
+        self.with_writer(|writer| writer.add_stream(size, reader))
+    }
+
+    /// Returns whether an object is stored.
+    pub fn contains(&self, id: ObjectId) -> bool {
+        self.reader.contains(id)
+    }
+
+    /// Syncs what was added. Returns whether anything was.
+    pub fn finish(self) -> Result<bool> {
+        match self.writer.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            Some(writer) => {
+                writer.finish()?;
+                self.reader.refresh()?;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    fn with_writer<T>(&self, act: impl FnOnce(&mut PackWriter) -> Result<T>) -> Result<T> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if writer.is_none() {
+            objects::prepare(self.objects.repository())?;
+            *writer = Some(PackWriter::begin(self.objects.repository())?);
+        }
+        act(writer.as_mut().expect("it was begun above"))
+    }
+}

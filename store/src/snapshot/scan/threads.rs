@@ -1,0 +1,51 @@
+//! Worker threads that really run side by side.
+//!
+//! Threads of a short-lived process tend to start on one processor and stay there for 10 to 20 ms, which is longer than a
+//! whole snapshot. So each is put on a processor of its own as it starts, and then let go.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+/// Returns how many threads to use.
+pub(crate) fn count() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from).clamp(1, 8)
+}
+
+/// Runs `work` on `threads` threads, of which the caller's is one, and returns what each gave. Where no thread can be made,
+/// the caller's does the work alone.
+pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> Vec<G> {
+    let allowed = if threads > 1 { sched_getaffinity(None).ok() } else { None };
+    std::thread::scope(|scope| {
+        let work = &work;
+        let spawn = |number: usize| {
+            let start = move || {
+                spread(allowed.as_ref(), number);
+                work(number)
+            };
+            std::thread::Builder::new().spawn_scoped(scope, start).ok()
+        };
+        let handles: Vec<_> = (1..threads).map_while(spawn).collect();
+        spread(allowed.as_ref().filter(|_| !handles.is_empty()), 0);
+        let mut gathered = vec![work(0)];
+        for handle in handles {
+            match handle.join() {
+                Ok(more) => gathered.push(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        gathered
+    })
+}
+
+/// Moves this thread to the processor of its number, without tying it there. A failure costs time only.
+fn spread(allowed: Option<&CpuSet>, number: usize) {
+    let Some(allowed) = allowed else { return };
+    let count = usize::try_from(allowed.count()).unwrap_or(1).max(1);
+    let processor = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor)).nth(number % count);
+    if let Some(processor) = processor {
+        let mut one = CpuSet::new();
+        one.set(processor);
+        if sched_setaffinity(None, &one).is_ok() {
+            let _ = sched_setaffinity(None, allowed);
+        }
+    }
+}

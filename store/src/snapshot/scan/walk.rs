@@ -1,0 +1,435 @@
+//! Looking at directories and reading what changed in them, side by side. This module does IO.
+//!
+//! A task is one directory, or some files of one. A directory's listing is made from its names (read again only where they
+//! may have changed), each entry's stamp is compared with the one remembered, and what differs is read and stored.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use rustix::io::Errno;
+
+use super::disk::{self, Stamp};
+use super::listing::{Item, Kind, Listing, State, join};
+use super::queue::Queue;
+use super::read::{self, Outcome};
+use super::sink::Sink;
+use crate::entry::ObjectId;
+use crate::error::{Error, Result};
+use crate::path::{check_component, is_plain_dot_git};
+use crate::snapshot::hash::{self, ObjectKind};
+use crate::snapshot::rules::{Matcher, View};
+use crate::snapshot::{GapReason, Progress, git};
+
+/// Directories deeper than this are gaps.
+const DEEPEST: usize = 4096;
+/// How many files one task reads: a directory with more is shared between threads.
+const FILES_A_TASK: usize = 64;
+/// How long a store through a memory map can go without a new time: until the kernel has written the page (30 s and 5 s by
+/// its defaults), nanoseconds.
+const MAPPED: i64 = 35_000_000_000;
+/// How far the clock of a file server may be behind ours, nanoseconds.
+const REMOTE_CLOCK: i64 = 60_000_000_000;
+
+/// What the tasks share.
+pub(crate) struct Walk<'a> {
+    /// The workspace's root, open.
+    pub root: OwnedFd,
+    /// The store's directory: device and inode.
+    pub store: Option<(u64, u64)>,
+    /// Decides what is in view.
+    pub matcher: &'a Matcher<'a>,
+    /// Whether a path (or something below a directory) is captured although ignored.
+    pub is_forced: &'a (dyn Fn(&[u8], bool) -> bool + Sync),
+    /// Whether a file is captured whatever its size.
+    pub is_any_size: &'a (dyn Fn(&[u8]) -> bool + Sync),
+    /// The size in bytes over which other files are gaps.
+    pub max_file_size: u64,
+    /// What was remembered of a directory.
+    pub remembered: &'a (dyn Fn(&[u8]) -> Option<Listing> + Sync),
+    /// The id of a file's blob where the user's index knows it and it is stored.
+    pub seeded: &'a (dyn Fn(&[u8], &Stamp) -> Option<ObjectId> + Sync),
+    /// Where objects go.
+    pub sink: &'a Sink<'a>,
+    /// The moment before the scan began, by the clock of file times.
+    pub now: i64,
+    /// Whether the file system is served by something else, so that directory times cannot be trusted.
+    pub is_remote: bool,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Whom to tell how far it is.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Files looked at.
+    pub files: AtomicU64,
+    /// Bytes read.
+    pub bytes: AtomicU64,
+}
+
+/// One piece of work.
+pub(crate) enum Task {
+    /// A directory.
+    Directory {
+        /// Its path.
+        path: Vec<u8>,
+        /// What of it is captured.
+        view: View,
+        /// Whether what was remembered of its names counts for nothing, nor what was of those below: rules changed.
+        is_stale: bool,
+    },
+    /// Files of a directory.
+    Files {
+        /// The directory's path.
+        path: Vec<u8>,
+        /// Their names.
+        names: Vec<Vec<u8>>,
+    },
+}
+
+/// What one thread found.
+#[derive(Default)]
+pub(crate) struct Found {
+    /// Directories; none where the directory vanished.
+    pub listings: Vec<(Vec<u8>, Option<Listing>)>,
+    /// Files of listings that other tasks made, possibly of other threads: directory, name, and what was found; none where
+    /// it vanished.
+    pub files: Vec<(Vec<u8>, Vec<u8>, Option<Item>)>,
+    /// Files to be streamed: directory and name.
+    pub large: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Walk<'_> {
+    /// Looks at the directories, and at those below that were not remembered.
+    pub fn run(&self, tasks: Vec<Task>, threads: usize) -> Result<Vec<Found>> {
+        Queue::run(tasks, threads, |task, found: &mut Found, queue| {
+            self.check_deadline()?;
+            match task {
+                Task::Directory { path, view, is_stale } => {
+                    let listing = self.directory(&path, view, is_stale, queue)?;
+                    found.listings.push((path, listing));
+                }
+                Task::Files { path, names } => self.files(path, names, found)?,
+            }
+            Ok(())
+        })
+    }
+
+    /// Fails where the time is over.
+    pub fn check_deadline(&self) -> Result<()> {
+        match self.deadline {
+            Some(deadline) if Instant::now() >= deadline => {
+                Err(Error::failed("the snapshot was not done in time").hint("raise `hook_deadline` in the settings"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn directory(&self, path: &[u8], view: View, is_stale: bool, queue: &Queue<Task>) -> Result<Option<Listing>> {
+        let directory = match disk::open_directory(self.root.as_fd(), path) {
+            Ok(directory) => directory,
+            Err(error) if read::is_ours(error) => return Err(ours(error)),
+            Err(error) => {
+                let gap = read::gap_of(error);
+                return Ok(gap.map(|reason| Listing::unread(Stamp::default(), view, State::Gap(reason))));
+            }
+        };
+        let stat = rustix::fs::fstat(&directory).map_err(ours)?;
+        let stamp = Stamp::of(&stat);
+        if self.store == Some((stat.st_dev, stat.st_ino)) {
+            return Ok(Some(Listing::unread(Stamp::default(), view, State::LeftOut)));
+        }
+        let old = (self.remembered)(path);
+        let scene = Scene { walk: self, path, directory: directory.as_fd(), view, old: old.as_ref() };
+        scene.listing(stamp, is_stale, queue).map(Some)
+    }
+
+    fn files(&self, path: Vec<u8>, names: Vec<Vec<u8>>, found: &mut Found) -> Result<()> {
+        let directory = match disk::open_directory(self.root.as_fd(), &path) {
+            Ok(directory) => directory,
+            Err(error) if read::is_ours(error) => return Err(ours(error)),
+            Err(error) => {
+                let gap = read::gap_of(error);
+                let item = |name: &Vec<u8>| Some(Item::gap(name, Stamp::default(), gap.clone()?));
+                found.files.extend(names.into_iter().map(|name| (path.clone(), name.clone(), item(&name))));
+                return Ok(());
+            }
+        };
+        for name in names {
+            self.check_deadline()?;
+            match self.file(directory.as_fd(), &name)? {
+                Read::Large => found.large.push((path.clone(), name)),
+                Read::Item(item) => found.files.push((path.clone(), name, item)),
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&self, directory: BorrowedFd<'_>, name: &[u8]) -> Result<Read> {
+        let item = match read::file(directory, name).map_err(ours)? {
+            Outcome::Bytes(bytes, stamp) => {
+                self.count(stamp.size);
+                match self.sink.add(ObjectKind::Blob, &bytes)? {
+                    Some(id) => Some(self.content(name, stamp, id)),
+                    None => Some(Item::gap(name, stamp, collision())),
+                }
+            }
+            Outcome::Large(_) => return Ok(Read::Large),
+            Outcome::Gone => None,
+            Outcome::Gap(reason) => Some(Item::gap(name, Stamp::default(), reason)),
+            // It became something else while we looked: what it is now is seen by the next snapshot.
+            Outcome::Other => Some(Item::gap(name, Stamp::default(), GapReason::Changing)),
+        };
+        Ok(Read::Item(item))
+    }
+
+    /// Streams a large file; to be called when no other thread adds objects.
+    pub fn large(&self, path: &[u8], name: &[u8]) -> Result<Option<Item>> {
+        self.check_deadline()?;
+        let opened = disk::open_directory(self.root.as_fd(), path)
+            .and_then(|directory| disk::open_file(directory.as_fd(), name));
+        let file = match opened {
+            Ok(file) => file,
+            Err(error) if read::is_ours(error) => return Err(ours(error)),
+            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
+        };
+        let before = Stamp::of(&rustix::fs::fstat(&file).map_err(ours)?);
+        if before.file_type() != 0o100_000 {
+            return Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing)));
+        }
+        let mut file = Timed { file: std::fs::File::from(file), walk: self };
+        let id = self.sink.add_stream(before.size, &mut file)?;
+        let after = Stamp::of(&rustix::fs::fstat(&file.file).map_err(ours)?);
+        Ok(Some(match id.filter(|_| before == after) {
+            Some(id) => self.content(name, after, id),
+            None => Item::gap(name, Stamp::default(), GapReason::Changing),
+        }))
+    }
+
+    fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> Item {
+        let is_settled = stamp.is_settled(self.now, if self.is_remote { MAPPED + REMOTE_CLOCK } else { MAPPED });
+        Item { name: name.to_vec(), stamp, is_settled, kind: Kind::Content(id) }
+    }
+
+    fn count(&self, bytes: u64) {
+        let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let files = self.files.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(progress) = self.progress
+            && files % 64 == 0
+        {
+            progress(Progress { files, bytes });
+        }
+    }
+}
+
+/// What reading a file of a listing came to.
+enum Read {
+    Item(Option<Item>),
+    Large,
+}
+
+/// A large file that is read until the time is over.
+struct Timed<'a> {
+    file: std::fs::File,
+    walk: &'a Walk<'a>,
+}
+
+impl std::io::Read for Timed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.walk.check_deadline().map_err(std::io::Error::other)?;
+        self.file.read(buffer)
+    }
+}
+
+impl Item {
+    fn gap(name: &[u8], stamp: Stamp, reason: GapReason) -> Self {
+        Self { name: name.to_vec(), stamp, is_settled: false, kind: Kind::Gap(reason) }
+    }
+}
+
+fn ours(error: Errno) -> Error {
+    Error::failed("cannot read the workspace").because(std::io::Error::from(error))
+}
+
+fn collision() -> GapReason {
+    GapReason::Unreadable("another content with the same SHA-1 is stored".to_owned())
+}
+
+/// One directory, open.
+struct Scene<'a> {
+    walk: &'a Walk<'a>,
+    path: &'a [u8],
+    directory: BorrowedFd<'a>,
+    view: View,
+    old: Option<&'a Listing>,
+}
+
+impl Scene<'_> {
+    fn listing(&self, stamp: Stamp, is_stale: bool, queue: &Queue<Task>) -> Result<Listing> {
+        let known = self.old.filter(|old| !is_stale && !self.walk.is_remote && old.has_names_of(&stamp));
+        let mut names: Vec<(Vec<u8>, Option<bool>)> = match known {
+            Some(old) => old.items.iter().map(|item| (item.name.clone(), None)).collect(),
+            None => match disk::names(self.directory) {
+                Ok(names) => names,
+                Err(error) if read::is_ours(error) => return Err(ours(error)),
+                Err(error) => {
+                    let reason = read::gap_of(error).unwrap_or(GapReason::Changing);
+                    return Ok(Listing::unread(Stamp::default(), self.view, State::Gap(reason)));
+                }
+            },
+        };
+        let is_empty = known.map_or(names.is_empty(), |old| old.is_empty);
+        names.retain(|(name, _)| !is_plain_dot_git(name));
+        let mut items = Vec::with_capacity(names.len());
+        let mut unread = Vec::new();
+        for (name, is_directory) in &names {
+            items.extend(self.item(name, *is_directory, &mut unread)?);
+        }
+        self.share(unread, queue);
+        self.descend(&items, is_stale || known.is_none(), is_stale, queue);
+        let is_settled = stamp.is_settled(self.walk.now, 0);
+        Ok(Listing {
+            stamp,
+            is_settled,
+            state: State::Listed,
+            view: self.view,
+            is_empty,
+            rules: None,
+            tree: None,
+            items,
+        })
+    }
+
+    fn share(&self, unread: Vec<Vec<u8>>, queue: &Queue<Task>) {
+        let tasks =
+            unread.chunks(FILES_A_TASK).map(|names| Task::Files { path: self.path.to_vec(), names: names.to_vec() });
+        if !unread.is_empty() {
+            queue.push(tasks);
+        }
+    }
+
+    fn descend(&self, items: &[Item], _is_new: bool, is_stale: bool, queue: &Queue<Task>) {
+        let directories = items.iter().filter(|item| matches!(item.kind, Kind::Directory));
+        let tasks: Vec<_> = directories
+            .filter_map(|item| {
+                let path = join(self.path, &item.name);
+                let view = self.decide(&path, true)?;
+                let is_known = !is_stale && (self.walk.remembered)(&path).is_some_and(|old| old.view == view);
+                (!is_known).then_some(Task::Directory { path, view, is_stale })
+            })
+            .collect();
+        queue.push(tasks);
+    }
+
+    fn decide(&self, path: &[u8], is_directory: bool) -> Option<View> {
+        self.walk.matcher.decide(self.view, path, is_directory, &self.walk.is_forced)
+    }
+
+    /// Looks at one entry; its name goes to `unread` where a file has to be read, and the item then only holds the place.
+    fn item(&self, name: &[u8], is_directory: Option<bool>, unread: &mut Vec<Vec<u8>>) -> Result<Option<Item>> {
+        let path = join(self.path, name);
+        if let Some(is_directory) = is_directory
+            && self.decide(&path, is_directory).is_none()
+        {
+            return Ok(self.watched(name));
+        }
+        let stamp = match disk::stat(self.directory, name) {
+            Ok(stamp) => stamp,
+            Err(error) if read::is_ours(error) => return Err(ours(error)),
+            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
+        };
+        let is_directory = stamp.file_type() == 0o040_000;
+        if self.decide(&path, is_directory).is_none() {
+            return Ok(self.watched(name));
+        }
+        if check_component(name).is_err() {
+            return Ok(Some(Item::gap(
+                name,
+                Stamp { mode: stamp.file_type(), ..Stamp::default() },
+                GapReason::ReservedName,
+            )));
+        }
+        self.entry(name, &path, stamp, unread)
+    }
+
+    fn entry(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Vec<u8>>) -> Result<Option<Item>> {
+        let special = |what| {
+            Ok(Some(Item::gap(name, Stamp { mode: stamp.file_type(), ..Stamp::default() }, GapReason::Special(what))))
+        };
+        match stamp.file_type() {
+            0o040_000 => Ok(Some(self.subdirectory(name, path))),
+            0o100_000 => Ok(Some(self.file(name, path, stamp, unread))),
+            0o120_000 => self.link(name, stamp),
+            0o010_000 => special("pipe"),
+            0o140_000 => special("socket"),
+            0o060_000 => special("block device"),
+            _ => special("character device"),
+        }
+    }
+
+    fn subdirectory(&self, name: &[u8], path: &[u8]) -> Item {
+        let stamp = Stamp { mode: 0o040_000, ..Stamp::default() };
+        if path.iter().filter(|byte| **byte == b'/').count() >= DEEPEST {
+            return Item::gap(name, stamp, GapReason::TooDeep);
+        }
+        Item { name: name.to_vec(), stamp, is_settled: true, kind: Kind::Directory }
+    }
+
+    fn file(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Vec<u8>>) -> Item {
+        if stamp.size > self.walk.max_file_size && !(self.walk.is_any_size)(path) {
+            return Item::gap(name, stamp, GapReason::TooLarge);
+        }
+        if let Some(item) = self.unchanged(name, &stamp) {
+            return item;
+        }
+        if let Some(id) = (self.walk.seeded)(path, &stamp) {
+            return self.walk.content(name, stamp, id);
+        }
+        unread.push(name.to_vec());
+        Item::gap(name, stamp, GapReason::Changing)
+    }
+
+    fn unchanged(&self, name: &[u8], stamp: &Stamp) -> Option<Item> {
+        let item = self.old?.item(name)?;
+        let is_content = matches!(item.kind, Kind::Content(_));
+        (is_content && item.is_settled && item.stamp == *stamp).then(|| item.clone())
+    }
+
+    fn link(&self, name: &[u8], stamp: Stamp) -> Result<Option<Item>> {
+        if let Some(item) = self.unchanged(name, &stamp) {
+            return Ok(Some(item));
+        }
+        let target = match rustix::fs::readlinkat(self.directory, name, Vec::new()) {
+            Ok(target) => target,
+            Err(error) if read::is_ours(error) => return Err(ours(error)),
+            Err(Errno::INVAL) => return Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing))),
+            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
+        };
+        self.walk.count(0);
+        let id = self.walk.sink.add(ObjectKind::Blob, target.as_bytes())?;
+        Ok(Some(id.map_or_else(|| Item::gap(name, stamp, collision()), |id| self.walk.content(name, stamp, id))))
+    }
+
+    /// An ignore file that ignores itself decides about its neighbours all the same.
+    fn watched(&self, name: &[u8]) -> Option<Item> {
+        if name != b".gitignore" {
+            return None;
+        }
+        let stamp = disk::stat(self.directory, name).ok()?;
+        let id = rules_of(self.directory)?.1;
+        Some(Item { kind: Kind::Watched(id), ..self.walk.content(name, stamp, id) })
+    }
+}
+
+/// Reads the ignore file of an open directory, and its hash.
+pub(crate) fn rules_of(directory: BorrowedFd<'_>) -> Option<(Vec<u8>, ObjectId)> {
+    let file = disk::open_file(directory, b".gitignore").ok()?;
+    let bytes = git::read_small_file(file.into(), git::SMALL)?;
+    let id = hash::hash(ObjectKind::Blob, &bytes);
+    Some((bytes, id))
+}
+
+impl Listing {
+    /// Returns whether the names are still those that were read when the directory had this stamp.
+    pub fn has_names_of(&self, stamp: &Stamp) -> bool {
+        self.is_settled && self.state == State::Listed && self.stamp == *stamp
+    }
+}
