@@ -12,6 +12,9 @@ mod pack;
 mod pack_entry;
 mod pack_file;
 mod pack_index;
+#[cfg(test)]
+mod pack_tests;
+mod patch;
 mod reader;
 mod rules;
 mod scan;
@@ -179,24 +182,26 @@ impl Snapshots {
 
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.
     pub fn entries(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
-        View::open(self.objects.reader()?, snapshot)?.entries()
+        let reader = self.objects.reader()?;
+        View::open(&reader, snapshot)?.entries()
     }
 
     /// Returns what stands at some paths in a snapshot, in the order of the paths.
     pub fn states(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<State>> {
-        let view = View::open(self.objects.reader()?, snapshot)?;
+        let reader = self.objects.reader()?;
+        let view = View::open(&reader, snapshot)?;
         paths.iter().map(|path| view.state(path)).collect()
     }
 
     /// Returns every path that differs between two snapshots, by path.
     pub fn difference(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {
-        difference::difference(self.objects.reader()?, old, new)
+        difference::difference(&*self.objects.reader()?, old, new)
     }
 
     /// Returns what somebody changed from one snapshot to the next: the difference without what came into view or went
     /// out of it only because ignore rules changed, and with paths in a gap given as entries whose bytes are not stored.
-    pub fn patch(&self, _root: &Path, _old: Side<'_>, _new: Side<'_>) -> Result<Vec<Change>> {
-        todo!("the snapshot room")
+    pub fn patch(&self, root: &Path, old: Side<'_>, new: Side<'_>) -> Result<Vec<Change>> {
+        patch::patch(&*self.objects.reader()?, root, old, new)
     }
 
     /// Returns a blob's bytes, decoded and hashed in full.

@@ -6,7 +6,7 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::hash::{ObjectKind, hash};
 use super::pack::{PackWriter, pack_object};
@@ -102,7 +102,7 @@ fn remove(path: &Path) -> Result<()> {
 /// The objects of one workspace.
 pub(crate) struct Objects {
     repository: PathBuf,
-    reader: OnceLock<Reader>,
+    reader: OnceLock<Arc<Reader>>,
 }
 
 impl Objects {
@@ -116,15 +116,13 @@ impl Objects {
         &self.repository
     }
 
-    /// Returns the reader.
-    pub(crate) fn reader(&self) -> Result<&Reader> {
-        match self.reader.get() {
-            Some(reader) => Ok(reader),
-            None => {
-                let reader = Reader::open(&self.repository)?;
-                Ok(self.reader.get_or_init(|| reader))
-            }
+    /// Returns the reader, which knows at least the packs that were there when it was first asked for.
+    pub(crate) fn reader(&self) -> Result<Arc<Reader>> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(Arc::clone(reader));
         }
+        let reader = Arc::new(Reader::open(&self.repository)?);
+        Ok(Arc::clone(self.reader.get_or_init(|| reader)))
     }
 
     /// Returns the blobs that are missing or damaged, each with what is wrong.

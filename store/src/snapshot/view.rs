@@ -1,8 +1,7 @@
 //! A snapshot as paths and entries: its tree and its attributes together. Trees are validated as they are read.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Snapshot;
 use super::attributes::{Attributes, Bearer};
@@ -23,8 +22,8 @@ pub(crate) struct View<'a> {
     /// Its tree.
     pub tree: ObjectId,
     /// Its attributes.
-    pub attributes: Rc<Attributes>,
-    trees: RefCell<HashMap<ObjectId, Rc<Vec<TreeEntry>>>>,
+    pub attributes: Arc<Attributes>,
+    trees: Mutex<HashMap<ObjectId, Arc<Vec<TreeEntry>>>>,
 }
 
 impl<'a> View<'a> {
@@ -37,7 +36,7 @@ impl<'a> View<'a> {
             }
             None => Attributes::default(),
         };
-        Ok(Self { reader, tree: snapshot.tree, attributes: Rc::new(attributes), trees: RefCell::default() })
+        Ok(Self { reader, tree: snapshot.tree, attributes: Arc::new(attributes), trees: Mutex::default() })
     }
 
     /// Returns every entry, by path.
@@ -66,6 +65,18 @@ impl<'a> View<'a> {
         Ok(is_tree || self.attributes.has_empty_directory_below(path))
     }
 
+    /// Returns the bytes of a directory's ignore file, where a snapshot would heed it; the root's path is empty.
+    pub(crate) fn ignore_file(&self, directory: &[u8]) -> Option<Vec<u8>> {
+        let path = match WorkspacePath::new(directory) {
+            Ok(directory) => directory.join(b".gitignore").ok()?,
+            Err(_) => WorkspacePath::new(b".gitignore").ok()?,
+        };
+        let entry = self.tree_entry(&path).ok()??;
+        let is_file = matches!(entry.mode, TreeMode::File | TreeMode::Executable);
+        let bytes = is_file.then(|| self.reader.blob(entry.id).ok())??;
+        (bytes.len() as u64 <= super::git::SMALL).then_some(bytes)
+    }
+
     /// Returns the entry of the tree at a path.
     fn tree_entry(&self, path: &WorkspacePath) -> Result<Option<TreeEntry>> {
         let mut found: Option<TreeEntry> = None;
@@ -83,12 +94,13 @@ impl<'a> View<'a> {
         Ok(found)
     }
 
-    fn cached_tree(&self, id: ObjectId) -> Result<Rc<Vec<TreeEntry>>> {
-        if let Some(tree) = self.trees.borrow().get(&id) {
-            return Ok(Rc::clone(tree));
+    fn cached_tree(&self, id: ObjectId) -> Result<Arc<Vec<TreeEntry>>> {
+        let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tree) = trees.get(&id) {
+            return Ok(Arc::clone(tree));
         }
-        let tree = Rc::new(self.reader.tree(id)?);
-        self.trees.borrow_mut().insert(id, Rc::clone(&tree));
+        let tree = Arc::new(self.reader.tree(id)?);
+        trees.insert(id, Arc::clone(&tree));
         Ok(tree)
     }
 

@@ -1,0 +1,99 @@
+//! What snapshots could not hold, in a patch: absence from the tree says nothing there.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::Seen;
+use crate::entry::{Change, Entry, EntryKind, Mode, State};
+use crate::error::Result;
+use crate::path::WorkspacePath;
+use crate::snapshot::{Gap, GapReason};
+
+/// The gaps of one snapshot that may hide something.
+pub(super) struct Gaps<'a>(BTreeMap<&'a [u8], &'a Gap>);
+
+impl<'a> Gaps<'a> {
+    /// Takes the gaps of a side.
+    pub(super) fn of(gaps: &'a [Gap]) -> Self {
+        let hiding = gaps.iter().filter(|gap| gap.reason.hides_content());
+        Self(hiding.map(|gap| (&gap.path[..], gap)).collect())
+    }
+
+    fn at(&self, path: &WorkspacePath) -> Option<&'a Gap> {
+        self.0.get(path.as_bytes()).copied()
+    }
+
+    /// Returns whether the path is below a directory that could not be read.
+    fn cover(&self, path: &WorkspacePath) -> bool {
+        let bytes = path.as_bytes();
+        let mut ends = (0..bytes.len()).filter(|end| bytes[*end] == b'/');
+        !self.0.is_empty() && ends.any(|end| self.0.get(&bytes[..end]).is_some_and(|gap| !is_file(gap)))
+    }
+
+    /// Returns whether a gap is at a path or below it.
+    pub(super) fn has_at_or_below(&self, path: &WorkspacePath) -> bool {
+        let below = [path.as_bytes(), b"/"].concat();
+        self.at(path).is_some() || self.0.range(&below[..]..).next().is_some_and(|(other, _)| other.starts_with(&below))
+    }
+
+    fn files(&self) -> impl Iterator<Item = &'a Gap> {
+        self.0.values().copied().filter(|gap| is_file(gap))
+    }
+}
+
+/// Returns whether a gap is a file's: only files are too large or changing, and only files have a size.
+fn is_file(gap: &Gap) -> bool {
+    match gap.reason {
+        GapReason::TooLarge | GapReason::Changing => true,
+        GapReason::Unreadable(_) => gap.size.is_some(),
+        GapReason::ReservedName | GapReason::TooDeep | GapReason::Special(_) | GapReason::Mount => false,
+    }
+}
+
+/// Returns the change with the side that is in a gap as an entry whose bytes are not stored; none where nobody can say
+/// whether there was a change.
+pub(super) fn explain(change: Change, old: &Gaps<'_>, new: &Gaps<'_>) -> Option<Change> {
+    let Change { path, old: before, new: after } = change;
+    if (before.is_none() || after.is_none()) && (old.cover(&path) || new.cover(&path)) {
+        return None;
+    }
+    let old = fill(before, after, old.at(&path))?;
+    let new = fill(after, before, new.at(&path))?;
+    Some(Change { path, old, new })
+}
+
+/// Fills a side that is absent. The mode of what is in a gap is unknown: that of the other side stands for it.
+fn fill(state: State, other: State, gap: Option<&Gap>) -> Option<State> {
+    match (state, other, gap) {
+        // An empty directory that cannot be read any more may be as it was.
+        (None, Some(other), Some(_)) if other.mode.kind() == EntryKind::Directory => None,
+        (None, Some(other), Some(_)) => Some(Some(Entry { mode: other.mode, blob: None })),
+        (state, _, _) => Some(state),
+    }
+}
+
+/// Adds the changes of files that neither side stores: what came, went, or has another size.
+pub(super) fn append_unstored(changes: &mut Vec<Change>, before: &Seen<'_>, after: &Seen<'_>) -> Result<()> {
+    let mut seen: HashSet<_> = changes.iter().map(|change| change.path.clone()).collect();
+    for gap in before.gaps.files().chain(after.gaps.files()) {
+        let Ok(path) = WorkspacePath::new(&gap.path[..]) else { continue };
+        if !seen.insert(path.clone()) || before.gaps.cover(&path) || after.gaps.cover(&path) {
+            continue;
+        }
+        if before.view.state(&path)?.is_none() && after.view.state(&path)?.is_none() {
+            changes.extend(unstored(path, before, after));
+        }
+    }
+    changes.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(())
+}
+
+fn unstored(path: WorkspacePath, before: &Seen<'_>, after: &Seen<'_>) -> Option<Change> {
+    let (old, new) = (before.gaps.at(&path), after.gaps.at(&path));
+    if let (Some(old), Some(new)) = (old, new)
+        && (old.size == new.size || old.size.is_none() || new.size.is_none())
+    {
+        return None;
+    }
+    let entry = |_| Entry { mode: Mode::file(0o644), blob: None };
+    Some(Change { path, old: old.map(entry), new: new.map(entry) })
+}

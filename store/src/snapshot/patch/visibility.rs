@@ -1,0 +1,52 @@
+//! What came into view or went out of it because ignore rules changed: neither made nor deleted by anyone.
+
+use std::path::Path;
+
+use super::file_type;
+use crate::entry::{Change, ObjectId};
+use crate::error::Result;
+use crate::snapshot::reader::Reader;
+use crate::snapshot::rules::{Matcher, Rules};
+use crate::snapshot::view::View;
+
+/// What was in view on either side.
+pub(super) struct Visibility<'a> {
+    old: Matcher<'a>,
+    new: Matcher<'a>,
+}
+
+impl<'a> Visibility<'a> {
+    /// Returns none where the rules of both sides are the same.
+    pub(super) fn where_it_changed(
+        reader: &Reader,
+        (old, new): (&'a View<'_>, &'a View<'_>),
+        (old_rules, new_rules): (Option<ObjectId>, Option<ObjectId>),
+        difference: &[Change],
+    ) -> Result<Option<Self>> {
+        if old_rules == new_rules && !difference.iter().any(|change| change.path.name() == b".gitignore") {
+            return Ok(None);
+        }
+        Ok(Some(Self { old: matcher(reader, old, old_rules)?, new: matcher(reader, new, new_rules)? }))
+    }
+
+    /// Returns whether the change is one that ignore rules do not explain.
+    pub(super) fn explains_nothing(&self, root: &Path, change: &Change) -> bool {
+        let path = change.path.as_bytes();
+        match (change.old, change.new) {
+            (None, Some(_)) => self.old.is_visible(path),
+            // What went out of view is still there; what is not was deleted, whatever the rules say of it now.
+            (Some(_), None) => {
+                self.new.is_visible(path) || file_type(root, &change.path).is_none_or(|kind| kind.is_dir())
+            }
+            _ => true,
+        }
+    }
+}
+
+fn matcher<'a>(reader: &Reader, view: &'a View<'_>, rules: Option<ObjectId>) -> Result<Matcher<'a>> {
+    let rules = match rules {
+        Some(rules) => Rules::decode(&reader.blob(rules)?)?,
+        None => Rules::default(),
+    };
+    Ok(rules.matcher(|directory| view.ignore_file(directory)))
+}
