@@ -13,6 +13,8 @@ mod pack;
 mod pack_entry;
 mod pack_file;
 mod pack_index;
+#[cfg(test)]
+mod pack_tests;
 mod patch;
 mod reader;
 mod rules;

@@ -1,7 +1,7 @@
 //! Where worker threads put objects: into the one pack of the snapshot, unless they are stored already. This module does IO.
 
 use std::io::Read;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::entry::ObjectId;
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::snapshot::reader::{Held, Reader};
 /// Takes objects from any thread.
 pub(crate) struct Sink<'a> {
     objects: &'a Objects,
-    reader: &'a Reader,
+    reader: Arc<Reader>,
     writer: Mutex<Option<PackWriter>>,
 }
 
