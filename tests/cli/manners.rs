@@ -92,6 +92,8 @@ fn crashes_of_every_kind_end_silently() {
 fn a_panic_is_noted_by_its_place_and_not_by_its_words() {
     let world = World::new();
     finish(world.command(&["event"]).env("CKPT_HOOK_TEST_FAULT", "panic"), b"{}").ends_silently();
+    let strict = finish(world.command(&["event", "--strict"]).env("CKPT_HOOK_TEST_FAULT", "panic"), b"{}").exits(1);
+    assert!(strict.stderr.contains("panicked at hook/src/guard/fault.rs"), "who asks is told where: {strict}");
     let log = log(&world);
     assert!(log.contains("panicked at hook/src/guard/fault.rs"), "where: {log}");
     assert!(!log.contains("secret"), "a panic's message may quote a prompt: {log}");
