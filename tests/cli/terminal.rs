@@ -7,7 +7,7 @@ use crate::common::{BINARY, Run, World, finish};
 /// Runs the binary on a terminal and types.
 fn on_a_terminal(world: &World, arguments: &str, keys: &str) -> Option<Run> {
     if !std::path::Path::new("/usr/bin/script").exists() {
-        eprintln!("SKIPPED: `script` of util-linux is not there to play a terminal");
+        skipped("`script` of util-linux is not there to play a terminal");
         return None;
     }
     let mut command = Command::new("/usr/bin/script");
@@ -21,6 +21,11 @@ fn on_a_terminal(world: &World, arguments: &str, keys: &str) -> Option<Run> {
         .env("SHELL", "/bin/sh")
         .current_dir(world.workspace());
     Some(finish(&mut command, keys.as_bytes()))
+}
+
+#[expect(clippy::print_stderr, reason = "a test that did not run says so")]
+fn skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
 }
 
 fn two_messages() -> World {
