@@ -48,17 +48,19 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     sync(directory).context(failed)
 }
 
-/// Removes a file, and the directory that it was in where nothing else is in it.
+/// Removes a file, and the two directories that it was in where nothing else is in them and they are not to be kept.
 ///
 /// # Errors
 ///
 /// A file that cannot be removed, or that somebody else changed since it was read.
-pub fn remove(path: &Path, expected: Option<&str>) -> Result<()> {
+pub fn remove(path: &Path, expected: Option<&str>, keep: &[&Path]) -> Result<()> {
     check(path, expected)?;
     fs::remove_file(path).context(|| format!("cannot remove `{}`", path.display()))?;
-    if let Some(directory) = path.parent() {
+    for directory in path.ancestors().skip(1).take(2) {
         // It fails where something is in it, and that is what it is asked for.
-        let _ = fs::remove_dir(directory);
+        if keep.contains(&directory) || fs::remove_dir(directory).is_err() {
+            break;
+        }
     }
     Ok(())
 }
