@@ -65,6 +65,21 @@ pub fn remove(path: &Path, expected: Option<&str>, keep: &[&Path]) -> Result<()>
     Ok(())
 }
 
+/// Checks that a file of a project is in it: a project that was sent to us may hold symlinks to anywhere.
+///
+/// # Errors
+///
+/// A path that leads out of the project.
+pub fn check_inside(path: &Path, project: &Path) -> Result<()> {
+    let there = path.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok()).unwrap_or(path);
+    let resolved = fs::canonicalize(there).context(|| format!("cannot read `{}`", path.display()))?;
+    let project = fs::canonicalize(project).context(|| format!("cannot read `{}`", project.display()))?;
+    if resolved.starts_with(&project) {
+        return Ok(());
+    }
+    Err(cannot("write", path).because(format!("a symlink leads out of the project, to `{}`", resolved.display())))
+}
+
 /// Returns whether a path is a symlink.
 pub fn is_symlink(path: &Path) -> bool {
     path.is_symlink()

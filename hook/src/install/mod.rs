@@ -182,6 +182,9 @@ fn change(
 ) -> Result<Vec<SettingsChange>> {
     let target = TARGETS.iter().find(|target| target.agent == agent).ok_or_else(|| unknown(agent))?;
     let files = (target.files)(scope, place)?;
+    if scope == Scope::Project {
+        files.iter().try_for_each(|file| file::check_inside(&file.path, place.project))?;
+    }
     let mut edits = files.into_iter().map(|file| Edit::plan(file, edit)).collect::<Result<Vec<_>>>()?;
     if let (Some(follow), Some(first)) = (target.follow, edits.first()) {
         let file = follow(place, first)?;
