@@ -121,6 +121,7 @@ impl World {
             action: FileAction::Write,
             result: FileResult::Planned,
             reason: None,
+            lines: None,
         });
     }
 

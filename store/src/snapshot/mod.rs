@@ -6,6 +6,7 @@ mod attributes;
 mod difference;
 mod git;
 mod hash;
+mod hides;
 mod objects;
 mod pack;
 mod pack_entry;
@@ -193,12 +194,14 @@ impl Snapshots {
     /// Returns what stands at, above and below some paths in a snapshot, by path: the entries themselves, a file where one of
     /// them needs a directory, and all below one that is a directory. The paths are given in order.
     pub fn around(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
-        View::open(self.objects.reader()?, snapshot)?.around(paths)
+        let reader = self.objects.reader()?;
+        View::open(&reader, snapshot)?.around(paths)
     }
 
     /// Returns, in the order of the paths, whether each is a directory of a snapshot, empty or not.
     pub fn are_directories(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
-        let view = View::open(self.objects.reader()?, snapshot)?;
+        let reader = self.objects.reader()?;
+        let view = View::open(&reader, snapshot)?;
         paths.iter().map(|path| view.is_directory(path)).collect()
     }
 
@@ -229,8 +232,8 @@ impl Snapshots {
     }
 
     /// Returns whether ignore rules hide a path, whoever named it.
-    pub fn hides(&self, _request: &Request<'_>, _path: &WorkspacePath) -> Result<bool> {
-        todo!("the snapshot room")
+    pub fn hides(&self, request: &Request<'_>, path: &WorkspacePath) -> Result<bool> {
+        hides::hides(request, path)
     }
 
     /// Writes a blob's bytes to a file in bounded memory, hashing them on the way.

@@ -111,7 +111,7 @@ fn forced(matcher: &Matcher<'_>, tracked: &Tracked, named: &BTreeSet<Vec<u8>>) -
     tracked.paths().chain(named).filter(|path| matcher.is_ignored(path)).cloned().collect()
 }
 
-fn outer_rules(request: &Request<'_>, location: Option<&Location>) -> Rules {
+pub(super) fn outer_rules(request: &Request<'_>, location: Option<&Location>) -> Rules {
     let lines = |patterns: &[String]| rules::significant_lines(patterns.join("\n").as_bytes());
     Rules {
         global: rules::significant_lines(&excludes::of_user(request.home, request.config_home)),
@@ -138,7 +138,7 @@ fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Reads the ignore file of a directory, and notes which it was.
-fn read_rules(root: &impl AsFd, directory: &[u8], used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>) -> Option<Vec<u8>> {
+pub(super) fn read_rules(root: &impl AsFd, directory: &[u8], used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>) -> Option<Vec<u8>> {
     let opened = disk::open_directory(root.as_fd(), directory).ok()?;
     let rules = walk::rules_of(opened.as_fd());
     let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);

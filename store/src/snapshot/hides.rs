@@ -1,0 +1,26 @@
+//! Whether ignore rules hide one path: what is asked before an edit tool touches it. This module does IO.
+
+use std::sync::Mutex;
+
+use super::Request;
+use super::git::Location;
+use super::git::tracked::Tracked;
+use super::scan::disk;
+use super::take::{outer_rules, read_rules};
+use crate::error::{Context, Result};
+use crate::path::WorkspacePath;
+
+/// Returns whether a snapshot passes a path over, unless somebody names it.
+pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> Result<bool> {
+    let location = Location::of(request.root);
+    let tracked = location.as_ref().map(Tracked::read).unwrap_or_default();
+    if tracked.holds(path.as_bytes(), false) {
+        return Ok(false);
+    }
+    let root = disk::open_root(request.root)
+        .map_err(std::io::Error::from)
+        .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
+    let used = Mutex::default();
+    let matcher = outer_rules(request, location.as_ref()).matcher(|directory| read_rules(&root, directory, &used));
+    Ok(matcher.is_ignored(path.as_bytes()))
+}
