@@ -303,7 +303,8 @@ fn a_dry_run_changes_nothing_and_is_what_then_happens() {
         world.write("b", "x\n");
     });
     let (tree, stamp) = (world.tree(), world.stamp("a"));
-    let planned = world.try_revert(&ckpt_store::RevertRequest { dry_run: true, ..to("m1") }).expect("it can be planned");
+    let planned =
+        world.try_revert(&ckpt_store::RevertRequest { dry_run: true, ..to("m1") }).expect("it can be planned");
     assert_eq!((world.tree(), world.stamp("a")), (tree, stamp), "nothing was touched");
     assert!(planned.dry_run && planned.operation.is_none(), "and nothing was written down");
     assert_eq!(world.log().messages[0].state, ckpt_schema::report::MessageState::Live, "nor hidden");

@@ -81,7 +81,8 @@ fn a_new_message_makes_the_revert_permanent_and_the_operation_still_has_it() {
     world.turn("m2", |world| world.write("b", "2\n"));
     let report = world.revert("m2");
     world.turn("m3", |world| world.write("c", "3\n"));
-    let states: Vec<_> = world.log().messages.iter().map(|message| (message.agent_id.clone().expect("given"), message.state)).collect();
+    let states: Vec<_> =
+        world.log().messages.iter().map(|message| (message.agent_id.clone().expect("given"), message.state)).collect();
     let expected = [("m3", MessageState::Live), ("m2", MessageState::Discarded), ("m1", MessageState::Live)];
     assert_eq!(states, expected.map(|(id, state)| (id.to_owned(), state)), "newest first");
     assert_eq!(world.unrevert().outcome, Outcome::Nothing, "there is nothing to redo any more");

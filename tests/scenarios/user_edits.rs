@@ -135,7 +135,10 @@ fn a_file_replaced_by_a_pipe_is_left_alone() {
     world.remove("a");
     rustix::fs::mkfifoat(rustix::fs::CWD, world.path("a"), rustix::fs::Mode::from_raw_mode(0o644)).expect("a pipe");
     let report = world.revert("m1");
-    assert!(!with_result(&report, FileResult::Conflict).is_empty() || report.outcome != Outcome::Restored, "{report:?}");
+    assert!(
+        !with_result(&report, FileResult::Conflict).is_empty() || report.outcome != Outcome::Restored,
+        "{report:?}"
+    );
     let kind = world.path("a").symlink_metadata().expect("it is there").file_type();
     assert!(!kind.is_file(), "the pipe is still there");
 }
@@ -213,7 +216,11 @@ fn a_parent_directory_that_became_a_link_is_not_written_through() {
     std::fs::create_dir(world.base().join("outside")).expect("a directory beside the workspace");
     std::fs::write(world.base().join("outside/a"), "not ours\n").expect("writable");
     world.revert("m1");
-    assert_eq!(std::fs::read_to_string(world.base().join("outside/a")).expect("it is there"), "not ours\n", "untouched");
+    assert_eq!(
+        std::fs::read_to_string(world.base().join("outside/a")).expect("it is there"),
+        "not ours\n",
+        "untouched"
+    );
     assert_eq!(world.read("dir/a"), "0\n", "the directory is back");
     assert!(!world.path("dir").symlink_metadata().expect("there").is_symlink(), "and is a directory");
 }

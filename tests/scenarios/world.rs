@@ -42,7 +42,9 @@ pub enum Node {
 impl std::fmt::Debug for Node {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::File(bytes, mode) if bytes.len() < 200 => write!(formatter, "{mode:o} {:?}", bytes.escape_ascii().to_string()),
+            Self::File(bytes, mode) if bytes.len() < 200 => {
+                write!(formatter, "{mode:o} {:?}", bytes.escape_ascii().to_string())
+            }
             Self::File(bytes, mode) => write!(formatter, "{mode:o} {} bytes", bytes.len()),
             Self::Link(target) => write!(formatter, "-> {:?}", target.escape_ascii().to_string()),
             Self::Directory(mode) => write!(formatter, "{mode:o} directory"),
@@ -274,7 +276,9 @@ impl World {
     pub fn restore(&mut self, id: &str, paths: &[&str]) -> OperationReport {
         let cwd = self.cwd.clone();
         let paths = paths.iter().map(PathBuf::from).collect();
-        self.store.restore(&cwd, &RestoreRequest { id: id.to_owned(), paths, ..RestoreRequest::default() }).expect("restorable")
+        self.store
+            .restore(&cwd, &RestoreRequest { id: id.to_owned(), paths, ..RestoreRequest::default() })
+            .expect("restorable")
     }
 
     pub fn snapshot(&mut self) -> String {

@@ -453,7 +453,8 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         Documents/Cline/Hooks/TaskComplete
         Documents/Cline/Hooks/TaskError
         Documents/Cline/Hooks/TaskResume
-        Documents/Cline/Hooks/TaskStart"#]].assert_eq(&files_below(&world.path("home")).join("\n"));
+        Documents/Cline/Hooks/TaskStart"#]]
+    .assert_eq(&files_below(&world.path("home")).join("\n"));
     for target in TARGETS {
         let place = |place: &Place<'_>| install(target.agent, Scope::Project, place, false).map(drop);
         world.with_place(place).expect("it can be installed");
@@ -473,7 +474,8 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         .kilo/plugin/ckpt-hook.js
         .opencode/plugin/ckpt-hook.js
         .pi/extensions/ckpt-hook.ts
-        .qwen/settings.json"#]].assert_eq(&files_below(&world.path("project")).join("\n"));
+        .qwen/settings.json"#]]
+    .assert_eq(&files_below(&world.path("project")).join("\n"));
 }
 
 #[test]

@@ -138,7 +138,11 @@ fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Reads the ignore file of a directory, and notes which it was.
-pub(super) fn read_rules(root: &impl AsFd, directory: &[u8], used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>) -> Option<Vec<u8>> {
+pub(super) fn read_rules(
+    root: &impl AsFd,
+    directory: &[u8],
+    used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>,
+) -> Option<Vec<u8>> {
     let opened = disk::open_directory(root.as_fd(), directory).ok()?;
     let rules = walk::rules_of(opened.as_fd());
     let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
