@@ -297,13 +297,28 @@ fn a_file_above_the_cap_is_named_and_not_deleted() {
 }
 
 #[test]
-fn a_small_file_that_grows_above_the_cap_goes_back_to_the_small_state() {
+fn a_tracked_file_that_grows_above_the_cap_goes_back_to_the_small_state() {
+    let mut world = World::git(&[("a", "small\n")]);
+    world.reopen(ckpt_store::Settings { max_file_size: 1000, ..ckpt_store::Settings::default() });
+    world.turn("m1", |world| world.write("a", vec![b'x'; 5000]));
+    let large = world.tree();
+    world.revert("m1");
+    assert_eq!(world.read("a"), "small\n", "the cap is for untracked files");
+    world.unrevert();
+    assert_eq!(world.tree(), large, "and the large one is stored, too");
+}
+
+#[test]
+fn an_untracked_file_that_grows_above_the_cap_goes_back_when_that_is_asked_for() {
     let mut world = World::with(ckpt_store::Settings { max_file_size: 1000, ..ckpt_store::Settings::default() });
     world.write("a", "small\n");
     world.turn("m1", |world| world.write("a", vec![b'x'; 5000]));
     let large = world.tree();
-    let report = world.try_revert(&to("m1")).expect("it can be tried");
-    assert_eq!(world.read("a"), "small\n", "its old bytes are stored: {report:?}");
+    let report = world.revert("m1");
+    assert_eq!(world.tree(), large, "whether the user worked on it since cannot be told");
+    assert_eq!(paths_with(&report, FileResult::Gap), ["a"], "so it is named");
+    world.try_revert(&to_with("m1", OnConflict::Overwrite)).expect("asked for");
+    assert_eq!(world.read("a"), "small\n", "the small state is stored");
     world.unrevert();
-    assert_eq!(world.tree(), large, "and so were the new ones, before they were replaced");
+    assert_eq!(world.tree(), large, "and what was replaced was stored before");
 }

@@ -2,7 +2,7 @@
 
 use ckpt_schema::event::Event;
 
-use super::decide::Decision;
+use super::decide::{Action, Decision};
 use super::place::{Place, parent_of};
 use crate::Store;
 use crate::error::Result;
@@ -76,9 +76,16 @@ impl View {
             .filter(move |step| Some(step.root_session_id.as_str()) == id && Some(step.row.session_id.as_str()) != id)
     }
 
-    /// Returns the open steps, and the one that the decision supposes where its start was never heard of.
+    /// Returns the open steps as the decision sees them: with the one that it supposes where a start was never heard of, and
+    /// with what it says of the event's own.
     pub fn open_with(&self, decision: &Decision) -> Vec<OpenStep> {
         let mut open = self.open.clone();
+        if decision.action == Action::MoveStart
+            && let Some(own) = self.own_step().map(|step| step.row.id.clone())
+        {
+            // Until now the model was only thinking.
+            open.iter_mut().filter(|step| step.row.id == own).for_each(|step| step.tool_events = true);
+        }
         if let (Some(supposed), Some(session), Some(root)) = (&decision.supposed, &self.session, &self.root) {
             open.push(OpenStep {
                 row: StepRow {

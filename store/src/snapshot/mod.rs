@@ -3,6 +3,7 @@
 //! This room knows nothing of sessions. It reads the workspace, never writes to it, and runs nothing.
 
 mod attributes;
+mod capture;
 mod difference;
 mod git;
 mod hash;
@@ -160,7 +161,9 @@ pub struct Snapshots {
 impl Snapshots {
     /// Opens the folder of one workspace below the store's `snapshots`, and makes what is missing.
     pub fn open(directory: &Path) -> Result<Self> {
-        Ok(Self { directory: directory.to_owned(), objects: Objects::at(directory.join("repository.git")) })
+        let repository = directory.join("repository.git");
+        objects::prepare(&repository)?;
+        Ok(Self { directory: directory.to_owned(), objects: Objects::at(repository) })
     }
 
     /// Returns the path of the bare repository.
@@ -174,8 +177,8 @@ impl Snapshots {
     }
 
     /// Captures one path as it is now, whatever ignore rules say, without a snapshot; its blob is stored and synced.
-    pub fn capture(&self, _root: &Path, _path: &WorkspacePath) -> Result<State> {
-        todo!("the snapshot room")
+    pub fn capture(&self, root: &Path, path: &WorkspacePath) -> Result<State> {
+        capture::capture(&self.objects, root, path)
     }
 
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.

@@ -1,0 +1,75 @@
+//! Capturing one path as it is now, without a snapshot. This module does IO.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::io::Errno;
+
+use super::hash::ObjectKind;
+use super::objects::Objects;
+use super::scan::disk::{self, Stamp};
+use super::scan::read::{self, Outcome};
+use super::scan::sink::Sink;
+use crate::entry::{Entry, Mode, ObjectId, State};
+use crate::error::{Context, Error, Result};
+use crate::path::WorkspacePath;
+
+/// Captures a path; a directory that holds something, and a file that cannot be read, is an entry whose bytes are not
+/// stored. Fails for a pipe, socket or device.
+pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> Result<State> {
+    let what = || format!("cannot capture `{}`", path.to_text());
+    let root = disk::open_root(root).map_err(std::io::Error::from).context(what)?;
+    let parent = path.parent();
+    let parent = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
+    let found = disk::open_directory(root.as_fd(), parent).and_then(|directory| {
+        let stamp = disk::stat(directory.as_fd(), path.name())?;
+        Ok((directory, stamp))
+    });
+    let (directory, stamp) = match found {
+        Ok(found) => found,
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+        Err(error) => return Err(std::io::Error::from(error)).context(what),
+    };
+    let mode = Mode::from_stat(stamp.mode).ok_or_else(|| Error::failed(format!("{}: it is special", what())))?;
+    let sink = Sink::new(objects)?;
+    let captured = match stamp.file_type() {
+        0o040_000 => Ok(Some(emptiness(&disk::open_directory(root.as_fd(), path.as_bytes()), mode))),
+        0o120_000 => link(&directory, path.name(), &sink),
+        _ => file(&directory, path.name(), &sink, mode),
+    };
+    let state = captured.context(what)?;
+    sink.finish()?;
+    Ok(state)
+}
+
+fn emptiness(directory: &std::result::Result<OwnedFd, Errno>, mode: Mode) -> Entry {
+    let names = directory.as_ref().ok().and_then(|directory| disk::names(directory.as_fd()).ok());
+    let is_empty = names.is_some_and(|names| names.is_empty());
+    Entry { mode, blob: is_empty.then_some(ObjectId::EMPTY_TREE) }
+}
+
+fn link(directory: &impl AsFd, name: &[u8], sink: &Sink) -> Result<State> {
+    match rustix::fs::readlinkat(directory, name, Vec::new()) {
+        Ok(target) => Ok(Some(Entry { mode: Mode::SYMLINK, blob: sink.add(ObjectKind::Blob, target.as_bytes())? })),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(std::io::Error::from(error)).context(|| "cannot read the link"),
+    }
+}
+
+fn file(directory: &impl AsFd, name: &[u8], sink: &Sink, mode: Mode) -> Result<State> {
+    let entry = |stamp: Stamp, blob| Some(Entry { mode: Mode::file(stamp.mode), blob });
+    Ok(match read::file(directory.as_fd(), name).map_err(std::io::Error::from).context(|| "cannot read it")? {
+        Outcome::Bytes(bytes, stamp) => entry(stamp, sink.add(ObjectKind::Blob, &bytes)?),
+        Outcome::Large(before) => {
+            let file =
+                disk::open_file(directory.as_fd(), name).map_err(std::io::Error::from).context(|| "cannot open it")?;
+            let mut file = std::fs::File::from(file);
+            let blob = sink.add_stream(before.size, &mut file)?;
+            let after =
+                Stamp::of(&rustix::fs::fstat(&file).map_err(std::io::Error::from).context(|| "cannot read it")?);
+            entry(after, blob.filter(|_| before == after))
+        }
+        Outcome::Gone => None,
+        Outcome::Gap(_) | Outcome::Other => Some(Entry { mode, blob: None }),
+    })
+}
