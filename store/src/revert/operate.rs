@@ -350,7 +350,8 @@ pub(crate) fn finish(
     let done = apply::apply(root, &work);
     for (item, done) in items.iter_mut().zip(&done) {
         item.result = done.result;
-        item.reason.clone_from(&done.reason);
+        // A file that goes back in part says so before and after.
+        item.reason = done.reason.clone().or(item.reason.take());
     }
     let now = store.now();
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
@@ -358,7 +359,7 @@ pub(crate) fn finish(
     forget_own_work(&mut after, &items);
     store.database.write_synced(|connection| {
         let after_id = after.write(connection, place.row.id, None, now)?;
-        sessions::close_operation(connection, id, &done, outcome(&items), Some(after_id), &row.notes, now)?;
+        sessions::close_operation(connection, id, &items, outcome(&items), Some(after_id), &row.notes, now)?;
         move_point(connection, &row)
     })?;
     Ok(items)
@@ -391,7 +392,10 @@ fn move_point(connection: &rusqlite::Connection, row: &sessions::OperationRow) -
 
 fn outcome(items: &[Item]) -> Outcome {
     let is_done = |item: &&Item| item.action != FileAction::None && item.result == FileResult::Done;
-    let is_left = |item: &Item| matches!(item.result, FileResult::Conflict | FileResult::Gap | FileResult::Failed);
+    let is_left = |item: &Item| {
+        let is_in_part = item.reason.is_some() && item.action != FileAction::None;
+        is_in_part || matches!(item.result, FileResult::Conflict | FileResult::Gap | FileResult::Failed)
+    };
     if items.iter().any(is_left) {
         Outcome::Partial
     } else if items.iter().any(|item| is_done(&item) || item.result == FileResult::Planned) {

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 use crate::Milliseconds;
 use crate::error::{Context, Result};
 use crate::revert::OnConflict;
-use crate::revert::item::{Done, Item};
+use crate::revert::item::Item;
 
 /// An operation that is about to begin.
 #[derive(Clone, Debug)]
@@ -185,20 +185,20 @@ fn insert_item(connection: &Connection, operation: &str, position: usize, item: 
 pub(crate) fn close_operation(
     connection: &Connection,
     operation: &str,
-    done: &[Done],
+    items: &[Item],
     outcome: Outcome,
     after_snapshot_id: Option<i64>,
     notes: &str,
     now: Milliseconds,
 ) -> Result<()> {
-    for (position, done) in done.iter().enumerate() {
+    for (position, item) in items.iter().enumerate() {
         connection
             .prepare_cached(
                 "UPDATE operation_files SET result = ?3, reason = ?4 WHERE operation_id = ?1 AND position = ?2",
             )
             .and_then(|mut statement| {
                 let position = i64::try_from(position).unwrap_or(i64::MAX);
-                statement.execute(params![operation, position, done.result.name(), done.reason])
+                statement.execute(params![operation, position, item.result.name(), item.reason])
             })
             .context(|| "cannot close the operation")?;
     }
