@@ -10,6 +10,7 @@ use crate::path::WorkspacePath;
 use crate::snapshot::Gap;
 use crate::snapshot::attributes::{Attributes, Bearer, Census};
 use crate::snapshot::hash::ObjectKind;
+use crate::snapshot::rules::View;
 use crate::snapshot::tree::{self, TreeEntry, TreeMode};
 
 /// Every directory of a workspace, by path; the root's is empty.
@@ -76,7 +77,7 @@ pub(crate) fn attributes(listings: &Listings) -> Attributes {
 
 /// A directory that holds nothing at all. One with ignored files or gaps is not empty on the disk, and is nobody's entry.
 fn is_bare(listing: &Listing) -> bool {
-    listing.is_empty && listing.state == State::Listed
+    listing.is_empty && listing.state == State::Listed && matches!(listing.view, View::Open | View::Included)
 }
 
 type Named<'a> = (&'a [u8], &'a [u8]);

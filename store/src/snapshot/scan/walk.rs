@@ -47,6 +47,8 @@ pub(crate) struct Walk<'a> {
     pub max_file_size: u64,
     /// What was remembered of a directory.
     pub remembered: &'a (dyn Fn(&[u8]) -> Option<Listing> + Sync),
+    /// What of a remembered directory was captured.
+    pub remembered_view: &'a (dyn Fn(&[u8]) -> Option<View> + Sync),
     /// The id of a file's blob where the user's index knows it and it is stored.
     pub seeded: &'a (dyn Fn(&[u8], &Stamp) -> Option<ObjectId> + Sync),
     /// Where objects go.
@@ -73,8 +75,8 @@ pub(crate) enum Task {
         path: Vec<u8>,
         /// What of it is captured.
         view: View,
-        /// Whether what was remembered of its names counts for nothing, nor what was of those below: rules changed.
-        is_stale: bool,
+        /// What counts of what was remembered of its names.
+        names: Names,
     },
     /// Files of a directory.
     Files {
@@ -85,11 +87,24 @@ pub(crate) enum Task {
     },
 }
 
+/// What counts of the names that were remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// They do, where the directory's stamp is the same.
+    Known,
+    /// They do not: what is forced into view changed.
+    Again,
+    /// Neither do those of all directories below: rules changed.
+    AgainBelow,
+}
+
 /// What one thread found.
 #[derive(Default)]
 pub(crate) struct Found {
     /// Directories; none where the directory vanished.
     pub listings: Vec<(Vec<u8>, Option<Listing>)>,
+    /// Those of them that were not remembered, or whose rules changed.
+    pub fresh: Vec<Vec<u8>>,
     /// Files of listings that other tasks made, possibly of other threads: directory, name, and what was found; none where
     /// it vanished.
     pub files: Vec<(Vec<u8>, Vec<u8>, Option<Item>)>,
@@ -103,8 +118,13 @@ impl Walk<'_> {
         Queue::run(tasks, threads, |task, found: &mut Found, queue| {
             self.check_deadline()?;
             match task {
-                Task::Directory { path, view, is_stale } => {
-                    let listing = self.directory(&path, view, is_stale, queue)?;
+                Task::Directory { path, view, names } => {
+                    let old = (self.remembered)(&path);
+                    if old.is_none() || names == Names::AgainBelow {
+                        found.fresh.push(path.clone());
+                    }
+                    let task = Look { path: &path, view, names, old: old.as_ref() };
+                    let listing = self.directory(&task, queue)?;
                     found.listings.push((path, listing));
                 }
                 Task::Files { path, names } => self.files(path, names, found)?,
@@ -123,7 +143,8 @@ impl Walk<'_> {
         }
     }
 
-    fn directory(&self, path: &[u8], view: View, is_stale: bool, queue: &Queue<Task>) -> Result<Option<Listing>> {
+    fn directory(&self, look: &Look<'_>, queue: &Queue<Task>) -> Result<Option<Listing>> {
+        let &Look { path, view, names, old } = look;
         let directory = match disk::open_directory(self.root.as_fd(), path) {
             Ok(directory) => directory,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
@@ -137,9 +158,8 @@ impl Walk<'_> {
         if self.store == Some((stat.st_dev, stat.st_ino)) {
             return Ok(Some(Listing::unread(Stamp::default(), view, State::LeftOut)));
         }
-        let old = (self.remembered)(path);
-        let scene = Scene { walk: self, path, directory: directory.as_fd(), view, old: old.as_ref() };
-        scene.listing(stamp, is_stale, queue).map(Some)
+        let scene = Scene { walk: self, path, directory: directory.as_fd(), view, old };
+        scene.listing(stamp, names, queue).map(Some)
     }
 
     fn files(&self, path: Vec<u8>, names: Vec<Vec<u8>>, found: &mut Found) -> Result<()> {
@@ -220,6 +240,14 @@ impl Walk<'_> {
     }
 }
 
+/// A directory to look at.
+struct Look<'a> {
+    path: &'a [u8],
+    view: View,
+    names: Names,
+    old: Option<&'a Listing>,
+}
+
 /// What reading a file of a listing came to.
 enum Read {
     Item(Option<Item>),
@@ -263,8 +291,8 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    fn listing(&self, stamp: Stamp, is_stale: bool, queue: &Queue<Task>) -> Result<Listing> {
-        let known = self.old.filter(|old| !is_stale && !self.walk.is_remote && old.has_names_of(&stamp));
+    fn listing(&self, stamp: Stamp, trust: Names, queue: &Queue<Task>) -> Result<Listing> {
+        let known = self.old.filter(|old| trust == Names::Known && !self.walk.is_remote && old.has_names_of(&stamp));
         let mut names: Vec<(Vec<u8>, Option<bool>)> = match known {
             Some(old) => old.items.iter().map(|item| (item.name.clone(), None)).collect(),
             None => match disk::names(self.directory) {
@@ -284,15 +312,14 @@ impl Scene<'_> {
             items.extend(self.item(name, *is_directory, &mut unread)?);
         }
         self.share(unread, queue);
-        self.descend(&items, is_stale || known.is_none(), is_stale, queue);
-        let is_settled = stamp.is_settled(self.walk.now, 0);
+        self.descend(&items, trust, queue);
         Ok(Listing {
             stamp,
-            is_settled,
+            is_settled: stamp.is_settled(self.walk.now, 0),
             state: State::Listed,
             view: self.view,
             is_empty,
-            rules: None,
+            rules: self.old.and_then(|old| old.rules),
             tree: None,
             items,
         })
@@ -306,14 +333,16 @@ impl Scene<'_> {
         }
     }
 
-    fn descend(&self, items: &[Item], _is_new: bool, is_stale: bool, queue: &Queue<Task>) {
+    fn descend(&self, items: &[Item], trust: Names, queue: &Queue<Task>) {
         let directories = items.iter().filter(|item| matches!(item.kind, Kind::Directory));
         let tasks: Vec<_> = directories
             .filter_map(|item| {
                 let path = join(self.path, &item.name);
                 let view = self.decide(&path, true)?;
-                let is_known = !is_stale && (self.walk.remembered)(&path).is_some_and(|old| old.view == view);
-                (!is_known).then_some(Task::Directory { path, view, is_stale })
+                let is_stale = trust == Names::AgainBelow;
+                let is_known = !is_stale && (self.walk.remembered_view)(&path) == Some(view);
+                let names = if is_stale { Names::AgainBelow } else { Names::Known };
+                (!is_known).then_some(Task::Directory { path, view, names })
             })
             .collect();
         queue.push(tasks);
