@@ -17,7 +17,7 @@ use super::git::tracked::{self, Tracked};
 use super::git::{self, Location, excludes, state};
 use super::hash::{self, ObjectKind};
 use super::objects::Objects;
-use super::rules::{self, Matcher, Rules};
+use super::rules::{self, Rules};
 use super::scan::assemble::{self, Listings};
 use super::scan::check::{self, Differences};
 use super::scan::disk::{self, Stamp};
@@ -63,6 +63,15 @@ struct Scene<'a> {
     rules: Rules,
     now: i64,
     is_remote: bool,
+}
+
+/// What a scan gives.
+struct Scanned {
+    listings: Listings,
+    /// The directories whose trees may have changed.
+    touched: Vec<Vec<u8>>,
+    /// The files that are captured although ignored.
+    forced: BTreeSet<Vec<u8>>,
 }
 
 /// The user's index.
@@ -204,7 +213,7 @@ impl<'a> Scene<'a> {
         let wishes = self.wishes();
         let is_stale = tasks.iter().any(|task| matches!(task, Task::Directory { names: Names::AgainBelow, .. }));
         let known = cache.filter(|_| !is_stale && !index.is_new);
-        let (mut listings, touched, forced) = self.scan(cache, known, &index, tasks, &sink)?;
+        let Scanned { mut listings, touched, forced } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut listings, touched, &sink)?;
         let attributes = store(&sink, assemble::attributes(&listings).encode())?;
         let rules = Rules { forced: forced.clone(), ..self.rules.clone() };
@@ -240,8 +249,7 @@ impl<'a> Scene<'a> {
         Taken { snapshot, gaps, git }
     }
 
-    /// Looks at the directories and stores what is new of them. Returns all listings, the directories whose trees may have
-    /// changed, and the files that are captured although ignored.
+    /// Looks at the directories and stores what is new of them.
     fn scan(
         &self,
         cache: Option<&Cache>,
@@ -249,7 +257,7 @@ impl<'a> Scene<'a> {
         index: &Index,
         tasks: Vec<Task>,
         sink: &Sink<'_>,
-    ) -> Result<(Listings, Vec<Vec<u8>>, BTreeSet<Vec<u8>>)> {
+    ) -> Result<Scanned> {
         let used = Mutex::new(HashMap::new());
         let matcher = self.rules.matcher(|directory| read_rules(&self.root, directory, &used));
         let named = self.named();
@@ -314,7 +322,7 @@ impl<'a> Scene<'a> {
                 candidates
             }
         };
-        Ok((listings, touched, forced))
+        Ok(Scanned { listings, touched, forced })
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 
-use super::index::{self, Index};
+use super::index;
 use super::{Location, read_small};
 use crate::snapshot::scan::disk::Stamp;
 
@@ -22,13 +22,11 @@ pub(crate) fn stamp(location: &Location) -> Option<Stamp> {
     Some(Stamp::of(&stat)).filter(|stamp| stamp.file_type() == 0o100_000)
 }
 
-/// The index of the user's repository, as bytes and as entries.
+/// The index of the user's repository: its bytes, and the paths in it.
 #[derive(Default)]
 pub(crate) struct Tracked {
     /// The raw index; none where there is none, or none that can be read.
     pub bytes: Option<Vec<u8>>,
-    /// Its entries, where it is sound.
-    pub index: Index,
     paths: Vec<Vec<u8>>,
 }
 
@@ -43,7 +41,7 @@ impl Tracked {
             paths.extend(shared_paths(location, shared, id_length));
             paths.sort_unstable();
         }
-        Self { bytes, index, paths }
+        Self { bytes, paths }
     }
 
     /// Returns whether a file, or something below a directory, is tracked.

@@ -3,6 +3,7 @@
 //! A task is one directory, or some files of one. A directory's listing is made from its names (read again only where they
 //! may have changed), each entry's stamp is compared with the one remembered, and what differs is read and stored.
 
+use std::io::{Read as _, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -15,14 +16,14 @@ use super::queue::Queue;
 use super::read::{self, Outcome};
 use super::sink::Sink;
 use crate::entry::ObjectId;
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::path::{check_component, is_plain_dot_git};
 use crate::snapshot::hash::{self, ObjectKind};
 use crate::snapshot::rules::{Matcher, View};
 use crate::snapshot::{GapReason, Progress, git};
 
 /// Directories deeper than this are gaps.
-const DEEPEST: usize = 4096;
+const DEEPEST: usize = 2048;
 /// How many files one task reads: a directory with more is shared between threads.
 const FILES_A_TASK: usize = 64;
 /// How long a store through a memory map can go without a new time: until the kernel has written the page (30 s and 5 s by
@@ -203,25 +204,43 @@ impl Walk<'_> {
 
     /// Streams a large file; to be called when no other thread adds objects.
     pub fn large(&self, path: &[u8], name: &[u8]) -> Result<Option<Item>> {
-        self.check_deadline()?;
-        let opened = disk::open_directory(self.root.as_fd(), path)
-            .and_then(|directory| disk::open_file(directory.as_fd(), name));
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) if read::is_ours(error) => return Err(ours(error)),
-            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
-        };
-        let before = Stamp::of(&rustix::fs::fstat(&file).map_err(ours)?);
-        if before.file_type() != 0o100_000 {
-            return Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing)));
+        let old = (self.remembered)(path);
+        let old = old.as_ref().and_then(|old| old.item(name));
+        for _ in 0..read::TRIES {
+            self.check_deadline()?;
+            let opened = disk::open_directory(self.root.as_fd(), path)
+                .and_then(|directory| disk::open_file(directory.as_fd(), name));
+            let file = match opened {
+                Ok(file) => file,
+                Err(error) if read::is_ours(error) => return Err(ours(error)),
+                Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
+            };
+            let before = Stamp::of(&rustix::fs::fstat(&file).map_err(ours)?);
+            if before.file_type() != 0o100_000 {
+                break;
+            }
+            let mut file = Timed { file: std::fs::File::from(file), walk: self };
+            let id = self.stream(&mut file, before.size, old)?;
+            let after = Stamp::of(&rustix::fs::fstat(&file.file).map_err(ours)?);
+            if let Some(id) = id.filter(|_| before == after) {
+                self.count(after.size);
+                return Ok(Some(self.content(name, after, id)));
+            }
         }
-        let mut file = Timed { file: std::fs::File::from(file), walk: self };
-        let id = self.sink.add_stream(before.size, &mut file)?;
-        let after = Stamp::of(&rustix::fs::fstat(&file.file).map_err(ours)?);
-        Ok(Some(match id.filter(|_| before == after) {
-            Some(id) => self.content(name, after, id),
-            None => Item::gap(name, Stamp::default(), GapReason::Changing),
-        }))
+        Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing)))
+    }
+
+    /// Stores a large file's bytes, unless they are those that were stored of it before.
+    fn stream(&self, file: &mut Timed<'_>, size: u64, old: Option<&Item>) -> Result<Option<ObjectId>> {
+        if let Some(Item { kind: Kind::Content(id), stamp, .. }) = old
+            && stamp.size == size
+        {
+            if self.sink.holds_stream(*id, &mut (&mut *file).take(size))? {
+                return Ok(Some(*id));
+            }
+            file.file.seek(SeekFrom::Start(0)).context(|| "cannot read a large file again")?;
+        }
+        self.sink.add_stream(size, file)
     }
 
     fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> Item {
@@ -233,7 +252,7 @@ impl Walk<'_> {
         let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let files = self.files.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(progress) = self.progress
-            && files % 64 == 0
+            && files.is_multiple_of(64)
         {
             progress(Progress { files, bytes });
         }
@@ -263,7 +282,7 @@ struct Timed<'a> {
 impl std::io::Read for Timed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         self.walk.check_deadline().map_err(std::io::Error::other)?;
-        self.file.read(buffer)
+        std::io::Read::read(&mut self.file, buffer)
     }
 }
 
