@@ -214,7 +214,7 @@ impl<'a> Scene<'a> {
         let is_stale = tasks.iter().any(|task| matches!(task, Task::Directory { names: Names::AgainBelow, .. }));
         let known = cache.filter(|_| !is_stale && !index.is_new);
         let Scanned { mut listings, touched, forced } = self.scan(cache, known, &index, tasks, &sink)?;
-        let tree = assemble::trees(&mut listings, touched, &sink)?;
+        let tree = assemble::trees(&mut listings, &touched, &sink)?;
         let attributes = store(&sink, assemble::attributes(&listings).encode())?;
         let rules = Rules { forced: forced.clone(), ..self.rules.clone() };
         let rules = store(&sink, rules.encode())?;
@@ -234,7 +234,7 @@ impl<'a> Scene<'a> {
             snapshot,
             gaps: gaps.clone(),
         };
-        if cache.is_none_or(|cache| cache.header != header || !is_same(cache, &listings)) {
+        if cache.is_none_or(|cache| cache.header != header || !is_same(cache, &listings, &touched)) {
             // A cache that cannot be written makes the next snapshot slower; this one is safe.
             let _ = Cache::write(folder, &header, listings.iter());
         }
@@ -336,12 +336,9 @@ fn all(cache: &Cache) -> Listings {
     directories.filter_map(|directory| Some((directory.path.to_vec(), directory.listing()?))).collect()
 }
 
-fn is_same(cache: &Cache, listings: &Listings) -> bool {
-    cache.len() == listings.len()
-        && listings.iter().enumerate().all(|(number, (path, listing))| {
-            let directory = cache.directory(number).filter(|directory| directory.path == path);
-            directory.and_then(|directory| directory.listing()).as_ref() == Some(listing)
-        })
+/// Whether the directories that were looked at are as the cache has them; all others are taken from it.
+fn is_same(cache: &Cache, listings: &Listings, touched: &[Vec<u8>]) -> bool {
+    cache.len() == listings.len() && touched.iter().all(|path| cache.listing(path).as_ref() == listings.get(path))
 }
 
 fn tasks_of(cache: &Cache, differences: &Differences, again: &HashSet<Vec<u8>>) -> Vec<Task> {
