@@ -131,9 +131,8 @@ impl Attributes {
 
     /// Returns the empty directories, by path.
     pub(crate) fn empty_directories(&self) -> impl Iterator<Item = (&WorkspacePath, Mode)> {
-        self.noted.iter().filter_map(|(path, (bearer, permissions))| {
-            (*bearer == Bearer::EmptyDirectory).then(|| (path, Mode::directory(*permissions)))
-        })
+        let empty = self.noted.iter().filter(|(_, (bearer, _))| *bearer == Bearer::EmptyDirectory);
+        empty.map(|(path, (_, permissions))| (path, Mode::directory(*permissions)))
     }
 
     /// Returns whether an empty directory is below a path.

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -96,6 +97,21 @@ fn a_stream_that_is_there_already_is_not_stored_twice() {
     }
     writer.finish().expect("finished");
     verify(repository.path());
+}
+
+#[test]
+fn a_stream_that_is_stored_is_left_out_of_the_next_pack() {
+    let repository = repository();
+    let bytes = vec![5; 300_000];
+    let mut first = PackWriter::begin(repository.path()).expect("begun");
+    let id = first.add_stream(300_000, &mut &bytes[..]).expect("written");
+    first.finish().expect("finished");
+    let packs = names(repository.path());
+    let reader = Arc::new(Reader::open(repository.path()).expect("opened"));
+    let mut second = PackWriter::begin(repository.path()).expect("begun").knowing(reader);
+    assert_eq!(second.add_stream(300_000, &mut &bytes[..]).expect("written"), id, "the same id");
+    second.finish().expect("finished");
+    assert_eq!(names(repository.path()).len(), packs.len(), "and no second copy");
 }
 
 #[test]

@@ -61,7 +61,7 @@ impl<'a> Sink<'a> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.is_none() {
             objects::prepare(self.objects.repository())?;
-            *writer = Some(PackWriter::begin(self.objects.repository())?);
+            *writer = Some(PackWriter::begin(self.objects.repository())?.knowing(Arc::clone(&self.reader)));
         }
         act(writer.as_mut().expect("it was begun above"))
     }
