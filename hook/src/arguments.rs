@@ -220,9 +220,6 @@ pub struct RevertArguments {
     /// What to do with files that are not what the agent left
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub on_conflict: OnConflict,
-    /// Put HEAD, branch and index of the git repository back, too
-    #[arg(long)]
-    pub git: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -43,7 +43,7 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
         let path = entry.context(|| format!("cannot list `{}`", folder.display()))?.path();
         if is_repository(&path.join("repository.git")) { sound += 1 } else { lacking.push(path) }
     }
-    let mut findings = vec![finding("ok", "snapshots", &format!("{sound} workspaces have a repository"))];
+    let mut findings = vec![finding("ok", "snapshots", &format!("workspaces with a repository: {sound}"))];
     findings.extend(lacking.iter().map(|path| {
         finding("error", "snapshots", &format!("`{}` has no repository: its snapshots are gone", path.display()))
     }));

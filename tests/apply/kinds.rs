@@ -117,7 +117,7 @@ fn all_times(world: &World) -> BTreeMap<String, (u64, i64, i64, i64, i64)> {
 
 #[test]
 fn overlapping_paths_are_put_in_an_order_that_works() {
-    let mut world = World::new();
+    let mut world = World::on_the_disk();
     world.put_and_plan("foo/bar/baz", &file("deep\n"), &Thing::Nothing);
     world.put_and_plan("foo/also", &link("x"), &Thing::Nothing);
     world.plan("foo", &Thing::Nothing, &file("a file again\n"));
@@ -276,7 +276,7 @@ fn mode_of(world: &World, name: &str) -> u32 {
 
 #[test]
 fn twenty_thousand_files_are_done_in_one_operation() {
-    let mut world = World::new();
+    let mut world = World::on_the_disk();
     let count = if std::env::var_os("CKPT_FULL").is_some() { 20_000 } else { 2_000 };
     for number in 0..count {
         let name = format!("d{}/{number}", number % 37);

@@ -5,5 +5,7 @@ mod common;
 
 mod generated;
 mod manners;
+mod session;
 mod surroundings;
+mod terminal;
 mod usage;

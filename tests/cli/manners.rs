@@ -92,6 +92,8 @@ fn crashes_of_every_kind_end_silently() {
 fn a_panic_is_noted_by_its_place_and_not_by_its_words() {
     let world = World::new();
     finish(world.command(&["event"]).env("CKPT_HOOK_TEST_FAULT", "panic"), b"{}").ends_silently();
+    let strict = finish(world.command(&["event", "--strict"]).env("CKPT_HOOK_TEST_FAULT", "panic"), b"{}").exits(1);
+    assert!(strict.stderr.contains("panicked at hook/src/guard/fault.rs"), "who asks is told where: {strict}");
     let log = log(&world);
     assert!(log.contains("panicked at hook/src/guard/fault.rs"), "where: {log}");
     assert!(!log.contains("secret"), "a panic's message may quote a prompt: {log}");
@@ -128,6 +130,62 @@ fn a_stream_that_is_full_or_closed_changes_nothing() {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", "exec \"$0\" event <&- >&- 2>&-", crate::common::BINARY]).env_clear().env("HOME", world.home());
     finish(&mut shell, b"").ends_silently();
+}
+
+/// Runs a hook with a real payload below a shell that sets the stage.
+fn staged(world: &World, stage: &str) -> Run {
+    let event = json!({"event": "user_message", "session_id": "s", "cwd": world.workspace()}).to_string();
+    let mut shell = world.command::<&str>(&[]);
+    let arguments = ["-c", &format!("{stage}; exec \"$0\" event"), crate::common::BINARY];
+    let environment: Vec<_> =
+        shell.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+    shell = Command::new("/bin/sh");
+    shell.args(arguments).env_clear().envs(environment).current_dir(world.workspace());
+    finish(&mut shell, event.as_bytes())
+}
+
+#[test]
+fn a_process_that_is_given_too_little_ends_silently() {
+    for limit in ["-f 0", "-n 5", "-n 8", "-v 40000", "-v 300000", "-s 64"] {
+        let world = World::new();
+        world.write("file", "content");
+        let run = staged(&world, &format!("ulimit {limit}"));
+        assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "with `ulimit {limit}`: {run}");
+    }
+}
+
+#[test]
+fn a_current_directory_that_is_gone_is_no_reason_to_speak() {
+    let world = World::new();
+    for payload in ["{\"event\":\"user_message\",\"session_id\":\"s\"}", ""] {
+        let stage = "mkdir gone && cd gone && rmdir ../gone";
+        staged(&world, stage).ends_silently();
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", &format!("{stage}; exec \"$0\" event"), crate::common::BINARY]);
+        shell.env_clear().env("HOME", world.home()).env("CKPT_HOOK_HOME", world.store()).current_dir(world.workspace());
+        finish(&mut shell, payload.as_bytes()).ends_silently();
+    }
+}
+
+#[test]
+fn a_data_folder_that_is_not_absolute_is_not_heeded() {
+    let world = World::new();
+    let mut hook = world.command(&["message", "--session", "s", "--strict"]);
+    hook.env_remove("CKPT_HOOK_HOME").env("XDG_DATA_HOME", "relative").env("XDG_CONFIG_HOME", "relative");
+    finish(&mut hook, b"").ends_silently();
+    assert!(world.home().join(".local/share/ckpt-hook/sessions.db").exists(), "the specification's default");
+    assert!(world.tree().is_empty(), "and nothing in the workspace");
+}
+
+#[test]
+fn a_hook_reads_nothing_of_git_s_environment() {
+    let world = World::new();
+    world.write("file", "content");
+    let mut hook = world.command(&["message", "--session", "s", "--strict"]);
+    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_CONFIG_GLOBAL"] {
+        hook.env(name, "/nowhere");
+    }
+    finish(&mut hook, b"").ends_silently();
 }
 
 #[test]

@@ -95,6 +95,35 @@ impl World {
             .unwrap_or_else(|error| panic!("`--json` prints one document ({error}):\n{run}"))
     }
 
+    /// Plays one message of the session `s` by flags, with what `work` does as its only step.
+    pub fn play(&self, message: &str, prompt: &str, work: impl FnOnce(&Self)) {
+        let session = ["--session", "s"];
+        self.run(&[&["message", "--strict", "--message", message, "--prompt", prompt][..], &session].concat(), b"")
+            .exits(0);
+        self.run(&[&["step-start", "--strict"][..], &session].concat(), b"").exits(0);
+        work(self);
+        self.run(&[&["step-finish", "--strict"][..], &session].concat(), b"").exits(0);
+        self.event(serde_json::json!({"event": "turn_end", "session_id": "s"})).ends_silently();
+    }
+
+    /// Returns text without what is another one each time: ids and the scratch directory.
+    pub fn redact(&self, text: &str) -> String {
+        let text = text.replace(self.workspace().to_str().expect("a plain path"), "WORKSPACE");
+        let is_id = |word: &str| word.len() >= 8 && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let mut redacted = String::new();
+        for piece in text.split_inclusive(|character: char| !character.is_ascii_alphanumeric()) {
+            let word = piece.trim_end_matches(|character: char| !character.is_ascii_alphanumeric());
+            let end = &piece[word.len()..];
+            if is_id(word) {
+                redacted.push_str(if word.len() == 8 { "12345678" } else { "123…" });
+                redacted.push_str(end);
+            } else {
+                redacted.push_str(piece);
+            }
+        }
+        redacted
+    }
+
     /// Writes a file of the workspace, and the directories above it.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.workspace().join(path);

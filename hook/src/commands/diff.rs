@@ -48,11 +48,12 @@ fn sides(store: &mut Store, directory: &Path, change: &ChangeReport) -> Result<S
     if change.old_blob == change.new_blob {
         return Ok(Sides::Equal);
     }
-    let mut side = |blob: &Option<String>| match blob {
-        Some(blob) => store.blob(directory, blob),
-        None => Ok(Vec::new()),
+    let mut side = |blob: &Option<String>, mode: &Option<String>| match blob {
+        Some(blob) if !diff::is_directory(mode.as_deref()) => store.blob(directory, blob),
+        _ => Ok(Vec::new()),
     };
-    let (old, new) = (side(&change.old_blob)?, side(&change.new_blob)?);
+    let old = side(&change.old_blob, &change.old_mode)?;
+    let new = side(&change.new_blob, &change.new_mode)?;
     if old.len().max(new.len()) > LARGEST_SIDE {
         return Ok(Sides::Hidden("The file is too large to be shown line by line"));
     }

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use ckpt_schema::report::{OperationReport, Outcome};
+use ckpt_schema::report::{OperationReport, Outcome, ShowReport};
 use ckpt_store::revert::OnConflict;
-use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
+use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest, Store};
 
 use super::{Invocation, pick};
 use crate::arguments::{self, RestoreArguments, RevertArguments, UnrevertArguments};
 use crate::failure::{DONE, Failure, PARTIAL, UNAVAILABLE};
-use crate::output::operation;
+use crate::output::operation::{self, Around};
 
 /// Goes back to just before a message; on a terminal without one, lets the user choose.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
@@ -19,15 +19,16 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         session: arguments.session.clone(),
         only: absolute(invocation, &arguments.only)?,
         on_conflict: on_conflict(arguments.on_conflict),
-        git: arguments.git,
+        git: false,
         dry_run: arguments.dry_run,
         force: arguments.force,
     };
     if arguments.message.is_none() && arguments.step.is_none() {
         return pick::revert(invocation, request);
     }
-    let report = invocation.open()?.revert(&invocation.directory()?, &request)?;
-    finish(invocation, &report)
+    let mut store = invocation.open()?;
+    let report = store.revert(&invocation.directory()?, &request)?;
+    finish(invocation, &mut store, &report, None)
 }
 
 /// Goes one message forward, or all the way.
@@ -39,8 +40,11 @@ pub fn redo(invocation: &Invocation, arguments: &UnrevertArguments, all: bool) -
         dry_run: arguments.dry_run,
         force: arguments.force,
     };
-    let report = invocation.open()?.redo(&invocation.directory()?, &request)?;
-    finish(invocation, &report)
+    let mut store = invocation.open()?;
+    let directory = invocation.directory()?;
+    let before = store.status(&directory, request.session.as_deref())?.revert_point;
+    let report = store.redo(&directory, &request)?;
+    finish(invocation, &mut store, &report, before)
 }
 
 /// Puts paths back to a captured state.
@@ -51,21 +55,37 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         dry_run: arguments.dry_run,
         force: arguments.force,
     };
-    let report = invocation.open()?.restore(&invocation.directory()?, &request)?;
-    finish(invocation, &report)
+    let mut store = invocation.open()?;
+    let report = store.restore(&invocation.directory()?, &request)?;
+    finish(invocation, &mut store, &report, None)
 }
 
-/// Shows what was done, and returns the exit code that says how much of it.
-pub fn finish(invocation: &Invocation, report: &OperationReport) -> Result<u8, Failure> {
+/// Shows what was done, and returns the exit code that says how much of it. `before` is the revert point before it.
+pub fn finish(
+    invocation: &Invocation,
+    store: &mut Store,
+    report: &OperationReport,
+    before: Option<String>,
+) -> Result<u8, Failure> {
     let is_well = matches!(report.outcome, Outcome::Restored | Outcome::Nothing) && !report.dry_run;
     if !(is_well && invocation.output.is_quiet()) {
-        invocation.output.report(report, |view| operation::render(report, view))?;
+        let around = Around { prompt: prompt(invocation, store, report), before };
+        invocation.output.report(report, |view| operation::render(report, &around, view))?;
     }
     Ok(match report.outcome {
         Outcome::Restored | Outcome::Nothing => DONE,
         Outcome::Partial => PARTIAL,
         Outcome::Unavailable => UNAVAILABLE,
     })
+}
+
+/// Returns what the user wrote in the message that is the revert point; a title is nothing to fail for.
+pub fn prompt(invocation: &Invocation, store: &mut Store, report: &OperationReport) -> Option<String> {
+    let id = report.message.as_deref().filter(|_| !invocation.output.is_json())?;
+    match store.show(&invocation.directory().ok()?, id) {
+        Ok(ShowReport::Message { message, .. }) => message.prompt,
+        _ => None,
+    }
 }
 
 /// Paths are meant from where the user is, also when `--workspace` points elsewhere.

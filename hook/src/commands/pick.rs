@@ -7,7 +7,7 @@ use dialoguer::{Confirm, Select};
 
 use super::{Invocation, operation};
 use crate::failure::{DONE, Failure};
-use crate::output::{View, history, operation as render};
+use crate::output::{View, history, operation as render, operation::Around};
 
 /// Lets the user choose, and reverts if they say yes.
 pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Failure> {
@@ -28,15 +28,16 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
     let plan = store.revert(&directory, &RevertRequest { dry_run: true, ..request.clone() })?;
     let is_over = request.dry_run || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
     if is_over {
-        return operation::finish(invocation, &plan);
+        return operation::finish(invocation, &mut store, &plan, None);
     }
-    invocation.output.text(&render::render(&plan, invocation.output.view()))?;
+    let around = Around { prompt: message.prompt.clone(), before: None };
+    invocation.output.text(&render::render(&plan, &around, invocation.output.view()))?;
     if !confirm("Do this?")? {
         invocation.output.text("Nothing was changed.\n")?;
         return Ok(DONE);
     }
     let report = store.revert(&directory, &request)?;
-    operation::finish(invocation, &report)
+    operation::finish(invocation, &mut store, &report, None)
 }
 
 fn choose<'a>(messages: &'a [MessageReport], view: &View) -> Result<Option<&'a MessageReport>, Failure> {

@@ -42,6 +42,9 @@ const PATIENCE: Duration = Duration::from_millis(200);
 /// Where a panic is noted: a panic hook is given nothing.
 static LOG: OnceLock<LogFile> = OnceLock::new();
 
+/// Where the first panic was.
+static PANIC: OnceLock<String> = OnceLock::new();
+
 /// What can be told of a hook's command line without understanding it.
 #[derive(Debug, PartialEq, Eq)]
 struct Glance {
@@ -94,7 +97,12 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     std::panic::set_hook(Box::new(note_panic));
     let watchdog = Watchdog::start(DEADLINE, glance.strict);
     let done = catch_unwind(AssertUnwindSafe(|| guarded(arguments, &glance, &watchdog)));
-    finish(&glance, &done.unwrap_or_else(|_| Err(Failure::Store(ckpt_store::Error::failed("the hook panicked")))))
+    finish(&glance, &done.unwrap_or_else(|_| Err(panicked())))
+}
+
+fn panicked() -> Failure {
+    let place = PANIC.get().map_or("an unknown place", String::as_str);
+    Failure::Store(ckpt_store::Error::failed(format!("the hook panicked at {place}")))
 }
 
 fn guarded(arguments: &[OsString], glance: &Glance, watchdog: &Watchdog) -> Result<EventReport, Failure> {
@@ -110,10 +118,11 @@ fn guarded(arguments: &[OsString], glance: &Glance, watchdog: &Watchdog) -> Resu
 
 /// A panic's message may quote what the hook was reading, so only its place is noted.
 fn note_panic(panic: &std::panic::PanicHookInfo<'_>) {
+    let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     if let Some(log) = LOG.get() {
-        let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
         log.line(Level::Error, &format!("a hook panicked at {place}"));
     }
+    let _ = PANIC.set(place);
 }
 
 fn finish(glance: &Glance, done: &Result<EventReport, Failure>) -> ExitCode {

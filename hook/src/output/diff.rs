@@ -8,7 +8,7 @@ use similar::{ChangeTag, TextDiff};
 use super::View;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{count, path, safe_bytes};
+use super::text::{bytes, path, safe, safe_bytes};
 
 /// A diff that takes longer is made coarser.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -45,9 +45,10 @@ pub fn stat(report: &DiffReport, view: &View) -> String {
     }
     let sum = |lines: fn(&ChangeReport) -> Option<u64>| report.files.iter().filter_map(lines).sum::<u64>();
     let (additions, deletions) = (sum(|change| change.additions), sum(|change| change.deletions));
-    let files = count(report.files.len() as u64, "file");
-    let counts = counts(Some(additions), Some(deletions), view.paint);
-    format!("{}{files} differ: {}\n", table.render(view), counts.join(" "))
+    let number = report.files.len() as u64;
+    let differ = if number == 1 { "1 file differs".to_owned() } else { format!("{number} files differ") };
+    let counts = format!("{} {}", view.paint.good(&format!("+{additions}")), view.paint.bad(&format!("-{deletions}")));
+    format!("{}{differ}: {counts}\n", table.render(view))
 }
 
 fn stat_row(change: &ChangeReport, paint: Paint) -> Vec<String> {
@@ -70,73 +71,144 @@ pub fn kind(change: &ChangeReport, paint: Paint) -> String {
 
 /// Returns "+2" and "-1", nothing for what has no lines or none of them.
 pub fn counts(additions: Option<u64>, deletions: Option<u64>, paint: Paint) -> [String; 2] {
-    let show = |sign: char, lines: Option<u64>| lines.map(|lines| format!("{sign}{lines}")).unwrap_or_default();
+    let show = |sign: char, lines: Option<u64>| match lines {
+        None | Some(0) => String::new(),
+        Some(lines) => format!("{sign}{lines}"),
+    };
     [paint.good(&show('+', additions)), paint.bad(&show('-', deletions))]
 }
 
-/// Returns one file's part of a diff.
+/// Returns one file's part of a diff: what `git apply` takes, and remarks that it passes over.
 pub fn file(change: &ChangeReport, sides: &Sides, view: &View) -> Vec<u8> {
     let paint = view.paint;
-    let mut text: String = header(change).iter().map(|line| format!("{}\n", paint.strong(line))).collect();
+    let text: String = remarks(change).iter().map(|line| format!("{}\n", paint.faint(line))).collect();
+    if git_mode(change.old_mode.as_deref()).is_none() && git_mode(change.new_mode.as_deref()).is_none() {
+        return text.into_bytes();
+    }
+    if let Some(halves) = halves(change, sides) {
+        let halves = halves.iter().flat_map(|(change, sides)| patch(change, sides, view));
+        return text.into_bytes().into_iter().chain(halves).collect();
+    }
+    text.into_bytes().into_iter().chain(patch(change, sides, view)).collect()
+}
+
+/// To git, a link that takes a file's place is a file that goes and a link that comes.
+fn halves(change: &ChangeReport, sides: &Sides) -> Option<[(ChangeReport, Sides); 2]> {
+    let is_new_kind = file_type(change.old_mode.as_deref()) != file_type(change.new_mode.as_deref());
+    let Sides::Text { old, new } = sides else { return None };
+    if !is_new_kind || change.old_mode.is_none() || change.new_mode.is_none() {
+        return None;
+    }
+    let gone = ChangeReport { new_mode: None, new_blob: None, ..change.clone() };
+    let come = ChangeReport { old_mode: None, old_blob: None, ..change.clone() };
+    Some([
+        (gone, Sides::Text { old: old.clone(), new: Vec::new() }),
+        (come, Sides::Text { old: Vec::new(), new: new.clone() }),
+    ])
+}
+
+fn patch(change: &ChangeReport, sides: &Sides, view: &View) -> Vec<u8> {
+    let paint = view.paint;
+    if git_mode(change.old_mode.as_deref()).is_none() && git_mode(change.new_mode.as_deref()).is_none() {
+        return Vec::new();
+    }
+    let mut text = String::new();
+    text.extend(header(change).iter().map(|line| format!("{}\n", paint.strong(line))));
     match sides {
-        Sides::Equal => {}
-        Sides::Hidden(why) => text.push_str(&format!("{why}\n")),
-        Sides::Text { old, new } => {
-            text.push_str(&paint.strong(&ends(change)));
+        Sides::Text { old, new } if !(old.is_empty() && new.is_empty()) => {
+            text.extend(ends(change).iter().map(|line| format!("{}\n", paint.strong(line))));
             let mut bytes = text.into_bytes();
             bytes.extend(hunks(old, new, view));
             return bytes;
         }
+        Sides::Equal | Sides::Text { .. } => {}
+        Sides::Hidden(why) => text.push_str(&format!("{why}\n")),
     }
     text.into_bytes()
 }
 
+/// Returns whether a mode is a directory's, which has no content.
+pub fn is_directory(mode: Option<&str>) -> bool {
+    file_type(mode) == Some(0o04)
+}
+
+fn file_type(mode: Option<&str>) -> Option<u32> {
+    u32::from_str_radix(mode?, 8).ok().map(|mode| mode >> 12)
+}
+
+/// git knows two modes of files; the others are in the remarks.
+fn git_mode(mode: Option<&str>) -> Option<&'static str> {
+    let bits = u32::from_str_radix(mode?, 8).ok()?;
+    match bits >> 12 {
+        0o10 if bits & 0o100 != 0 => Some("100755"),
+        0o10 => Some("100644"),
+        0o12 => Some("120000"),
+        _ => None,
+    }
+}
+
 fn header(change: &ChangeReport) -> Vec<String> {
-    let name = path(&change.path);
+    let name = bytes(&change.path);
     let mut lines = vec![format!("diff --git {} {}", quoted("a/", &name), quoted("b/", &name))];
-    let mode = |mode: &Option<String>| mode.clone().unwrap_or_default();
-    let (old, new) = (mode(&change.old_mode), mode(&change.new_mode));
-    match (change.old_mode.is_some(), change.new_mode.is_some()) {
-        (false, _) => lines.push(format!("new file mode {new}")),
-        (_, false) => lines.push(format!("deleted file mode {old}")),
-        _ if old != new => lines.extend([format!("old mode {old}"), format!("new mode {new}")]),
+    match (git_mode(change.old_mode.as_deref()), git_mode(change.new_mode.as_deref())) {
+        (None, Some(new)) => lines.push(format!("new file mode {new}")),
+        (Some(old), None) => lines.push(format!("deleted file mode {old}")),
+        (Some(old), Some(new)) if old != new => lines.extend([format!("old mode {old}"), format!("new mode {new}")]),
         _ => {}
     }
-    lines.extend(kinds(&old, &new).map(|kinds| format!("# {kinds}")));
     lines
 }
 
-/// What a mode does not say to everyone.
-fn kinds(old: &str, new: &str) -> Option<String> {
-    let kind = |mode: &str| match mode.get(..mode.len().saturating_sub(4)) {
-        Some("12") => "a symbolic link",
-        Some("4" | "04") => "an empty directory",
-        Some("10") => "a file",
-        _ => "nothing",
+/// What git's words do not say: directories, links, and permissions beyond 644 and 755.
+fn remarks(change: &ChangeReport) -> Vec<String> {
+    let name = path(&change.path);
+    let (old, new) = (change.old_mode.as_deref(), change.new_mode.as_deref());
+    let remark = match (kind_of(old), kind_of(new)) {
+        (Some(old), Some(new)) if old != new => format!("{old} became {new}"),
+        (None, Some("a file")) | (Some("a file"), None) => return Vec::new(),
+        (None, Some(new)) => format!("{new} was made"),
+        (Some(old), None) => format!("{old} was removed"),
+        _ if old != new && git_mode(old) == git_mode(new) => {
+            format!("mode {} became {}", old.unwrap_or(""), new.unwrap_or(""))
+        }
+        _ => return Vec::new(),
     };
-    let (old, new) = (kind(old), kind(new));
-    let is_plain = [old, new].iter().all(|kind| matches!(*kind, "a file" | "nothing"));
-    match (old, new) {
-        _ if is_plain => None,
-        ("nothing", new) => Some(format!("{new} was made")),
-        (old, "nothing") => Some(format!("{old} was removed")),
-        (old, new) if old == new => Some(format!("{old} was changed")),
-        (old, new) => Some(format!("{old} became {new}")),
+    vec![format!("# {name}: {remark}")]
+}
+
+fn kind_of(mode: Option<&str>) -> Option<&'static str> {
+    match file_type(mode)? {
+        0o12 => Some("a symbolic link"),
+        0o04 => Some("an empty directory"),
+        _ => Some("a file"),
     }
 }
 
-fn ends(change: &ChangeReport) -> String {
-    let name = path(&change.path);
-    let end = |side: &str, blob: &Option<String>| match blob {
+fn ends(change: &ChangeReport) -> [String; 2] {
+    let name = bytes(&change.path);
+    let end = |side: &str, mode: Option<&str>| match git_mode(mode) {
         Some(_) => quoted(side, &name),
         None => "/dev/null".to_owned(),
     };
-    format!("--- {}\n+++ {}\n", end("a/", &change.old_blob), end("b/", &change.new_blob))
+    [format!("--- {}", end("a/", change.old_mode.as_deref())), format!("+++ {}", end("b/", change.new_mode.as_deref()))]
 }
 
-/// git quotes a name that it has to escape.
-fn quoted(side: &str, name: &str) -> String {
-    if name.contains(['\\', '"']) { format!("\"{side}{name}\"") } else { format!("{side}{name}") }
+/// Returns a name as git writes it: in quotes, with escapes of C, where anything in it acts or is no text.
+fn quoted(side: &str, name: &[u8]) -> String {
+    let is_plain = |text: &str| safe(text) == text && !text.contains(['"', '\\']);
+    if let Some(text) = std::str::from_utf8(name).ok().filter(|text| is_plain(text)) {
+        return format!("{side}{text}");
+    }
+    let escaped: String = name.iter().map(|byte| escape(*byte)).collect();
+    format!("\"{side}{escaped}\"")
+}
+
+fn escape(byte: u8) -> String {
+    match byte {
+        b'"' | b'\\' => format!("\\{}", char::from(byte)),
+        b' '..=b'~' => char::from(byte).to_string(),
+        _ => format!("\\{byte:03o}"),
+    }
 }
 
 /// Returns the hunks of two texts with three lines of context.
@@ -240,10 +312,20 @@ mod tests {
     #[test]
     fn a_link_that_took_a_file_s_place_is_named() {
         let change = change(ChangeKind::Type, Some("100644"), Some("120000"));
-        assert!(
-            text(&change, "x\n", "target").contains("# a file became a symbolic link\n"),
-            "modes are not for everyone"
-        );
+        let text = text(&change, "x\n", "target");
+        assert!(text.starts_with("# a b: a file became a symbolic link\n"), "modes are not for everyone: {text}");
+    }
+
+    #[test]
+    fn names_are_quoted_as_git_does() {
+        assert_eq!(quoted("a/", "é b".as_bytes()), "a/é b", "text is plain");
+        assert_eq!(quoted("a/", b"x\x1b\"\xff"), r#""a/x\033\"\377""#, "all else is escaped, byte by byte");
+    }
+
+    #[test]
+    fn an_empty_directory_is_a_remark() {
+        let made = change(ChangeKind::Added, None, Some("040755"));
+        assert_eq!(text(&made, "", ""), "# a b: an empty directory was made\n", "git has no words for it");
     }
 
     #[test]

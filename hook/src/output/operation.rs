@@ -6,37 +6,47 @@ use super::View;
 use super::diff::counts;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{count, path, safe, short};
+use super::text::{count, fit, path, safe, short, title};
+
+/// What the report does not say, and people want to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Around {
+    /// What the user wrote in the message that is now the revert point.
+    pub prompt: Option<String>,
+    /// The revert point before.
+    pub before: Option<String>,
+}
 
 /// Returns the outcome as lines.
-pub fn render(report: &OperationReport, view: &View) -> String {
-    let mut text = format!("{}\n", title(report, view.paint));
+pub fn render(report: &OperationReport, around: &Around, view: &View) -> String {
+    let mut text = format!("{}\n", headline(report, around, view.paint));
     text.push_str(&files(&report.files, view));
     for note in &report.notes {
         text.push_str(&format!("{} {}\n", view.paint.warning("note:"), safe(note)));
     }
-    text.push_str(&closing(report, view.paint));
+    text.push_str(&closing(report, around, view.paint));
     text
 }
 
-fn title(report: &OperationReport, paint: Paint) -> String {
-    let done = what(report, paint);
+fn headline(report: &OperationReport, around: &Around, paint: Paint) -> String {
+    let done = what(report, around, paint);
     match report.outcome {
         Outcome::Restored => paint.good("✓ ") + &done,
         Outcome::Partial => paint.warning("! ") + &done + &paint.warning(", but not everything"),
+        Outcome::Nothing if !report.notes.is_empty() => "Nothing to do".to_owned(),
         Outcome::Nothing => format!("Nothing to do: {}", nothing(report.kind)),
         Outcome::Unavailable => paint.bad("✗ ") + "What was asked for is not there to be restored; nothing was changed",
     }
 }
 
-fn what(report: &OperationReport, paint: Paint) -> String {
-    let message = report.message.as_deref().map(|id| paint.id(&short(id)));
+fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
+    let message = report.message.as_deref().map(|id| message(id, around.prompt.as_deref(), paint));
     let would = if report.dry_run { "Would go" } else { "Went" };
     match (report.kind, message) {
-        (OperationKind::Revert, Some(message)) => format!("{would} back to just before message {message}"),
-        (OperationKind::Revert, None) => format!("{would} back"),
+        (OperationKind::Revert, Some(message)) => format!("{would} back to just before {message}"),
+        (OperationKind::Revert, None) => format!("{would} back over one step"),
         (OperationKind::Redo | OperationKind::Unrevert, Some(message)) => {
-            format!("{would} forward; still reverted to just before message {message}")
+            format!("{would} forward, to just before {message}")
         }
         (OperationKind::Redo | OperationKind::Unrevert, None) => {
             format!("{would} all the way forward; nothing is reverted any more")
@@ -45,6 +55,17 @@ fn what(report: &OperationReport, paint: Paint) -> String {
         (OperationKind::Restore, _) => "Restored".to_owned(),
     }
 }
+
+/// Returns how a message is called in a sentence: people know it by what they wrote.
+pub fn message(id: &str, prompt: Option<&str>, paint: Paint) -> String {
+    match title(prompt) {
+        prompt if prompt.is_empty() => format!("message {}", paint.id(&short(id))),
+        prompt => format!("“{}” ({})", fit(&prompt, TITLE), paint.id(&short(id))),
+    }
+}
+
+/// A prompt in a sentence has so many columns.
+const TITLE: usize = 50;
 
 fn nothing(kind: OperationKind) -> &'static str {
     match kind {
@@ -90,7 +111,7 @@ fn word(file: &FileReport, paint: Paint) -> String {
 }
 
 /// What was left, and the way back.
-fn closing(report: &OperationReport, paint: Paint) -> String {
+fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let mut lines = Vec::new();
     lines.extend(left(report, FileResult::Conflict, "kept because of edits that the agent did not make"));
     lines.extend(left(report, FileResult::Gap, "left alone because no snapshot holds what was there"));
@@ -100,7 +121,7 @@ fn closing(report: &OperationReport, paint: Paint) -> String {
         let verb = if report.messages_hidden.len() == 1 { "is" } else { "are" };
         lines.push(format!("{hidden} {verb} hidden until you redo, or send a new one."));
     }
-    lines.extend(way_back(report, paint));
+    lines.extend(way_back(report, around, paint));
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
@@ -109,17 +130,21 @@ fn left(report: &OperationReport, result: FileResult, why: &str) -> Option<Strin
     (number > 0).then(|| format!("{} {why}.", count(number as u64, "file")))
 }
 
-fn way_back(report: &OperationReport, paint: Paint) -> Option<String> {
+fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<String> {
     if report.dry_run {
         return Some("This is a plan; nothing was changed.".to_owned());
     }
-    let operation = report.operation.as_deref()?;
-    let command = match report.kind {
-        _ if report.outcome == Outcome::Nothing => return None,
-        OperationKind::Revert => "ckpt-hook unrevert".to_owned(),
-        OperationKind::Redo | OperationKind::Unrevert | OperationKind::Restore => {
-            format!("ckpt-hook restore {}", short(operation))
+    let operation = report.operation.as_deref().filter(|_| report.outcome != Outcome::Nothing)?;
+    let command = match (report.kind, &around.before) {
+        (OperationKind::Revert, _) if report.messages_hidden.len() > 1 => {
+            let (redo, unrevert) = (paint.strong("ckpt-hook redo"), paint.strong("ckpt-hook unrevert"));
+            return Some(format!("To undo this: {unrevert}, or one message at a time: {redo}"));
         }
+        (OperationKind::Revert, _) if report.message.is_some() => "ckpt-hook unrevert".to_owned(),
+        (OperationKind::Redo | OperationKind::Unrevert, Some(before)) => {
+            format!("ckpt-hook revert --message {}", short(before))
+        }
+        _ => format!("ckpt-hook restore {}", short(operation)),
     };
     Some(format!("To undo this: {}", paint.strong(&command)))
 }
@@ -159,7 +184,8 @@ mod tests {
 
     fn shown(report: &OperationReport) -> String {
         let times = Times { now: 0, offset: time::UtcOffset::UTC };
-        render(report, &View { paint: Paint::new(false), width: None, times, verbose: false })
+        let around = Around { prompt: Some("tidy up\nplease".to_owned()), before: None };
+        render(report, &around, &View { paint: Paint::new(false), width: None, times, verbose: false })
     }
 
     #[test]
@@ -173,7 +199,7 @@ mod tests {
         let mut report = operation(files, Outcome::Partial);
         report.notes.push("commits were made".to_owned());
         expect![[r#"
-            ! Went back to just before message abcdefgh, but not everything
+            ! Went back to just before “tidy up” (abcdefgh), but not everything
               restored  +10  -2  back
               removed   +10  -2  gone\u{1b}
               kept      +10  -2  yours (changed after the agent)
@@ -190,7 +216,7 @@ mod tests {
         let files = vec![file("new", FileAction::Delete, FileResult::Planned, None)];
         let report = OperationReport { dry_run: true, operation: None, ..operation(files, Outcome::Restored) };
         expect![[r#"
-            ✓ Would go back to just before message abcdefgh
+            ✓ Would go back to just before “tidy up” (abcdefgh)
               remove  +10  -2  new
             1 message is hidden until you redo, or send a new one.
             This is a plan; nothing was changed.

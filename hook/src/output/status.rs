@@ -41,11 +41,9 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
     let paint = view.paint;
     let number = count(report.messages_hidden.len() as u64, "message");
     let verb = if report.messages_hidden.len() == 1 { "is" } else { "are" };
-    let mut text = format!(
-        "{} to just before message {}: {number} {verb} hidden\n",
-        paint.warning("Reverted"),
-        paint.id(&short(point))
-    );
+    let prompt = hidden.iter().find(|message| message.id == point).and_then(|message| message.prompt.as_deref());
+    let point = operation::message(point, prompt, paint);
+    let mut text = format!("{} to just before {point}: {number} {verb} hidden\n", paint.warning("Reverted"));
     for message in hidden {
         text.push_str(&format!("  {}  {}\n", paint.id(&short(&message.id)), title(message.prompt.as_deref())));
     }

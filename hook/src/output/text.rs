@@ -45,10 +45,12 @@ pub fn safe_bytes(bytes: &[u8]) -> String {
 
 /// Returns a path for people.
 pub fn path(path: &PathText) -> String {
-    match path.path_hex.as_deref().and_then(bytes_of_hex) {
-        Some(bytes) => safe_bytes(&bytes),
-        None => safe(&path.path).into_owned(),
-    }
+    safe_bytes(&bytes(path))
+}
+
+/// Returns the bytes of a path.
+pub fn bytes(path: &PathText) -> Vec<u8> {
+    path.path_hex.as_deref().and_then(bytes_of_hex).unwrap_or_else(|| path.path.clone().into_bytes())
 }
 
 fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {

@@ -25,10 +25,10 @@ impl Times {
         Self { now, offset: UtcOffset::current_local_offset().unwrap_or(UtcOffset::UTC) }
     }
 
-    /// Returns "12 s ago", "5 min ago", "3 h ago", and for all else the local date.
+    /// Returns "just now", "5 min ago", "3 h ago", and for all else the local date.
     pub fn ago(&self, time: Milliseconds) -> String {
         match (self.now.saturating_sub(time)) / 1000 {
-            seconds @ 0..60 => format!("{seconds} s ago"),
+            0..60 => "just now".to_owned(),
             seconds @ 60..3600 => format!("{} min ago", seconds / 60),
             seconds @ 3600..86_400 => format!("{} h ago", seconds / 3600),
             _ => self.format(time, MINUTES),
@@ -62,8 +62,8 @@ mod tests {
     fn what_was_just_now_is_counted_and_what_was_long_ago_is_dated() {
         let times = Times { now: 1_000_000_000_000, offset: UtcOffset::from_hms(2, 0, 0).expect("a zone") };
         let cases = [
-            (1_000_000_000_000, "0 s ago"),
-            (999_999_941_000, "59 s ago"),
+            (1_000_000_000_000, "just now"),
+            (999_999_941_000, "just now"),
             (999_999_700_000, "5 min ago"),
             (999_990_000_000, "2 h ago"),
             (999_900_000_000, "2001-09-08 00:00"),

@@ -116,10 +116,10 @@ fn forward(stage: &mut Stage<'_>, middle: &Files, after: &Files) -> Result<(), F
 }
 
 fn closing(stage: &mut Stage<'_>) -> Result<(), Failure> {
-    stage.title("Your turn")?;
-    stage.say("  ckpt-hook install claude-code     put the hook into your agent's settings")?;
-    stage.say("  ckpt-hook status                  in your project, after a message or two")?;
-    stage.say("  ckpt-hook revert                  choose a message to go back to")
+    stage.say("\nYour turn:")?;
+    stage.act("ckpt-hook install claude-code     put the hook into your agent's settings")?;
+    stage.act("ckpt-hook status                  in your project, after a message or two")?;
+    stage.act("ckpt-hook revert                  choose a message to go back to")
 }
 
 /// Compares names, modes and bytes, and says so.

@@ -111,7 +111,8 @@ impl<'a> Stage<'a> {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        Err(Error::failed("the hook failed in the demo").because(safe(said.trim()).into_owned()).into())
+        let causes: Vec<&str> = said.lines().filter_map(|line| Some(line.split_once(": ")?.1)).collect();
+        Err(Error::failed("the hook failed in the demo").because(safe(&causes.join(": ")).into_owned()).into())
     }
 
     /// Runs a shell command between the events of a tool.

@@ -165,8 +165,7 @@ impl Hand<'_> {
         }
         let what = "its permissions cannot be changed";
         let file = open_file(place.directory, place.name).map_err(|error| Trouble::of(what, error))?;
-        let Some(file) = file else { return Err(Trouble::unexpected(&Found::Changing)) };
-        let now = retry_on_intr(|| fstat(&file)).map_err(|error| Trouble::of(what, error))?;
+        let Some((file, now)) = file else { return Err(Trouble::unexpected(&Found::Changing)) };
         if now.st_ino != stat.st_ino || now.st_nlink != 1 {
             return Err(Trouble::unexpected(&Found::Changing));
         }
@@ -260,7 +259,11 @@ impl Hand<'_> {
             Ok((found, _)) => Trouble::unexpected(&found),
             Err(error) => Trouble::of("what stood there cannot be read", error),
         };
-        Err(self.swap_back(place, target, trouble))
+        match look(place.directory, place.name) {
+            Ok((found, _)) if found.is(Some(target)) => Err(self.swap_back(place, target, trouble)),
+            // Somebody saved again, over ours: the name belongs to what is newest.
+            _ => Err(trouble.kept_in(&place.own)),
+        }
     }
 
     /// Undoes an exchange, and lets go of what was ours of it, if that is still what we wrote.
@@ -275,7 +278,7 @@ impl Hand<'_> {
                 trouble
             }
             Ok((Found::Entry(_) | Found::Changing, _)) => {
-                // Somebody saved again while ours stood there for a moment: the name belongs to what is newest.
+                // Somebody saved just now, over ours.
                 let _ = sys::exchange(self.rename_flags, place.directory, &place.own, place.name);
                 trouble.kept_in(&place.own)
             }

@@ -1,0 +1,255 @@
+//! A session from outside: what the commands print, their documents and their exit codes.
+
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use ckpt_schema::report;
+use expect_test::expect;
+use serde_json::json;
+
+use crate::common::{World, finish};
+
+/// Two messages: one edits and creates, the other removes.
+fn two_messages() -> World {
+    let world = World::new();
+    world.write("menu", "bread\nrolls\n");
+    world.write("notes", "mine\n");
+    world.play("m1", "add cakes", |world| {
+        world.write("menu", "bread\nrolls\ncakes\n");
+        world.write("recipes/cake", "flour\n");
+    });
+    world.play("m2", "tidy up\nall of it", |world| world.remove("notes"));
+    world
+}
+
+#[test]
+fn the_log_is_a_table_of_messages() {
+    let world = two_messages();
+    let run = world.run(&["log"], b"").exits(0);
+    expect![[r#"
+        message   when      agent    state  steps  files   +   -  prompt
+        12345678  just now  generic  live       1      1      -1  tidy up
+        12345678  just now  generic  live       1      2  +2      add cakes
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+}
+
+#[test]
+fn all_is_well_in_one_line() {
+    let world = two_messages();
+    expect![[r#"
+        Workspace  WORKSPACE
+        Session    12345678 (generic)
+
+        ✓ Nothing is reverted, and everything that was recorded can be put back.
+    "#]]
+    .assert_eq(&world.redact(&world.run(&["status"], b"").exits(0).stdout));
+}
+
+#[test]
+fn a_revert_says_what_came_back_and_how_to_undo_it() {
+    let world = two_messages();
+    let after = world.tree();
+    let run = world.run(&["revert", "--message", "m1"], b"").exits(0);
+    expect![[r#"
+        ✓ Went back to just before “add cakes” (12345678)
+          restored      -1  menu
+          restored  +1      notes
+          removed       -1  recipes/cake
+        2 messages are hidden until you redo, or send a new one.
+        To undo this: ckpt-hook unrevert, or one message at a time: ckpt-hook redo
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+    let status = world.run(&["status"], b"").exits(0);
+    expect![[r#"
+        Workspace  WORKSPACE
+        Session    12345678 (generic)
+
+        Reverted to just before “add cakes” (12345678): 2 messages are hidden
+          12345678  add cakes
+          12345678  tidy up
+
+        Files that the revert changed:
+          restored      -1  menu
+          restored  +1      notes
+          removed       -1  recipes/cake
+
+        `ckpt-hook redo` brings the first of them back, `ckpt-hook unrevert` all.
+        Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.
+    "#]]
+    .assert_eq(&world.redact(&status.stdout));
+    let redo = world.run(&["redo"], b"").exits(0);
+    assert!(redo.stdout.starts_with("✓ Went forward, to just before “tidy up”"), "one message: {redo}");
+    let unrevert = world.run(&["unrevert"], b"").exits(0);
+    assert!(unrevert.stdout.starts_with("✓ Went all the way forward"), "all of them: {unrevert}");
+    assert_eq!(world.tree(), after, "byte for byte");
+}
+
+#[test]
+fn a_plan_changes_nothing() {
+    let world = two_messages();
+    let before = world.tree();
+    let run = world.run(&["revert", "--message", "last", "--dry-run"], b"").exits(0);
+    assert!(run.stdout.contains("This is a plan; nothing was changed."), "it says so: {run}");
+    assert_eq!(world.tree(), before, "and it is so");
+}
+
+#[test]
+fn what_the_user_changed_is_kept_and_the_exit_code_says_so() {
+    let world = two_messages();
+    world.write("recipes/cake", "flour and my own sugar\n");
+    let run = world.run(&["revert", "--message", "m1"], b"").exits(3);
+    assert!(run.stdout.contains("kept"), "the file is named: {run}");
+    assert_eq!(world.read("recipes/cake"), b"flour and my own sugar\n", "and still there");
+}
+
+#[test]
+fn an_id_that_nothing_has_is_exit_code_4() {
+    let world = two_messages();
+    for arguments in [["revert", "--message", "../../x"], ["restore", "no-such-id", "menu"], ["redo", "--session", "x"]]
+    {
+        let run = world.run(&arguments, b"").exits(4);
+        assert!(run.stderr.starts_with("error: "), "it says which: {run}");
+    }
+    world.run(&["show", "no\u{0}such"].map(|word| word.replace('\0', "\u{1b}")), b"").exits(4);
+}
+
+#[test]
+fn an_agent_at_work_is_exit_code_5_and_force_goes_on() {
+    let world = two_messages();
+    world.event(json!({"event": "user_message", "session_id": "s", "message_id": "m3"})).ends_silently();
+    let tool = json!({"event": "tool_start", "session_id": "s", "tool_name": "Bash", "tool_use_id": "t"});
+    world.event(tool).ends_silently();
+    let run = world.run(&["revert", "--message", "m2"], b"").exits(5);
+    assert!(run.stderr.contains("--force"), "the hint says how: {run}");
+    world.run(&["revert", "--message", "m2", "--force"], b"").exits(0);
+}
+
+#[test]
+fn every_document_has_the_shape_of_its_schema() {
+    fn read<T: serde::de::DeserializeOwned>(world: &World, arguments: &[&str]) -> T {
+        let document = world.json(arguments);
+        serde_json::from_value(document.clone()).unwrap_or_else(|error| panic!("{arguments:?}: {error} in {document}"))
+    }
+    let world = two_messages();
+    let _: report::StatusReport = read(&world, &["status"]);
+    let _: report::LogReport = read(&world, &["log"]);
+    let _: report::SessionsReport = read(&world, &["sessions"]);
+    let _: report::DiffReport = read(&world, &["diff"]);
+    let _: report::SnapshotReport = read(&world, &["snapshot", "--label", "x"]);
+    let _: report::OperationReport = read(&world, &["revert", "--message", "m2"]);
+    let _: report::OperationReport = read(&world, &["redo"]);
+    let _: report::OperationsReport = read(&world, &["log", "--operations"]);
+    let _: report::DoctorReport = read(&world, &["doctor"]);
+    for id in ["m1", "s"] {
+        let _: report::ShowReport = read(&world, &["show", id]);
+    }
+    let _: report::InstallReport = read(&world, &["install", "claude-code", "--dry-run"]);
+    let _: report::ErrorReport = read(&world, &["show", "nothing-of-that-name"]);
+}
+
+#[test]
+fn a_recorded_event_is_one_line_of_json() {
+    let world = World::new();
+    let run = world.run(&["--json", "message", "--session", "s", "--message", "m"], b"").exits(0);
+    let report: report::EventReport = serde_json::from_str(&run.stdout).expect("a document");
+    assert_eq!(run.stdout.lines().count(), 1, "one line: {run}");
+    assert_eq!(report.event.as_deref(), Some("user_message"), "what was recorded: {run}");
+    assert!(report.snapshot.is_some(), "and the snapshot: {run}");
+}
+
+#[test]
+fn git_apply_takes_a_diff() {
+    let world = World::new();
+    let directory = world.workspace();
+    for (name, content) in
+        [("changed", "one\ntwo\n"), ("gone", "x\n"), ("linked", "text\n"), ("emptied", "x"), ("run", "")]
+    {
+        world.write(name, content);
+    }
+    let copy = world.path("copy");
+    let copied = Command::new("/bin/cp").arg("-a").arg(&directory).arg(&copy).status().expect("coreutils are there");
+    assert!(copied.success(), "the tree before is kept");
+    world.play("m", "everything", |world| {
+        world.write("changed", "one\n2\nthree");
+        world.remove("gone");
+        world.remove("linked");
+        std::os::unix::fs::symlink("changed", directory.join("linked")).expect("writable");
+        world.write("emptied", "");
+        world.write("new dir/é \"quoted\" \u{1b}", "new\n");
+        std::fs::write(directory.join(std::ffi::OsStr::from_bytes(b"\xff")), b"bytes \xff\n").expect("writable");
+        std::fs::set_permissions(directory.join("run"), std::fs::Permissions::from_mode(0o755)).expect("writable");
+    });
+    let diff = world.command(&["diff"]).output().expect("it ends");
+    let mut apply = Command::new("git");
+    apply
+        .args(["apply", "-"])
+        .current_dir(&copy)
+        .env("HOME", world.home())
+        .env("GIT_CEILING_DIRECTORIES", world.path(""));
+    finish(&mut apply, &diff.stdout).exits(0);
+    let differ = Command::new("/usr/bin/diff").args(["-r", "--no-dereference"]).arg(&directory).arg(&copy).output();
+    let differ = differ.expect("diffutils are there");
+    assert!(differ.status.success(), "the same tree: {}", String::from_utf8_lossy(&differ.stdout));
+}
+
+#[test]
+fn no_name_or_prompt_acts_on_a_terminal_wherever_it_is_shown() {
+    let world = World::new();
+    let evil = "\u{1b}]0;title\u{7}\u{9b}31m\u{202e}\n.txt";
+    world.play("m\u{1b}[2J", "prompt \u{1b}[2J\u{7}", |world| world.write(evil, "x\n"));
+    let commands: [&[&str]; 10] = [
+        &["log"],
+        &["status"],
+        &["sessions"],
+        &["show", "last"],
+        &["show", "s"],
+        &["diff", "--stat"],
+        &["diff", "--name-only"],
+        &["diff"],
+        &["revert", "--message", "last"],
+        &["status"],
+    ];
+    for command in commands {
+        let run = world.run(command, b"");
+        let acts = |character: char| (character.is_control() && character != '\n') || character == '\u{202e}';
+        let output = format!("{}{}", run.stdout, run.stderr);
+        assert!(!output.chars().any(acts), "{command:?} shows {output:?}");
+        assert!(
+            serde_json::from_str::<serde_json::Value>(&world.run(&[&["--json"], command].concat(), b"").stdout).is_ok()
+        );
+    }
+}
+
+#[test]
+fn what_went_wrong_in_a_hook_is_shown_by_status_and_doctor() {
+    let world = two_messages();
+    world.configure("max_file_size = \"much\"\ncolour = 1\n");
+    world.run(&["event"], b"{").ends_silently();
+    world.event(json!({"event": "user_message", "session_id": "s"})).ends_silently();
+    let status = world.run(&["status"], b"").exits(0);
+    assert!(status.stdout.contains("problems noted") && status.stdout.contains("max_file_size"), "both: {status}");
+    let doctor = world.run(&["doctor"], b"").exits(1);
+    assert!(doctor.stdout.contains("the setting `colour` is unknown"), "a warning: {doctor}");
+    assert!(doctor.stdout.contains("`max_file_size` must be a size"), "an error: {doctor}");
+}
+
+#[test]
+fn a_workspace_that_is_switched_off_is_not_recorded() {
+    let world = World::new();
+    world.configure(&format!("[workspaces.{:?}]\nenabled = false\n", world.workspace()));
+    world.run(&["message", "--session", "s"], b"").ends_silently();
+    assert!(!world.store().exists(), "there is nothing to keep");
+}
+
+#[test]
+fn the_demo_plays_to_its_end_and_leaves_nothing_behind() {
+    let world = World::new();
+    let temporary = world.path("temporary");
+    std::fs::create_dir(&temporary).expect("writable");
+    let run = finish(world.command(&["demo"]).env("TMPDIR", &temporary), b"").exits(0);
+    assert!(run.stdout.contains("✓ Everything is as it was before the first revert"), "it says so: {run}");
+    assert_eq!(temporary.read_dir().expect("readable").count(), 0, "its scratch folder is gone");
+    assert!(!world.store().exists(), "and the user's own store was not touched");
+}

@@ -1,0 +1,64 @@
+//! With a terminal: choosing a message, colours. `script` of util-linux plays the terminal.
+
+use std::process::Command;
+
+use crate::common::{BINARY, Run, World, finish};
+
+/// Runs the binary on a terminal and types.
+fn on_a_terminal(world: &World, arguments: &str, keys: &str) -> Option<Run> {
+    if !std::path::Path::new("/usr/bin/script").exists() {
+        skipped("`script` of util-linux is not there to play a terminal");
+        return None;
+    }
+    let mut command = Command::new("/usr/bin/script");
+    command
+        .args(["--quiet", "--return", "--command", &format!("{BINARY} {arguments}"), "/dev/null"])
+        .env_clear()
+        .env("HOME", world.home())
+        .env("CKPT_HOOK_HOME", world.store())
+        .env("PATH", "/usr/bin:/bin")
+        .env("TERM", "xterm-256color")
+        .env("SHELL", "/bin/sh")
+        .current_dir(world.workspace());
+    Some(finish(&mut command, keys.as_bytes()))
+}
+
+#[expect(clippy::print_stderr, reason = "a test that did not run says so")]
+fn skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}
+
+fn two_messages() -> World {
+    let world = World::new();
+    world.play("m1", "first", |world| world.write("one", "1\n"));
+    world.play("m2", "second", |world| world.write("two", "2\n"));
+    world
+}
+
+#[test]
+fn a_message_is_chosen_its_plan_is_shown_and_yes_is_asked_for() {
+    let world = two_messages();
+    // The second line of the list, then yes.
+    let Some(run) = on_a_terminal(&world, "revert", "\u{1b}[B\ry") else { return };
+    assert_eq!(run.code, Some(0), "it was done: {run}");
+    assert!(run.stdout.contains("Would go back to just before “first”"), "the plan comes first: {run}");
+    assert!(run.stdout.contains("Went back to just before “first”"), "then the deed: {run}");
+    assert!(world.tree().is_empty(), "both files are gone");
+}
+
+#[test]
+fn no_is_an_answer() {
+    let world = two_messages();
+    let Some(run) = on_a_terminal(&world, "revert", "\rn") else { return };
+    assert!(run.stdout.contains("Nothing was changed."), "it says so: {run}");
+    assert_eq!(world.tree().len(), 2, "and it is so");
+}
+
+#[test]
+fn a_terminal_has_colours_unless_somebody_minds() {
+    let world = two_messages();
+    let Some(run) = on_a_terminal(&world, "log", "") else { return };
+    assert!(run.stdout.contains("\u{1b}[32mlive"), "in colour: {run:?}");
+    let plain = on_a_terminal(&world, "log --color never", "").expect("as before");
+    assert!(!plain.stdout.contains("\u{1b}["), "plain: {plain:?}");
+}
