@@ -103,7 +103,7 @@ fn a_revert_goes_nearer_again_and_the_next_message_makes_it_permanent() {
     world.hook(&["revert", "--message", &messages[0]]).expect_code(0);
     world.hook(&["revert", "--message", &messages[2]]).expect_code(0);
     world.expect_tree(&conversation.before[2], "nearer again");
-    let (_, again) = conversation::go_on(&world, &conversation, PROMPTS[2]);
+    let (_, again) = conversation::go_on(&world, &conversation, "TURN-AGAIN please");
     world.expect_tree(&again, "the agent works on from there");
     let log = world.json(&["log"]);
     let states: Vec<&Value> =

@@ -1,7 +1,7 @@
 //! Puts our hook into the settings of agents and takes it out again, leaving every other byte of them alone.
 //!
-//! Deciding is pure: a file's text becomes another text ([`hook_table`]). Touching the disk is in [`file`] alone. An
-//! agent is a file that names its settings files and what we want in them.
+//! Deciding is pure: a file's text becomes another text ([`hook_table`]). Touching the disk is in [`mod@file`] alone.
+//! An agent is a file that names its settings files and what we want in them.
 
 mod claude_code;
 mod cline;
