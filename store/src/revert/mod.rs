@@ -1,5 +1,6 @@
 //! A request becomes a plan, and a plan is carried out: design section 6.
 
+pub mod apply;
 pub mod item;
 
 use std::path::Path;

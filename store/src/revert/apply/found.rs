@@ -1,0 +1,156 @@
+//! What stands at a path right now: its kind, its permissions and the id that git gives its bytes. This module does IO; it
+//! reads, and changes nothing.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode as OpenMode, OFlags, Stat, fstat, openat, readlinkat, statat};
+use rustix::io::{Errno, retry_on_intr};
+use sha1::{Digest, Sha1};
+
+use crate::entry::{Entry, EntryKind, Mode, ObjectId, State};
+
+use super::sys::{self, Answer};
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing.
+    Nothing,
+    /// A file or a symbolic link.
+    Entry(Entry),
+    /// A directory; its permissions, and whether it is empty.
+    Directory {
+        /// At most `0o777`.
+        permissions: u32,
+        /// Whether it has no entry at all.
+        empty: bool,
+    },
+    /// A pipe, socket or device.
+    Special,
+    /// A file that is being changed while it is read.
+    Changing,
+}
+
+impl Found {
+    /// Returns whether it is this state. A directory's entries do not count: that nothing *captured* is in it cannot be seen
+    /// from here, and only `rmdir` decides whether it goes.
+    pub fn is(&self, state: State) -> bool {
+        match (self, state) {
+            (Self::Nothing, None) => true,
+            (Self::Entry(found), Some(entry)) => *found == entry && entry.is_stored(),
+            (Self::Directory { permissions, .. }, Some(entry)) => {
+                entry.mode.kind() == EntryKind::Directory && entry.mode.permissions() == *permissions
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns what it is, for a reason.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Nothing => "it is gone",
+            Self::Entry(entry) if entry.mode.kind() == EntryKind::Symlink => "a symbolic link stands there",
+            Self::Entry(_) => "a file stands there",
+            Self::Directory { .. } => "a directory stands there",
+            Self::Special => "a pipe, socket or device stands there",
+            Self::Changing => "it is being changed",
+        }
+    }
+}
+
+/// Looks at an entry of a directory and returns what it is, with its `lstat` where there is something.
+pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<(Found, Option<Stat>)> {
+    let stat = match retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT) => return Ok((Found::Nothing, None)),
+        Err(error) => return Err(error),
+    };
+    let found = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => look_at_file(directory, name)?,
+        FileType::Symlink => look_at_link(directory, name)?,
+        FileType::Directory => {
+            let permissions = Mode::directory(stat.st_mode).permissions();
+            Found::Directory { permissions, empty: is_empty(directory, name)? }
+        }
+        _ => Found::Special,
+    };
+    Ok((found, Some(stat)))
+}
+
+/// Opens a regular file to be read, and returns its `fstat`, too; none where it is something else by now.
+pub(super) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Option<(OwnedFd, Stat)>> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match retry_on_intr(|| openat(directory, name, flags, OpenMode::empty())) {
+        Err(Errno::LOOP | Errno::NXIO) => return Ok(None),
+        other => other?,
+    };
+    let stat = retry_on_intr(|| fstat(&file))?;
+    Ok((FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some((file, stat)))
+}
+
+fn look_at_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Found> {
+    let Some((file, stat)) = open_file(directory, name)? else { return Ok(Found::Changing) };
+    let size = u64::try_from(stat.st_size).unwrap_or(0);
+    Ok(match hash_blob(File::from(file), size).map_err(errno)? {
+        Some(blob) => Found::Entry(Entry::stored(Mode::file(stat.st_mode), blob)),
+        None => Found::Changing,
+    })
+}
+
+fn look_at_link(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Found> {
+    match retry_on_intr(|| readlinkat(directory, name, Vec::new())) {
+        Ok(target) => Ok(Found::Entry(Entry::stored(Mode::SYMLINK, blob_id(target.as_bytes())))),
+        Err(Errno::INVAL | Errno::NOENT) => Ok(Found::Changing),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_empty(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<bool> {
+    let readable = match sys::open_readable(directory, name) {
+        // A directory that may not be listed is not known to be empty, and is treated as if it were not.
+        Err(Errno::ACCESS) => return Ok(false),
+        other => other?,
+    };
+    for entry in Dir::read_from(readable.as_fd())? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Returns git's id of a blob.
+pub(super) fn blob_id(bytes: &[u8]) -> ObjectId {
+    let mut hash = Sha1::new_with_prefix(format!("blob {}\0", bytes.len()));
+    hash.update(bytes);
+    ObjectId::new(hash.finalize().into())
+}
+
+/// Returns git's id of a file's bytes; none where there are more or fewer than `size` bytes, since it is being changed.
+fn hash_blob(mut file: File, size: u64) -> io::Result<Option<ObjectId>> {
+    let mut hash = Sha1::new_with_prefix(format!("blob {size}\0"));
+    let mut buffer = vec![0; usize::try_from(size.saturating_add(1)).unwrap_or(usize::MAX).min(1 << 16)];
+    let mut read: u64 = 0;
+    loop {
+        let count = match file.read(&mut buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        if count == 0 {
+            return Ok((read == size).then(|| ObjectId::new(hash.finalize().into())));
+        }
+        read += count as u64;
+        if read > size {
+            return Ok(None);
+        }
+        hash.update(&buffer[..count]);
+    }
+}
+
+/// Returns the number of an I/O error.
+pub(super) fn errno(error: io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}

@@ -1,0 +1,287 @@
+//! One item at one place: what is there is checked, moved aside, checked again, and only then let go. This module does IO.
+//!
+//! ```text
+//! write    own := target          remove   name -> own     (only if nothing is at `own`)
+//!          own <-> name                    own == expected? unlink it, else move it back
+//!          own == expected?
+//!          unlink it, else swap back
+//! ```
+//!
+//! So at every moment the old or the new file stands whole at `name`, and a byte that somebody wrote since the plan was made
+//! is found in what came out before it is let go. One thing cannot be seen: a program that had the old file open before, and
+//! goes on writing to it after it was let go.
+
+use std::io::Write;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{Stat, fchmod, fsync};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::entry::{Entry, EntryKind, ObjectId, State};
+use crate::error::Result;
+
+use super::beside::permissions;
+use super::found::{Found, look, open_file};
+use super::sys::{self, Answer};
+use super::trouble::{Outcome, Trouble};
+
+/// Writes a blob's bytes, decoded and hashed in full, and returns how many there are.
+pub type Contents<'a> = dyn Fn(ObjectId, &mut dyn Write) -> Result<u64> + Sync + 'a;
+
+/// What the hand needs for any item.
+pub(super) struct Hand<'a> {
+    /// Whether `renameat2` may be used.
+    pub(super) rename_flags: bool,
+    /// Whether each file is synced by itself, before its rename.
+    pub(super) sync_each: bool,
+    /// Where bytes come from.
+    pub(super) contents: &'a Contents<'a>,
+}
+
+/// Where an item is.
+pub(super) struct Place<'a> {
+    /// The directory that holds it, open.
+    pub(super) directory: BorrowedFd<'a>,
+    /// Its name there.
+    pub(super) name: &'a [u8],
+    /// The name beside it that this operation uses for this item and for nothing else.
+    pub(super) own: Vec<u8>,
+}
+
+/// How far an item is after [`Hand::prepare`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Prepared {
+    /// The target stands there already.
+    Already,
+    /// It was done without a new file.
+    Done,
+    /// The target stands, whole, at the place's own name.
+    Beside,
+}
+
+impl Hand<'_> {
+    /// Removes a file or link that is what was expected. Returns whether something was removed. `filled` says that a
+    /// directory shall take its place, and may have done so.
+    pub(super) fn remove(&self, place: &Place<'_>, expected: State, filled: bool) -> Outcome<bool> {
+        self.settle(place, expected, None)?;
+        let (found, _) = look(place.directory, place.name).map_err(|error| Trouble::of("cannot be read", error))?;
+        match found {
+            Found::Nothing => return Ok(false),
+            Found::Directory { .. } if filled => return Ok(false),
+            found if found.is(expected) => {}
+            found => return Err(Trouble::unexpected(&found)),
+        }
+        match sys::take_out(self.rename_flags, place.directory, place.name, &place.own) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(false),
+            Err(error) => return Err(Trouble::of("cannot be moved aside", error)),
+        }
+        match look(place.directory, &place.own) {
+            Ok((found, _)) if found.is(expected) => match sys::unlink(place.directory, &place.own) {
+                Ok(()) => Ok(true),
+                Err(error) => Err(self.move_back(place, Trouble::of("cannot be removed", error))),
+            },
+            Ok((found, _)) => Err(self.move_back(place, Trouble::unexpected(&found))),
+            Err(error) => Err(self.move_back(place, Trouble::of("cannot be read", error))),
+        }
+    }
+
+    /// Gives what was moved aside its name again, if nobody took the name meanwhile.
+    pub(super) fn move_back(&self, place: &Place<'_>, trouble: Trouble) -> Trouble {
+        match sys::put_in(self.rename_flags, place.directory, &place.own, place.name) {
+            Ok(()) => trouble,
+            Err(_) => trouble.kept_in(&place.own),
+        }
+    }
+
+    /// Removes a directory that is what was expected, if it is empty. Returns whether it was removed.
+    pub(super) fn remove_directory(&self, place: &Place<'_>, expected: State) -> Outcome<bool> {
+        self.settle(place, expected, None)?;
+        let (found, _) = look(place.directory, place.name).map_err(|error| Trouble::of("cannot be read", error))?;
+        match found {
+            Found::Nothing => return Ok(false),
+            found if found.is(expected) => {}
+            found => return Err(Trouble::unexpected(&found)),
+        }
+        match sys::remove_directory(place.directory, place.name) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT) => Ok(false),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Err(Trouble::conflict("the directory is not empty")),
+            Err(error) => Err(Trouble::of("cannot be removed", error)),
+        }
+    }
+
+    /// Checks what is there, and puts the target beside it. `emptied` says that this operation emptied the directory that
+    /// stands there, so that its permissions are ours to set.
+    pub(super) fn prepare(
+        &self,
+        place: &Place<'_>,
+        expected: State,
+        target: Entry,
+        emptied: bool,
+    ) -> Outcome<Prepared> {
+        self.settle(place, expected, Some(target))?;
+        let (found, stat) = look(place.directory, place.name).map_err(|error| Trouble::of("cannot be read", error))?;
+        if found.is(Some(target)) {
+            return Ok(Prepared::Already);
+        }
+        if let (Found::Directory { empty, .. }, EntryKind::Directory) = (found, target.mode.kind()) {
+            return self.adjust_directory(place, found.is(expected) || empty && emptied, empty, target);
+        }
+        if !found.is(expected) {
+            return Err(Trouble::unexpected(&found));
+        }
+        if matches!(found, Found::Directory { empty: false, .. }) {
+            return Err(Trouble::conflict("the directory is not empty"));
+        }
+        if let (Some(stat), Some(expected)) = (&stat, expected)
+            && self.change_mode(place, stat, expected, target)?
+        {
+            return Ok(Prepared::Done);
+        }
+        self.put_beside(place, stat.as_ref(), target)?;
+        Ok(Prepared::Beside)
+    }
+
+    /// A directory is there and shall be: only its permissions are wrong, and they are changed where they are what was
+    /// expected, or where this operation emptied it.
+    fn adjust_directory(&self, place: &Place<'_>, ours: bool, empty: bool, target: Entry) -> Outcome<Prepared> {
+        if !ours {
+            let why = if empty { "its permissions were changed" } else { "it is not empty, so its permissions stay" };
+            return Err(Trouble::conflict(format!("it is not what was expected: {why}")));
+        }
+        let changed = sys::open_readable(place.directory, place.name)
+            .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))));
+        changed.map_err(|error| Trouble::of("its permissions cannot be changed", error))?;
+        Ok(Prepared::Done)
+    }
+
+    /// Changes nothing but permissions, where nothing else differs: the file keeps its inode and its time. Returns false
+    /// where that is not enough, or where another name of the same file would change, too.
+    fn change_mode(&self, place: &Place<'_>, stat: &Stat, expected: Entry, target: Entry) -> Outcome<bool> {
+        let files = expected.mode.kind() == EntryKind::File && target.mode.kind() == EntryKind::File;
+        if !files || expected.blob != target.blob || stat.st_nlink != 1 {
+            return Ok(false);
+        }
+        let what = "its permissions cannot be changed";
+        let file = open_file(place.directory, place.name).map_err(|error| Trouble::of(what, error))?;
+        let Some((file, now)) = file else { return Err(Trouble::unexpected(&Found::Changing)) };
+        if now.st_ino != stat.st_ino || now.st_nlink != 1 {
+            return Err(Trouble::unexpected(&Found::Changing));
+        }
+        retry_on_intr(|| fchmod(&file, permissions(target))).map_err(|error| Trouble::of(what, error))?;
+        if self.sync_each {
+            retry_on_intr(|| fsync(&file)).map_err(|error| Trouble::of("cannot be synced", error))?;
+        }
+        Ok(true)
+    }
+
+    /// Puts what [`Hand::prepare`] made into its place.
+    pub(super) fn finish(&self, place: &Place<'_>, expected: State, target: Entry) -> Outcome<()> {
+        let moved = match expected {
+            None => sys::put_in(self.rename_flags, place.directory, &place.own, place.name).map(|()| None),
+            Some(_) => sys::exchange(self.rename_flags, place.directory, &place.own, place.name).map(Some),
+        };
+        match moved {
+            Ok(None) => Ok(()),
+            Ok(Some(true)) => self.check_what_came_out(place, expected, target),
+            Ok(Some(false)) => self.replace_checked(place, expected, target),
+            Err(error) => {
+                self.drop_prepared(place, target);
+                Err(match error {
+                    Errno::EXIST => Trouble::conflict("something was put there meanwhile"),
+                    Errno::NOENT => Trouble::conflict("it is not what was expected: it is gone"),
+                    error => Trouble::of("cannot be put into its place", error).into_failure(),
+                })
+            }
+        }
+    }
+
+    fn check_what_came_out(&self, place: &Place<'_>, expected: State, target: Entry) -> Outcome<()> {
+        let trouble = match look(place.directory, &place.own) {
+            Ok((found, _)) if found.is(expected) => match discard(place, &found) {
+                Ok(()) => return Ok(()),
+                Err(error) => Trouble::of("what stood there cannot be removed", error),
+            },
+            Ok((found, _)) => Trouble::unexpected(&found),
+            Err(error) => Trouble::of("what stood there cannot be read", error),
+        };
+        match look(place.directory, place.name) {
+            Ok((found, _)) if found.is(Some(target)) => Err(self.swap_back(place, target, trouble)),
+            // Somebody saved again, over ours: the name belongs to what is newest.
+            _ => Err(trouble.kept_in(&place.own)),
+        }
+    }
+
+    /// Undoes an exchange, and lets go of what was ours of it, if that is still what we wrote.
+    pub(super) fn swap_back(&self, place: &Place<'_>, target: Entry, trouble: Trouble) -> Trouble {
+        match sys::exchange(self.rename_flags, place.directory, &place.own, place.name) {
+            Ok(true) => {}
+            Ok(false) | Err(_) => return trouble.kept_in(&place.own),
+        }
+        match look(place.directory, &place.own) {
+            Ok((found, _)) if found.is(Some(target)) => {
+                self.drop_prepared(place, target);
+                trouble
+            }
+            Ok((Found::Entry(_) | Found::Changing, _)) => {
+                // Somebody saved just now, over ours.
+                let _ = sys::exchange(self.rename_flags, place.directory, &place.own, place.name);
+                trouble.kept_in(&place.own)
+            }
+            _ => trouble.kept_in(&place.own),
+        }
+    }
+
+    /// The weaker way, where nothing can be exchanged: the check and the rename are two calls, and what is written between
+    /// them is replaced. A directory cannot be replaced by a rename at all and goes first; the place's own name is then kept
+    /// whatever happens, so that the next try ends it.
+    fn replace_checked(&self, place: &Place<'_>, expected: State, target: Entry) -> Outcome<()> {
+        let is_directory = |state: State| state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
+        let checked = match look(place.directory, place.name) {
+            Ok((found, _)) if !found.is(expected) => Err(Trouble::unexpected(&found)),
+            Ok((found, _)) if is_directory(expected) || is_directory(Some(target)) => {
+                remove_found(place.directory, place.name, &found).map(|()| true)
+            }
+            Ok(_) => Ok(false),
+            Err(error) => Err(Trouble::of("cannot be read", error)),
+        };
+        match checked {
+            Ok(true) => sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
+                .map_err(|error| Trouble::of("cannot be put into its place", error).into_failure()),
+            Ok(false) => sys::replace(place.directory, &place.own, place.name).map_err(|error| {
+                self.drop_prepared(place, target);
+                Trouble::of("cannot be put into its place", error).into_failure()
+            }),
+            Err(trouble) => {
+                self.drop_prepared(place, target);
+                Err(trouble)
+            }
+        }
+    }
+
+    /// Lets go of what [`Hand::prepare`] made.
+    pub(super) fn drop_prepared(&self, place: &Place<'_>, target: Entry) {
+        // A leftover is recognised and removed by the next try, so this one may fail.
+        let _ = match target.mode.kind() {
+            EntryKind::Directory => sys::remove_directory(place.directory, &place.own),
+            EntryKind::File | EntryKind::Symlink => sys::unlink(place.directory, &place.own),
+        };
+    }
+}
+
+/// Removes what stands at a place's own name, after it was checked.
+pub(super) fn discard(place: &Place<'_>, found: &Found) -> Answer<()> {
+    match found {
+        Found::Directory { .. } => sys::remove_directory(place.directory, &place.own),
+        _ => sys::unlink(place.directory, &place.own),
+    }
+}
+
+fn remove_found(directory: BorrowedFd<'_>, name: &[u8], found: &Found) -> Outcome<()> {
+    let removed = match found {
+        Found::Directory { .. } => sys::remove_directory(directory, name),
+        _ => sys::unlink(directory, name),
+    };
+    removed.map_err(|error| Trouble::of("cannot be removed", error))
+}

@@ -1,0 +1,124 @@
+//! What an interrupted try left beside an item: recognised by its name and by its bytes, and put in order. This module does
+//! IO.
+//!
+//! The name is made of the operation and of the item's own name, so a later try of the same operation finds it without a
+//! record. What stands under it is one of these:
+//!
+//! | at the name | at our own name | is | is done with it |
+//! | --- | --- | --- | --- |
+//! | the target | the expected state | what came out, already checked | let go |
+//! | the target | part of the target | a second try's beginning | let go |
+//! | the target | anything else | what came out: somebody's edit | swapped back |
+//! | nothing | the expected state | what was moved aside | let go |
+//! | nothing | the target, whole | the end of a replacement in two calls | moved in |
+//! | nothing | anything else | what was moved aside: somebody's edit | moved back |
+//! | anything else | the expected state, or part of the target | nobody's | let go |
+//! | anything else | anything else | bytes that nobody stored | kept and named |
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use rustix::io::Errno;
+use sha1::{Digest, Sha1};
+
+use crate::entry::{Entry, EntryKind, State};
+
+use super::found::{Found, look, open_file};
+use super::hand::{Hand, Place, discard};
+use super::sys;
+use super::trouble::{Outcome, Trouble};
+
+/// How every name begins that this program uses in a workspace.
+pub const PREFIX: &str = ".ckpt-hook-";
+
+/// Returns the name that an operation uses beside an entry of this name.
+pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
+    let operation: String = operation.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
+    let hash = Sha1::digest(name);
+    let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    format!("{PREFIX}{operation}-{hash}").into_bytes()
+}
+
+impl Hand<'_> {
+    /// Puts what an interrupted try left at the place's own name in order; afterwards nothing stands there, or the item is
+    /// not to be touched.
+    pub(super) fn settle(&self, place: &Place<'_>, expected: State, target: State) -> Outcome<()> {
+        let what = |error: Errno| Trouble::of("what an interrupted try left beside it cannot be put in order", error);
+        if !sys::exists(place.directory, &place.own).map_err(what)? {
+            return Ok(());
+        }
+        let (left, _) = look(place.directory, &place.own).map_err(what)?;
+        let (standing, _) = look(place.directory, place.name).map_err(what)?;
+        let stored = left.is(expected) && !matches!(left, Found::Directory { empty: false, .. });
+        if standing == Found::Nothing
+            && target.is_some_and(|target| left.is(Some(target)) && in_two_calls(expected, target))
+        {
+            return sys::put_in(self.rename_flags, place.directory, &place.own, place.name).map_err(what);
+        }
+        if stored || self.is_part_of(place, &left, target)? {
+            return discard(place, &left).map_err(what);
+        }
+        match (standing, target) {
+            (Found::Nothing, _) => {
+                sys::put_in(self.rename_flags, place.directory, &place.own, place.name).map_err(what)
+            }
+            (standing, Some(target)) if standing.is(Some(target)) => {
+                Err(self.swap_back(place, target, Trouble::unexpected(&left)))
+            }
+            _ => Err(Trouble::conflict("an interrupted try left bytes that no snapshot holds").kept_in(&place.own)),
+        }
+    }
+
+    /// Returns whether what is left is the beginning of the target, or a hole where a power cut lost its bytes.
+    fn is_part_of(&self, place: &Place<'_>, left: &Found, target: State) -> Outcome<bool> {
+        let Some(target) = target else { return Ok(false) };
+        match (left, target.mode.kind()) {
+            (Found::Entry(entry), EntryKind::Symlink) => Ok(*entry == target),
+            (Found::Directory { empty, .. }, EntryKind::Directory) => Ok(*empty),
+            (Found::Entry(entry), EntryKind::File) if entry.mode.kind() == EntryKind::File => {
+                self.is_beginning_of(place, target)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn is_beginning_of(&self, place: &Place<'_>, target: Entry) -> Outcome<bool> {
+        let what = |error| Trouble::of("what an interrupted try left beside it cannot be read", error);
+        let Some((left, _)) = open_file(place.directory, &place.own).map_err(what)? else { return Ok(false) };
+        let Some(blob) = target.blob else { return Ok(false) };
+        let mut comparison = Comparison { left: File::from(left), equal: true };
+        (self.contents)(blob, &mut comparison).map_err(|error| Trouble::from_error(&error))?;
+        let ended = comparison.left.read(&mut [0]).map_err(|error| Trouble::Failed(error.to_string()))? == 0;
+        Ok(comparison.equal && ended)
+    }
+}
+
+/// A directory is replaced in two calls where the file system cannot exchange.
+fn in_two_calls(expected: State, target: Entry) -> bool {
+    expected.is_some_and(|expected| {
+        expected.mode.kind() != target.mode.kind()
+            && (expected.mode.kind() == EntryKind::Directory || target.mode.kind() == EntryKind::Directory)
+    })
+}
+
+/// Is written the whole target, and compares it with what is left of it.
+struct Comparison {
+    left: File,
+    equal: bool,
+}
+
+impl Write for Comparison {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut left = vec![0; bytes.len().min(1 << 16)];
+        let count = self.left.read(&mut left)?;
+        if count == 0 {
+            return Ok(bytes.len());
+        }
+        self.equal &= left[..count].iter().zip(bytes).all(|(left, byte)| left == byte || *left == 0);
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

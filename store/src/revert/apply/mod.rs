@@ -1,0 +1,72 @@
+//! The careful hand: puts each target of a plan where exactly what the plan expects stands, and leaves everything else
+//! alone. This folder does IO, and nothing else writes to a workspace.
+//!
+//! It does not decide anything (that is the plan), keep a journal (that is the operation), or take a snapshot. It promises:
+//!
+//! - Nothing outside the root, through a symbolic link or at or below a `.git` is ever written, whoever renames what
+//!   meanwhile: `root` walks by descriptors.
+//! - What stands at a path is replaced or removed only after it was hashed where nobody else looks for it: `hand`.
+//! - A crash at any point leaves every file whole, old or new; [`apply`] called again with the same items finishes the work:
+//!   `leftover`.
+//! - Nothing is removed recursively.
+
+mod beside;
+mod found;
+mod hand;
+mod leftover;
+mod order;
+mod preflight;
+mod root;
+mod run;
+mod sys;
+mod trouble;
+mod workers;
+
+pub use found::Found;
+pub use hand::Contents;
+pub use leftover::PREFIX;
+pub use preflight::{Problem, preflight};
+pub use root::{Abilities, Root};
+
+use crate::error::{Error, Result};
+use crate::path::WorkspacePath;
+
+use super::item::{Done, Item};
+
+/// What [`apply`] is asked for.
+#[derive(Clone, Copy)]
+pub struct Work<'a> {
+    /// The operation's id: temporary names are made of it, so it must be the same in every try, and no other operation's.
+    pub operation: &'a str,
+    /// The plan. What is not `Planned` is passed through untouched.
+    pub items: &'a [Item],
+    /// The directories that go when this operation has emptied them: those that the agent made.
+    pub directories: &'a [WorkspacePath],
+    /// Where bytes come from.
+    pub contents: &'a Contents<'a>,
+    /// Is told how many items are done, now and then and from any thread.
+    pub progress: Option<&'a (dyn Fn(usize) + Sync)>,
+}
+
+/// Carries a plan out, or finishes what a crashed or failed try of the same operation left. Returns one result an item, in
+/// order.
+///
+/// An item that failed is as it was, and the operation should stay open, so that a later try can finish it. All that is
+/// reported as done is on the disk, synced.
+pub fn apply(root: &Root, work: &Work<'_>) -> Vec<Done> {
+    run::Run::new(root, work).run()
+}
+
+/// Returns what stands at a path right now, hashed. A directory above it that is missing, or that is a link or a file, means
+/// that nothing stands there.
+pub fn state_at(root: &Root, path: &WorkspacePath) -> Result<Found> {
+    let failed = |error| Error::failed(format!("cannot read `{}`", path.to_text())).because(error);
+    match root.descend(path.parent().as_ref()).map_err(failed)? {
+        root::Descent::Directory(directory, _) => {
+            use std::os::fd::AsFd;
+            Ok(found::look(directory.as_fd(), path.name()).map_err(failed)?.0)
+        }
+        root::Descent::Missing | root::Descent::Replaced => Ok(Found::Nothing),
+        root::Descent::Blocked(reason) => Err(Error::failed(format!("cannot read `{}`: {reason}", path.to_text()))),
+    }
+}

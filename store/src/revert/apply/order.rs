@@ -1,0 +1,216 @@
+//! In which order the items of a plan are carried out. Pure.
+//!
+//! Removals come first, so that a file can take the place of a directory and a directory that of a file; then directories
+//! from the deepest up, as far as they are empty; then what is put there: directories, files from the shallowest down, and
+//! links at the very end, so that nothing is ever written in a place where this operation made a link.
+
+use std::collections::{BTreeMap, HashSet};
+
+use ckpt_schema::report::FileResult;
+
+use crate::entry::{EntryKind, State};
+use crate::path::WorkspacePath;
+use crate::revert::item::Item;
+
+/// How many items one worker takes at a time; they share a directory.
+const CHUNK: usize = 64;
+
+/// Some items that are in the same directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    /// The directory; none for the workspace's root.
+    pub(super) directory: Option<WorkspacePath>,
+    /// The items' indices.
+    pub(super) items: Vec<usize>,
+}
+
+/// The phases, each a list of indices.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Order {
+    /// Files and links that go.
+    pub(super) removals: Vec<usize>,
+    /// Directories that go when they are empty, deepest first: items, and directories without one that the caller named or
+    /// whose place is needed.
+    pub(super) emptied: Vec<(WorkspacePath, Option<usize>)>,
+    /// Directories that were empty and get entries: they are not to be removed, whatever their item says.
+    pub(super) filled: Vec<usize>,
+    /// Directories that are put there.
+    pub(super) directories: Vec<usize>,
+    /// Files that are put there.
+    pub(super) files: Vec<usize>,
+    /// Links that are put there.
+    pub(super) links: Vec<usize>,
+    /// The directories below which something goes.
+    pub(super) losing: HashSet<WorkspacePath>,
+    /// The directories below which something is put.
+    pub(super) gaining: HashSet<WorkspacePath>,
+}
+
+/// Sorts the items that are planned. `removable` are the directories that may go when they are empty.
+pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
+    let losing = holders(items, |target| target.is_none());
+    let gaining = holders(items, |target| target.is_some());
+    let mut order = Order { losing, gaining, ..Order::default() };
+    let mut emptied = BTreeMap::new();
+    for (index, item) in items.iter().enumerate().filter(|(_, item)| item.result == FileResult::Planned) {
+        match (item.target.map(|entry| entry.mode.kind()), kind(item.expected)) {
+            (None, Some(EntryKind::Directory)) if order.gaining.contains(&item.path) => order.filled.push(index),
+            (None, Some(EntryKind::Directory)) => _ = emptied.insert(item.path.clone(), Some(index)),
+            (None, _) => order.removals.push(index),
+            (Some(EntryKind::Directory), _) => order.directories.push(index),
+            (Some(EntryKind::File), _) => order.files.push(index),
+            (Some(EntryKind::Symlink), _) => order.links.push(index),
+        }
+    }
+    for directory in also_emptied(items, removable, &order.losing, &order.gaining) {
+        emptied.entry(directory).or_insert(None);
+    }
+    // A directory's path is the beginning of the paths below it, so it sorts before them.
+    order.emptied = emptied.into_iter().rev().collect();
+    for indices in [&mut order.removals, &mut order.directories, &mut order.files, &mut order.links] {
+        indices.sort_by_cached_key(|index| sort_key(&items[*index].path));
+    }
+    order
+}
+
+fn kind(state: State) -> Option<EntryKind> {
+    state.map(|entry| entry.mode.kind())
+}
+
+fn sort_key(path: &WorkspacePath) -> (usize, Option<WorkspacePath>, Vec<u8>) {
+    (path.components().count(), path.parent(), path.name().to_vec())
+}
+
+/// Returns every directory that holds, at any depth, an item with such a target that is planned or was done by a try before.
+fn holders(items: &[Item], wanted: impl Fn(State) -> bool) -> HashSet<WorkspacePath> {
+    let mut holders = HashSet::new();
+    for item in items.iter().filter(|item| is_ours(item) && wanted(item.target)) {
+        let mut next = item.path.parent();
+        while let Some(directory) = next {
+            next = directory.parent();
+            if !holders.insert(directory) {
+                break;
+            }
+        }
+    }
+    holders
+}
+
+fn is_ours(item: &Item) -> bool {
+    matches!(item.result, FileResult::Planned | FileResult::Done)
+}
+
+/// Returns the directories without an item that go when they are empty: of those below which something goes and nothing
+/// comes, the ones that the caller named, and the ones in whose place a file or link shall stand.
+fn also_emptied(
+    items: &[Item],
+    removable: &[WorkspacePath],
+    losing: &HashSet<WorkspacePath>,
+    gaining: &HashSet<WorkspacePath>,
+) -> Vec<WorkspacePath> {
+    let of_kind = |directory: bool| {
+        let items = items.iter().filter(|item| is_ours(item));
+        items.filter(move |item| kind(item.target).is_some_and(|kind| (kind == EntryKind::Directory) == directory))
+    };
+    let wanted: HashSet<&WorkspacePath> = of_kind(true).map(|item| &item.path).collect();
+    let needed: HashSet<&WorkspacePath> = of_kind(false).map(|item| &item.path).collect();
+    let named: HashSet<&WorkspacePath> = removable.iter().collect();
+    let is_needed = |directory: &WorkspacePath| {
+        let mut next = Some(directory.clone());
+        while let Some(above) = next {
+            if needed.contains(&above) {
+                return true;
+            }
+            next = above.parent();
+        }
+        false
+    };
+    let may_go = |directory: &&WorkspacePath| {
+        !wanted.contains(directory)
+            && !gaining.contains(*directory)
+            && (named.contains(directory) || !needed.is_empty() && is_needed(directory))
+    };
+    losing.iter().filter(may_go).cloned().collect()
+}
+
+/// Cuts a sorted list of items into pieces that share a directory.
+pub(super) fn chunks(items: &[Item], indices: &[usize]) -> Vec<Chunk> {
+    let mut chunks: Vec<Chunk> = Vec::new();
+    for &index in indices {
+        let directory = items[index].path.parent();
+        match chunks.last_mut() {
+            Some(chunk) if chunk.directory == directory && chunk.items.len() < CHUNK => chunk.items.push(index),
+            _ => chunks.push(Chunk { directory, items: vec![index] }),
+        }
+    }
+    chunks
+}
+
+#[cfg(test)]
+mod tests {
+    use ckpt_schema::report::FileAction;
+
+    use super::*;
+    use crate::entry::{Entry, Mode, ObjectId};
+
+    fn path(bytes: &str) -> WorkspacePath {
+        WorkspacePath::new(bytes).expect("a legal path")
+    }
+
+    fn item(name: &str, expected: State, target: State) -> Item {
+        Item {
+            path: path(name),
+            expected,
+            target,
+            goal: target,
+            action: FileAction::Write,
+            result: FileResult::Planned,
+            reason: None,
+        }
+    }
+
+    fn file() -> State {
+        Some(Entry::stored(Mode::file(0o644), ObjectId::new([1; 20])))
+    }
+
+    fn directory() -> State {
+        Some(Entry::directory(0o755))
+    }
+
+    #[test]
+    fn a_file_in_place_of_a_directory_needs_the_directories_of_its_removed_files() {
+        let items = [item("foo", None, file()), item("foo/a/b", file(), None), item("other/c", file(), None)];
+        let order = order(&items, &[]);
+        assert_eq!(order.removals, [2, 1], "by depth");
+        assert_eq!(order.emptied, [(path("foo/a"), None), (path("foo"), None)], "deepest first, and not `other`");
+        assert_eq!(order.files, [0], "afterwards");
+    }
+
+    #[test]
+    fn a_directory_that_the_caller_did_not_name_stays() {
+        let items = [item("kept/a", file(), None), item("made/a", file(), None)];
+        let order = order(&items, &[path("made"), path("elsewhere")]);
+        assert_eq!(order.emptied, [(path("made"), None)], "named, and something goes from it");
+    }
+
+    #[test]
+    fn a_directory_that_shall_stay_or_get_files_is_not_removed() {
+        let items = [
+            item("empty", None, directory()),
+            item("empty/a", file(), None),
+            item("full", directory(), None),
+            item("full/b", None, file()),
+        ];
+        let order = order(&items, &[path("empty"), path("full")]);
+        assert_eq!(order.emptied, [], "one is wanted empty, the other gets a file");
+        assert_eq!(order.filled, [2], "its item has nothing to do");
+    }
+
+    #[test]
+    fn items_in_one_directory_are_cut_into_pieces() {
+        let items: Vec<Item> = (0..150).map(|number| item(&format!("d/{number:03}"), None, file())).collect();
+        let order = order(&items, &[]);
+        let sizes: Vec<usize> = chunks(&items, &order.files).iter().map(|chunk| chunk.items.len()).collect();
+        assert_eq!(sizes, [64, 64, 22], "at most 64 a piece");
+    }
+}

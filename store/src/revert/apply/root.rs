@@ -1,0 +1,181 @@
+//! The workspace's root as a descriptor, and the way down from it without following a symbolic link. This module does IO.
+//!
+//! Nothing below the root is ever named by more than one component: each directory is opened from the one that holds it,
+//! so a link that takes a directory's place at any moment is an error and never a detour.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Mode, Stat, fstat, mkdirat, openat, statat};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::error::{Context, Error, Result};
+use crate::path::WorkspacePath;
+
+use super::sys::{self, Answer};
+
+/// What the kernel is asked to do for us. Tests take the weaker ways by force; everybody else lets [`Root::open`] choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abilities {
+    /// `openat2` with `RESOLVE_BENEATH`, `NO_SYMLINKS`, `NO_MAGICLINKS` and `NO_XDEV`; else `openat` with `O_NOFOLLOW`.
+    pub openat2: bool,
+    /// `renameat2` with `RENAME_EXCHANGE` and `RENAME_NOREPLACE`; else the replacements described in `sys`.
+    pub rename_flags: bool,
+}
+
+/// The device and inode of a directory: what it is, whatever its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    #[expect(clippy::unnecessary_cast, reason = "the types differ between systems")]
+    pub(super) fn of(stat: &Stat) -> Self {
+        Self { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
+    }
+}
+
+/// A workspace's root, held open.
+#[derive(Debug)]
+pub struct Root {
+    directory: OwnedFd,
+    identity: Identity,
+    abilities: Abilities,
+}
+
+/// What the way down to a directory ended at.
+#[derive(Debug)]
+pub(super) enum Descent {
+    /// The directory.
+    Directory(OwnedFd, Identity),
+    /// It, or one above it, is not there.
+    Missing,
+    /// It, or one above it, is not a directory (a link, maybe), so that nothing of the workspace stands below.
+    Replaced,
+    /// It, or one above it, is a directory that is not entered; the text says why.
+    Blocked(&'static str),
+}
+
+impl Root {
+    /// Opens the root, and checks that it is the directory that was recorded.
+    ///
+    /// Fails where the path is a symbolic link or not a directory, and where another directory stands there now.
+    pub fn open(path: &Path, device: u64, inode: u64) -> Result<Self> {
+        let directory = sys::open_root(path).context(|| format!("cannot open the workspace `{}`", path.display()))?;
+        let rename_flags = cfg!(any(target_os = "linux", target_os = "android", target_vendor = "apple"));
+        let abilities = Abilities { openat2: sys::has_openat2(directory.as_fd()), rename_flags };
+        let stat = fstat(&directory).context(|| format!("cannot read the workspace `{}`", path.display()))?;
+        let root = Self { directory, identity: Identity::of(&stat), abilities };
+        if root.identity != (Identity { device, inode }) {
+            return Err(Error::unavailable(format!("`{}` is not the directory that was recorded", path.display()))
+                .hint("it was moved or replaced since; nothing was changed"));
+        }
+        Ok(root)
+    }
+
+    /// Returns the root with fewer of the kernel's abilities, for tests of the ways without them.
+    pub fn with_abilities(self, abilities: Abilities) -> Self {
+        Self { abilities, ..self }
+    }
+
+    /// Returns what the kernel is asked to do.
+    pub fn abilities(&self) -> Abilities {
+        self.abilities
+    }
+
+    pub(super) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+
+    /// Opens a directory below the root, or the root itself.
+    pub(super) fn descend(&self, directory: Option<&WorkspacePath>) -> Answer<Descent> {
+        self.walk(directory, &mut |_, _, _| Ok(Made::No))
+    }
+
+    /// Opens a directory below the root and makes what is missing of it, with the permissions that `mkdir` would give;
+    /// `made` gets the length in bytes of each path that was made.
+    pub(super) fn descend_making(&self, directory: Option<&WorkspacePath>, made: &mut Vec<usize>) -> Answer<Descent> {
+        self.walk(directory, &mut |holder, name, length| match make_directory(holder, name) {
+            Ok(()) => {
+                made.push(length);
+                Ok(Made::Yes)
+            }
+            Err(Errno::EXIST) => Ok(Made::Yes),
+            Err(error) => Err(error),
+        })
+    }
+
+    fn walk(&self, directory: Option<&WorkspacePath>, make: &mut Make<'_>) -> Answer<Descent> {
+        let mut here = self.open_step(self.as_fd(), b".")?;
+        let mut identity = self.identity;
+        let mut repositories = Vec::new();
+        let mut length = 0;
+        for name in directory.into_iter().flat_map(WorkspacePath::components) {
+            length += name.len() + usize::from(length > 0);
+            repositories.extend(repository_beside(here.as_fd())?);
+            let next = match self.open_step(here.as_fd(), name) {
+                Err(Errno::NOENT) => match make(here.as_fd(), name, length)? {
+                    Made::Yes => self.open_step(here.as_fd(), name),
+                    Made::No => return Ok(Descent::Missing),
+                },
+                other => other,
+            };
+            here = match next {
+                Ok(next) => next,
+                Err(Errno::NOENT) => return Ok(Descent::Missing),
+                Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Descent::Replaced),
+                Err(Errno::XDEV) => return Ok(Descent::Blocked(MOUNT)),
+                Err(error) => return Err(error),
+            };
+            identity = Identity::of(&retry_on_intr(|| fstat(&here))?);
+            if identity.device != self.identity.device && !self.abilities.openat2 {
+                return Ok(Descent::Blocked(MOUNT));
+            }
+            if repositories.contains(&identity) {
+                return Ok(Descent::Blocked("a directory above it is a `.git` under another name"));
+            }
+        }
+        Ok(Descent::Directory(here, identity))
+    }
+
+    fn open_step(&self, holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedFd> {
+        if self.abilities.openat2 {
+            sys::open_beneath(holder, name)
+        } else {
+            retry_on_intr(|| openat(holder, name, sys::ENTER, Mode::empty()))
+        }
+    }
+}
+
+const MOUNT: &str = "another file system is mounted above it";
+
+type Make<'a> = dyn FnMut(BorrowedFd<'_>, &[u8], usize) -> Answer<Made> + 'a;
+
+enum Made {
+    Yes,
+    No,
+}
+
+/// Makes a directory as `mkdir` does; below a directory of another user, root gives it to that user.
+fn make_directory(holder: BorrowedFd<'_>, name: &[u8]) -> Answer<()> {
+    retry_on_intr(|| mkdirat(holder, name, Mode::from_raw_mode(0o777)))?;
+    if let Some((user, group)) = sys::owner_to_keep(holder)?
+        && let Err(error) = sys::give_to(holder, name, user, group)
+    {
+        sys::remove_directory(holder, name)?;
+        return Err(error);
+    }
+    Ok(())
+}
+
+/// A `.git` may be reached by a name that does not look like one: another case, or a link of the file system's own.
+/// So its identity is remembered, and no directory below with that identity is entered (as jj does in `create_parent_dirs`).
+fn repository_beside(holder: BorrowedFd<'_>) -> Answer<Option<Identity>> {
+    match retry_on_intr(|| statat(holder, c".git", AtFlags::SYMLINK_NOFOLLOW)) {
+        Ok(stat) => Ok(Some(Identity::of(&stat))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,387 @@
+//! One try of an operation: the phases of `order`, one after the other, with the syncs between them. This module does IO.
+
+use std::collections::BTreeSet;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ckpt_schema::report::FileResult;
+use rustix::io::Errno;
+
+use crate::entry::Entry;
+use crate::path::WorkspacePath;
+use crate::revert::item::{Done, Item};
+
+use super::found::{Found, look};
+use super::hand::{Hand, Place, Prepared};
+use super::leftover::own_name;
+use super::order::{Chunk, Order, chunks, order};
+use super::root::{Descent, Identity, Root};
+use super::trouble::{Outcome, Trouble};
+use super::workers::share;
+use super::{Work, sys};
+
+/// Up to this many files are synced one by one; more of them by one sync of the file system.
+const SYNC_EACH: usize = 16;
+
+/// How many directories are held open at most, where the limit of open files allows.
+const HELD: usize = 256;
+
+/// One try of an operation.
+pub(super) struct Run<'a> {
+    root: &'a Root,
+    work: &'a Work<'a>,
+    hand: Hand<'a>,
+    order: Order,
+    done: AtomicUsize,
+    /// Directories that were made for a file to be put into.
+    made: Mutex<BTreeSet<WorkspacePath>>,
+    /// Directories whose entries were changed.
+    changed: Mutex<BTreeSet<Option<WorkspacePath>>>,
+}
+
+/// How it went with some items: whether each was changed, or why not.
+type Results = Vec<(usize, Outcome<bool>)>;
+
+/// Items of which the targets stand beside what they replace.
+struct Beside {
+    chunk: Chunk,
+    directory: OwnedFd,
+    identity: Identity,
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(root: &'a Root, work: &'a Work<'a>) -> Self {
+        let order = order(work.items, work.directories);
+        let hand = Hand {
+            rename_flags: root.abilities().rename_flags,
+            sync_each: order.files.len() <= SYNC_EACH,
+            contents: work.contents,
+        };
+        Self { root, work, hand, order, done: AtomicUsize::new(0), made: Mutex::default(), changed: Mutex::default() }
+    }
+
+    pub(super) fn run(self) -> Vec<Done> {
+        let mut results = self.pass_through();
+        let mut keep = |these: Results| {
+            for (index, result) in these {
+                results[index] = Some(result);
+            }
+        };
+        keep(share(self.helped(), self.chunks(&self.order.removals), |chunk| self.remove(&chunk)).concat());
+        keep(self.remove_directories());
+        keep(self.order.filled.iter().map(|index| (*index, self.check_filled(*index))).collect());
+        // Bytes have to be on the disk before a name points at them; directories and links have none.
+        let sync_before = !self.hand.sync_each;
+        let phases = [(&self.order.directories, false), (&self.order.files, sync_before), (&self.order.links, false)];
+        for (phase, sync_before) in phases {
+            let mut pieces = self.chunks(phase).into_iter().peekable();
+            while pieces.peek().is_some() {
+                keep(self.write(pieces.by_ref().take(held()).collect(), sync_before));
+            }
+        }
+        if results.iter().any(|result| matches!(result, Some(Err(_)))) {
+            self.take_made_directories_away();
+        }
+        let synced = self.sync_changed();
+        self.report(results, synced)
+    }
+
+    fn item(&self, index: usize) -> &'a Item {
+        &self.work.items[index]
+    }
+
+    /// For a few files a thread costs more than it saves.
+    fn helped(&self) -> bool {
+        self.work.items.len() > SYNC_EACH
+    }
+
+    fn chunks(&self, indices: &[usize]) -> Vec<Chunk> {
+        chunks(self.work.items, indices)
+    }
+
+    fn pass_through(&self) -> Vec<Option<Outcome<bool>>> {
+        self.work.items.iter().map(|_| None).collect()
+    }
+
+    /// Whatever planned it: what has bytes that nobody stored is not touched.
+    fn refuse(item: &Item) -> Outcome<()> {
+        if item.expected.is_some_and(|entry| !entry.is_stored()) {
+            return Err(Trouble::conflict("what stands there is not stored"));
+        }
+        if item.target.is_some_and(|entry| !entry.is_stored()) {
+            return Err(Trouble::Failed("what shall be put there is not stored".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn place<'p>(&self, directory: &'p OwnedFd, path: &'p WorkspacePath) -> Place<'p> {
+        let own = own_name(self.work.operation, path.name());
+        Place { directory: directory.as_fd(), name: path.name(), own }
+    }
+
+    fn tell_progress(&self, count: usize) {
+        let done = self.done.fetch_add(count, Ordering::Relaxed) + count;
+        if let Some(progress) = self.work.progress {
+            progress(done);
+        }
+    }
+
+    fn mark_changed(&self, directory: Option<WorkspacePath>) {
+        self.changed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(directory);
+    }
+
+    fn mark_made(&self, path: &WorkspacePath, lengths: &[usize]) {
+        for length in lengths {
+            let Ok(made) = WorkspacePath::new(&path.as_bytes()[..*length]) else { continue };
+            self.mark_changed(made.parent());
+            self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(made);
+        }
+    }
+
+    // Removals
+
+    fn remove(&self, chunk: &Chunk) -> Results {
+        let directory = match self.root.descend(chunk.directory.as_ref()) {
+            Ok(Descent::Directory(directory, _)) => directory,
+            // Nothing stands there, and nothing shall.
+            Ok(Descent::Missing | Descent::Replaced) => return self.all(chunk, &Ok(false)),
+            Ok(Descent::Blocked(reason)) => return self.all(chunk, &Err(Trouble::conflict(reason))),
+            Err(error) => {
+                return self.all(chunk, &Err(Trouble::of("its directory cannot be entered", error).into_failure()));
+            }
+        };
+        let act = |index: &usize| {
+            let item = self.item(*index);
+            let filled = self.order.gaining.contains(&item.path);
+            let place = self.place(&directory, &item.path);
+            (*index, Self::refuse(item).and_then(|()| self.hand.remove(&place, item.expected, filled)))
+        };
+        let results: Results = chunk.items.iter().map(act).collect();
+        self.close_chunk(chunk, results)
+    }
+
+    fn close_chunk(&self, chunk: &Chunk, results: Results) -> Results {
+        if results.iter().any(|(_, result)| !matches!(result, Ok(false))) {
+            self.mark_changed(chunk.directory.clone());
+        }
+        self.tell_progress(results.len());
+        results
+    }
+
+    fn all(&self, chunk: &Chunk, result: &Outcome<bool>) -> Results {
+        self.tell_progress(chunk.items.len());
+        chunk.items.iter().map(|index| (*index, result.clone())).collect()
+    }
+
+    fn remove_directories(&self) -> Results {
+        let mut results = Vec::new();
+        for (path, index) in &self.order.emptied {
+            let removed = self.remove_directory(path, index.map(|index| self.item(index)));
+            if matches!(removed, Ok(true)) {
+                self.mark_changed(path.parent());
+            }
+            match (index, removed) {
+                (Some(index), removed) => {
+                    self.tell_progress(1);
+                    results.push((*index, removed));
+                }
+                // The directory has no item: what it could not be removed for is told of the item that emptied it.
+                (None, Err(Trouble::Failed(reason))) => results.extend(self.blame(path, &reason)),
+                (None, _) => {}
+            }
+        }
+        results
+    }
+
+    fn remove_directory(&self, path: &WorkspacePath, item: Option<&Item>) -> Outcome<bool> {
+        let failed = |error| Trouble::of("its directory cannot be entered", error).into_failure();
+        let Descent::Directory(directory, _) = self.root.descend(path.parent().as_ref()).map_err(failed)? else {
+            return Ok(false);
+        };
+        if let Some(item) = item {
+            Self::refuse(item)?;
+            return self.hand.remove_directory(&self.place(&directory, path), item.expected);
+        }
+        match sys::remove_directory(directory.as_fd(), path.name()) {
+            Ok(()) => Ok(true),
+            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::LOOP) => Ok(false),
+            Err(error) => Err(Trouble::of("the directory cannot be removed", error).into_failure()),
+        }
+    }
+
+    fn blame(&self, directory: &WorkspacePath, reason: &str) -> Option<(usize, Outcome<bool>)> {
+        let mut removed =
+            self.order.removals.iter().chain(self.order.emptied.iter().filter_map(|(_, index)| index.as_ref()));
+        let index = removed.find(|index| self.item(**index).path.is_below(directory))?;
+        Some((*index, Err(Trouble::Failed(format!("`{}`: {reason}", directory.to_text())))))
+    }
+
+    /// An empty directory that gets entries has nothing else to be done to it.
+    fn check_filled(&self, index: usize) -> Outcome<bool> {
+        self.tell_progress(1);
+        let path = &self.item(index).path;
+        let failed = |error| Trouble::of("cannot be read", error).into_failure();
+        let Descent::Directory(directory, _) = self.root.descend(path.parent().as_ref()).map_err(failed)? else {
+            return Ok(false);
+        };
+        match look(directory.as_fd(), path.name()).map_err(failed)?.0 {
+            Found::Directory { .. } | Found::Nothing => Ok(false),
+            found => Err(Trouble::unexpected(&found)),
+        }
+    }
+
+    // Writes
+
+    /// Puts all targets beside, syncs once, and puts them into their places.
+    fn write(&self, batch: Vec<Chunk>, sync_before: bool) -> Results {
+        let mut results = Vec::new();
+        let mut ready = Vec::new();
+        for (these, beside) in share(self.helped(), batch, |chunk| self.prepare(chunk)) {
+            results.extend(these);
+            ready.extend(beside);
+        }
+        let synced = if sync_before && !ready.is_empty() { sys::sync_all(self.root.as_fd()) } else { Ok(()) };
+        let finished = share(self.helped(), ready, |beside| match synced {
+            Ok(()) => self.finish(&beside),
+            Err(error) => self.give_up(&beside, &Trouble::of("cannot be synced", error).into_failure()),
+        });
+        results.extend(finished.into_iter().flatten());
+        results
+    }
+
+    fn prepare(&self, chunk: Chunk) -> (Results, Option<Beside>) {
+        let (directory, identity) = match self.enter_to_write(&chunk) {
+            Ok(entered) => entered,
+            Err(trouble) => return (self.all(&chunk, &Err(trouble)), None),
+        };
+        let mut results = Vec::new();
+        let mut beside = Vec::new();
+        for index in &chunk.items {
+            match self.prepare_item(&directory, self.item(*index)) {
+                Ok(Prepared::Already) => results.push((*index, Ok(false))),
+                Ok(Prepared::Done) => results.push((*index, Ok(true))),
+                Ok(Prepared::Beside) => beside.push(*index),
+                Err(trouble) => results.push((*index, Err(trouble))),
+            }
+        }
+        let results = self.close_chunk(&chunk, results);
+        let chunk = Chunk { items: beside, ..chunk };
+        let ready = (!chunk.items.is_empty()).then_some(Beside { chunk, directory, identity });
+        (results, ready)
+    }
+
+    /// Directories are made only for what is new: where something is expected, its directory is there or it is not as
+    /// expected.
+    fn enter_to_write(&self, chunk: &Chunk) -> Outcome<(OwnedFd, Identity)> {
+        let failed = |error| Trouble::of("its directory cannot be entered or made", error).into_failure();
+        let is_new = |index: &usize| self.item(*index).expected.is_none();
+        let mut made = Vec::new();
+        let descent = if chunk.items.iter().any(is_new) {
+            self.root.descend_making(chunk.directory.as_ref(), &mut made)
+        } else {
+            self.root.descend(chunk.directory.as_ref())
+        };
+        if let Some(directory) = &chunk.directory {
+            self.mark_made(directory, &made);
+        }
+        match descent.map_err(failed)? {
+            Descent::Directory(directory, identity) => Ok((directory, identity)),
+            Descent::Missing => Err(Trouble::conflict("it is not what was expected: its directory is gone")),
+            Descent::Replaced => Err(Trouble::conflict("a directory above it is not a directory any more")),
+            Descent::Blocked(reason) => Err(Trouble::conflict(reason)),
+        }
+    }
+
+    fn prepare_item(&self, directory: &OwnedFd, item: &Item) -> Outcome<Prepared> {
+        Self::refuse(item)?;
+        let emptied = self.order.losing.contains(&item.path);
+        let target = self.target(item);
+        self.hand.prepare(&self.place(directory, &item.path), item.expected, target, emptied)
+    }
+
+    fn target(&self, item: &Item) -> Entry {
+        item.target.expect("only items with a target are in the phases that write")
+    }
+
+    /// The way down is walked again: if another directory stands there by now, nothing is put into the old one.
+    fn finish(&self, beside: &Beside) -> Results {
+        let same = match self.root.descend(beside.chunk.directory.as_ref()) {
+            Ok(Descent::Directory(_, identity)) => identity == beside.identity,
+            Ok(Descent::Missing | Descent::Replaced | Descent::Blocked(_)) => false,
+            Err(error) => {
+                return self.give_up(beside, &Trouble::of("its directory cannot be entered", error).into_failure());
+            }
+        };
+        if !same {
+            return self.give_up(beside, &Trouble::conflict("its directory was moved or replaced meanwhile"));
+        }
+        let act = |index: &usize| {
+            let item = self.item(*index);
+            let place = self.place(&beside.directory, &item.path);
+            (*index, self.hand.finish(&place, item.expected, self.target(item)).map(|()| true))
+        };
+        let results = beside.chunk.items.iter().map(act).collect();
+        self.close_chunk(&beside.chunk, results)
+    }
+
+    fn give_up(&self, beside: &Beside, trouble: &Trouble) -> Results {
+        for index in &beside.chunk.items {
+            let item = self.item(*index);
+            self.hand.drop_prepared(&self.place(&beside.directory, &item.path), self.target(item));
+        }
+        self.all(&beside.chunk, &Err(trouble.clone()))
+    }
+
+    // The end
+
+    /// Directories that were made for files that then could not be put there; what holds anything stays.
+    fn take_made_directories_away(&self) {
+        let made = self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for path in made.iter().rev() {
+            if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref()) {
+                // Not empty: it is in use, as it should be.
+                let _ = sys::remove_directory(directory.as_fd(), path.name());
+            }
+        }
+    }
+
+    fn sync_changed(&self) -> Outcome<()> {
+        let changed = self.changed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let failed = |error| Trouble::of("cannot be synced", error).into_failure();
+        if changed.len() > SYNC_EACH || !self.hand.sync_each && !changed.is_empty() {
+            return sys::sync_all(self.root.as_fd()).map_err(failed);
+        }
+        for path in changed.iter() {
+            if let Descent::Directory(directory, _) = self.root.descend(path.as_ref()).map_err(failed)? {
+                match sys::sync_directory(directory.as_fd()) {
+                    // A directory that may not be read cannot be synced by itself.
+                    Err(Errno::ACCESS) => sys::sync_all(self.root.as_fd()),
+                    other => other,
+                }
+                .map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn report(&self, results: Vec<Option<Outcome<bool>>>, synced: Outcome<()>) -> Vec<Done> {
+        let done = |(item, result): (&Item, Option<Outcome<bool>>)| match result {
+            None => Done { result: item.result, reason: item.reason.clone() },
+            Some(Err(trouble)) => trouble.into(),
+            Some(Ok(false)) => Done { result: FileResult::Done, reason: None },
+            Some(Ok(true)) => match &synced {
+                Ok(()) => Done { result: FileResult::Done, reason: None },
+                Err(trouble) => trouble.clone().into(),
+            },
+        };
+        self.work.items.iter().zip(results).map(done).collect()
+    }
+}
+
+/// Returns how many directories may be held open at once, leaving most of the limit to others.
+fn held() -> usize {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    let limit = usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
+    (limit / 4).clamp(1, HELD)
+}

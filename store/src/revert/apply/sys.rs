@@ -1,0 +1,190 @@
+//! The system calls of the careful hand: each repeated where a signal cut it short, and replaced where a kernel or a file
+//! system does not have it. This module does IO.
+//!
+//! Every name here is one component in a directory that is already open.
+
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
+use rustix::fs::{chownat, fstat, fsync, linkat, openat, renameat, statat, unlinkat};
+use rustix::io::{Errno, retry_on_intr};
+
+/// What a system call gives.
+pub(super) type Answer<T> = Result<T, Errno>;
+
+/// How a directory is opened that is only passed through or worked in.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) const ENTER: OFlags = READ_DIRECTORY;
+
+const READ_DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// Opens a path as the root of a workspace; its last component is not followed.
+pub(super) fn open_root(path: &Path) -> Answer<OwnedFd> {
+    retry_on_intr(|| openat(CWD, path, READ_DIRECTORY, Mode::empty()))
+}
+
+/// Opens a directory to be listed, changed or synced.
+pub(super) fn open_readable(holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedFd> {
+    retry_on_intr(|| openat(holder, name, READ_DIRECTORY, Mode::empty()))
+}
+
+/// Returns whether `openat2` works here; containers with an old seccomp filter answer `EPERM`.
+pub(super) fn has_openat2(root: BorrowedFd<'_>) -> bool {
+    open_beneath(root, b".").is_ok()
+}
+
+/// Opens a directory by `openat2`; nothing but an entry of `holder` itself can be reached.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) fn open_beneath(holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedFd> {
+    use rustix::fs::{ResolveFlags, openat2};
+    let resolve =
+        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+    let mut tries = 0;
+    loop {
+        match openat2(holder, name, ENTER, Mode::empty(), resolve) {
+            // A rename or a mount elsewhere made the kernel unsure: man 2 openat2 says to try again.
+            Err(Errno::AGAIN | Errno::INTR) if tries < 128 => tries += 1,
+            other => return other,
+        }
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn open_beneath(_holder: BorrowedFd<'_>, _name: &[u8]) -> Answer<OwnedFd> {
+    Err(Errno::NOSYS)
+}
+
+/// Moves what stands at `name` to a name of our own, where nothing stands.
+///
+/// Without `renameat2`, a plain rename: only a name that nobody else uses could be replaced by it.
+pub(super) fn take_out(flags: bool, directory: BorrowedFd<'_>, name: &[u8], own: &[u8]) -> Answer<()> {
+    match rename_with(flags, directory, name, own, Way::NoReplace) {
+        Err(error) if is_lacking(error) => retry_on_intr(|| renameat(directory, name, directory, own)),
+        other => other,
+    }
+}
+
+/// Moves what stands at a name of our own to `name`, and fails with `EEXIST` where something stands there.
+///
+/// Without `renameat2`, a file is linked and then unlinked, which replaces nothing either. A directory, or a file system
+/// without hard links, leaves the weakest way: to look, and then to rename.
+pub(super) fn put_in(flags: bool, directory: BorrowedFd<'_>, own: &[u8], name: &[u8]) -> Answer<()> {
+    match rename_with(flags, directory, own, name, Way::NoReplace) {
+        Err(error) if is_lacking(error) => {}
+        other => return other,
+    }
+    match retry_on_intr(|| linkat(directory, own, directory, name, AtFlags::empty())) {
+        Ok(()) => unlink(directory, own),
+        Err(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK | Errno::NOSYS) => {
+            if exists(directory, name)? {
+                return Err(Errno::EXIST);
+            }
+            retry_on_intr(|| renameat(directory, own, directory, name))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Swaps what stands at two names; false where this file system cannot.
+pub(super) fn exchange(flags: bool, directory: BorrowedFd<'_>, own: &[u8], name: &[u8]) -> Answer<bool> {
+    match rename_with(flags, directory, own, name, Way::Exchange) {
+        Ok(()) => Ok(true),
+        Err(error) if is_lacking(error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Way {
+    NoReplace,
+    Exchange,
+}
+
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn rename_with(flags: bool, directory: BorrowedFd<'_>, from: &[u8], to: &[u8], way: Way) -> Answer<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+    let way = match way {
+        Way::NoReplace => RenameFlags::NOREPLACE,
+        Way::Exchange => RenameFlags::EXCHANGE,
+    };
+    if flags { retry_on_intr(|| renameat_with(directory, from, directory, to, way)) } else { Err(Errno::NOSYS) }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn rename_with(_flags: bool, _directory: BorrowedFd<'_>, _from: &[u8], _to: &[u8], _way: Way) -> Answer<()> {
+    Err(Errno::NOSYS)
+}
+
+fn is_lacking(error: Errno) -> bool {
+    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
+}
+
+/// Replaces whatever stands at `name`, unchecked: only for what was checked just before.
+pub(super) fn replace(directory: BorrowedFd<'_>, own: &[u8], name: &[u8]) -> Answer<()> {
+    retry_on_intr(|| renameat(directory, own, directory, name))
+}
+
+/// Returns whether anything stands at a name.
+pub(super) fn exists(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<bool> {
+    match retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
+        Ok(_) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes a file or a link.
+pub(super) fn unlink(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<()> {
+    again(|| unlinkat(directory, name, AtFlags::empty()))
+}
+
+/// Removes a directory, if it is empty.
+pub(super) fn remove_directory(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<()> {
+    again(|| unlinkat(directory, name, AtFlags::REMOVEDIR))
+}
+
+/// Tidying up gets a second try: what failed once for want of memory or of a server's answer may not fail twice.
+fn again(mut call: impl FnMut() -> Answer<()>) -> Answer<()> {
+    match retry_on_intr(&mut call) {
+        Ok(()) => Ok(()),
+        Err(error @ (Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST)) => Err(error),
+        Err(_) => retry_on_intr(call),
+    }
+}
+
+/// Syncs a directory's names.
+pub(super) fn sync_directory(directory: BorrowedFd<'_>) -> Answer<()> {
+    let readable = open_readable(directory, b".")?;
+    retry_on_intr(|| fsync(&readable))
+}
+
+/// Syncs all that was written to the file system of the root.
+pub(super) fn sync_all(root: BorrowedFd<'_>) -> Answer<()> {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        retry_on_intr(|| rustix::fs::syncfs(root))
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    {
+        rustix::fs::sync();
+        retry_on_intr(|| fsync(root))
+    }
+}
+
+/// Returns to whom root must give what it makes in a directory; none for everybody else, and where it is root's own.
+pub(super) fn owner_to_keep(directory: BorrowedFd<'_>) -> Answer<Option<(Uid, Gid)>> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(None);
+    }
+    let stat = retry_on_intr(|| fstat(directory))?;
+    let owner = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
+    Ok((!owner.0.is_root()).then_some(owner))
+}
+
+/// Gives an entry that we made to its owner; a link itself, never what it points at.
+pub(super) fn give_to(directory: BorrowedFd<'_>, name: &[u8], user: Uid, group: Gid) -> Answer<()> {
+    retry_on_intr(|| chownat(directory, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW))
+}

@@ -1,0 +1,81 @@
+//! Why an item was left alone, and the words for it.
+
+use rustix::io::Errno;
+
+use ckpt_schema::report::FileResult;
+
+use crate::error::Error;
+use crate::revert::item::Done;
+
+use super::found::Found;
+
+/// Why an item was not carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Trouble {
+    /// What is there is not what was expected.
+    Conflict(String),
+    /// The system said no; a later try may go better.
+    Failed(String),
+}
+
+/// What most functions of the hand return.
+pub(super) type Outcome<T> = Result<T, Trouble>;
+
+impl Trouble {
+    pub(super) fn conflict(reason: impl Into<String>) -> Self {
+        Self::Conflict(reason.into())
+    }
+
+    /// Returns the conflict for something that is not what was expected.
+    pub(super) fn unexpected(found: &Found) -> Self {
+        Self::Conflict(format!("it is not what was expected: {}", found.name()))
+    }
+
+    /// Sorts an error of a system call: some of them say that the workspace is not what was expected.
+    pub(super) fn of(what: &str, error: Errno) -> Self {
+        let reason = format!("{what}: {error}");
+        match error {
+            Errno::NOENT | Errno::NOTDIR | Errno::EXIST | Errno::NOTEMPTY | Errno::LOOP => Self::Conflict(reason),
+            _ => Self::Failed(reason),
+        }
+    }
+
+    /// Makes a failure of it: what went wrong is not what stands at the path.
+    pub(super) fn into_failure(self) -> Self {
+        match self {
+            Self::Conflict(reason) | Self::Failed(reason) => Self::Failed(reason),
+        }
+    }
+
+    /// Returns the failure for an error of the store, with its causes.
+    pub(super) fn from_error(error: &Error) -> Self {
+        Self::Failed(text(error))
+    }
+
+    /// Adds where bytes are that could not be put back in their place.
+    pub(super) fn kept_in(self, own: &[u8]) -> Self {
+        let kept = |reason| format!("{reason}; what stood there is beside it, in `{}`", String::from_utf8_lossy(own));
+        match self {
+            Self::Conflict(reason) => Self::Conflict(kept(reason)),
+            Self::Failed(reason) => Self::Failed(kept(reason)),
+        }
+    }
+}
+
+impl From<Trouble> for Done {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Conflict(reason) => Self { result: FileResult::Conflict, reason: Some(reason) },
+            Trouble::Failed(reason) => Self { result: FileResult::Failed, reason: Some(reason) },
+        }
+    }
+}
+
+/// Returns an error's text with its causes.
+pub(super) fn text(error: &Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.causes() {
+        text = format!("{text}: {cause}");
+    }
+    text
+}

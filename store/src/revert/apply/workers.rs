@@ -1,0 +1,31 @@
+//! Two threads that share a list of tasks.
+//!
+//! More do not help: they would wait for each other in the directories that they change (measured: `performance.md`).
+
+use std::sync::Mutex;
+use std::thread;
+
+/// Does every task, and returns the results in no particular order. With `helped`, a second thread shares them.
+pub(super) fn share<T: Send, R: Send>(helped: bool, tasks: Vec<T>, act: impl Fn(T) -> R + Sync) -> Vec<R> {
+    if !helped || tasks.len() < 2 {
+        return tasks.into_iter().map(act).collect();
+    }
+    let queue = Mutex::new(tasks.into_iter());
+    let results = Mutex::new(Vec::new());
+    let work = || {
+        while let Some(task) = next(&queue) {
+            let result = act(task);
+            results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(result);
+        }
+    };
+    thread::scope(|scope| {
+        // Where no thread is to be had, this one does it all.
+        let _ = thread::Builder::new().name("apply".to_owned()).spawn_scoped(scope, work);
+        work();
+    });
+    results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn next<T>(queue: &Mutex<std::vec::IntoIter<T>>) -> Option<T> {
+    queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
+}
