@@ -1,0 +1,196 @@
+//! What somebody changed since the plan was made is kept, byte for byte.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ckpt_schema::report::FileResult;
+use ckpt_store::entry::ObjectId;
+use ckpt_store::revert::apply::apply;
+
+use crate::world::{Thing, World, assert_done, executable, file, link, ways};
+
+/// What the plan expects, and what it wants instead.
+fn plans() -> Vec<(Thing, Thing)> {
+    vec![
+        (file("agent\n"), file("before\n")),
+        (file("agent\n"), Thing::Nothing),
+        (file("agent\n"), link("before")),
+        (file("agent\n"), Thing::Directory(0o755)),
+        (file("agent\n"), executable("agent\n")),
+        (link("agent"), file("before\n")),
+        (link("agent"), Thing::Nothing),
+        (Thing::Directory(0o755), Thing::Nothing),
+        (Thing::Directory(0o755), file("before\n")),
+        (Thing::Nothing, file("before\n")),
+        (Thing::Nothing, link("before")),
+        (Thing::Nothing, Thing::Directory(0o755)),
+    ]
+}
+
+#[test]
+fn whatever_the_user_made_of_it_since_is_kept() {
+    let made = [
+        file("the user's\n"),
+        file(""),
+        Thing::File(b"agent\n".to_vec(), 0o600),
+        link("the user's"),
+        Thing::Directory(0o711),
+        Thing::Full,
+        Thing::Pipe,
+    ];
+    for abilities in ways() {
+        for (expected, target) in plans() {
+            for user in &made {
+                let mut world = World::new();
+                world.put("d/x", user);
+                world.plan("d/x", &expected, &target);
+                let before = world.listing();
+                let inode = fs::symlink_metadata(world.on_disk("d/x")).expect("there").ino();
+                let results = world.apply_with(&world.open().with_abilities(abilities));
+                let what = format!("{expected:?} to {target:?}, but there is {user:?}: {:?}", results[0].reason);
+                let is_there = *user == Thing::Full && target == Thing::Directory(0o755);
+                let wanted = if is_there { FileResult::Done } else { FileResult::Conflict };
+                assert_eq!(results[0].result, wanted, "{what}");
+                assert_eq!(world.listing(), before, "{what}");
+                let now = fs::symlink_metadata(world.on_disk("d/x")).expect("there").ino();
+                assert_eq!(now, inode, "the same file: {what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_user_deleted_since_is_not_brought_back() {
+    for (expected, target) in plans().into_iter().filter(|(expected, _)| *expected != Thing::Nothing) {
+        let mut world = World::new();
+        world.plan("d/x", &expected, &target);
+        let results = world.apply();
+        let wanted = if target == Thing::Nothing { FileResult::Done } else { FileResult::Conflict };
+        assert_eq!(results[0].result, wanted, "{expected:?} to {target:?}: {:?}", results[0].reason);
+        assert_eq!(world.listing().len(), 0, "nothing is made, no directory either");
+    }
+}
+
+/// Does something while the bytes of the target are being written: after the first check, before the exchange.
+fn meddle(world: &World, act: impl Fn() + Sync) -> Vec<ckpt_store::revert::item::Done> {
+    let once = AtomicBool::new(true);
+    let contents = |blob: ObjectId, to: &mut dyn Write| {
+        if once.swap(false, Ordering::Relaxed) {
+            act();
+        }
+        world.copy_blob(blob, to)
+    };
+    apply(&world.open(), &world.work(&contents))
+}
+
+#[test]
+fn an_edit_between_the_check_and_the_exchange_is_found_in_what_came_out() {
+    let mut world = World::new();
+    world.put_and_plan("x", &file("agent\n"), &file("before\n"));
+    let path = world.on_disk("x");
+    let results = meddle(&world, || fs::write(&path, "the user's\n").expect("an edit in place"));
+    assert_eq!(results[0].result, FileResult::Conflict, "found: {:?}", results[0].reason);
+    assert_eq!(fs::read(&path).expect("a file"), b"the user's\n", "and put back");
+    assert_eq!(world.temporaries(), [""; 0], "nothing is left");
+}
+
+#[test]
+fn something_new_between_the_check_and_the_rename_is_not_replaced() {
+    for thing in [file("the user's\n"), link("x"), Thing::Directory(0o755), Thing::Full, Thing::Pipe] {
+        let mut world = World::new();
+        world.plan("x", &Thing::Nothing, &file("before\n"));
+        let results = meddle(&world, || world.put("x", &thing));
+        let wanted = World::new();
+        wanted.put("x", &thing);
+        assert_eq!(results[0].result, FileResult::Conflict, "{thing:?}: {:?}", results[0].reason);
+        assert_eq!(world.listing(), wanted.listing(), "{thing:?} stands, and no temporary file");
+    }
+}
+
+#[test]
+fn a_file_put_into_a_directory_meanwhile_keeps_the_directory() {
+    let mut world = World::new();
+    world.put_and_plan("x", &Thing::Directory(0o755), &file("before\n"));
+    let results = meddle(&world, || world.put("x/user", &file("the user's\n")));
+    assert_eq!(results[0].result, FileResult::Conflict, "not empty any more: {:?}", results[0].reason);
+    assert!(world.on_disk("x/user").exists(), "the directory is back with its file");
+    assert_eq!(world.temporaries(), [""; 0], "nothing is left");
+}
+
+#[test]
+fn a_directory_that_is_moved_meanwhile_is_left_clean() {
+    let mut world = World::new();
+    world.put_and_plan("d/x", &file("agent\n"), &file("before\n"));
+    let results = meddle(&world, || fs::rename(world.on_disk("d"), world.on_disk("e")).expect("a rename"));
+    assert_eq!(results[0].result, FileResult::Conflict, "{:?}", results[0].reason);
+    assert_eq!(fs::read(world.on_disk("e/x")).expect("a file"), b"agent\n", "untouched");
+    assert_eq!(world.temporaries(), [""; 0], "and the temporary file was found where it went");
+}
+
+#[test]
+fn a_hard_link_is_broken_and_never_written_through() {
+    let targets = [file("before\n"), executable("agent\n"), Thing::Nothing, link("before")];
+    for target in targets {
+        let mut world = World::new();
+        world.put_and_plan("x", &file("agent\n"), &target);
+        let other = world.outside.join("other name");
+        fs::hard_link(world.on_disk("x"), &other).expect("a second name");
+        assert_done(&world.apply());
+        assert_eq!(fs::read(&other).expect("a file"), b"agent\n", "{target:?}: the other name has its bytes");
+        let mode = fs::metadata(&other).expect("it exists").permissions().mode() & 0o777;
+        assert_eq!(mode, 0o644, "{target:?}: and its permissions");
+    }
+}
+
+#[test]
+fn what_bears_a_temporary_name_and_is_not_ours_is_kept() {
+    let mut world = World::new();
+    world.put_and_plan("x", &file("agent\n"), &file("before\n"));
+    world.put_and_plan("y", &file("agent\n"), &Thing::Nothing);
+    let names = temporary_names(&world);
+    for thing in [file("somebody's bytes\n"), link("/etc/passwd"), Thing::Full, Thing::Pipe] {
+        let world = &world;
+        for name in &names {
+            world.put(name, &thing);
+        }
+        let before = world.listing();
+        let results = world.apply();
+        assert!(results.iter().all(|done| done.result != FileResult::Done), "{thing:?} stands in the way");
+        assert_eq!(world.listing(), before, "{thing:?}: everything is as it was");
+        for name in &names {
+            if thing == Thing::Full {
+                fs::remove_file(world.on_disk(format!("{name}/in"))).expect("the file in it");
+                fs::remove_dir(world.on_disk(name)).expect("the directory");
+            } else {
+                fs::remove_file(world.on_disk(name)).expect("what was put there");
+            }
+        }
+    }
+    assert_done(&world.apply());
+}
+
+/// The names that an operation uses, seen while it is at work.
+fn temporary_names(world: &World) -> Vec<String> {
+    let x = std::sync::Mutex::new(Vec::new());
+    let probe = World::new();
+    for item in &world.items {
+        probe.put(item.path.as_bytes(), &file("agent\n"));
+    }
+    let contents = |_: ObjectId, _: &mut dyn Write| {
+        x.lock().expect("one thread").extend(probe.temporaries());
+        Err(ckpt_store::Error::failed("seen enough"))
+    };
+    let items: Vec<_> = world
+        .items
+        .iter()
+        .map(|item| ckpt_store::revert::item::Item { target: file("any").state(), ..item.clone() })
+        .collect();
+    apply(&probe.open(), &ckpt_store::revert::apply::Work { items: &items, ..world.work(&contents) });
+    let mut names = x.into_inner().expect("one thread");
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), world.items.len(), "one an item");
+    names
+}

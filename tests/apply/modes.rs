@@ -1,0 +1,132 @@
+//! Permission bits, owners and times.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use ckpt_schema::report::FileResult;
+
+use crate::parts::{self, Part};
+use crate::world::{Thing, World, assert_done, file};
+
+const MODES: [u32; 8] = [0o600, 0o644, 0o755, 0o4755, 0o444, 0o640, 0o000, 0o777];
+
+#[test]
+fn permissions_come_back_as_captured_under_any_umask() {
+    for umask in [0o000, 0o022, 0o027, 0o077] {
+        let world = World::new();
+        parts::play(&Part::Umask(umask), world.outside.parent().expect("the world's folder"), None);
+    }
+}
+
+/// Runs in a process of its own: the umask belongs to the process.
+pub fn under_umask(umask: u32, world: &mut World) {
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(umask));
+    for mode in MODES {
+        let target = Thing::File(b"before\n".to_vec(), mode);
+        world.plan(format!("new/{mode:o}"), &Thing::Nothing, &target);
+        world.put_and_plan(format!("old-{mode:o}").as_str(), &file("agent\n"), &target);
+        world.plan(format!("directory-{mode:o}"), &Thing::Nothing, &Thing::Directory(mode));
+    }
+    assert_done(&world.apply());
+    for item in &world.items {
+        let mode = fs::metadata(world.on_disk(item.path.as_bytes())).expect("there").permissions().mode();
+        let wanted = item.target.expect("a target").mode.permissions();
+        assert_eq!(mode & 0o7777, wanted, "{:?} under {umask:o}: exactly, and no set-id bit", item.path);
+    }
+    let made = fs::metadata(world.on_disk("new")).expect("there").permissions().mode();
+    assert_eq!(made & 0o7777, 0o777 & !umask, "a directory on the way is made as any new one");
+}
+
+#[test]
+fn a_change_of_permissions_alone_keeps_the_file() {
+    let mut world = World::new();
+    world.put_and_plan("x", &file("same\n"), &Thing::File(b"same\n".to_vec(), 0o755));
+    let before = fs::metadata(world.on_disk("x")).expect("there");
+    assert_done(&world.apply());
+    let after = fs::metadata(world.on_disk("x")).expect("there");
+    assert_eq!(after.permissions().mode() & 0o7777, 0o755, "it can be run again");
+    assert_eq!((after.ino(), after.mtime_nsec()), (before.ino(), before.mtime_nsec()), "nothing was written");
+}
+
+#[test]
+fn a_file_that_comes_back_is_newer_than_what_it_replaces() {
+    let mut world = World::new();
+    world.put_and_plan("x", &file("agent\n"), &file("before\n"));
+    let agent = fs::metadata(world.on_disk("x")).expect("there").modified().expect("a time");
+    assert_done(&world.apply());
+    let now = fs::metadata(world.on_disk("x")).expect("there").modified().expect("a time");
+    assert!(now >= agent, "so that builds notice");
+}
+
+#[test]
+fn root_leaves_every_file_to_its_owner() {
+    if !rustix::process::geteuid().is_root() {
+        println!("SKIPPED: giving files away needs root");
+        return;
+    }
+    let mut world = World::new();
+    world.put_and_plan("x", &file("agent\n"), &file("before\n"));
+    world.put_and_plan("d/y", &file("agent\n"), &crate::world::link("before"));
+    world.plan("d/new/z", &Thing::Nothing, &file("before\n"));
+    world.put_and_plan("d/w", &file("agent\n"), &Thing::Directory(0o755));
+    for name in ["x", "d", "d/y", "d/w"] {
+        std::os::unix::fs::chown(world.on_disk(name), Some(65534), Some(65534)).expect("root may");
+    }
+    assert_done(&world.apply());
+    for name in ["x", "d/y", "d/new", "d/new/z", "d/w"] {
+        let metadata = fs::symlink_metadata(world.on_disk(name)).expect("there");
+        assert_eq!((metadata.uid(), metadata.gid()), (65534, 65534), "{name} belongs to the workspace's user");
+    }
+}
+
+#[test]
+fn a_directory_that_may_not_be_written_to_fails_its_files_alone() {
+    let world = World::on_the_disk();
+    if !parts::play(&Part::ReadOnly, world.outside.parent().expect("the world's folder"), Some(65534)) {
+        println!("SKIPPED: playing another user needs root");
+    }
+}
+
+/// Runs as a user for whom permissions count.
+pub fn in_a_read_only_directory(world: &mut World) {
+    world.put_and_plan("closed/edited", &file("agent\n"), &file("before\n"));
+    world.put_and_plan("closed/made", &file("agent\n"), &Thing::Nothing);
+    world.plan("closed/gone", &Thing::Nothing, &file("before\n"));
+    world.plan("closed/deep/gone", &Thing::Nothing, &file("before\n"));
+    world.put_and_plan("closed/mode", &file("same\n"), &Thing::File(b"same\n".to_vec(), 0o755));
+    world.put_and_plan("open", &file("agent\n"), &file("before\n"));
+    fs::set_permissions(world.on_disk("closed"), fs::Permissions::from_mode(0o555)).expect("ours");
+    let problems = ckpt_store::revert::apply::preflight(&world.open(), &world.items, &|_| Ok(1)).expect("asked");
+    assert_eq!(problems.len(), 5, "known before the first write: {problems:?}");
+    let results: Vec<FileResult> = world.apply().iter().map(|done| done.result).collect();
+    let (failed, done) = (FileResult::Failed, FileResult::Done);
+    assert_eq!(results, [failed, failed, failed, failed, done, done], "permissions of a file of ours can be changed");
+    assert_eq!(fs::read(world.on_disk("closed/edited")).expect("a file"), b"agent\n", "as it was");
+    fs::set_permissions(world.on_disk("closed"), fs::Permissions::from_mode(0o755)).expect("ours");
+    assert_done(&world.apply());
+    assert_eq!(fs::read(world.on_disk("closed/deep/gone")).expect("a file"), b"before\n", "the next try ends it");
+}
+
+#[test]
+fn a_file_that_may_not_be_changed_fails_and_stays_whole() {
+    let mut world = World::on_the_disk();
+    world.put_and_plan("fixed", &file("agent\n"), &file("before\n"));
+    world.put_and_plan("gone", &file("agent\n"), &Thing::Nothing);
+    world.put_and_plan("other", &file("agent\n"), &file("before\n"));
+    let chattr = |flag: &str| {
+        let mut command = std::process::Command::new("chattr");
+        let command = command.arg(flag).args([world.on_disk("fixed"), world.on_disk("gone")]);
+        command.status().is_ok_and(|status| status.success())
+    };
+    if !chattr("+i") {
+        println!("SKIPPED: an immutable file needs root, `chattr` and a file system that has it");
+        return;
+    }
+    let results: Vec<FileResult> = world.apply().iter().map(|done| done.result).collect();
+    let whole = (fs::read(world.on_disk("fixed")), fs::read(world.on_disk("gone")), world.temporaries());
+    assert!(chattr("-i"), "or the folder cannot be removed");
+    assert_eq!(results, [FileResult::Failed, FileResult::Failed, FileResult::Done], "the rest goes on");
+    assert_eq!(whole.0.expect("a file"), b"agent\n", "as it was");
+    assert_eq!(whole.1.expect("a file"), b"agent\n", "as it was");
+    assert_eq!(whole.2, [""; 0], "nothing is left");
+}
