@@ -1,4 +1,4 @@
-//! Too little of something: room, descriptors, the right to write.
+//! Too little of something: room, descriptors, the right to write, a file system that can do all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,11 @@ struct Mount(PathBuf);
 
 impl Mount {
     fn new(at: &Path, options: &str) -> Option<Self> {
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "ckpt"]).arg(at).output();
+        Self::of_type("tmpfs", at, options)
+    }
+
+    fn of_type(system: &str, at: &Path, options: &str) -> Option<Self> {
+        let mounted = Command::new("mount").args(["-t", system, "-o", options, "ckpt"]).arg(at).output();
         let mounted = mounted.is_ok_and(|output| output.status.success());
         if !mounted {
             println!("SKIPPED: mounting a small file system needs root");
@@ -77,6 +81,41 @@ fn a_read_only_file_system_is_known_before_the_first_write() {
         assert_eq!(done.result, FileResult::Failed, "and nothing can be: {:?}", done.reason);
     }
     assert_eq!(world.listing(), before, "everything is as it was");
+}
+
+#[test]
+fn the_lower_layers_of_a_container_are_replaced_like_any_file() {
+    let mut world = World::new();
+    let at = |name: &str| world.outside.join(name);
+    let lower = World::at(&at("lower"));
+    for name in ["upper", "scratch"] {
+        fs::create_dir_all(at(name)).expect("a directory of the overlay");
+    }
+    for (name, thing) in [("x", file("agent\n")), ("d/y", file("agent\n")), ("gone", file("agent\n"))] {
+        lower.put(name, &thing);
+    }
+    lower.put("directory", &Thing::Directory(0o755));
+    lower.put("to link", &Thing::Directory(0o755));
+    lower.put("bare", &Thing::Directory(0o755));
+    lower.put("mode", &file("same\n"));
+    let layers = [("lowerdir", lower.root.clone()), ("upperdir", at("upper")), ("workdir", at("scratch"))];
+    let options: Vec<String> = layers.iter().map(|(name, path)| format!("{name}={}", path.display())).collect();
+    let Some(_mount) = Mount::of_type("overlay", &world.root, &options.join(",")) else { return };
+    world.plan("x", &file("agent\n"), &file("before\n"));
+    world.plan("d/y", &file("agent\n"), &Thing::Nothing);
+    world.plan("d", &Thing::Nothing, &file("before\n"));
+    world.plan("gone", &file("agent\n"), &Thing::Directory(0o755));
+    world.plan("directory", &Thing::Directory(0o755), &file("before\n"));
+    world.plan("to link", &Thing::Directory(0o755), &crate::world::link("before"));
+    world.plan("bare", &Thing::Directory(0o755), &Thing::Nothing);
+    world.plan("mode", &file("same\n"), &Thing::File(b"same\n".to_vec(), 0o755));
+    assert_done(&world.apply());
+    for item in &world.items {
+        let found = ckpt_store::revert::apply::state_at(&world.open(), &item.path).expect("readable");
+        let is_below_d = item.path.as_bytes() == b"d/y";
+        assert!(found.is(item.target) || is_below_d, "{:?} is {found:?}", item.path);
+    }
+    assert_eq!(world.temporaries(), [""; 0], "nothing is left");
 }
 
 #[test]

@@ -186,6 +186,8 @@ impl Hand<'_> {
             Ok(None) => Ok(()),
             Ok(Some(true)) => self.check_what_came_out(place, expected, target),
             Ok(Some(false)) => self.replace_checked(place, expected, target),
+            // An overlay (the root of a container) cannot rename a directory of a lower layer.
+            Err(Errno::XDEV) if is_directory(expected) => self.replace_checked(place, expected, target),
             Err(error) => {
                 self.drop_prepared(place, target);
                 Err(match error {
@@ -237,7 +239,6 @@ impl Hand<'_> {
     /// them is replaced. A directory cannot be replaced by a rename at all and goes first; the place's own name is then kept
     /// whatever happens, so that the next try ends it.
     fn replace_checked(&self, place: &Place<'_>, expected: State, target: Entry) -> Outcome<()> {
-        let is_directory = |state: State| state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
         let checked = match look(place.directory, place.name) {
             Ok((found, _)) if !found.is(expected) => Err(Trouble::unexpected(&found)),
             Ok((found, _)) if is_directory(expected) || is_directory(Some(target)) => {
@@ -268,6 +269,10 @@ impl Hand<'_> {
             EntryKind::File | EntryKind::Symlink => sys::unlink(place.directory, &place.own),
         };
     }
+}
+
+fn is_directory(state: State) -> bool {
+    state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory)
 }
 
 /// Removes what stands at a place's own name, after it was checked.
