@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ckpt_store::revert::apply::{Found, PREFIX, state_at};
+use ckpt_store::revert::apply::{Abilities, Found, PREFIX, state_at};
 use tempfile::TempDir;
 
 use crate::parts::{self, Part};
@@ -75,7 +75,7 @@ fn plan(world: &mut World, put: bool) {
     world.directories = vec![path("made"), path("made/by")];
 }
 
-/// Folders whose name says so get enough files for the way with one sync for all.
+/// Folders whose name says so get enough files for the way with one sync for all; others go the ways of a weak system.
 fn many(root: &Path) -> bool {
     root.to_string_lossy().contains("many")
 }
@@ -83,7 +83,10 @@ fn many(root: &Path) -> bool {
 /// What the process does that is killed. The calls between the two marks are the ones that count.
 pub fn act(world: &mut World) {
     plan(world, false);
-    let root = world.open();
+    let mut root = world.open();
+    if world.root.to_string_lossy().contains("weak") {
+        root = root.with_abilities(Abilities { openat2: false, rename_flags: false });
+    }
     outnumber_the_loader();
     let mark = |name: &str| fs::symlink_metadata(name).is_err();
     assert!(mark("/ckpt begins"), "there is no such file");
@@ -238,7 +241,7 @@ fn touches_files((name, _): &Point) -> bool {
 }
 
 fn kinds() -> &'static [&'static str] {
-    if full() { &["few", "many"] } else { &["few"] }
+    if full() { &["few", "many", "weak"] } else { &["few"] }
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn hammer(openat2: bool, restores: usize) {
     let outside = listing(&world.outside);
     world.put("swapped", &Thing::Link(world.outside.to_str().expect("text").as_bytes().to_vec()));
 
-    let back: Vec<_> = world.items.iter().cloned().map(|item| reversed(&item)).collect();
+    let back: Vec<_> = world.items.iter().map(reversed).collect();
     let forth = world.items.clone();
     let abilities = ckpt_store::revert::apply::Abilities { openat2, rename_flags: true };
     let root = world.open().with_abilities(abilities);

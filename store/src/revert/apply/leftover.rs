@@ -93,7 +93,7 @@ impl Hand<'_> {
     }
 }
 
-/// A directory is replaced in two calls where the file system cannot exchange.
+/// A directory is replaced in two calls where the file system cannot exchange it.
 fn in_two_calls(expected: State, target: Entry) -> bool {
     expected.is_some_and(|expected| {
         expected.mode.kind() != target.mode.kind()
