@@ -20,6 +20,8 @@ pub enum PathProblem {
     Dots,
     /// It has a NUL byte.
     Nul,
+    /// A name has a `/`.
+    Slash,
     /// A component is, or on some file system becomes, `.git`.
     DotGit,
 }
@@ -30,6 +32,7 @@ impl fmt::Display for PathProblem {
             Self::Empty => "the path has an empty component",
             Self::Dots => "the path has a `.` or `..` component",
             Self::Nul => "the path has a NUL byte",
+            Self::Slash => "the name has a slash",
             Self::DotGit => "the name is `.git` on some file systems",
         })
     }
@@ -114,6 +117,7 @@ pub fn check_component(name: &[u8]) -> Result<(), PathProblem> {
         b"" => Err(PathProblem::Empty),
         b"." | b".." => Err(PathProblem::Dots),
         _ if name.contains(&0) => Err(PathProblem::Nul),
+        _ if name.contains(&b'/') => Err(PathProblem::Slash),
         _ if is_dot_git(name) => Err(PathProblem::DotGit),
         _ => Ok(()),
     }
@@ -188,6 +192,14 @@ mod tests {
             (b"a\0b", PathProblem::Nul),
         ] {
             assert_eq!(WorkspacePath::new(bytes), Err(problem), "{:?}", String::from_utf8_lossy(bytes));
+        }
+    }
+
+    #[test]
+    fn a_name_is_not_a_path() {
+        let directory = WorkspacePath::new("a").expect("legal");
+        for name in [&b"../../x"[..], b"b/c", b"/etc/x", b"b/"] {
+            assert_eq!(directory.join(name), Err(PathProblem::Slash), "{:?}", String::from_utf8_lossy(name));
         }
     }
 

@@ -30,8 +30,12 @@ impl Agent for ClaudeCode {
         }
         let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
         let event = shape::event(payload, kind, &EDIT_TOOLS)?;
-        let no_users = event.parent_session_id.is_some() || shape::is_machine_made(payload);
-        Ok(if kind == EventKind::UserMessage && no_users { Vec::new() } else { vec![event] })
+        let says_nothing = match kind {
+            EventKind::UserMessage => event.parent_session_id.is_some() || shape::is_machine_made(payload),
+            EventKind::SessionStart => shape::is_compaction(payload),
+            _ => false,
+        };
+        Ok(if says_nothing { Vec::new() } else { vec![event] })
     }
 }
 

@@ -25,6 +25,9 @@ impl Agent for QwenCode {
         let Some(kind) = (if name == "UserPromptSubmit" { prompt_kind(payload) } else { kind(&name) }) else {
             return Ok(Vec::new());
         };
+        if kind == EventKind::SessionStart && shape::is_compaction(payload) {
+            return Ok(Vec::new());
+        }
         Ok(vec![shape::event(payload, kind, &["write_file", "edit", "notebook_edit"])?])
     }
 }

@@ -72,6 +72,11 @@ pub fn is_machine_made(payload: &Payload<'_>) -> bool {
         || payload.text(&["source"]).is_some_and(|source| source == "system")
 }
 
+/// Returns whether a session's start is only that of a shortened context, in the middle of its work.
+pub fn is_compaction(payload: &Payload<'_>) -> bool {
+    payload.text(&["source"]).is_some_and(|source| source == "compact")
+}
+
 /// Returns the events of an agent that reports tools but no steps: a step ends with its tool.
 pub fn bounded_by_tools(event: Event) -> Vec<Event> {
     if event.event != EventKind::ToolFinish {

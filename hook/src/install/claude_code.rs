@@ -13,7 +13,10 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 pub const TARGET: Target = Target {
     agent: "claude-code",
     files,
+    follow: None,
+    check: None,
     notes: &["a session of Claude Code that is open now may call the hook only after it was started anew"],
+    project_notes: &[],
 };
 
 /// The seconds after which Claude Code goes on without us: far above our own deadline.

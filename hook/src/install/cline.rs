@@ -9,7 +9,10 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 pub const TARGET: Target = Target {
     agent: "cline",
     files,
+    follow: None,
+    check: None,
     notes: &["Cline does not say what was asked: its messages have no text in the log"],
+    project_notes: &[],
 };
 
 /// The events; steps end with tools, so that these are never left out.

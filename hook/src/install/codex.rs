@@ -2,17 +2,26 @@
 //!
 //! Codex runs no hook that the user has not trusted, and says nothing about it outside its terminal interface.
 
+use std::path::{Path, PathBuf};
+
 use ckpt_store::error::Result;
 
-use super::hook_table::HookTable;
-use super::{Content, Place, Scope, SettingsFile, Target, command};
+use super::codex_trust::Trust;
+use super::hook_table::{HookTable, positions};
+use super::{Content, Edit, Place, Scope, SettingsFile, Target, command, file};
 
 /// Codex.
 pub const TARGET: Target = Target {
     agent: "codex",
     files,
-    notes: &["Codex passes over hooks that you have not trusted: run `/hooks` in Codex and trust this one"],
+    follow: Some(trust_file),
+    check: Some(check),
+    notes: &[],
+    project_notes: &["Codex runs a project's hooks only in a project that you trust"],
 };
+
+const TRUST_NOTE: &str =
+    "Codex passes over a hook until you trust it: run `/hooks` in Codex, or install with `--trust`";
 
 /// The events, the seconds after which Codex goes on without us, and whether each is about a single tool.
 ///
@@ -32,7 +41,7 @@ const EVENTS: [(&str, u32, bool); 10] = [
 
 fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let directory = match scope {
-        Scope::User => place.directory("CODEX_HOME", ".codex"),
+        Scope::User => home(place),
         Scope::Project => place.project.join(".codex"),
     };
     let events = EVENTS.iter().filter(|(_, _, tool)| place.tool_events || !tool);
@@ -40,4 +49,32 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let handlers = events.map(|(event, timeout, _)| Ok((*event, handler(event, *timeout)?))).collect::<Result<_>>()?;
     let content = Content::Table(HookTable { handlers });
     Ok(vec![SettingsFile { path: directory.join("hooks.json"), mode: scope.mode(), content }])
+}
+
+fn home(place: &Place<'_>) -> PathBuf {
+    place.directory("CODEX_HOME", ".codex")
+}
+
+/// Returns the file with Codex's trust: what is to be trusted once the hook is in, or what is not any more.
+fn trust_file(place: &Place<'_>, hooks: &Edit) -> Result<Option<SettingsFile>> {
+    let path = &hooks.file.path;
+    let after = positions(hooks.after.as_deref().unwrap_or_default())?;
+    if !after.is_empty() && !place.trust {
+        return Ok(None);
+    }
+    let before = positions(hooks.before.as_deref().unwrap_or_default())?;
+    let trust = Trust::in_handlers(path, if after.is_empty() { &before } else { &after });
+    let file = |trust| SettingsFile { path: config(place), mode: Scope::User.mode(), content: Content::Trust(trust) };
+    Ok((!trust.is_empty()).then(|| file(trust)))
+}
+
+fn config(place: &Place<'_>) -> PathBuf {
+    home(place).join("config.toml")
+}
+
+/// Says so where Codex does not trust the handlers that are there, nor is about to be told to.
+fn check(place: &Place<'_>, hooks_json: &Path, text: &str) -> Result<Vec<String>> {
+    let trust = Trust::in_handlers(hooks_json, &positions(text)?);
+    let trusted = trust.is_in(&file::read(&config(place))?.unwrap_or_default());
+    Ok(if trusted || place.trust { Vec::new() } else { vec![TRUST_NOTE.to_owned()] })
 }

@@ -12,10 +12,13 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 pub const TARGET: Target = Target {
     agent: "copilot-cli",
     files,
+    follow: None,
+    check: None,
     notes: &[
         "Copilot CLI does not report a message that is sent while it works; such a message is no revert point",
         "it also runs the hooks of a project's `.claude/settings.json`: use one of the two in a project",
     ],
+    project_notes: &["Copilot CLI runs a repository's hooks only in a folder that you trust"],
 };
 
 /// The seconds after which Copilot CLI goes on without us.

@@ -48,19 +48,36 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     sync(directory).context(failed)
 }
 
-/// Removes a file, and the directory that it was in where nothing else is in it.
+/// Removes a file, and the two directories that it was in where nothing else is in them and they are not to be kept.
 ///
 /// # Errors
 ///
 /// A file that cannot be removed, or that somebody else changed since it was read.
-pub fn remove(path: &Path, expected: Option<&str>) -> Result<()> {
+pub fn remove(path: &Path, expected: Option<&str>, keep: &[&Path]) -> Result<()> {
     check(path, expected)?;
     fs::remove_file(path).context(|| format!("cannot remove `{}`", path.display()))?;
-    if let Some(directory) = path.parent() {
+    for directory in path.ancestors().skip(1).take(2) {
         // It fails where something is in it, and that is what it is asked for.
-        let _ = fs::remove_dir(directory);
+        if keep.contains(&directory) || fs::remove_dir(directory).is_err() {
+            break;
+        }
     }
     Ok(())
+}
+
+/// Checks that a file of a project is in it: a project that was sent to us may hold symlinks to anywhere.
+///
+/// # Errors
+///
+/// A path that leads out of the project.
+pub fn check_inside(path: &Path, project: &Path) -> Result<()> {
+    let there = path.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok()).unwrap_or(path);
+    let resolved = fs::canonicalize(there).context(|| format!("cannot read `{}`", path.display()))?;
+    let project = fs::canonicalize(project).context(|| format!("cannot read `{}`", project.display()))?;
+    if resolved.starts_with(&project) {
+        return Ok(());
+    }
+    Err(cannot("write", path).because(format!("a symlink leads out of the project, to `{}`", resolved.display())))
 }
 
 /// Returns whether a path is a symlink.

@@ -9,7 +9,10 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 pub const TARGET: Target = Target {
     agent: "gemini-cli",
     files,
+    follow: None,
+    check: None,
     notes: &["a session of Gemini CLI that is open now calls the hook only after it was started anew"],
+    project_notes: &["Gemini CLI runs a project's hooks only in a folder that you trust"],
 };
 
 /// The milliseconds after which Gemini CLI goes on without us.

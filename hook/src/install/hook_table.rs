@@ -31,6 +31,19 @@ pub struct Found {
     pub exact: bool,
 }
 
+/// Where one of our handlers stands.
+#[derive(Debug)]
+pub struct Position {
+    /// The event.
+    pub event: String,
+    /// The place of its group in the event's list.
+    pub group: usize,
+    /// Its place in the group's list.
+    pub handler: usize,
+    /// What it is.
+    pub handler_json: Value,
+}
+
 impl HookTable {
     /// Returns the text with our handlers in it, all other bytes as they were.
     ///
@@ -134,6 +147,22 @@ impl Handler {
     }
 }
 
+/// Returns the places of our handlers.
+///
+/// # Errors
+///
+/// As for [`HookTable::insert`].
+pub fn positions(text: &str) -> Result<Vec<Position>> {
+    let mut positions = Vec::new();
+    for event in hooks(&parse(text)?)?.iter().flat_map(events) {
+        for own in own_handlers(&groups(&event)?) {
+            let handler_json = own.node.to_serde_value().unwrap_or_default();
+            positions.push(Position { event: name(&event), group: own.group, handler: own.handler, handler_json });
+        }
+    }
+    Ok(positions)
+}
+
 /// Returns the text of the settings with a handler for an event, where it has none of ours.
 fn with_handler(root: &CstRootNode, event: &str, handler: &Handler) -> Result<String> {
     let groups_of = |groups| CstInputValue::Array(vec![groups]);
@@ -158,6 +187,9 @@ fn with_handler(root: &CstRootNode, event: &str, handler: &Handler) -> Result<St
 /// One of our handlers in a file.
 struct Own {
     node: CstObject,
+    /// The places of its group and of itself.
+    group: usize,
+    handler: usize,
     /// What it runs: the command and its arguments.
     line: String,
     /// Whether its group is limited to some tools.
@@ -213,12 +245,14 @@ fn groups(event: &CstObjectProp) -> Result<CstArray> {
 
 fn own_handlers(groups: &CstArray) -> Vec<Own> {
     let mut found = Vec::new();
-    for group in groups.elements().iter().filter_map(CstNode::as_object) {
-        let has_matcher = group.get("matcher").is_some();
-        let handlers = group.array_value("hooks").map(|handlers| handlers.elements()).unwrap_or_default();
-        for node in handlers.iter().filter_map(CstNode::as_object) {
+    for (group, node) in groups.elements().iter().enumerate() {
+        let Some(fields) = node.as_object() else { continue };
+        let has_matcher = fields.get("matcher").is_some();
+        let handlers = fields.array_value("hooks").map(|handlers| handlers.elements()).unwrap_or_default();
+        for (handler, node) in handlers.iter().enumerate() {
+            let Some(node) = node.as_object() else { continue };
             if let Some(line) = line(&node).filter(|line| command::is_ours(line)) {
-                found.push(Own { node, line, has_matcher });
+                found.push(Own { node, group, handler, line, has_matcher });
             }
         }
     }

@@ -6,6 +6,7 @@
 mod claude_code;
 mod cline;
 mod codex;
+mod codex_trust;
 mod command;
 mod copilot_cli;
 mod diff;
@@ -26,6 +27,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::SettingsChange;
 use ckpt_store::error::{Error, Result};
 
+use codex_trust::Trust;
 use hook_table::{Found, HookTable};
 use own_file::OwnFile;
 
@@ -132,9 +134,18 @@ struct Target {
     agent: &'static str,
     /// Returns the settings files, and what we want in them.
     files: fn(Scope, &Place<'_>) -> Result<Vec<SettingsFile>>,
+    /// Returns a file that depends on what becomes of the first one.
+    follow: Option<fn(&Place<'_>, &Edit) -> Result<Option<SettingsFile>>>,
+    /// Returns what the user should know of an installation that is there, from the first file's text.
+    check: Option<fn(&Place<'_>, &Path, &str) -> Result<Vec<String>>>,
     /// What the user should know once it is installed.
     notes: &'static [&'static str],
+    /// What the user should know, too, once it is installed in a project.
+    project_notes: &'static [&'static str],
 }
+
+/// What is true of every file of a project.
+const PROJECT_NOTE: &str = "the file names the binary by the path that it has on this machine: do not share it";
 
 /// A settings file, and what we want in it.
 struct SettingsFile {
@@ -150,6 +161,8 @@ enum Content {
     Table(HookTable),
     /// A file of our own.
     Own(OwnFile),
+    /// Codex's trust in our handlers.
+    Trust(Trust),
 }
 
 /// What a settings file becomes.
@@ -169,11 +182,18 @@ fn change(
 ) -> Result<Vec<SettingsChange>> {
     let target = TARGETS.iter().find(|target| target.agent == agent).ok_or_else(|| unknown(agent))?;
     let files = (target.files)(scope, place)?;
-    let edits = files.into_iter().map(|file| Edit::plan(file, edit)).collect::<Result<Vec<_>>>()?;
-    if !dry_run {
-        edits.iter().try_for_each(Edit::carry_out)?;
+    if scope == Scope::Project {
+        files.iter().try_for_each(|file| file::check_inside(&file.path, place.project))?;
     }
-    Ok(edits.iter().map(|edit| edit.report(target, dry_run)).collect())
+    let mut edits = files.into_iter().map(|file| Edit::plan(file, edit)).collect::<Result<Vec<_>>>()?;
+    if let (Some(follow), Some(first)) = (target.follow, edits.first()) {
+        let file = follow(place, first)?;
+        edits.extend(file.map(|file| Edit::plan(file, edit)).transpose()?);
+    }
+    if !dry_run {
+        edits.iter().try_for_each(|edit| edit.carry_out(place))?;
+    }
+    Ok(edits.iter().map(|edit| edit.report(target, place, scope, dry_run)).collect())
 }
 
 impl Edit {
@@ -186,7 +206,7 @@ impl Edit {
         Ok(Self { file, before, after })
     }
 
-    fn carry_out(&self) -> Result<()> {
+    fn carry_out(&self, place: &Place<'_>) -> Result<()> {
         let path = &self.file.path;
         match (&self.before, &self.after) {
             (before, after) if before == after => Ok(()),
@@ -195,11 +215,11 @@ impl Edit {
             (before, None) if file::is_symlink(path) => {
                 file::replace(path, before.as_deref(), self.file.content.empty(), self.file.mode)
             }
-            (before, None) => file::remove(path, before.as_deref()),
+            (before, None) => file::remove(path, before.as_deref(), &[place.home, place.project]),
         }
     }
 
-    fn report(&self, target: &Target, dry_run: bool) -> SettingsChange {
+    fn report(&self, target: &Target, place: &Place<'_>, scope: Scope, dry_run: bool) -> SettingsChange {
         let action = match (&self.before, &self.after) {
             (before, after) if before == after => "unchanged",
             (None, _) => "created",
@@ -207,19 +227,39 @@ impl Edit {
             (Some(_), None) => "removed",
         };
         let changed = action != "unchanged";
-        let notes = if changed { target.notes } else { &[] };
+        let after = self.after.as_deref().filter(|_| changed);
+        let notes = after.map(|after| self.notes(target, place, scope, after)).unwrap_or_default();
         SettingsChange {
             agent: target.agent.to_owned(),
             file: self.file.path.display().to_string(),
             action: action.to_owned(),
             dry_run,
             diff: changed.then(|| diff::unified(&self.file.path, self.before.as_deref(), self.after.as_deref())),
-            notes: notes.iter().map(|note| (*note).to_owned()).collect(),
+            notes,
         }
     }
 }
 
+impl Edit {
+    fn notes(&self, target: &Target, place: &Place<'_>, scope: Scope, after: &str) -> Vec<String> {
+        if let Content::Trust(_) = self.file.content {
+            return vec!["Codex trusts the hook now without a review".to_owned()];
+        }
+        let mut notes = target.notes_for(scope);
+        notes.extend(target.check.and_then(|check| check(place, &self.file.path, after).ok()).unwrap_or_default());
+        notes
+    }
+}
+
 impl Target {
+    fn notes_for(&self, scope: Scope) -> Vec<String> {
+        let project = match scope {
+            Scope::User => &[][..],
+            Scope::Project => &[self.project_notes, &[PROJECT_NOTE]].concat(),
+        };
+        self.notes.iter().chain(project).map(|note| (*note).to_owned()).collect()
+    }
+
     fn look(&self, scope: Scope, place: &Place<'_>) -> Installed {
         let proven_on = crate::agents::find(self.agent).map_or(&[][..], |agent| agent.proven_on());
         let mut row = Installed {
@@ -231,13 +271,19 @@ impl Target {
             notes: Vec::new(),
         };
         match (self.files)(scope, place).and_then(|files| Self::look_at(&files)) {
-            Ok((file, state)) => Installed { file, state, ..row },
+            Ok((file, state)) => Installed { notes: self.notes_on(place, &file), file, state, ..row },
             Err(error) => {
                 row.state = State::Broken;
                 row.notes.push(error.to_string());
                 row
             }
         }
+    }
+
+    fn notes_on(&self, place: &Place<'_>, file: &Path) -> Vec<String> {
+        let text = file::read(file).ok().flatten();
+        let check = |text: String| self.check.map(|check| check(place, file, &text));
+        text.and_then(check).and_then(Result::ok).unwrap_or_default()
     }
 
     /// Returns the first of an agent's files, and the state of all of them: one that is missing makes it outdated.
@@ -273,6 +319,7 @@ impl Content {
         match self {
             Self::Table(table) => table.insert(text.unwrap_or_default()),
             Self::Own(file) => file.insert(text.unwrap_or_default()),
+            Self::Trust(trust) => trust.insert(text.unwrap_or_default()),
         }
     }
 
@@ -280,6 +327,7 @@ impl Content {
         match self {
             Self::Table(table) => table.remove(text),
             Self::Own(file) => Ok(file.remove(text)),
+            Self::Trust(trust) => trust.remove(text),
         }
     }
 
@@ -287,6 +335,7 @@ impl Content {
         match self {
             Self::Table(table) => table.find(text),
             Self::Own(file) => Ok(file.find(text)),
+            Self::Trust(trust) => Ok(Found { exact: trust.is_in(text), ..Found::default() }),
         }
     }
 
@@ -294,7 +343,7 @@ impl Content {
     fn empty(&self) -> &'static str {
         match self {
             Self::Table(_) => "{}\n",
-            Self::Own(_) => "",
+            Self::Own(_) | Self::Trust(_) => "",
         }
     }
 }

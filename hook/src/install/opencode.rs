@@ -12,14 +12,20 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 pub const OPENCODE: Target = Target {
     agent: "opencode",
     files: |scope, place| files("opencode", scope, place),
+    follow: None,
+    check: None,
     notes: &["a session of opencode that is open now loads the plugin only after it was started anew"],
+    project_notes: &[],
 };
 
 /// Kilo.
 pub const KILO: Target = Target {
     agent: "kilo",
     files: |scope, place| files("kilo", scope, place),
+    follow: None,
+    check: None,
     notes: &["a session of Kilo that is open now loads the plugin only after it was started anew"],
+    project_notes: &[],
 };
 
 const PLUGIN: &str = include_str!("../../plugins/opencode.js");

@@ -10,7 +10,10 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 pub const TARGET: Target = Target {
     agent: "pi",
     files,
+    follow: None,
+    check: None,
     notes: &["a session of Pi that is open now loads the extension only after it was started anew"],
+    project_notes: &[],
 };
 
 const EXTENSION: &str = include_str!("../../plugins/pi.ts");

@@ -9,7 +9,10 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 pub const TARGET: Target = Target {
     agent: "qwen-code",
     files,
+    follow: None,
+    check: None,
     notes: &["a session of Qwen Code that is open now calls the hook only after it was started anew"],
+    project_notes: &["Qwen Code runs a project's hooks only in a folder that you trust"],
 };
 
 /// The seconds after which Qwen Code goes on without us.

@@ -103,6 +103,11 @@ impl Attributes {
         }
     }
 
+    /// Returns whether a bearer with these permissions is passed over.
+    pub(crate) fn is_default(&self, bearer: Bearer, permissions: u32) -> bool {
+        bearer != Bearer::EmptyDirectory && permissions & 0o777 == self.defaults[bearer.slot()]
+    }
+
     /// Notes a directory without captured entries.
     pub(crate) fn note_empty(&mut self, path: &WorkspacePath, permissions: u32) {
         self.note(path, Bearer::EmptyDirectory, permissions);
@@ -126,9 +131,8 @@ impl Attributes {
 
     /// Returns the empty directories, by path.
     pub(crate) fn empty_directories(&self) -> impl Iterator<Item = (&WorkspacePath, Mode)> {
-        self.noted.iter().filter_map(|(path, (bearer, permissions))| {
-            (*bearer == Bearer::EmptyDirectory).then(|| (path, Mode::directory(*permissions)))
-        })
+        let empty = self.noted.iter().filter(|(_, (bearer, _))| *bearer == Bearer::EmptyDirectory);
+        empty.map(|(path, (_, permissions))| (path, Mode::directory(*permissions)))
     }
 
     /// Returns whether an empty directory is below a path.

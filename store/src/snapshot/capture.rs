@@ -48,7 +48,7 @@ fn emptiness(directory: &std::result::Result<OwnedFd, Errno>, mode: Mode) -> Ent
     Entry { mode, blob: is_empty.then_some(ObjectId::EMPTY_TREE) }
 }
 
-fn link(directory: &impl AsFd, name: &[u8], sink: &Sink) -> Result<State> {
+fn link(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>) -> Result<State> {
     match rustix::fs::readlinkat(directory, name, Vec::new()) {
         Ok(target) => Ok(Some(Entry { mode: Mode::SYMLINK, blob: sink.add(ObjectKind::Blob, target.as_bytes())? })),
         Err(Errno::NOENT) => Ok(None),
@@ -56,7 +56,7 @@ fn link(directory: &impl AsFd, name: &[u8], sink: &Sink) -> Result<State> {
     }
 }
 
-fn file(directory: &impl AsFd, name: &[u8], sink: &Sink, mode: Mode) -> Result<State> {
+fn file(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>, mode: Mode) -> Result<State> {
     let entry = |stamp: Stamp, blob| Some(Entry { mode: Mode::file(stamp.mode), blob });
     Ok(match read::file(directory.as_fd(), name).map_err(std::io::Error::from).context(|| "cannot read it")? {
         Outcome::Bytes(bytes, stamp) => entry(stamp, sink.add(ObjectKind::Blob, &bytes)?),

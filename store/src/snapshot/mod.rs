@@ -13,6 +13,8 @@ mod pack;
 mod pack_entry;
 mod pack_file;
 mod pack_index;
+#[cfg(test)]
+mod pack_tests;
 mod patch;
 mod reader;
 mod rules;
@@ -208,15 +210,25 @@ impl Snapshots {
         paths.iter().map(|path| view.is_directory(path)).collect()
     }
 
+    /// Returns the permissions of directories with captured entries, in the order of the paths: with what a directory that
+    /// is gone is to be made again. None where the snapshot has no such directory.
+    pub fn directory_permissions(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<Option<u32>>> {
+        let reader = self.objects.reader()?;
+        let view = View::open(&reader, snapshot)?;
+        paths.iter().map(|path| view.directory_permissions(path)).collect()
+    }
+
     /// Returns every path that differs between two snapshots, by path.
     pub fn difference(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {
-        difference::difference(&*self.objects.reader()?, old, new)
+        let reader = self.objects.reader()?;
+        difference::difference(&reader, old, new)
     }
 
     /// Returns what somebody changed from one snapshot to the next: the difference without what came into view or went
     /// out of it only because ignore rules changed, and with paths in a gap given as entries whose bytes are not stored.
     pub fn patch(&self, root: &Path, old: Side<'_>, new: Side<'_>) -> Result<Vec<Change>> {
-        patch::patch(&*self.objects.reader()?, root, old, new)
+        let reader = self.objects.reader()?;
+        patch::patch(&reader, root, old, new)
     }
 
     /// Returns a blob's bytes, decoded and hashed in full.
@@ -239,7 +251,8 @@ impl Snapshots {
         hides::hides(request, path)
     }
 
-    /// Writes a blob's bytes to a file in bounded memory, hashing them on the way.
+    /// Writes a blob's bytes to a file in bounded memory, and returns their number. The blob was decoded and hashed in full
+    /// before the first byte is written.
     pub fn copy_blob(&self, blob: ObjectId, to: &mut dyn std::io::Write) -> Result<u64> {
         self.objects.reader()?.copy_blob(blob, to)
     }

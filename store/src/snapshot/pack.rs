@@ -10,6 +10,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use flate2::Compression;
@@ -18,8 +19,9 @@ use libdeflater::{CompressionLvl, Compressor, Crc};
 use sha1::{Digest, Sha1};
 
 use super::hash::{Hasher, ObjectKind};
-use super::pack_entry::{FileRange, encode_header, same_contents};
+use super::pack_entry::{FileRange, encode_header, same_contents, whole};
 use super::pack_index::{self, Indexed};
+use super::reader::{Held, Reader};
 use crate::entry::ObjectId;
 use crate::error::{Context, Result};
 
@@ -80,6 +82,7 @@ fn with_compressor<T>(level: i32, work: impl FnOnce(&mut Compressor) -> T) -> T 
 /// Writes one pack.
 pub(crate) struct PackWriter {
     directory: PathBuf,
+    stored: Option<Arc<Reader>>,
     open: Option<OpenPack>,
 }
 
@@ -102,7 +105,12 @@ impl Drop for Temporary {
 impl PackWriter {
     /// Begins a pack in a bare repository; nothing is seen of it before [`PackWriter::finish`].
     pub(crate) fn begin(repository: &Path) -> Result<Self> {
-        Ok(Self { directory: repository.join("objects/pack"), open: None })
+        Ok(Self { directory: repository.join("objects/pack"), stored: None, open: None })
+    }
+
+    /// Leaves out streams that are stored already: their ids are known only when they were read.
+    pub(crate) fn knowing(self, stored: Arc<Reader>) -> Self {
+        Self { stored: Some(stored), ..self }
     }
 
     /// Adds an object, once. Returns false where *another* object of the same id was added before: a SHA-1 collision.
@@ -121,25 +129,24 @@ impl PackWriter {
     }
 
     /// Adds a blob in bounded memory, and returns its id. None, and the pack as before, where the reader gives fewer bytes
-    /// than `size`, and where other bytes with its id were added before. More bytes than `size` are not read. Where the
-    /// reader fails, this fails, with the pack as before, too.
+    /// than `size`, and where other bytes with its id are stored. More bytes than `size` are not read. Where the reader
+    /// fails, this fails, with the pack as before, too.
     pub(crate) fn add_stream(&mut self, size: u64, reader: &mut dyn Read) -> Result<Option<ObjectId>> {
+        let stored = self.stored.clone();
         let pack = self.pack()?;
         let begin = pack.position;
-        let written = pack.write_stream(size, reader);
-        match written {
-            Ok(Some((id, length, crc))) if !pack.objects.contains_key(&id) => {
-                pack.note(id, length, crc);
+        let kept = pack.write_stream(size, reader).and_then(|written| match written {
+            Some((id, latest)) => Ok(Some((id, latest, pack.holds(id, latest, stored.as_deref())?))),
+            None => Ok(None),
+        });
+        match kept {
+            Ok(Some((id, latest, Held::No))) => {
+                pack.note(id, latest.length, latest.crc);
                 Ok(Some(id))
             }
-            Ok(Some((id, length, crc))) => {
-                let same = pack.holds(id, Indexed { offset: begin, length, crc });
+            kept => {
                 pack.roll_back(begin)?;
-                Ok(same?.then_some(id))
-            }
-            failed => {
-                pack.roll_back(begin)?;
-                failed.map(|_| None)
+                Ok(kept?.filter(|(_, _, held)| *held == Held::Yes).map(|(id, _, _)| id))
             }
         }
     }
@@ -184,11 +191,18 @@ impl OpenPack {
         FileRange::new(self.out.get_ref(), entry.offset, entry.offset + entry.length)
     }
 
-    /// Returns whether the object of an id is the same as the latest entry.
-    fn holds(&mut self, id: ObjectId, latest: Indexed) -> Result<bool> {
+    /// Returns whether the latest entry is in this pack already, or stored.
+    fn holds(&mut self, id: ObjectId, latest: Indexed, stored: Option<&Reader>) -> Result<Held> {
         self.flush()?;
-        let Some(earlier) = self.objects.get(&id) else { return Ok(false) };
-        same_contents(self.entry(*earlier), self.entry(latest)).context(|| "cannot read the pack that is written")
+        match (self.objects.get(&id), stored) {
+            (Some(earlier), _) => {
+                let same = same_contents(self.entry(*earlier), self.entry(latest));
+                let same = same.context(|| "cannot read the pack that is written")?;
+                Ok(if same { Held::Yes } else { Held::Collision })
+            }
+            (None, Some(stored)) if stored.contains(id) => stored.holds_stream(id, &mut whole(self.entry(latest))?),
+            (None, _) => Ok(Held::No),
+        }
     }
 
     fn roll_back(&mut self, position: u64) -> Result<()> {
@@ -199,8 +213,9 @@ impl OpenPack {
         Ok(())
     }
 
-    /// Writes the entry of a blob; returns its id, length and checksum, or none where the reader ended early.
-    fn write_stream(&mut self, size: u64, reader: &mut dyn Read) -> Result<Option<(ObjectId, u64, u32)>> {
+    /// Writes the entry of a blob; returns its id and its place, or none where the reader ended early.
+    fn write_stream(&mut self, size: u64, reader: &mut dyn Read) -> Result<Option<(ObjectId, Indexed)>> {
+        let offset = self.position;
         let mut counted = Counted { out: &mut self.out, length: 0, crc: Crc::new() };
         counted.write_all(&encode_header(ObjectKind::Blob, size)).context(|| "cannot write to the pack")?;
         let mut buffer = vec![0; 128 << 10];
@@ -216,7 +231,8 @@ impl OpenPack {
             piece = fill(reader, &mut buffer, left)?;
         }
         let counted = encoder.finish().context(|| "cannot write to the pack")?;
-        Ok((left == 0).then(|| (hasher.finish(), counted.length, counted.crc.sum())))
+        let (length, crc) = (counted.length, counted.crc.sum());
+        Ok((left == 0).then(|| (hasher.finish(), Indexed { offset, length, crc })))
     }
 
     fn finish(mut self, directory: &Path) -> Result<()> {

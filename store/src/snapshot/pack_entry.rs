@@ -210,6 +210,13 @@ impl Read for FileRange<'_> {
     }
 }
 
+/// Returns the bytes of an entry with a whole object.
+pub(crate) fn whole<R: Read>(entry: R) -> Result<ZlibDecoder<BufReader<R>>> {
+    let mut entry = BufReader::new(entry);
+    read_header(&mut entry, 0)?;
+    Ok(ZlibDecoder::new(entry))
+}
+
 /// Returns whether two entries of whole objects hold the same kind and the same bytes.
 pub(crate) fn same_contents(left: impl Read, right: impl Read) -> Result<bool> {
     let (mut left, mut right) = (BufReader::new(left), BufReader::new(right));

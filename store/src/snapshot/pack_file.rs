@@ -31,7 +31,7 @@ pub(crate) struct PackFile {
     path: PathBuf,
     name: PathBuf,
     index: OnceLock<Option<PackIndex>>,
-    data: OnceLock<File>,
+    data: OnceLock<Kept>,
 }
 
 impl PackFile {
@@ -125,23 +125,44 @@ impl PackFile {
     }
 
     fn with_data<T>(&self, work: impl FnOnce(Data<'_>) -> Result<T>) -> Result<T> {
-        static OPEN: AtomicUsize = AtomicUsize::new(0);
+        let what = || format!("cannot read the pack `{}`", self.path.display());
         let fresh;
         let file = match self.data.get() {
-            Some(file) => file,
-            None if OPEN.fetch_add(1, Ordering::Relaxed) < STAY_OPEN => {
-                fresh = open_regular(&self.path)?;
-                self.data.get_or_init(|| fresh)
-            }
+            Some(kept) => &kept.0,
             None => {
-                OPEN.fetch_sub(1, Ordering::Relaxed);
-                fresh = open_regular(&self.path)?;
-                &fresh
+                let file = open_regular(&self.path)?;
+                match Kept::new(file) {
+                    Ok(kept) => &self.data.get_or_init(|| kept).0,
+                    Err(file) => {
+                        fresh = file;
+                        &fresh
+                    }
+                }
             }
         };
-        let length = file.metadata().context(|| format!("cannot read the pack `{}`", self.path.display()))?.len();
-        work(Data { file, end: length.saturating_sub(20) })
-            .map_err(|error| Error::failed(format!("cannot read the pack `{}`", self.path.display())).because(error))
+        let length = file.metadata().context(what)?.len();
+        work(Data { file, end: length.saturating_sub(20) }).map_err(|error| Error::failed(what()).because(error))
+    }
+}
+
+/// A file that stays open; only so many do.
+struct Kept(File);
+
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+
+impl Kept {
+    fn new(file: File) -> std::result::Result<Self, File> {
+        if KEPT.fetch_add(1, Ordering::Relaxed) < STAY_OPEN {
+            return Ok(Self(file));
+        }
+        KEPT.fetch_sub(1, Ordering::Relaxed);
+        Err(file)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        KEPT.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -115,7 +115,7 @@ impl PackIndex {
             *count = u32::from_be_bytes(chunk.try_into().expect("chunks are of four"));
         }
         let fixed = IDS + u64::from(fanout[255]) * 28 + TRAILER;
-        let large = length.checked_sub(fixed).filter(|rest| rest % 8 == 0).map(|rest| rest / 8);
+        let large = length.checked_sub(fixed).filter(|rest| rest.is_multiple_of(8)).map(|rest| rest / 8);
         let large = large.filter(|large| *large <= u64::from(fanout[255]) && fanout.is_sorted());
         let large = large.ok_or_else(|| Error::failed("the index's parts do not fit together"))?;
         Ok(Self { bytes, fanout, large })

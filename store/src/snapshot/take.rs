@@ -38,7 +38,7 @@ pub(crate) fn take(objects: &Objects, request: &Request<'_>) -> Result<Taken> {
     Ok(Taken { snapshot: Snapshot { tree, attributes, rules }, gaps, git })
 }
 
-fn store(sink: &Sink, bytes: Option<Vec<u8>>) -> Result<Option<ObjectId>> {
+fn store(sink: &Sink<'_>, bytes: Option<Vec<u8>>) -> Result<Option<ObjectId>> {
     match bytes {
         Some(bytes) => sink.add(ObjectKind::Blob, &bytes),
         None => Ok(None),
@@ -55,7 +55,7 @@ fn scan(
     request: &Request<'_>,
     location: Option<&Location>,
     tracked: &Tracked,
-    sink: &Sink,
+    sink: &Sink<'_>,
 ) -> Result<(Listings, Rules)> {
     let now = disk::now();
     let root = disk::open_root(request.root)

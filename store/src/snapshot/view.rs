@@ -59,6 +59,12 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Returns the permissions of a directory with captured entries; none where there is no such directory.
+    pub(crate) fn directory_permissions(&self, path: &WorkspacePath) -> Result<Option<u32>> {
+        let is_tree = self.tree_entry(path)?.is_some_and(|entry| entry.mode == TreeMode::Tree);
+        Ok(is_tree.then(|| self.attributes.permissions(path, Bearer::Directory)))
+    }
+
     /// Returns whether a captured entry is below a path.
     pub(crate) fn has_entries_below(&self, path: &WorkspacePath) -> Result<bool> {
         let is_tree = self.tree_entry(path)?.is_some_and(|entry| entry.mode == TreeMode::Tree);
@@ -115,7 +121,7 @@ impl<'a> View<'a> {
                 Some(TreeEntry { mode: TreeMode::Tree, id, .. }) => id,
                 Some(_) => return Ok(None),
             };
-            found = lookup(&*self.cached_tree(tree)?, name).cloned();
+            found = lookup(&self.cached_tree(tree)?, name).cloned();
             if found.is_none() {
                 return Ok(None);
             }

@@ -155,3 +155,11 @@ fn clines_sub_agent_is_no_message() {
     );
     assert_eq!(kinds("cline", Some("PreToolUse"), &payload), [ToolStart], "and its first tool brings no message");
 }
+
+#[test]
+fn a_context_that_is_made_shorter_is_no_new_start() {
+    let payload = json!({"hook_event_name": "SessionStart", "session_id": "s", "source": "compact"});
+    for agent in ["claude-code", "codex", "qwen-code"] {
+        assert_eq!(kinds(agent, None, &payload), [], "{agent}: the work goes on");
+    }
+}

@@ -16,7 +16,7 @@ use crate::snapshot::tree::{self, TreeEntry, TreeMode};
 pub(crate) type Listings = BTreeMap<Vec<u8>, Listing>;
 
 /// Makes the trees of the directories that `is_touched` names, innermost first, and returns the root's.
-pub(crate) fn trees(listings: &mut Listings, touched: Vec<Vec<u8>>, sink: &Sink) -> Result<ObjectId> {
+pub(crate) fn trees(listings: &mut Listings, touched: Vec<Vec<u8>>, sink: &Sink<'_>) -> Result<ObjectId> {
     let mut touched = touched;
     // A directory's path is longer than that of the one that holds it.
     touched.sort_unstable_by_key(|path| std::cmp::Reverse(path.len()));
@@ -64,6 +64,9 @@ pub(crate) fn attributes(listings: &Listings) -> Attributes {
         }
     }
     for ((directory, name), bearer, permissions) in bearers(listings) {
+        if attributes.is_default(bearer, permissions) {
+            continue;
+        }
         if let Ok(path) = WorkspacePath::new(join(directory, name)) {
             attributes.note(&path, bearer, permissions);
         }

@@ -1,27 +1,26 @@
 //! Where worker threads put objects: into the one pack of the snapshot, unless they are stored already. This module does IO.
 
 use std::io::Read;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::entry::ObjectId;
 use crate::error::Result;
 use crate::snapshot::hash::{self, ObjectKind};
-use crate::snapshot::objects::Objects;
+use crate::snapshot::objects::{self, Objects};
 use crate::snapshot::pack::{PackWriter, pack_object};
 use crate::snapshot::reader::{Held, Reader};
 
 /// Takes objects from any thread.
-pub(crate) struct Sink {
-    repository: PathBuf,
+pub(crate) struct Sink<'a> {
+    objects: &'a Objects,
     reader: Arc<Reader>,
     writer: Mutex<Option<PackWriter>>,
 }
 
-impl Sink {
+impl<'a> Sink<'a> {
     /// Begins with no pack: the first new object makes it.
-    pub fn new(objects: &Objects) -> Result<Self> {
-        Ok(Self { repository: objects.repository().to_owned(), reader: objects.reader()?, writer: Mutex::new(None) })
+    pub fn new(objects: &'a Objects) -> Result<Self> {
+        Ok(Self { objects, reader: objects.reader()?, writer: Mutex::new(None) })
     }
 
     /// Stores an object and returns its id; none where other bytes with the same id are stored: a SHA-1 collision.
@@ -49,7 +48,11 @@ impl Sink {
     /// Syncs what was added. Returns whether anything was.
     pub fn finish(self) -> Result<bool> {
         match self.writer.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            Some(writer) => writer.finish().map(|()| true),
+            Some(writer) => {
+                writer.finish()?;
+                self.reader.refresh()?;
+                Ok(true)
+            }
             None => Ok(false),
         }
     }
@@ -57,7 +60,8 @@ impl Sink {
     fn with_writer<T>(&self, act: impl FnOnce(&mut PackWriter) -> Result<T>) -> Result<T> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.is_none() {
-            *writer = Some(PackWriter::begin(&self.repository)?);
+            objects::prepare(self.objects.repository())?;
+            *writer = Some(PackWriter::begin(self.objects.repository())?.knowing(Arc::clone(&self.reader)));
         }
         act(writer.as_mut().expect("it was begun above"))
     }

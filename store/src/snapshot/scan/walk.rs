@@ -50,7 +50,7 @@ pub(crate) struct Walk<'a> {
     /// The id of a file's blob where the user's index knows it and it is stored.
     pub seeded: &'a (dyn Fn(&[u8], &Stamp) -> Option<ObjectId> + Sync),
     /// Where objects go.
-    pub sink: &'a Sink,
+    pub sink: &'a Sink<'a>,
     /// The moment before the scan began, by the clock of file times.
     pub now: i64,
     /// Whether the file system is served by something else, so that directory times cannot be trusted.

@@ -1,82 +1,11 @@
-//! Settings files before and after, byte for byte, in a home directory of their own.
+//! The table of hooks in settings that others write, too, on the example of Claude Code.
 
-use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
 
 use expect_test::expect;
-use tempfile::TempDir;
 
 use super::*;
-
-/// A home directory and a project, with a binary to install.
-struct World {
-    directory: TempDir,
-}
-
-impl World {
-    fn new() -> Self {
-        let world = Self { directory: TempDir::new().expect("a scratch directory") };
-        for directory in ["home", "project", "bin"] {
-            fs::create_dir(world.path(directory)).expect("new");
-        }
-        world.executable("bin/ckpt-hook");
-        world
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
-    }
-
-    fn executable(&self, name: &str) -> PathBuf {
-        let path = self.write(name, "#!/bin/sh\n");
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
-        path
-    }
-
-    fn write(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("below the scratch directory")).expect("a directory");
-        fs::write(&path, text).expect("a file");
-        path
-    }
-
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.path(name)).expect("a file")
-    }
-
-    fn with_place<T>(&self, act: impl FnOnce(&Place<'_>) -> T) -> T {
-        let (home, project, binary) = (self.path("home"), self.path("project"), self.path("bin/ckpt-hook"));
-        act(&place(&home, &project, &binary))
-    }
-
-    fn install(&self, agent: &str) -> Vec<SettingsChange> {
-        self.with_place(|place| install(agent, Scope::User, place, false)).expect("it can be installed")
-    }
-
-    fn uninstall(&self, agent: &str) -> Vec<SettingsChange> {
-        self.with_place(|place| uninstall(agent, Scope::User, place, false)).expect("it can be taken out")
-    }
-
-    fn state(&self, agent: &str) -> State {
-        let rows = self.with_place(list);
-        rows.iter().find(|row| row.agent == agent && row.scope == Scope::User).expect("every agent has a row").state
-    }
-
-    /// Returns a text with the scratch directory's name taken out.
-    fn anonymous(&self, text: &str) -> String {
-        text.replace(&self.directory.path().display().to_string(), "")
-    }
-}
-
-fn place<'a>(home: &'a Path, project: &'a Path, binary: &'a Path) -> Place<'a> {
-    Place { home, project, binary, tool_events: true, trust: false, environment: &no_environment }
-}
-
-fn no_environment(_: &str) -> Option<OsString> {
-    None
-}
 
 const CLAUDE: &str = "home/.claude/settings.json";
 
@@ -417,156 +346,16 @@ fn an_agent_that_we_do_not_know_is_an_error_that_names_those_that_we_know() {
     assert!(error.hint_text().is_some_and(|hint| hint.contains("claude-code")), "the hint helps");
 }
 
-/// Returns every file below a directory, by its path relative to it.
-fn files_below(directory: &Path) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut waiting = vec![directory.to_owned()];
-    while let Some(next) = waiting.pop() {
-        for entry in fs::read_dir(next).expect("a directory").map(|entry| entry.expect("readable")) {
-            if entry.file_type().expect("known").is_dir() {
-                waiting.push(entry.path());
-            } else {
-                found.push(entry.path().strip_prefix(directory).expect("below").display().to_string());
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
 #[test]
-fn every_agent_gets_its_files_where_it_looks_for_them() {
-    let world = World::new();
-    TARGETS.iter().for_each(|target| drop(world.install(target.agent)));
-    expect![[r#"
-        .claude/settings.json
-        .codex/hooks.json
-        .config/kilo/plugin/ckpt-hook.js
-        .config/opencode/plugin/ckpt-hook.js
-        .copilot/hooks/ckpt-hook.json
-        .gemini/settings.json
-        .pi/agent/extensions/ckpt-hook.ts
-        .qwen/settings.json
-        Documents/Cline/Hooks/PostToolUse
-        Documents/Cline/Hooks/PreToolUse
-        Documents/Cline/Hooks/TaskCancel
-        Documents/Cline/Hooks/TaskComplete
-        Documents/Cline/Hooks/TaskError
-        Documents/Cline/Hooks/TaskResume
-        Documents/Cline/Hooks/TaskStart"#]]
-    .assert_eq(&files_below(&world.path("home")).join("\n"));
-    for target in TARGETS {
-        let place = |place: &Place<'_>| install(target.agent, Scope::Project, place, false).map(drop);
-        world.with_place(place).expect("it can be installed");
-    }
-    expect![[r#"
-        .claude/settings.json
-        .clinerules/hooks/PostToolUse
-        .clinerules/hooks/PreToolUse
-        .clinerules/hooks/TaskCancel
-        .clinerules/hooks/TaskComplete
-        .clinerules/hooks/TaskError
-        .clinerules/hooks/TaskResume
-        .clinerules/hooks/TaskStart
-        .codex/hooks.json
-        .gemini/settings.json
-        .github/hooks/ckpt-hook.json
-        .kilo/plugin/ckpt-hook.js
-        .opencode/plugin/ckpt-hook.js
-        .pi/extensions/ckpt-hook.ts
-        .qwen/settings.json"#]]
-    .assert_eq(&files_below(&world.path("project")).join("\n"));
-}
-
-#[test]
-fn every_agent_is_installed_once_and_leaves_nothing_behind() {
-    for target in TARGETS {
+fn a_project_cannot_lead_the_installer_out_of_itself() {
+    for link in ["project/.claude", "project/.claude/settings.json"] {
         let world = World::new();
-        let agent = target.agent;
-        assert_eq!(world.state(agent), State::Absent, "{agent} begins without us");
-        world.install(agent);
-        assert_eq!(world.state(agent), State::Installed, "{agent} has the hook");
-        assert!(world.install(agent).iter().all(|change| change.action == "unchanged"), "{agent}: once is enough");
-        world.uninstall(agent);
-        assert_eq!(files_below(&world.path("home")), Vec::<String>::new(), "{agent}: all is gone");
-        assert!(world.uninstall(agent).iter().all(|change| change.action == "unchanged"), "{agent}: nothing to do");
+        let outside = world.write("outside/settings.json", "{}\n");
+        let target = if link.ends_with("json") { outside.clone() } else { world.path("outside") };
+        fs::create_dir_all(world.path(link).parent().expect("below the project")).expect("a directory");
+        symlink(target, world.path(link)).expect("new");
+        let result = world.with_place(|place| install("claude-code", Scope::Project, place, false));
+        assert!(result.is_err(), "{link}: whoever made the project would choose the file");
+        assert_eq!(world.read("outside/settings.json"), "{}\n", "{link}: it is as it was");
     }
-}
-
-#[test]
-fn every_agent_that_can_be_installed_is_understood() {
-    for target in TARGETS {
-        let agent = crate::agents::find(target.agent).expect("an adapter of that name");
-        assert!(!agent.proven_on().is_empty(), "{}: only what was seen at work is installed", target.agent);
-    }
-}
-
-#[test]
-fn a_shell_line_of_every_agent_reaches_the_binary_and_says_nothing() {
-    for agent in ["codex", "gemini-cli", "qwen-code"] {
-        let world = World::new();
-        let log = world.path("log");
-        let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\necho noise >&2\nexit 7\n", log.display());
-        fs::write(world.path("bin/ckpt-hook"), script).expect("ours");
-        world.install(agent);
-        for line in shell_lines(&world) {
-            let output = std::process::Command::new("/bin/sh").args(["-c", &line]).output().expect("a shell");
-            assert!(output.status.success() && output.stderr.is_empty(), "{agent}: nothing can go wrong for the agent");
-        }
-        let calls = fs::read_to_string(log).expect("it was called");
-        assert!(calls.lines().all(|call| call.starts_with(&format!("event --agent {agent} --event "))), "{calls}");
-    }
-}
-
-/// Returns the command lines in the only settings file of the world's user.
-fn shell_lines(world: &World) -> Vec<String> {
-    let files = files_below(&world.path("home"));
-    let text = world.read(&format!("home/{}", files[0]));
-    let settings: serde_json::Value = serde_json::from_str(&text).expect("plain JSON");
-    let events = settings["hooks"].as_object().expect("a table of hooks").values();
-    events.map(|groups| groups[0]["hooks"][0]["command"].as_str().expect("a line").to_owned()).collect()
-}
-
-#[test]
-fn nothing_that_could_refuse_a_tool_is_put_before_copilots_tools() {
-    let world = World::new();
-    world.install("copilot-cli");
-    let text = world.read("home/.copilot/hooks/ckpt-hook.json");
-    assert!(!text.contains("preToolUse") && !text.contains("permissionRequest"), "they fail closed");
-}
-
-#[test]
-fn a_file_of_somebody_else_is_not_replaced_and_not_removed() {
-    let world = World::new();
-    let theirs = "#!/bin/sh\necho mine\n";
-    world.write("home/Documents/Cline/Hooks/PostToolUse", theirs);
-    let error = world.with_place(|place| install("cline", Scope::User, place, false)).expect_err("refused");
-    assert!(error.to_string().contains("PostToolUse"), "the error names the file: {error}");
-    assert_eq!(files_below(&world.path("home")).len(), 1, "none of the other files was made");
-    world.uninstall("cline");
-    assert_eq!(world.read("home/Documents/Cline/Hooks/PostToolUse"), theirs, "it is as it was");
-}
-
-#[test]
-fn a_plugin_calls_the_binary_by_its_path() {
-    let world = World::new();
-    for (agent, file) in [
-        ("opencode", "home/.config/opencode/plugin/ckpt-hook.js"),
-        ("kilo", "home/.config/kilo/plugin/ckpt-hook.js"),
-        ("pi", "home/.pi/agent/extensions/ckpt-hook.ts"),
-    ] {
-        world.install(agent);
-        let text = world.anonymous(&world.read(file));
-        assert!(text.contains("const binary = \"/bin/ckpt-hook\""), "{agent}: the path");
-        assert!(text.contains(&format!("event --agent {agent}`")), "{agent}: what it is known by");
-    }
-    assert!(world.read("home/.config/kilo/plugin/ckpt-hook.js").contains("const agent = \"kilo\""), "its own name");
-}
-
-#[test]
-fn a_script_that_is_missing_makes_the_installation_outdated() {
-    let world = World::new();
-    world.install("cline");
-    fs::remove_file(world.path("home/Documents/Cline/Hooks/PostToolUse")).expect("ours");
-    assert_eq!(world.state("cline"), State::Outdated, "not all of it is there");
 }

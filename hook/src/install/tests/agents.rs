@@ -1,0 +1,142 @@
+//! What every agent gets, and what stays of it.
+
+use expect_test::expect;
+
+use super::*;
+
+#[test]
+fn every_agent_gets_its_files_where_it_looks_for_them() {
+    let world = World::new();
+    TARGETS.iter().for_each(|target| drop(world.install(target.agent)));
+    expect![[r#"
+        .claude/settings.json
+        .codex/hooks.json
+        .config/kilo/plugin/ckpt-hook.js
+        .config/opencode/plugin/ckpt-hook.js
+        .copilot/hooks/ckpt-hook.json
+        .gemini/settings.json
+        .pi/agent/extensions/ckpt-hook.ts
+        .qwen/settings.json
+        Documents/Cline/Hooks/PostToolUse
+        Documents/Cline/Hooks/PreToolUse
+        Documents/Cline/Hooks/TaskCancel
+        Documents/Cline/Hooks/TaskComplete
+        Documents/Cline/Hooks/TaskError
+        Documents/Cline/Hooks/TaskResume
+        Documents/Cline/Hooks/TaskStart"#]]
+    .assert_eq(&files_below(&world.path("home")).join("\n"));
+    for target in TARGETS {
+        let place = |place: &Place<'_>| install(target.agent, Scope::Project, place, false).map(drop);
+        world.with_place(place).expect("it can be installed");
+    }
+    expect![[r#"
+        .claude/settings.json
+        .clinerules/hooks/PostToolUse
+        .clinerules/hooks/PreToolUse
+        .clinerules/hooks/TaskCancel
+        .clinerules/hooks/TaskComplete
+        .clinerules/hooks/TaskError
+        .clinerules/hooks/TaskResume
+        .clinerules/hooks/TaskStart
+        .codex/hooks.json
+        .gemini/settings.json
+        .github/hooks/ckpt-hook.json
+        .kilo/plugin/ckpt-hook.js
+        .opencode/plugin/ckpt-hook.js
+        .pi/extensions/ckpt-hook.ts
+        .qwen/settings.json"#]]
+    .assert_eq(&files_below(&world.path("project")).join("\n"));
+}
+
+#[test]
+fn every_agent_is_installed_once_and_leaves_nothing_behind() {
+    for target in TARGETS {
+        let world = World::new();
+        let agent = target.agent;
+        assert_eq!(world.state(agent), State::Absent, "{agent} begins without us");
+        world.install(agent);
+        assert_eq!(world.state(agent), State::Installed, "{agent} has the hook");
+        assert!(world.install(agent).iter().all(|change| change.action == "unchanged"), "{agent}: once is enough");
+        world.uninstall(agent);
+        assert_eq!(files_below(&world.path("home")), Vec::<String>::new(), "{agent}: all is gone");
+        assert!(world.uninstall(agent).iter().all(|change| change.action == "unchanged"), "{agent}: nothing to do");
+    }
+}
+
+#[test]
+fn every_agent_that_can_be_installed_is_understood() {
+    for target in TARGETS {
+        let agent = crate::agents::find(target.agent).expect("an adapter of that name");
+        assert!(!agent.proven_on().is_empty(), "{}: only what was seen at work is installed", target.agent);
+    }
+}
+
+#[test]
+fn a_shell_line_of_every_agent_reaches_the_binary_and_says_nothing() {
+    for agent in ["codex", "gemini-cli", "qwen-code"] {
+        let world = World::new();
+        let log = world.path("log");
+        let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\necho noise >&2\nexit 7\n", log.display());
+        fs::write(world.path("bin/ckpt-hook"), script).expect("ours");
+        world.install(agent);
+        for line in shell_lines(&world) {
+            let output = std::process::Command::new("/bin/sh").args(["-c", &line]).output().expect("a shell");
+            assert!(output.status.success() && output.stderr.is_empty(), "{agent}: nothing can go wrong for the agent");
+        }
+        let calls = fs::read_to_string(log).expect("it was called");
+        assert!(calls.lines().all(|call| call.starts_with(&format!("event --agent {agent} --event "))), "{calls}");
+    }
+}
+
+/// Returns the command lines in the only settings file of the world's user.
+fn shell_lines(world: &World) -> Vec<String> {
+    let files = files_below(&world.path("home"));
+    let text = world.read(&format!("home/{}", files[0]));
+    let settings: serde_json::Value = serde_json::from_str(&text).expect("plain JSON");
+    let events = settings["hooks"].as_object().expect("a table of hooks").values();
+    events.map(|groups| groups[0]["hooks"][0]["command"].as_str().expect("a line").to_owned()).collect()
+}
+
+#[test]
+fn nothing_that_could_refuse_a_tool_is_put_before_copilots_tools() {
+    let world = World::new();
+    world.install("copilot-cli");
+    let text = world.read("home/.copilot/hooks/ckpt-hook.json");
+    assert!(!text.contains("preToolUse") && !text.contains("permissionRequest"), "they fail closed");
+}
+
+#[test]
+fn a_file_of_somebody_else_is_not_replaced_and_not_removed() {
+    let world = World::new();
+    let theirs = "#!/bin/sh\necho mine\n";
+    world.write("home/Documents/Cline/Hooks/PostToolUse", theirs);
+    let error = world.with_place(|place| install("cline", Scope::User, place, false)).expect_err("refused");
+    assert!(error.to_string().contains("PostToolUse"), "the error names the file: {error}");
+    assert_eq!(files_below(&world.path("home")).len(), 1, "none of the other files was made");
+    world.uninstall("cline");
+    assert_eq!(world.read("home/Documents/Cline/Hooks/PostToolUse"), theirs, "it is as it was");
+}
+
+#[test]
+fn a_plugin_calls_the_binary_by_its_path() {
+    let world = World::new();
+    for (agent, file) in [
+        ("opencode", "home/.config/opencode/plugin/ckpt-hook.js"),
+        ("kilo", "home/.config/kilo/plugin/ckpt-hook.js"),
+        ("pi", "home/.pi/agent/extensions/ckpt-hook.ts"),
+    ] {
+        world.install(agent);
+        let text = world.anonymous(&world.read(file));
+        assert!(text.contains("const binary = \"/bin/ckpt-hook\""), "{agent}: the path");
+        assert!(text.contains(&format!("event --agent {agent}`")), "{agent}: what it is known by");
+    }
+    assert!(world.read("home/.config/kilo/plugin/ckpt-hook.js").contains("const agent = \"kilo\""), "its own name");
+}
+
+#[test]
+fn a_script_that_is_missing_makes_the_installation_outdated() {
+    let world = World::new();
+    world.install("cline");
+    fs::remove_file(world.path("home/Documents/Cline/Hooks/PostToolUse")).expect("ours");
+    assert_eq!(world.state("cline"), State::Outdated, "not all of it is there");
+}

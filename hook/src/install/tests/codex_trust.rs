@@ -1,0 +1,72 @@
+//! Codex's trust in the hook.
+
+use expect_test::expect;
+
+use super::*;
+
+const CODEX: &str = "# mine\nmodel = 'gpt' # the good one\n\n[hooks.state.\"/other/hooks.json:stop:0:0\"]\ntrusted_hash = \"sha256:00\"\n\n[projects.\"/w\"]\ntrust_level   =  \"trusted\"\n";
+
+#[test]
+fn codex_is_told_to_trust_the_hook_only_where_that_is_asked_for() {
+    let world = World::new();
+    world.write("home/.codex/config.toml", CODEX);
+    let changes = world.install("codex");
+    assert_eq!(changes.len(), 1, "only the table of hooks");
+    assert!(changes[0].notes[0].contains("--trust"), "the user is told what is missing: {:?}", changes[0].notes);
+    assert_eq!(world.read("home/.codex/config.toml"), CODEX, "nobody's trust is touched");
+    let changes = world.install_trusted();
+    assert_eq!(
+        (changes[0].action.as_str(), changes[1].action.as_str()),
+        ("unchanged", "updated"),
+        "now the trust, too"
+    );
+    let rows = world.with_place(list);
+    let row = rows.iter().find(|row| row.agent == "codex" && row.scope == Scope::User).expect("it has a row");
+    assert_eq!(row.notes, Vec::<String>::new(), "nothing is missing any more");
+}
+
+#[test]
+fn codexs_settings_keep_every_byte_when_the_trust_goes() {
+    for text in [CODEX, &CODEX.replace('\n', "\r\n"), "", "model = \"gpt\"\n", "[hooks]\n\n[features]\nhooks = true\n"]
+    {
+        let world = World::new();
+        world.write("home/.codex/config.toml", text);
+        world.install_trusted();
+        let after = world.read("home/.codex/config.toml");
+        assert!(after.replace('\r', "").contains("pre_model_request:0:0\"]\ntrusted_hash = \"sha256:"), "{after}");
+        world.uninstall("codex");
+        let rest = fs::read_to_string(world.path("home/.codex/config.toml")).unwrap_or_default();
+        assert_eq!(rest, text, "as it was");
+    }
+}
+
+#[test]
+fn settings_of_codex_that_cannot_be_kept_as_they_are_are_left_alone() {
+    for text in ["a = 1\r\nb = 2\n", "a = ", "hooks = 1\n", "[hooks]\nstate = []\n"] {
+        let world = World::new();
+        world.write("home/.codex/config.toml", text);
+        let trusted = |place: &Place<'_>| install("codex", Scope::User, &Place { trust: true, ..*place }, false);
+        let error = world.with_place(trusted).expect_err("refused");
+        assert!(error.to_string().contains("config.toml"), "the error names the file: {error}");
+        assert_eq!(files_below(&world.path("home")), [".codex/config.toml"], "neither of the two files was written");
+        assert_eq!(world.read("home/.codex/config.toml"), text, "it is as it was");
+    }
+}
+
+#[test]
+fn the_hash_is_the_one_that_codex_makes() {
+    let line = "test -x /tmp/agents-npm/bin/ckpt-hook && /tmp/agents-npm/bin/ckpt-hook event --agent codex --event PreModelRequest 2>/dev/null || true";
+    let hooks = serde_json::json!({"hooks": {"PreModelRequest": [{"hooks": [{"type": "command", "command": line, "timeout": 30}]}]}});
+    let positions = hook_table::positions(&hooks.to_string()).expect("a table of hooks");
+    let trust = Trust::in_handlers(Path::new("/h/hooks.json"), &positions);
+    let text = trust.insert("").expect("TOML");
+    expect![[r#"
+        [hooks.state."/h/hooks.json:pre_model_request:0:0"]
+        trusted_hash = "sha256:ca00419ab2fd3c084d335f6e7fc7f1b4ad3442c20b47b0d8be4e13e249966209"
+    "#]]
+    .assert_eq(&text);
+    assert!(
+        text.contains("sha256:ca00419ab2fd3c084d335f6e7fc7f1b4ad3442c20b47b0d8be4e13e249966209"),
+        "as Codex 0.169.0 lists it"
+    );
+}

@@ -1,0 +1,119 @@
+//! The plugin for opencode and Kilo, as a JavaScript engine runs it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use ckpt_schema::event::Event;
+
+use super::*;
+use crate::agents::{self, Context};
+
+/// A conversation as opencode tells it, with a sub-agent and a prompt of opencode's own.
+const CONVERSATION: &str = r#"
+import { CkptHook } from "./plugin.mjs"
+const hooks = await CkptHook({ directory: process.cwd() })
+const bus = (type, properties) => hooks.event({ event: { type, properties } })
+bus("session.created", { info: { id: "root" } })
+await hooks["chat.message"]({ sessionID: "root" }, { message: { id: "m1" }, parts: [{ type: "text", text: "hello" }] })
+await hooks["chat.params"]({ sessionID: "root", agent: "title" }, {})
+await hooks["chat.params"]({ sessionID: "root", agent: "build", model: { secret: 1 } }, {})
+await hooks["tool.execute.before"]({ tool: "write", sessionID: "root", callID: "c1" }, { args: { filePath: "/w/a", content: "long" } })
+bus("session.created", { info: { id: "child", parentID: "root" } })
+await hooks["chat.message"]({ sessionID: "child" }, { message: { id: "m2" }, parts: [{ type: "text", text: "job" }] })
+bus("session.idle", { sessionID: "child" })
+await hooks["tool.execute.after"]({ tool: "write", sessionID: "root", callID: "c1" }, { output: "done" })
+bus("message.part.updated", { part: { type: "text", sessionID: "root" } })
+bus("message.part.updated", { part: { type: "step-finish", id: "p1", sessionID: "root" } })
+bus("session.idle", { sessionID: "root" })
+await hooks.dispose()
+"#;
+
+/// What an agent of another version might tell.
+const NONSENSE: &str = r#"
+import { CkptHook } from "./plugin.mjs"
+const hooks = await CkptHook(undefined)
+for (const name of Object.keys(hooks)) {
+  for (const told of [[], [null, null], [{}, {}], [{ event: { type: "session.created" } }]]) {
+    if ((await hooks[name](...told)) !== undefined) throw new Error(name)
+  }
+}
+"#;
+
+/// Runs a script beside the installed plugin; `None` where there is no engine to run it.
+#[expect(clippy::print_stderr, reason = "a test that did not run says so")]
+fn run(world: &World, script: &str) -> Option<Output> {
+    world.install("opencode");
+    let plugin = world.read("home/.config/opencode/plugin/ckpt-hook.js");
+    world.write("project/plugin.mjs", &plugin);
+    let script = world.write("project/script.mjs", script);
+    match Command::new("node").arg(script).current_dir(world.path("project")).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            eprintln!("SKIPPED: the plugin was not run, because `node` is not there ({error})");
+            None
+        }
+    }
+}
+
+/// A binary that notes how it is called and what it is told, and makes noise.
+fn recorder(world: &World) {
+    let log = world.path("log");
+    let script = format!(
+        "#!/bin/sh\n{{ echo \"$@\"; cat; echo; }} >> '{}'\necho noise\necho noise >&2\nexit 7\n",
+        log.display()
+    );
+    fs::write(world.path("bin/ckpt-hook"), script).expect("ours");
+}
+
+/// Returns what the binary was told, as events.
+fn recorded(world: &World) -> Vec<Event> {
+    let log = world.read("log");
+    let lines: Vec<_> = log.lines().collect();
+    let context = Context { cwd: Path::new("/hook"), environment: &no_environment };
+    let events = lines.chunks(2).flat_map(|call| {
+        let name = call[0].strip_prefix("event --agent opencode --event ").expect("our call");
+        let parsed = agents::parse("opencode", Some(name), call[1].as_bytes(), &context);
+        assert_eq!(parsed.problems, Vec::<String>::new(), "{name} is understood");
+        parsed.events
+    });
+    events.collect()
+}
+
+#[test]
+fn what_the_plugin_hands_on_is_the_conversation_in_its_order() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, CONVERSATION) else { return };
+    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    let line = |event: &Event| format!("{} {}", event.event.name(), event.session_id);
+    let lines: Vec<_> = recorded(&world).iter().map(line).collect();
+    let expected = [
+        "session_start root",
+        "user_message root",
+        "step_start root",
+        "tool_start root",
+        "session_start child",
+        "turn_end child",
+        "tool_finish root",
+        "step_finish root",
+        "turn_end root",
+    ];
+    assert_eq!(lines, expected, "the sub-agent's task is no message, the title's prompt no step");
+    assert!(!world.read("log").contains("long"), "no file's content is handed on");
+}
+
+#[test]
+fn the_plugin_disturbs_nobody_when_the_binary_is_gone() {
+    let world = World::new();
+    fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
+    let Some(output) = run(&world, CONVERSATION) else { return };
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn the_plugin_survives_what_it_does_not_understand() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, NONSENSE) else { return };
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}

@@ -1,0 +1,296 @@
+//! What of a workspace is captured: any name, kind, mode and size.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use ckpt_store::entry::{Entry, Mode, ObjectId};
+use ckpt_store::snapshot::{GapReason, Request};
+use proptest::prelude::*;
+
+use crate::scan_world::{World, path};
+
+#[test]
+fn two_snapshots_without_a_change_in_between_are_equal() {
+    let world = World::git();
+    world.write("a/b/c", "one");
+    world.write("d", "two");
+    let first = world.take();
+    assert_eq!(world.take(), first, "nothing changed");
+    assert_eq!(first.snapshot.tree.to_string(), world.git_tree(), "raw bytes, as git stores them");
+}
+
+#[test]
+fn an_empty_workspace_is_the_empty_tree() {
+    let world = World::plain();
+    assert_eq!(world.take().snapshot.tree, ObjectId::EMPTY_TREE, "git's well-known id");
+}
+
+#[test]
+fn our_repository_is_clean_for_git() {
+    let world = World::git();
+    world.write("a/b", "one");
+    let taken = world.take();
+    assert_eq!(world.content(&taken, "a/b"), "one", "git shows it");
+    world.our_git(&["fsck", "--full", "--strict", "--no-dangling"]);
+}
+
+#[test]
+fn any_name_is_captured() {
+    let world = World::git();
+    let names: [&[u8]; 14] = [
+        b" leading",
+        b"trailing ",
+        b"-rf",
+        b"--cached",
+        b"#x",
+        b"%41",
+        b"a\nb",
+        b"tab\there",
+        b"quo\"te",
+        b"back\\slash",
+        b"[id]",
+        b"*?{a,b}",
+        b"\xff\xfe",
+        b"cr\r",
+    ];
+    for name in names {
+        fs::write(world.root.join(OsStr::from_bytes(name)), name).unwrap();
+    }
+    for name in ["é", "e\u{301}", "日本語", "\u{202e}x", "A", "a"] {
+        world.write(&format!("{name}/{name}"), name);
+    }
+    world.write(&"n".repeat(255), "long");
+    let taken = world.take();
+    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "byte for byte, as git names them");
+    assert!(taken.gaps.is_empty(), "nothing is left out: {:?}", taken.gaps);
+}
+
+#[test]
+fn links_are_captured_and_never_followed() {
+    let world = World::git();
+    world.write("file", "x");
+    for (target, link) in
+        [("file", "to-file"), ("nowhere", "dangling"), ("loop", "loop"), ("/etc", "outside"), ("/proc/self/mem", "m")]
+    {
+        symlink(target, world.root.join(link)).unwrap();
+    }
+    let taken = world.take();
+    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "links as git stores them");
+    assert_eq!(world.content(&taken, "outside"), "/etc", "the text of its target");
+}
+
+#[test]
+fn pipes_and_sockets_are_gaps_and_do_not_hang() {
+    let world = World::git();
+    world.write("file", "x");
+    assert!(Command::new("mkfifo").arg(world.root.join("pipe")).status().unwrap().success());
+    let _socket = std::os::unix::net::UnixListener::bind(world.root.join("socket")).unwrap();
+    let taken = world.take();
+    assert_eq!(world.gaps(&taken), ["pipe Special(\"pipe\")", "socket Special(\"socket\")"], "named, not captured");
+    assert_eq!(world.names(&taken), ["file"], "the rest is captured");
+}
+
+#[test]
+fn look_alikes_of_dot_git_are_gaps_and_dot_git_is_passed_over() {
+    let world = World::plain();
+    for name in [".GIT", "git~1", ".git ", ".g\u{200c}it", "nested/.git", "nested/.Git"] {
+        world.write(&format!("{name}/config"), "x");
+    }
+    world.write("nested/file", "x");
+    world.write(".git", "nonsense");
+    let taken = world.take();
+    let gaps: Vec<_> = taken.gaps.iter().map(|gap| (&gap.path[..], &gap.reason)).collect();
+    let reserved = &GapReason::ReservedName;
+    let expected: [(&[u8], _); 5] = [
+        (b".GIT", reserved),
+        (b".git ", reserved),
+        (".g\u{200c}it".as_bytes(), reserved),
+        (b"git~1", reserved),
+        (b"nested/.Git", reserved),
+    ];
+    assert_eq!(gaps, expected, "each by name");
+    assert_eq!(world.names(&taken), ["nested/file"], "and one of them does not fail the snapshot");
+}
+
+#[test]
+fn files_of_a_nested_repository_are_captured_like_any_others() {
+    let world = World::git();
+    world.write("inner/file", "x");
+    let output = world.git_command(&world.root.join("inner")).args(["init", "-q"]).output().unwrap();
+    assert!(output.status.success(), "a nested repository");
+    let taken = world.take();
+    assert_eq!(world.names(&taken), ["inner/file"], "its files, never its `.git`");
+    assert!(taken.gaps.is_empty(), "nothing is missing");
+}
+
+#[test]
+fn modes_and_empty_directories_are_kept_beside_the_tree() {
+    let world = World::git();
+    world.write("plain", "x");
+    let usual = world.take();
+    assert_eq!(usual.snapshot.attributes, None, "644 and 755 need no attributes");
+    world.write("secret", "x");
+    world.chmod("secret", 0o600);
+    let secret = world.take();
+    assert!(secret.snapshot.attributes.is_some(), "600 does");
+    fs::create_dir(world.root.join("empty")).unwrap();
+    let empty = world.take();
+    assert_ne!(empty.snapshot.attributes, secret.snapshot.attributes, "so does an empty directory");
+    assert_eq!(empty.snapshot.tree, secret.snapshot.tree, "which no git tree holds");
+}
+
+#[test]
+fn a_directory_with_ignored_files_only_is_no_empty_directory() {
+    let world = World::git();
+    world.write(".gitignore", "*.log\n");
+    let before = world.take();
+    world.write("logs/x.log", "x");
+    assert_eq!(world.take(), before, "there is nothing of it to put back");
+}
+
+#[test]
+fn a_large_file_is_a_gap_unless_it_is_tracked_or_about_to_be_replaced() {
+    let world = World::git();
+    world.write("large", vec![7; 2000]);
+    world.write("tracked", vec![8; 2000]);
+    world.run_git(&["add", "tracked"]);
+    let request = Request { max_file_size: 1000, ..world.request() };
+    let taken = world.snapshots.take(&request).unwrap();
+    assert_eq!(world.gaps(&taken), ["large TooLarge"], "untracked and too large");
+    assert_eq!(taken.gaps[0].size, Some(2000), "its size is told");
+    assert_eq!(world.names(&taken), ["tracked"], "the tracked one is captured");
+    let all = world.snapshots.take(&Request { whatever_size: &[path("large")], ..request }).unwrap();
+    assert_eq!(world.names(&all), ["large", "tracked"], "a revert is about to replace it");
+    assert_eq!(
+        world.snapshots.take(&request).unwrap(),
+        taken,
+        "equal states give equal snapshots, whatever came between"
+    );
+}
+
+#[test]
+fn a_file_that_is_streamed_is_captured_exactly() {
+    let world = World::git();
+    let content: Vec<u8> = (0..20_u32 << 18).flat_map(|number| (number * 7).to_le_bytes()).collect();
+    world.write("streamed", &content);
+    assert_eq!(world.take().snapshot.tree.to_string(), world.git_tree(), "21 MB, in pieces");
+}
+
+#[test]
+fn thousands_of_files_in_one_directory_are_captured() {
+    let world = World::git();
+    fs::create_dir(world.root.join("many")).unwrap();
+    for number in 0..3000 {
+        fs::write(world.root.join(format!("many/{number}")), number.to_string()).unwrap();
+    }
+    assert_eq!(world.take().snapshot.tree.to_string(), world.git_tree(), "shared between threads");
+}
+
+#[test]
+fn deep_directories_are_captured_or_a_gap() {
+    let world = World::git();
+    let mut directory =
+        rustix::fs::open(&world.root, rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
+    for _ in 0..4200 {
+        rustix::fs::mkdirat(&directory, "deep", rustix::fs::Mode::from(0o755)).unwrap();
+        directory =
+            rustix::fs::openat(&directory, "deep", rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
+    }
+    world.write(&format!("{}file", "deep/".repeat(500)), "x");
+    let taken = world.take();
+    assert_eq!(world.names(&taken).len(), 1, "the file is 500 directories deep");
+    assert_eq!(taken.gaps.len(), 1, "and where it gets absurd there is a gap");
+    assert_eq!(taken.gaps[0].reason, GapReason::TooDeep, "with its reason");
+    remove_deep(&world.root);
+}
+
+/// `remove_dir_all` of a temporary folder would need a descriptor for each level.
+fn remove_deep(root: &std::path::Path) {
+    let removed = Command::new("rm").args(["-rf", "deep"]).current_dir(root).status().unwrap();
+    assert!(removed.success(), "the test cleans up");
+}
+
+#[test]
+fn the_store_inside_the_workspace_is_left_out() {
+    let world = World::plain();
+    world.write("file", "x");
+    let store = world.root.join("data/store");
+    fs::create_dir_all(store.join("snapshots")).unwrap();
+    fs::write(store.join("sessions.db"), "x").unwrap();
+    let taken = world.snapshots.take(&Request { store: &store, ..world.request() }).unwrap();
+    assert_eq!(world.names(&taken), ["file"], "not a byte of the store");
+}
+
+#[test]
+fn a_single_path_is_captured_as_it_is_now() {
+    let world = World::git();
+    world.write(".gitignore", "x\n");
+    world.write("x", "content");
+    world.chmod("x", 0o640);
+    symlink("x", world.root.join("link")).unwrap();
+    fs::create_dir(world.root.join("empty")).unwrap();
+    let capture = |text: &str| world.snapshots.capture(&world.root, &path(text)).unwrap();
+    let entry = capture("x").unwrap();
+    assert_eq!(entry.mode, Mode::file(0o640), "whatever ignore rules say");
+    assert_eq!(
+        world.our_git(&["cat-file", "blob", &entry.blob.unwrap().to_string()]),
+        "content",
+        "its bytes are stored"
+    );
+    assert_eq!(capture("link").unwrap().mode, Mode::SYMLINK, "not followed");
+    assert!(matches!(capture("empty"), Some(Entry { blob: Some(ObjectId::EMPTY_TREE), .. })), "an empty directory");
+    assert_eq!(capture("nothing"), None, "nothing is there");
+    assert_eq!(capture("link/below"), None, "a link is no directory");
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Write(String, Vec<u8>),
+    Executable(String),
+    Link(String),
+    Remove(String),
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let name = "[ab](/[ab.-]{1,2}){0,3}";
+    prop_oneof![
+        4 => (name, proptest::collection::vec(any::<u8>(), 0..40)).prop_map(|(path, content)| Act::Write(path, content)),
+        1 => name.prop_map(Act::Executable),
+        1 => name.prop_map(Act::Link),
+        2 => name.prop_map(Act::Remove),
+    ]
+}
+
+fn play(world: &World, act: &Act) {
+    let at = |path: &str| world.root.join(path);
+    let make_parent = |path: &str| at(path).parent().is_some_and(|parent| fs::create_dir_all(parent).is_ok());
+    // Whatever the file system refuses (a file where a directory is) is no act.
+    match act {
+        Act::Write(path, content) if make_parent(path) => drop(fs::write(at(path), content)),
+        Act::Link(path) if make_parent(path) => drop(symlink("target", at(path))),
+        Act::Executable(path) if at(path).is_file() => world.chmod(path, 0o755),
+        Act::Remove(path) if at(path).is_dir() && !at(path).is_symlink() => {
+            drop(Command::new("rm").arg("-rf").arg(at(path)).status());
+        }
+        Act::Remove(path) => drop(fs::remove_file(at(path))),
+        _ => {}
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_tree_is_that_of_git_in_any_workspace(rounds in proptest::collection::vec(proptest::collection::vec(act(), 1..12), 1..4)) {
+        let world = World::git();
+        for acts in rounds {
+            acts.iter().filter(|act| !format!("{act:?}").contains("..")).for_each(|act| play(&world, act));
+            let taken = world.take();
+            prop_assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "after {:?}", acts);
+        }
+        world.our_git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    }
+}

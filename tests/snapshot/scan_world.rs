@@ -1,0 +1,137 @@
+//! A workspace and a store of their own, and the real git to compare with.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ckpt_store::path::WorkspacePath;
+use ckpt_store::snapshot::{Request, Snapshots, Taken};
+use tempfile::TempDir;
+
+/// A world for one test.
+pub struct World {
+    _folder: TempDir,
+    pub root: PathBuf,
+    pub home: PathBuf,
+    pub store: PathBuf,
+    pub snapshots: Snapshots,
+}
+
+impl World {
+    /// An empty workspace that is no git repository.
+    pub fn plain() -> Self {
+        let folder = TempDir::new().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let [root, home, store] = ["work", "home", "store"].map(|name| base.join(name));
+        for directory in [&root, &home, &store] {
+            fs::create_dir(directory).unwrap();
+        }
+        let snapshots = Snapshots::open(&store.join("snapshots/key")).unwrap();
+        Self { _folder: folder, root, home, store, snapshots }
+    }
+
+    /// An empty workspace in a fresh git repository.
+    pub fn git() -> Self {
+        let world = Self::plain();
+        world.run_git(&["init", "-q", "-b", "main"]);
+        world
+    }
+
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub fn chmod(&self, path: &str, mode: u32) {
+        fs::set_permissions(self.root.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    pub fn request(&self) -> Request<'_> {
+        Request {
+            root: &self.root,
+            scope: None,
+            named: &[],
+            whatever_size: &[],
+            include: &[],
+            exclude: &[],
+            max_file_size: 256 << 20,
+            seed: true,
+            home: Some(&self.home),
+            config_home: None,
+            store: &self.store,
+            deadline: None,
+            progress: None,
+        }
+    }
+
+    pub fn take(&self) -> Taken {
+        self.snapshots.take(&self.request()).unwrap()
+    }
+
+    pub fn git_command(&self, directory: &Path) -> Command {
+        let mut command = Command::new("git");
+        command.current_dir(directory).env_clear().env("HOME", &self.home).env("PATH", std::env::var("PATH").unwrap());
+        command.env("GIT_CONFIG_NOSYSTEM", "1").args(["-c", "user.name=T", "-c", "user.email=t@example.org"]);
+        command
+    }
+
+    /// Runs git in the workspace and returns what it printed.
+    pub fn run_git(&self, arguments: &[&str]) -> String {
+        let output = self.git_command(&self.root).args(arguments).output().expect("git is needed for this test");
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    /// The tree that git makes of the workspace, with an index of its own.
+    pub fn git_tree(&self) -> String {
+        let index = self.store.join("index-of-the-test");
+        let _ = fs::remove_file(&index);
+        if self.root.join(".git/index").exists() {
+            fs::copy(self.root.join(".git/index"), &index).unwrap();
+        }
+        let git = |arguments: &[&str]| {
+            let output = self.git_command(&self.root).env("GIT_INDEX_FILE", &index).args(arguments).output().unwrap();
+            assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        };
+        git(&["add", "-A"]);
+        git(&["write-tree"])
+    }
+
+    /// Runs git on our own repository.
+    pub fn our_git(&self, arguments: &[&str]) -> String {
+        let repository = self.snapshots.repository();
+        let output = self.git_command(&repository).arg("--git-dir").arg(&repository).args(arguments).output().unwrap();
+        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The names of a snapshot's files, as git lists them.
+    pub fn names(&self, taken: &Taken) -> Vec<String> {
+        let listed = self.our_git(&["ls-tree", "-r", "-z", "--name-only", &taken.snapshot.tree.to_string()]);
+        listed.split_terminator('\0').map(str::to_owned).collect()
+    }
+
+    pub fn content(&self, taken: &Taken, path: &str) -> String {
+        self.our_git(&["cat-file", "blob", &format!("{}:{path}", taken.snapshot.tree)])
+    }
+
+    pub fn gaps(&self, taken: &Taken) -> Vec<String> {
+        taken.gaps.iter().map(|gap| format!("{} {:?}", String::from_utf8_lossy(&gap.path), gap.reason)).collect()
+    }
+}
+
+pub fn path(text: &str) -> WorkspacePath {
+    WorkspacePath::new(text).unwrap()
+}
+
+/// Whether file permissions bind this process; says so loudly where they do not.
+pub fn permissions_bind(name: &str) -> bool {
+    let binds = !rustix::process::geteuid().is_root();
+    if !binds {
+        eprintln!("SKIPPED for root, whom no permission stops: {name}");
+    }
+    binds
+}
