@@ -47,7 +47,6 @@ impl Failure {
                 ErrorKind::Unavailable => UNAVAILABLE,
                 ErrorKind::Busy => BUSY,
             },
-            Self::Arguments(error) if error.exit_code() == 0 => DONE,
             Self::Arguments(_) | Self::Usage(..) => USAGE,
         }
     }
@@ -81,6 +80,11 @@ impl Failure {
             Self::Usage(_, hint) => hint.clone(),
         }
     }
+}
+
+/// Returns whether clap's error is the help or the version that was asked for.
+pub fn is_help(error: &clap::Error) -> bool {
+    !error.use_stderr()
 }
 
 impl From<Error> for Failure {

@@ -50,6 +50,16 @@ fn help_goes_to_stdout_and_reads_like_this() {
 }
 
 #[test]
+fn a_hook_s_command_has_help_for_people_and_makes_no_store_for_it() {
+    let world = World::new();
+    for arguments in [["event", "--help"], ["message", "-h"]] {
+        let run = world.run(&arguments, b"").exits(0);
+        assert!(run.stdout.contains("Usage: ckpt-hook "), "the help: {run}");
+    }
+    assert!(!world.store().exists(), "nothing went wrong that would have to be noted");
+}
+
+#[test]
 fn the_version_names_the_libraries_inside() {
     let world = World::new();
     let run = world.run(&["--version"], b"").exits(0);

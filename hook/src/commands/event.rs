@@ -16,7 +16,7 @@ use ckpt_store::{Settings, Store};
 use crate::agents::{self, Context, Parsed};
 use crate::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
 use crate::config::{self, Config};
-use crate::failure::Failure;
+use crate::failure::{Failure, is_help};
 use crate::guard::{self, Payload, Watchdog};
 use crate::log_file::{Level, LogFile};
 use crate::surroundings::{self, Surroundings};
@@ -172,10 +172,11 @@ impl Recorder<'_> {
 
     /// Notes that the command line makes no sense, and returns that as the failure.
     fn refuse(&mut self, error: clap::Error) -> Failure {
-        guard::listen();
-        let failure = Failure::Arguments(error);
-        self.note("error", &Subject::default(), "a hook was called with arguments that make no sense", &[]);
-        failure
+        if !is_help(&error) {
+            guard::listen();
+            self.note("error", &Subject::default(), "a hook was called with arguments that make no sense", &[]);
+        }
+        Failure::Arguments(error)
     }
 
     /// Into the database, for `status`, and into the log file, for when there is no database.

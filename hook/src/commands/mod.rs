@@ -21,7 +21,7 @@ use ckpt_store::Store;
 
 use crate::arguments::{Arguments, Command, Common};
 use crate::config::{self, Config};
-use crate::failure::{DONE, FAILED, Failure};
+use crate::failure::{DONE, FAILED, Failure, is_help};
 use crate::output::{self, Output};
 use crate::surroundings::Surroundings;
 
@@ -90,7 +90,7 @@ fn run_to_code(words: &[OsString]) -> u8 {
 /// Help and version are errors to clap, too; they go to stdout.
 fn refuse(words: &[OsString], surroundings: &Surroundings, error: clap::Error) -> u8 {
     let output = Output::new(&Common::glance(words), surroundings);
-    if error.use_stderr() {
+    if !is_help(&error) {
         let failure = Failure::Arguments(error);
         output.failure(&failure);
         return failure.code();

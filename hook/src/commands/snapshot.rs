@@ -37,5 +37,5 @@ pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8,
 
 fn bar() -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} capturing: {msg}").expect("the template is well-formed");
-    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style)
+    ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(8)).with_style(style)
 }

@@ -22,7 +22,7 @@ use std::time::Duration;
 use ckpt_schema::report::{self, EventReport};
 
 use crate::commands::event;
-use crate::failure::{DONE, FAILED, Failure};
+use crate::failure::{self, DONE, FAILED, Failure};
 use crate::log_file::{Level, LogFile};
 use crate::output;
 use crate::surroundings::{self, Surroundings};
@@ -50,6 +50,7 @@ static PANIC: OnceLock<String> = OnceLock::new();
 struct Glance {
     strict: bool,
     json: bool,
+    help: bool,
     store: Option<PathBuf>,
 }
 
@@ -82,7 +83,8 @@ impl Glance {
         let has = |option: &str| arguments.iter().any(|word| word == option);
         let after = arguments.iter().skip_while(|word| *word != "--store").nth(1).map(PathBuf::from);
         let inside = arguments.iter().find_map(|word| word.to_str()?.strip_prefix("--store=").map(PathBuf::from));
-        Self { strict: has("--strict"), json: has("--json"), store: after.or(inside) }
+        let help = has("--help") || has("-h");
+        Self { strict: has("--strict"), json: has("--json"), help, store: after.or(inside) }
     }
 }
 
@@ -93,7 +95,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         listen();
         return finish(&glance, &Ok(nothing()));
     }
-    process::behave(if glance.strict { FAILED } else { DONE }, glance.strict, glance.json);
+    process::behave(if glance.strict { FAILED } else { DONE }, glance.strict, glance.json || glance.help);
     std::panic::set_hook(Box::new(note_panic));
     let watchdog = Watchdog::start(DEADLINE, glance.strict);
     let done = catch_unwind(AssertUnwindSafe(|| guarded(arguments, &glance, &watchdog)));
@@ -126,6 +128,13 @@ fn note_panic(panic: &std::panic::PanicHookInfo<'_>) {
 }
 
 fn finish(glance: &Glance, done: &Result<EventReport, Failure>) -> ExitCode {
+    if let Err(Failure::Arguments(error)) = done
+        && failure::is_help(error)
+    {
+        // No agent asks for it.
+        let _ = error.print();
+        return ExitCode::from(DONE);
+    }
     if glance.json {
         print_line(done);
     }
@@ -198,6 +207,6 @@ mod tests {
     #[test]
     fn a_glance_sees_what_decides_about_manners() {
         let glance = Glance::at(&words("ckpt-hook --store=/x event --strict"));
-        assert_eq!(glance, Glance { strict: true, json: false, store: Some("/x".into()) }, "without clap");
+        assert_eq!(glance, Glance { strict: true, json: false, help: false, store: Some("/x".into()) }, "without clap");
     }
 }
