@@ -16,7 +16,7 @@ use super::{OnConflict, paths};
 use crate::entry::{Change, ObjectId};
 use crate::error::{Error, Result};
 use crate::path::WorkspacePath;
-use crate::record::{Observation, Place, count_with, snapshot_of};
+use crate::record::{Looking, Observation, Place, count_with, snapshot_of};
 use crate::sessions::{self, ChainOperation, NewOperation, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::{Milliseconds, Store};
@@ -64,7 +64,8 @@ pub(crate) fn carry_out(
         None => Vec::new(),
     };
     let snapshots = place.snapshots()?;
-    let seen = Observation::make(store, place, &snapshots, None, &open, &own, None, None)?;
+    let seen =
+        Observation::make(store, place, &snapshots, Looking { open: &open, closing: &own, ..Looking::default() })?;
     let base = movement.session.revert_base_id;
     let material = gather(store, place, &snapshots, movement, &chain, &seen, base)?;
     refuse_unavailable(movement, &material)?;
@@ -355,7 +356,7 @@ pub(crate) fn finish(
     }
     let now = store.now();
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
-    let mut after = Observation::make(store, place, snapshots, None, &open, &[], None, None)?;
+    let mut after = Observation::make(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
     forget_own_work(&mut after, &items);
     store.database.write_synced(|connection| {
         let after_id = after.write(connection, place.row.id, None, now)?;

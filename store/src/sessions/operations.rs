@@ -33,10 +33,8 @@ pub(crate) struct NewOperation<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct OperationRow {
     pub id: String,
-    pub workspace_id: i64,
     pub session_id: Option<String>,
     pub kind: OperationKind,
-    pub from_message_id: Option<String>,
     pub message_id: Option<String>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: Option<i64>,
@@ -55,7 +53,7 @@ pub(crate) struct ChainOperation {
     pub items: Vec<Item>,
 }
 
-const COLUMNS: &str = "id, workspace_id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, only_paths, notes, directories, on_conflict";
+const COLUMNS: &str = "id, session_id, kind, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, only_paths, notes, directories, on_conflict";
 
 fn kind(name: &str) -> OperationKind {
     match name {
@@ -98,10 +96,8 @@ impl OperationRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get("id")?,
-            workspace_id: row.get("workspace_id")?,
             session_id: row.get("session_id")?,
             kind: kind(row.get_ref("kind")?.as_str()?),
-            from_message_id: row.get("from_message_id")?,
             message_id: row.get("message_id")?,
             before_snapshot_id: row.get("before_snapshot_id")?,
             part_message_id: row.get("part_message_id")?,
