@@ -248,8 +248,7 @@ impl Hand<'_> {
             Err(error) => Err(Trouble::of("cannot be read", error)),
         };
         match checked {
-            Ok(true) => sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
-                .map_err(|error| Trouble::of("cannot be put into its place", error).into_failure()),
+            Ok(true) => self.move_in(place),
             Ok(false) => sys::replace(place.directory, &place.own, place.name).map_err(|error| {
                 self.drop_prepared(place, target);
                 Trouble::of("cannot be put into its place", error).into_failure()
@@ -259,6 +258,14 @@ impl Hand<'_> {
                 Err(trouble)
             }
         }
+    }
+
+    /// What stood there is gone, so a second try is better than none, and what was made is not taken away.
+    fn move_in(&self, place: &Place<'_>) -> Outcome<()> {
+        let put = || sys::put_in(self.rename_flags, place.directory, &place.own, place.name);
+        put()
+            .or_else(|_| put())
+            .map_err(|error| Trouble::of("cannot be put into its place", error).into_failure().waits_in(&place.own))
     }
 
     /// Lets go of what [`Hand::prepare`] made.
