@@ -247,6 +247,7 @@ fn a_single_path_is_captured_as_it_is_now() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "a test that did not run says so")]
 fn a_mount_is_a_gap_and_not_crossed() {
     let world = World::git();
     world.write("file", "x");
