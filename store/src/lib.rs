@@ -86,8 +86,6 @@ pub struct RevertRequest {
     pub only: Vec<PathBuf>,
     /// What to do with files that are not what the agent left.
     pub on_conflict: revert::OnConflict,
-    /// Whether HEAD, branch and index go back, too.
-    pub git: bool,
     /// Whether to plan only.
     pub dry_run: bool,
     /// Whether to go on though an agent is at work.
