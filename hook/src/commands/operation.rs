@@ -19,7 +19,6 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         session: arguments.session.clone(),
         only: absolute(invocation, &arguments.only)?,
         on_conflict: on_conflict(arguments.on_conflict),
-        git: false,
         dry_run: arguments.dry_run,
         force: arguments.force,
     };
