@@ -32,7 +32,7 @@ pub struct GapReport {
 /// `event`, `step-start`, `step-finish`, `message`: what was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventReport {
-    /// [`VERSION`].
+    /// The version of the document's shape.
     pub version: u32,
     /// The normalised event's name; null where the payload was skipped.
     pub event: Option<String>,
@@ -53,7 +53,7 @@ pub struct EventReport {
 /// `snapshot`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SnapshotReport {
-    /// [`VERSION`].
+    /// The version of the document's shape.
     pub version: u32,
     /// The tree.
     pub snapshot: String,
@@ -196,7 +196,7 @@ pub struct FileReport {
 /// `revert`, `redo`, `unrevert`, `restore`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationReport {
-    /// [`VERSION`].
+    /// The version of the document's shape.
     pub version: u32,
     /// The operation; null where nothing was done.
     pub operation: Option<String>,
@@ -221,7 +221,7 @@ pub struct OperationReport {
 /// `status`: the revert banner and the state of the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusReport {
-    /// [`VERSION`].
+    /// The version of the document's shape.
     pub version: u32,
     /// The workspace's directory.
     pub workspace: String,
@@ -313,7 +313,7 @@ pub struct MessageReport {
 /// `log`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogReport {
-    /// [`VERSION`].
+    /// The version of the document's shape.
     pub version: u32,
     /// Newest first.
     pub messages: Vec<MessageReport>,
@@ -349,7 +349,7 @@ pub struct OperationEntry {
 /// `log --operations`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationsReport {
-    /// [`VERSION`].
+    /// The version of the document's shape.
     pub version: u32,
     /// Newest first.
     pub operations: Vec<OperationEntry>,
@@ -387,7 +387,7 @@ pub struct SessionReport {
 /// `sessions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionsReport {
-    /// [`VERSION`].
+    /// The version of the document's shape.
     pub version: u32,
     /// Newest first.
     pub sessions: Vec<SessionReport>,
@@ -454,7 +454,7 @@ pub struct ChangeReport {
 /// `diff`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffReport {
-    /// [`VERSION`].
+    /// The version of the document's shape.
     pub version: u32,
     /// The tree on the left.
     pub from: String,
@@ -501,7 +501,7 @@ pub struct StepReport {
 pub enum ShowReport {
     /// A message with its steps.
     Message {
-        /// [`VERSION`].
+        /// The version of the document's shape.
         version: u32,
         /// The message.
         message: MessageReport,
@@ -512,14 +512,14 @@ pub enum ShowReport {
     },
     /// A step.
     Step {
-        /// [`VERSION`].
+        /// The version of the document's shape.
         version: u32,
         /// The step.
         step: StepReport,
     },
     /// A session with its messages.
     Session {
-        /// [`VERSION`].
+        /// The version of the document's shape.
         version: u32,
         /// The session.
         session: SessionReport,
@@ -528,7 +528,7 @@ pub enum ShowReport {
     },
     /// An operation with its files.
     Operation {
-        /// [`VERSION`].
+        /// The version of the document's shape.
         version: u32,
         /// The operation.
         operation: OperationEntry,
@@ -539,7 +539,7 @@ pub enum ShowReport {
     },
     /// A snapshot.
     Snapshot {
-        /// [`VERSION`].
+        /// The version of the document's shape.
         version: u32,
         /// The tree.
         snapshot: String,
@@ -572,7 +572,7 @@ pub struct Finding {
 /// `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorReport {
-    /// [`VERSION`].
+    /// The version of the document's shape.
     pub version: u32,
     /// In the order in which they were looked for.
     pub findings: Vec<Finding>,
@@ -581,7 +581,7 @@ pub struct DoctorReport {
 /// `install` and `uninstall`: what was, or would be, done to one agent's settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstallReport {
-    /// [`VERSION`].
+    /// The version of the document's shape.
     pub version: u32,
     /// A row an agent and file.
     pub changes: Vec<SettingsChange>,

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! <store>/                 0700, ours
-//!   lock                   hooks and commands hold it shared, gc exclusively
 //!   log                    the log file, 0600, capped
 //!   sessions.db            the session store
 //!   snapshots/<key>/       a workspace
@@ -78,16 +77,6 @@ pub(crate) struct Lock {
 pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> {
     make_private(folder)?;
     lock(&folder.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
-}
-
-/// Takes the store's lock with the others who read and add.
-pub(crate) fn lock_store_shared(directory: &Path, patience: Duration) -> Result<Lock> {
-    lock(&directory.join("lock"), FlockOperation::NonBlockingLockShared, patience)
-}
-
-/// Takes the store's lock alone, for `gc`.
-pub(crate) fn lock_store_alone(directory: &Path, patience: Duration) -> Result<Lock> {
-    lock(&directory.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
 }
 
 fn lock(path: &Path, operation: FlockOperation, patience: Duration) -> Result<Lock> {

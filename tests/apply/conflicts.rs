@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ckpt_schema::report::FileResult;
 use ckpt_store::entry::ObjectId;
-use ckpt_store::revert::apply::apply;
+use ckpt_store::revert::apply::{Abilities, Work, apply};
+use ckpt_store::revert::item::{Done, Item};
 
 use crate::world::{Thing, World, assert_done, executable, file, link, ways};
 
@@ -74,7 +75,7 @@ fn what_the_user_deleted_since_is_not_brought_back() {
 }
 
 /// Does something while the bytes of the target are being written: after the first check, before the exchange.
-fn meddle(world: &World, act: impl Fn() + Sync) -> Vec<ckpt_store::revert::item::Done> {
+fn meddle(world: &World, abilities: Abilities, act: impl Fn() + Sync) -> Vec<Done> {
     let once = AtomicBool::new(true);
     let contents = |blob: ObjectId, to: &mut dyn Write| {
         if once.swap(false, Ordering::Relaxed) {
@@ -82,51 +83,60 @@ fn meddle(world: &World, act: impl Fn() + Sync) -> Vec<ckpt_store::revert::item:
         }
         world.copy_blob(blob, to)
     };
-    apply(&world.open(), &world.work(&contents))
+    apply(&world.open().with_abilities(abilities), &world.work(&contents))
 }
 
 #[test]
 fn an_edit_between_the_check_and_the_exchange_is_found_in_what_came_out() {
-    let mut world = World::new();
-    world.put_and_plan("x", &file("agent\n"), &file("before\n"));
-    let path = world.on_disk("x");
-    let results = meddle(&world, || fs::write(&path, "the user's\n").expect("an edit in place"));
-    assert_eq!(results[0].result, FileResult::Conflict, "found: {:?}", results[0].reason);
-    assert_eq!(fs::read(&path).expect("a file"), b"the user's\n", "and put back");
-    assert_eq!(world.temporaries(), [""; 0], "nothing is left");
+    for abilities in ways() {
+        let mut world = World::new();
+        world.put_and_plan("x", &file("agent\n"), &file("before\n"));
+        let path = world.on_disk("x");
+        let results = meddle(&world, abilities, || fs::write(&path, "the user's\n").expect("an edit in place"));
+        assert_eq!(results[0].result, FileResult::Conflict, "found: {:?}", results[0].reason);
+        assert_eq!(fs::read(&path).expect("a file"), b"the user's\n", "and put back");
+        assert_eq!(world.temporaries(), [""; 0], "nothing is left");
+    }
 }
 
 #[test]
 fn something_new_between_the_check_and_the_rename_is_not_replaced() {
-    for thing in [file("the user's\n"), link("x"), Thing::Directory(0o755), Thing::Full, Thing::Pipe] {
-        let mut world = World::new();
-        world.plan("x", &Thing::Nothing, &file("before\n"));
-        let results = meddle(&world, || world.put("x", &thing));
-        let wanted = World::new();
-        wanted.put("x", &thing);
-        assert_eq!(results[0].result, FileResult::Conflict, "{thing:?}: {:?}", results[0].reason);
-        assert_eq!(world.listing(), wanted.listing(), "{thing:?} stands, and no temporary file");
+    for abilities in ways() {
+        for thing in [file("the user's\n"), link("x"), Thing::Directory(0o755), Thing::Full, Thing::Pipe] {
+            let mut world = World::new();
+            world.plan("x", &Thing::Nothing, &file("before\n"));
+            let results = meddle(&world, abilities, || world.put("x", &thing));
+            let wanted = World::new();
+            wanted.put("x", &thing);
+            assert_eq!(results[0].result, FileResult::Conflict, "{thing:?}: {:?}", results[0].reason);
+            assert_eq!(world.listing(), wanted.listing(), "{thing:?} stands, and no temporary file");
+        }
     }
 }
 
 #[test]
 fn a_file_put_into_a_directory_meanwhile_keeps_the_directory() {
-    let mut world = World::new();
-    world.put_and_plan("x", &Thing::Directory(0o755), &file("before\n"));
-    let results = meddle(&world, || world.put("x/user", &file("the user's\n")));
-    assert_eq!(results[0].result, FileResult::Conflict, "not empty any more: {:?}", results[0].reason);
-    assert!(world.on_disk("x/user").exists(), "the directory is back with its file");
-    assert_eq!(world.temporaries(), [""; 0], "nothing is left");
+    for abilities in ways() {
+        let mut world = World::new();
+        world.put_and_plan("x", &Thing::Directory(0o755), &file("before\n"));
+        let results = meddle(&world, abilities, || world.put("x/user", &file("the user's\n")));
+        assert_eq!(results[0].result, FileResult::Conflict, "not empty any more: {:?}", results[0].reason);
+        assert!(world.on_disk("x/user").exists(), "the directory is there with its file");
+        assert_eq!(world.temporaries(), [""; 0], "nothing is left");
+    }
 }
 
 #[test]
 fn a_directory_that_is_moved_meanwhile_is_left_clean() {
-    let mut world = World::new();
-    world.put_and_plan("d/x", &file("agent\n"), &file("before\n"));
-    let results = meddle(&world, || fs::rename(world.on_disk("d"), world.on_disk("e")).expect("a rename"));
-    assert_eq!(results[0].result, FileResult::Conflict, "{:?}", results[0].reason);
-    assert_eq!(fs::read(world.on_disk("e/x")).expect("a file"), b"agent\n", "untouched");
-    assert_eq!(world.temporaries(), [""; 0], "and the temporary file was found where it went");
+    for abilities in ways() {
+        let mut world = World::new();
+        world.put_and_plan("d/x", &file("agent\n"), &file("before\n"));
+        let move_it = || fs::rename(world.on_disk("d"), world.on_disk("e")).expect("a rename");
+        let results = meddle(&world, abilities, move_it);
+        assert_eq!(results[0].result, FileResult::Conflict, "{:?}", results[0].reason);
+        assert_eq!(fs::read(world.on_disk("e/x")).expect("a file"), b"agent\n", "untouched");
+        assert_eq!(world.temporaries(), [""; 0], "and the temporary file was found where it went");
+    }
 }
 
 #[test]
@@ -182,12 +192,8 @@ fn temporary_names(world: &World) -> Vec<String> {
         x.lock().expect("one thread").extend(probe.temporaries());
         Err(ckpt_store::Error::failed("seen enough"))
     };
-    let items: Vec<_> = world
-        .items
-        .iter()
-        .map(|item| ckpt_store::revert::item::Item { target: file("any").state(), ..item.clone() })
-        .collect();
-    apply(&probe.open(), &ckpt_store::revert::apply::Work { items: &items, ..world.work(&contents) });
+    let items: Vec<_> = world.items.iter().map(|item| Item { target: file("any").state(), ..item.clone() }).collect();
+    apply(&probe.open(), &Work { items: &items, ..world.work(&contents) });
     let mut names = x.into_inner().expect("one thread");
     names.sort();
     names.dedup();

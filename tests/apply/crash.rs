@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ckpt_store::revert::apply::{Found, PREFIX, state_at};
+use ckpt_store::revert::apply::{Abilities, Found, PREFIX, state_at};
 use tempfile::TempDir;
 
 use crate::parts::{self, Part};
@@ -75,7 +75,7 @@ fn plan(world: &mut World, put: bool) {
     world.directories = vec![path("made"), path("made/by")];
 }
 
-/// Folders whose name says so get enough files for the way with one sync for all.
+/// Folders whose name says so get enough files for the way with one sync for all; others go the ways of a weak system.
 fn many(root: &Path) -> bool {
     root.to_string_lossy().contains("many")
 }
@@ -83,7 +83,10 @@ fn many(root: &Path) -> bool {
 /// What the process does that is killed. The calls between the two marks are the ones that count.
 pub fn act(world: &mut World) {
     plan(world, false);
-    let root = world.open();
+    let mut root = world.open();
+    if world.root.to_string_lossy().contains("weak") {
+        root = root.with_abilities(Abilities { openat2: false, rename_flags: false });
+    }
     outnumber_the_loader();
     let mark = |name: &str| fs::symlink_metadata(name).is_err();
     assert!(mark("/ckpt begins"), "there is no such file");
@@ -237,8 +240,9 @@ fn touches_files((name, _): &Point) -> bool {
     !others.contains(&name.as_str())
 }
 
-fn kinds() -> &'static [&'static str] {
-    if full() { &["few", "many"] } else { &["few"] }
+/// The kinds of folders, each with how far apart the points are that are tried.
+fn kinds() -> &'static [(&'static str, usize)] {
+    if full() { &[("few", 1), ("many", 1), ("weak", 1)] } else { &[("few", 1), ("weak", 7)] }
 }
 
 #[test]
@@ -247,9 +251,9 @@ fn killed_at_any_system_call_the_next_try_ends_it() {
         println!("SKIPPED: `strace` does not run here, so no process was killed");
         return;
     }
-    for kind in kinds() {
+    for (kind, step) in kinds() {
         let wanted = wanted(kind);
-        let points = points(kind);
+        let points: Vec<Point> = points(kind).into_iter().step_by(*step).collect();
         println!("{kind}: killed at {} system calls", points.len());
         let survived = AtomicUsize::new(0);
         at_each(points, |point| {
@@ -297,10 +301,10 @@ fn an_error_in_any_system_call_leaves_the_file_whole_and_no_trace() {
         println!("SKIPPED: `strace` does not run here, so no error was injected");
         return;
     }
-    for kind in kinds() {
+    for (kind, step) in kinds() {
         let wanted = wanted(kind);
         let mut tasks = Vec::new();
-        let step = if full() { 1 } else { 2 };
+        let step = if full() { 1 } else { 2 * step };
         for (number, point) in points(kind).into_iter().filter(touches_files).enumerate().step_by(step) {
             // In turns, so that a short run meets each error at many calls.
             let errors = if full() { &ERRORS[..] } else { std::slice::from_ref(&ERRORS[number / step % ERRORS.len()]) };

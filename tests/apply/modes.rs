@@ -81,7 +81,7 @@ fn root_leaves_every_file_to_its_owner() {
 
 #[test]
 fn a_directory_that_may_not_be_written_to_fails_its_files_alone() {
-    let world = World::new();
+    let world = World::on_the_disk();
     if !parts::play(&Part::ReadOnly, world.outside.parent().expect("the world's folder"), Some(65534)) {
         println!("SKIPPED: playing another user needs root");
     }
@@ -109,7 +109,7 @@ pub fn in_a_read_only_directory(world: &mut World) {
 
 #[test]
 fn a_file_that_may_not_be_changed_fails_and_stays_whole() {
-    let mut world = World::new();
+    let mut world = World::on_the_disk();
     world.put_and_plan("fixed", &file("agent\n"), &file("before\n"));
     world.put_and_plan("gone", &file("agent\n"), &Thing::Nothing);
     world.put_and_plan("other", &file("agent\n"), &file("before\n"));

@@ -7,13 +7,14 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::world::World;
-use crate::{crash, modes};
+use crate::{crash, modes, scarcity};
 
 /// What the other process does.
 #[derive(Clone, Debug)]
 pub enum Part {
     Umask(u32),
     ReadOnly,
+    FewDescriptors,
     Crash,
 }
 
@@ -22,6 +23,7 @@ impl Part {
         match self {
             Self::Umask(umask) => format!("umask-{umask}"),
             Self::ReadOnly => "read-only".to_owned(),
+            Self::FewDescriptors => "few-descriptors".to_owned(),
             Self::Crash => "crash".to_owned(),
         }
     }
@@ -34,6 +36,7 @@ fn play_a_part() {
     let mut world = World::at(Path::new(&folder));
     match part.split_once('-') {
         Some(("umask", umask)) => modes::under_umask(umask.parse().expect("a number"), &mut world),
+        Some(("few", _)) => scarcity::with_few_descriptors(&mut world),
         Some(("read", _)) => modes::in_a_read_only_directory(&mut world),
         _ => crash::act(&mut world),
     }

@@ -1,6 +1,7 @@
 //! A thread swaps a directory for a link to outside, and a writer edits, while restores run.
 
 use std::fs;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ckpt_schema::report::FileResult;
@@ -32,7 +33,7 @@ fn hammer(openat2: bool, restores: usize) {
     let outside = listing(&world.outside);
     world.put("swapped", &Thing::Link(world.outside.to_str().expect("text").as_bytes().to_vec()));
 
-    let back: Vec<_> = world.items.iter().cloned().map(|item| reversed(&item)).collect();
+    let back: Vec<_> = world.items.iter().map(reversed).collect();
     let forth = world.items.clone();
     let abilities = ckpt_store::revert::apply::Abilities { openat2, rename_flags: true };
     let root = world.open().with_abilities(abilities);
@@ -74,6 +75,7 @@ fn no_edit_is_lost_while_somebody_saves_all_the_time() {
     let path = world.on_disk("x");
     let beside = world.outside.join("saved");
     let stop = AtomicBool::new(false);
+    let kept = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         let writer = scope.spawn(|| {
             // An editor that saves by rename.
@@ -83,7 +85,7 @@ fn no_edit_is_lost_while_somebody_saves_all_the_time() {
                 number += 1;
                 fs::write(&beside, &text).expect("a save");
                 fs::rename(&beside, &path).expect("a save");
-                await_text(&path, &text);
+                await_text(&path, &text, &kept);
             }
         });
         let mut conflicts = 0;
@@ -93,6 +95,7 @@ fn no_edit_is_lost_while_somebody_saves_all_the_time() {
             for name in world.temporaries() {
                 let reason = done.reason.as_deref().unwrap_or("");
                 assert!(reason.contains(&name), "bytes that could not be put back are named: {reason}");
+                kept.lock().expect("one writer").push(fs::read_to_string(world.on_disk(&name)).expect("a file"));
                 fs::remove_file(world.on_disk(name)).expect("it is there");
             }
         }
@@ -103,12 +106,16 @@ fn no_edit_is_lost_while_somebody_saves_all_the_time() {
     assert_eq!(world.temporaries(), [""; 0], "no temporary file is left");
 }
 
-/// What was saved stays, but for the moment in which it is swapped out and looked at; the agent's text may be replaced.
-fn await_text(path: &std::path::Path, text: &str) {
+/// What was saved is there, but for the moment in which it is swapped out and looked at, or it is in a file that the result
+/// names; the agent's text may be replaced.
+fn await_text(path: &std::path::Path, text: &str, kept: &Mutex<Vec<String>>) {
     let patience = std::time::Instant::now() + std::time::Duration::from_secs(20);
     loop {
         let now = fs::read_to_string(path).expect("the file is always there");
         if now == text || (text == "agent\n" && now == "before\n") {
+            return;
+        }
+        if kept.lock().expect("one reader").iter().any(|kept| kept == text) {
             return;
         }
         assert!(std::time::Instant::now() < patience, "{text:?} was saved, and {now:?} is there");

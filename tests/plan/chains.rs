@@ -3,6 +3,7 @@
 use ckpt_schema::report::{FileAction, FileResult};
 use ckpt_store::entry::State;
 use ckpt_store::revert::history::{Author, Claim};
+use ckpt_store::revert::target::Target;
 
 use crate::world::{States, World, directory, gap, path};
 
@@ -169,4 +170,27 @@ fn a_move_without_changes_does_nothing() {
     let world = World::default();
     let plan = world.plan();
     assert!(plan.items.is_empty() && plan.is_complete() && !plan.has_work(), "no patches, no plan");
+}
+
+#[test]
+fn a_restore_puts_exactly_that_state_over_whatever_is_there() {
+    let world = World::default();
+    let (a, b) = (world.blobs.file("a"), world.blobs.file("b"));
+    let mut current = States::from([(path("edited"), b), (path("made"), b), (path("same"), a), (path("large"), gap())]);
+    let wanted = [("edited", a), ("made", None), ("same", a), ("gone", a), ("large", a)];
+    current.insert(path("other"), a);
+    let targets = wanted.map(|(at, state)| {
+        let now = current.get(&path(at)).copied().flatten();
+        (path(at), Target::exactly(now, state))
+    });
+    let plan = world.plan_to(&targets.into(), &States::new(), &current);
+    let items: Vec<_> = plan.items.iter().map(|item| (item.path.to_text(), item.action, item.target)).collect();
+    let expected = [
+        ("edited", FileAction::Write, a),
+        ("gone", FileAction::Write, a),
+        ("large", FileAction::Keep, gap()),
+        ("made", FileAction::Delete, None),
+        ("same", FileAction::None, a),
+    ];
+    assert_eq!(items, expected.map(|(at, action, state)| (at.to_owned(), action, state)), "and no other path");
 }

@@ -4,12 +4,12 @@ use ckpt_schema::report::{FileAction, FileResult};
 use ckpt_store::entry::{Entry, EntryKind, Mode, State};
 use ckpt_store::path::WorkspacePath;
 use ckpt_store::revert::OnConflict;
-use ckpt_store::revert::history::{Author, Claim};
+use ckpt_store::revert::history::{Author, Claim, PastChange, Source};
 use ckpt_store::revert::plan::Plan;
 use proptest::prelude::*;
 
 use crate::disk::Disk;
-use crate::world::{States, World, codex, path};
+use crate::world::{States, World, codex, gap, path};
 
 const PATHS: [&str; 8] = ["a", "b", "c", "d", "d/x", "d/y", "d/e/z", "f"];
 
@@ -25,6 +25,8 @@ pub enum Edit {
     Directory(usize),
     Delete(usize, bool),
     Rename(usize, usize),
+    /// Puts a file there that no snapshot can hold.
+    Large(usize),
 }
 
 fn edit() -> impl Strategy<Value = Edit> {
@@ -38,6 +40,7 @@ fn edit() -> impl Strategy<Value = Edit> {
         1 => at().prop_map(Edit::Directory),
         2 => (at(), any::<bool>()).prop_map(|(at, leaves)| Edit::Delete(at, leaves)),
         1 => (at(), at()).prop_map(|(from, to)| Edit::Rename(from, to)),
+        1 => at().prop_map(Edit::Large),
     ]
 }
 
@@ -50,6 +53,8 @@ fn edits() -> impl Strategy<Value = Vec<Edit>> {
 enum Event {
     /// The first agent's session gets a message and does this.
     Message(Vec<Edit>),
+    /// As it works on its newest message, another session does something, and nobody knows which of them did what.
+    Shared(Vec<Edit>),
     Other(Vec<Edit>),
     User(Vec<Edit>),
 }
@@ -57,6 +62,7 @@ enum Event {
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         3 => edits().prop_map(Event::Message),
+        1 => edits().prop_map(Event::Shared),
         1 => edits().prop_map(Event::Other),
         2 => edits().prop_map(Event::User),
     ]
@@ -67,34 +73,43 @@ struct Model {
     world: World,
     disk: Disk,
     goals: States,
-    /// How many changes there were before each message of the first session.
-    messages: Vec<usize>,
-    /// Every state that ever was at a path of the disk when a plan was made.
-    plans: Vec<Plan>,
+    /// How many messages the first agent's session has.
+    messages: usize,
+    /// The message that it is reverted to.
+    point: usize,
 }
 
 impl Model {
     fn new(events: &[Event], on_conflict: OnConflict) -> Self {
         let world = World { on_conflict, ..World::default() };
-        let mut model =
-            Self { world, disk: Disk::default(), goals: States::new(), messages: Vec::new(), plans: Vec::new() };
+        let mut model = Self { world, disk: Disk::default(), goals: States::new(), messages: 0, point: usize::MAX };
         for at in [0, 1, 4, 5] {
             model.edit(&Edit::Write(at, Vec::new()));
         }
-        for event in events {
-            model.happens(event);
-        }
-        model.world.base = model.disk.states();
+        model.happen(events);
         model
+    }
+
+    /// Lets things happen; what is reverted is reverted for good, and the next revert is the first of a new chain.
+    fn happen(&mut self, events: &[Event]) {
+        self.world.changes.retain(|past| message(past).is_none_or(|message| message < self.point));
+        self.messages = self.messages.min(self.point);
+        self.point = usize::MAX;
+        for event in events {
+            self.happens(event);
+        }
+        self.goals.clear();
+        self.world.base = self.disk.states();
     }
 
     fn happens(&mut self, event: &Event) {
         let before = self.disk.clone();
         let (edits, author, claim) = match event {
             Event::Message(edits) => {
-                self.messages.push(self.world.changes.len());
-                (edits, Author::Agent(Default::default()), Claim::Undo)
+                self.messages += 1;
+                (edits, claude(self.messages, false), Claim::Undo)
             }
+            Event::Shared(edits) => (edits, claude(self.messages, true), Claim::Shared(Vec::new())),
             Event::Other(edits) => (edits, codex(), Claim::Keep),
             Event::User(edits) => (edits, Author::User, Claim::Keep),
         };
@@ -128,6 +143,7 @@ impl Model {
                 }
             }
             Edit::Link(at, to) => self.disk.force(&path(PATHS[*at]), file(self.world.blobs.link(&to.to_string()))),
+            Edit::Large(at) => self.disk.force(&path(PATHS[*at]), file(gap())),
             Edit::Directory(at) => self.disk.force(&path(PATHS[*at]), Entry::directory(0o755)),
             Edit::Delete(at, leaves_directory) => self.disk.remove(&path(PATHS[*at]), *leaves_directory),
             Edit::Rename(from, to) => {
@@ -144,7 +160,7 @@ impl Model {
         let Some(entry) = self.disk.state(at).filter(|entry| entry.mode == Mode::file(entry.mode.permissions())) else {
             return;
         };
-        let text = self.world.blobs.text(Some(entry)).expect("the blob is there");
+        let Some(text) = self.world.blobs.text(Some(entry)) else { return };
         let mut lines: Vec<_> = text.split_inclusive('\n').map(str::to_owned).collect();
         if let Some(old) = lines.get_mut(line) {
             *old = format!("line {line} is {to}\n");
@@ -154,23 +170,26 @@ impl Model {
     }
 
     /// Moves the revert point to just before a message; past the last one is unrevert.
-    fn move_to(&mut self, message: usize) {
-        self.move_only(message, |_| true);
+    fn move_to(&mut self, point: usize) {
+        self.move_only(point, None);
     }
 
-    fn move_only(&mut self, message: usize, is_named: impl Fn(&WorkspacePath) -> bool) {
-        let first = self.messages.get(message).copied().unwrap_or(usize::MAX);
-        for (index, past) in self.world.changes.iter_mut().enumerate() {
-            if past.author == Author::Agent(Default::default()) {
-                let is_undone = index >= first && is_named(&past.change.path);
-                past.claim = if is_undone { Claim::Undo } else { Claim::Keep };
-            }
+    fn move_only(&mut self, point: usize, named: Option<&[WorkspacePath]>) {
+        self.point = point;
+        for past in &mut self.world.changes {
+            let Some(message) = message(past) else { continue };
+            let is_named = named.is_some_and(|named| named.contains(&past.change.path));
+            past.claim = match (named, is_shared(past)) {
+                _ if message < point => Claim::Keep,
+                (None, true) => Claim::Shared(Vec::new()),
+                (Some(_), _) if !is_named => Claim::Keep,
+                (None, false) | (Some(_), _) => Claim::Undo,
+            };
         }
         let plan = self.world.plan_from(&self.goals, &self.disk.states());
         self.check(&plan);
         self.disk.apply(&plan.items);
         self.goals.extend(plan.items.iter().map(|item| (item.path.clone(), item.goal)));
-        self.plans.push(plan);
     }
 
     /// Checks what holds of every plan.
@@ -181,6 +200,9 @@ impl Model {
             let is_changed = item.target != item.expected && !is_filled;
             assert_eq!(is_changed, item.result == FileResult::Planned, "only what is planned changes: {item:?}");
             assert!(item.result != FileResult::Conflict || item.reason.is_some(), "a conflict has a reason: {item:?}");
+            let is_stored = |state: State| state.is_none_or(|entry| entry.is_stored());
+            assert!(!is_changed || is_stored(item.expected), "bytes that nobody stored are replaced: {item:?}");
+            assert!(!is_changed || is_stored(item.target), "bytes that nobody stored are put there: {item:?}");
             let blob = item.target.and_then(|entry| entry.blob);
             let is_known =
                 |blob| blob == ckpt_store::entry::ObjectId::EMPTY_TREE || self.world.blobs.get(blob).is_some();
@@ -203,7 +225,7 @@ impl Model {
 
     /// Whether the agent was at a path, or below an empty directory there, which is an entry only while it is empty.
     fn may_move(&self, path: &WorkspacePath, from: State, to: State) -> bool {
-        let agents = self.world.changes.iter().filter(|past| past.author == Author::Agent(Default::default()));
+        let agents = self.world.changes.iter().filter(|past| message(past).is_some());
         let is_directory = [from, to].into_iter().flatten().all(|entry| entry.mode.kind() == EntryKind::Directory);
         agents.map(|past| &past.change.path).any(|agents| agents == path || is_directory && agents.is_below(path))
     }
@@ -214,6 +236,25 @@ impl Model {
             assert!(self.may_move(&change.path, change.old, change.new), "{change:?} is none of the agent's");
         }
     }
+}
+
+/// The author of a change of the first agent's session.
+fn claude(message: usize, is_shared: bool) -> Author {
+    let step = if is_shared { "shared" } else { "own" };
+    let agent = "claude-code".to_owned();
+    Author::Agent(Source { step: step.into(), message: message.to_string(), session: "s1".into(), agent })
+}
+
+/// The message of a change of the first agent's session.
+fn message(past: &PastChange) -> Option<usize> {
+    match &past.author {
+        Author::Agent(source) if source.session == "s1" => source.message.parse().ok(),
+        Author::Agent(_) | Author::User => None,
+    }
+}
+
+fn is_shared(past: &PastChange) -> bool {
+    matches!(&past.author, Author::Agent(source) if source.step == "shared")
 }
 
 fn file(state: State) -> Entry {
@@ -240,8 +281,7 @@ proptest! {
         on_conflict in on_conflict(),
     ) {
         let mut model = Model::new(&events, on_conflict);
-        model.happens(&Event::User(users));
-        model.world.base = model.disk.states();
+        model.happen(&[Event::User(users)]);
         let before = model.disk.clone();
         for point in points {
             model.move_to(point);
@@ -290,12 +330,29 @@ proptest! {
         let named: Vec<_> = named.into_iter().map(|at| path(PATHS[at])).collect();
         let mut model = Model::new(&events, OnConflict::Merge);
         let before = model.disk.clone();
-        model.move_only(point, |path| named.contains(path));
+        model.move_only(point, Some(&named));
         for path in before.paths().filter(|path| !named.contains(path)) {
             let is_in_the_way = named.iter().any(|named| path.is_below(named) || named.is_below(path));
             prop_assert!(is_in_the_way || model.disk.state(path) == before.state(path), "{:?} was not named", path);
         }
         model.move_to(usize::MAX);
         prop_assert_eq!(model.disk, before, "and back");
+    }
+
+    #[test]
+    fn a_message_after_a_revert_begins_a_new_chain(
+        chains in prop::collection::vec((prop::collection::vec(event(), 1..4), 0..5usize), 1..5),
+        on_conflict in on_conflict(),
+    ) {
+        let mut model = Model::new(&[], on_conflict);
+        for (events, point) in chains {
+            model.happen(&events);
+            let before = model.disk.clone();
+            model.move_to(point);
+            model.assert_others_untouched(&before);
+            model.move_to(usize::MAX);
+            prop_assert_eq!(&model.disk, &before, "nothing of what was reverted for good comes back");
+            model.move_to(point);
+        }
     }
 }

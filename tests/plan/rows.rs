@@ -175,9 +175,9 @@ fn what_cannot_be_told_apart_is_kept_with_its_reason() {
     let (a, b, c) = (blobs.file("a\n"), blobs.file("b\n"), blobs.file("c\n"));
     for (old, new, now, reason) in [
         (a, b, None, "deleted since by the user"),
-        (None, a, c, "made by the agent and edited since by the user"),
-        (None, a, blobs.file_of_mode("a\n", 0o755), "made by the agent and edited since by the user"),
-        (a, None, c, "deleted by the agent and made anew since by the user"),
+        (None, a, c, "not removed, for it was edited since by the user"),
+        (None, a, blobs.file_of_mode("a\n", 0o755), "not removed, for it was edited since by the user"),
+        (a, None, c, "something else was put there since by the user"),
         (a, b, blobs.link("x"), "replaced by something of another type since by the user"),
         (a, b, directory(), "replaced by something of another type since by the user"),
         (blobs.link("x"), a, c, "changed since by the user"),

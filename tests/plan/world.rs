@@ -11,7 +11,7 @@ use ckpt_store::revert::history::{Author, Claim, History, PastChange, Source};
 use ckpt_store::revert::item::Item;
 use ckpt_store::revert::merge::{Contents, blob_id};
 use ckpt_store::revert::plan::{Move, Plan, plan};
-use ckpt_store::revert::target::target;
+use ckpt_store::revert::target::{Target, target};
 
 pub type States = BTreeMap<WorkspacePath, State>;
 
@@ -115,10 +115,10 @@ impl World {
 
     /// Plans a move from goals that were reached before, over what is on disk now.
     pub fn plan_from(&self, goals: &States, current: &States) -> Plan {
-        let read = |blob, limit| self.blobs.read(blob, limit);
-        let mut contents = Contents::new(&read);
         let newest_first: Vec<_> = self.changes.iter().rev().cloned().collect();
         let history = History::new(&newest_first);
+        let read = |blob, limit| self.blobs.read(blob, limit);
+        let mut contents = Contents::new(&read);
         let targets = target(&self.base, &history, &mut contents, self.on_conflict).expect("every blob is there");
         let step = Move { goals, targets: &targets, current, history: &history };
         let plan = plan(step, &mut contents, self.on_conflict).expect("every blob is there");
@@ -126,6 +126,13 @@ impl World {
             self.blobs.put(bytes);
         }
         plan
+    }
+
+    /// Plans a move to targets of any origin.
+    pub fn plan_to(&self, targets: &BTreeMap<WorkspacePath, Target>, goals: &States, current: &States) -> Plan {
+        let read = |blob, limit| self.blobs.read(blob, limit);
+        let step = Move { goals, targets, current, history: &History::default() };
+        plan(step, &mut Contents::new(&read), self.on_conflict).expect("every blob is there")
     }
 
     /// The plan's item of a path.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod compare;
+mod diff;
 mod history;
 mod ids;
 mod show;

@@ -1,10 +1,14 @@
 //! Snapshots: what is captured, and how it is kept and compared.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
+#![expect(clippy::disallowed_methods, reason = "the harness builds the world: environment and clock")]
+
 mod objects_corruption;
 mod objects_difference;
 mod objects_packs;
 mod objects_patch;
 mod objects_world;
+mod scan_cache;
 mod scan_contents;
 mod scan_git;
 mod scan_rules;

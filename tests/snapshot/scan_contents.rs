@@ -194,7 +194,7 @@ fn deep_directories_are_captured_or_a_gap() {
     let world = World::git();
     let mut directory =
         rustix::fs::open(&world.root, rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
-    for _ in 0..4200 {
+    for _ in 0..2100 {
         rustix::fs::mkdirat(&directory, "deep", rustix::fs::Mode::from(0o755)).unwrap();
         directory =
             rustix::fs::openat(&directory, "deep", rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
@@ -246,6 +246,70 @@ fn a_single_path_is_captured_as_it_is_now() {
     assert_eq!(capture("link/below"), None, "a link is no directory");
 }
 
+#[test]
+fn a_mount_is_a_gap_and_not_crossed() {
+    let world = World::git();
+    world.write("file", "x");
+    fs::create_dir(world.root.join("mounted")).unwrap();
+    let before = world.take();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(world.root.join("mounted")).output();
+    if !mounted.is_ok_and(|output| output.status.success()) {
+        println!("SKIPPED: no file system can be mounted here");
+        return;
+    }
+    fs::write(world.root.join("mounted/inner"), "x").unwrap();
+    let during = world.take();
+    assert!(Command::new("umount").arg(world.root.join("mounted")).status().unwrap().success(), "clean up");
+    assert_eq!(world.gaps(&during), ["mounted Mount"], "named, not crossed");
+    assert_eq!(world.names(&during), ["file"], "the rest is captured");
+    assert_eq!(world.take(), before, "and it is gone when it is unmounted");
+}
+
+#[test]
+fn a_file_that_is_written_during_the_snapshot_does_not_fail_it() {
+    use std::io::Write;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let world = World::git();
+    world.write("growing", "");
+    world.write("still", "x");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut file = fs::File::options().append(true).open(world.root.join("growing")).unwrap();
+            for _ in 0..200_000 {
+                if is_over.load(Ordering::Relaxed) {
+                    break;
+                }
+                file.write_all(b"line\n").unwrap();
+            }
+        });
+        for _ in 0..10 {
+            let taken = world.take();
+            let names = world.names(&taken);
+            assert!(names.contains(&"still".to_owned()), "the rest is captured");
+            if names.contains(&"growing".to_owned()) {
+                let content = world.content(&taken, "growing");
+                assert!(content.as_bytes().chunks(5).all(|line| "line\n".as_bytes().starts_with(line)), "a prefix");
+            } else {
+                assert_eq!(world.gaps(&taken), ["growing Changing"], "or it is named");
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    let taken = world.take();
+    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "what was read while written is looked at again");
+}
+
+#[test]
+fn a_snapshot_that_is_late_is_given_up_whole() {
+    let world = World::git();
+    world.write("file", "x");
+    let request = Request { deadline: Some(std::time::Instant::now()), ..world.request() };
+    assert!(world.snapshots.take(&request).is_err(), "the time is over");
+    let packs = fs::read_dir(world.snapshots.repository().join("objects/pack"));
+    assert_eq!(packs.map_or(0, Iterator::count), 0, "nothing is half recorded");
+}
+
 #[derive(Clone, Debug)]
 enum Act {
     Write(String, Vec<u8>),
@@ -273,7 +337,7 @@ fn play(world: &World, act: &Act) {
         Act::Link(path) if make_parent(path) => drop(symlink("target", at(path))),
         Act::Executable(path) if at(path).is_file() => world.chmod(path, 0o755),
         Act::Remove(path) if at(path).is_dir() && !at(path).is_symlink() => {
-            drop(Command::new("rm").arg("-rf").arg(at(path)).status());
+            drop(Command::new("rm").arg("-rf").arg(at(path)).output());
         }
         Act::Remove(path) => drop(fs::remove_file(at(path))),
         _ => {}

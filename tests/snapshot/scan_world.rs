@@ -126,12 +126,3 @@ impl World {
 pub fn path(text: &str) -> WorkspacePath {
     WorkspacePath::new(text).unwrap()
 }
-
-/// Whether file permissions bind this process; says so loudly where they do not.
-pub fn permissions_bind(name: &str) -> bool {
-    let binds = !rustix::process::geteuid().is_root();
-    if !binds {
-        eprintln!("SKIPPED for root, whom no permission stops: {name}");
-    }
-    binds
-}

@@ -1,7 +1,7 @@
 //! Puts our hook into the settings of agents and takes it out again, leaving every other byte of them alone.
 //!
-//! Deciding is pure: a file's text becomes another text ([`hook_table`]). Touching the disk is in [`file`] alone. An
-//! agent is a file that names its settings files and what we want in them.
+//! Deciding is pure: a file's text becomes another text ([`hook_table`]). Touching the disk is in [`mod@file`] alone.
+//! An agent is a file that names its settings files and what we want in them.
 
 mod claude_code;
 mod cline;
@@ -128,6 +128,12 @@ const TARGETS: &[Target] = &[
     pi::TARGET,
 ];
 
+/// Returns a settings file that depends on what becomes of another one.
+type Follow = fn(&Place<'_>, &Edit) -> Result<Option<SettingsFile>>;
+
+/// Returns what the user should know of an installation, from a settings file and its text.
+type Check = fn(&Place<'_>, &Path, &str) -> Result<Vec<String>>;
+
 /// An agent's settings.
 struct Target {
     /// The agent's name.
@@ -135,9 +141,9 @@ struct Target {
     /// Returns the settings files, and what we want in them.
     files: fn(Scope, &Place<'_>) -> Result<Vec<SettingsFile>>,
     /// Returns a file that depends on what becomes of the first one.
-    follow: Option<fn(&Place<'_>, &Edit) -> Result<Option<SettingsFile>>>,
+    follow: Option<Follow>,
     /// Returns what the user should know of an installation that is there, from the first file's text.
-    check: Option<fn(&Place<'_>, &Path, &str) -> Result<Vec<String>>>,
+    check: Option<Check>,
     /// What the user should know once it is installed.
     notes: &'static [&'static str],
     /// What the user should know, too, once it is installed in a project.

@@ -173,7 +173,7 @@ mod tests {
     #[test]
     fn what_changes_while_the_model_only_thinks_is_outside() {
         let thinking = OpenStep { tools: 0, running: 0, ..step("a", "r") };
-        assert_eq!(owners_of(&[thinking.clone()]), [(None, Attribution::Outside)], "no tool has started");
+        assert_eq!(owners_of(std::slice::from_ref(&thinking)), [(None, Attribution::Outside)], "no tool has started");
         let without_tool_events = OpenStep { tool_events: false, ..thinking };
         assert_eq!(owners_of(&[without_tool_events]), [(Some("a".into()), Attribution::Agent)], "its agent never says");
     }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, GapReport, SnapshotReport, VERSION};
 
-pub(crate) use observe::{MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of};
+pub(crate) use observe::{Looking, MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of};
 pub(crate) use place::{PATIENCE, Place};
 
 use crate::Store;
@@ -75,7 +75,8 @@ fn look(
     let closing: Vec<_> =
         decision.closing.iter().filter_map(|closing| open.iter().find(|step| step.row.id == closing.step)).collect();
     let session = view.session.as_ref().map(|session| session.id.as_str());
-    let observation = Observation::make(store, place, &snapshots, session, &open, &closing, Some(deadline), None);
+    let looking = Looking { session, open: &open, closing: &closing, deadline: Some(deadline), progress: None };
+    let observation = Observation::make(store, place, &snapshots, looking);
     // A row that stays behind says that the call was killed; a failure is not that.
     store.database.write(|connection| crate::sessions::end_run(connection, run))?;
     observation
@@ -106,7 +107,8 @@ pub(crate) fn snapshot(
     crate::revert::finish_open_operations(store, &place)?;
     let snapshots = place.snapshots()?;
     let open = crate::sessions::open_steps(store.database.connection(), place.row.id)?;
-    let observation = Observation::make(store, &place, &snapshots, None, &open, &[], None, progress)?;
+    let observation =
+        Observation::make(store, &place, &snapshots, Looking { open: &open, progress, ..Looking::default() })?;
     let now = store.now();
     store.database.write(|connection| observation.write(connection, place.row.id, label, now))?;
     Ok(SnapshotReport {

@@ -18,6 +18,21 @@ use crate::{Milliseconds, Store};
 /// A larger file's lines are not counted, in bytes.
 pub(crate) const MAX_COUNTED: u64 = 16 << 20;
 
+/// How to look at the workspace.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Looking<'a> {
+    /// Whose event it is.
+    pub session: Option<&'a str>,
+    /// The open steps of the workspace.
+    pub open: &'a [OpenStep],
+    /// Those that end with it.
+    pub closing: &'a [&'a OpenStep],
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Is told how far it is.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+}
+
 /// The workspace at this moment, and what led to it.
 #[derive(Debug)]
 pub(crate) struct Observation {
@@ -33,18 +48,9 @@ pub(crate) struct Observation {
 }
 
 impl Observation {
-    /// Captures the workspace and attributes what changed. `session` is whose event it is; `closing` are the steps that end
-    /// with it.
-    pub fn make(
-        store: &Store,
-        place: &Place,
-        snapshots: &Snapshots,
-        session: Option<&str>,
-        open: &[OpenStep],
-        closing: &[&OpenStep],
-        deadline: Option<Instant>,
-        progress: Option<&(dyn Fn(Progress) + Sync)>,
-    ) -> Result<Self> {
+    /// Captures the workspace and attributes what changed since the last snapshot.
+    pub fn make(store: &Store, place: &Place, snapshots: &Snapshots, looking: Looking<'_>) -> Result<Self> {
+        let Looking { session, open, closing, deadline, progress } = looking;
         let taken = place.take(store, snapshots, deadline, progress)?;
         let connection = store.database.connection();
         let previous = sessions::workspace(connection, place.row.id)?.last_snapshot_id;

@@ -27,8 +27,6 @@ pub(crate) struct View {
     pub last_step: Option<StepRow>,
     /// Every open step of the workspace, in the order in which they started.
     pub open: Vec<OpenStep>,
-    /// The workspace's newest snapshot.
-    pub last_snapshot: Option<i64>,
 }
 
 impl View {
@@ -41,11 +39,7 @@ impl View {
             None => parent_of(connection, event, place.row.id)?,
         };
         let root = parent.map(|session| sessions::root_of(connection, &session)).transpose()?;
-        let mut view = Self {
-            open: sessions::open_steps(connection, place.row.id)?,
-            last_snapshot: sessions::workspace(connection, place.row.id)?.last_snapshot_id,
-            ..Self::default()
-        };
+        let mut view = Self { open: sessions::open_steps(connection, place.row.id)?, ..Self::default() };
         if let Some(root) = &root {
             view.message = sessions::newest_message(connection, &root.id, false)?;
             view.bound_message = sessions::newest_message(connection, &root.id, true)?;

@@ -47,9 +47,10 @@ pub(crate) fn gather(
     let paths = paths_in_question(movement, chain, &live, &scopes);
     let changes = past_changes(connection, place, movement, &live, &scopes, &paths)?;
     let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
+    let places = with_directories_above(&paths);
     let base_states = match base {
-        Some(base) => base_states(connection, snapshots, chain, base, &paths)?,
-        None => paths.iter().map(|path| (path.clone(), current.get(path).copied().flatten())).collect(),
+        Some(base) => base_states(connection, snapshots, chain, base, &places)?,
+        None => places.into_iter().map(|path| (path.clone(), current.get(&path).copied().flatten())).collect(),
     };
     let unprotected = sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
     Ok(Material { changes, base: base_states, goals: goals(chain), current, unprotected })
@@ -177,6 +178,12 @@ fn unreadable() -> Entry {
 fn has_below(states: &States, directory: &WorkspacePath) -> bool {
     let first = directory.join(b"\x01").ok();
     first.and_then(|first| states.range(first..).next()).is_some_and(|(path, _)| path.is_below(directory))
+}
+
+/// What could be in a path's way stands at it or above it.
+fn with_directories_above(paths: &BTreeSet<WorkspacePath>) -> BTreeSet<WorkspacePath> {
+    let above = paths.iter().flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent));
+    above.chain(paths.iter().cloned()).collect()
 }
 
 /// What stood there before the first revert of a chain. What its snapshot did not hold, its operation wrote down.

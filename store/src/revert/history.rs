@@ -1,6 +1,6 @@
 //! What happened to the paths of a revert, and who did it: the material of [`target`](super::target). Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::entry::{Change, State};
@@ -93,6 +93,19 @@ impl<'a> History<'a> {
         self.by_path.keys().copied()
     }
 
+    /// Returns every path that changed and every directory above one: where a revert has to know what stands.
+    pub fn places(&self) -> BTreeSet<WorkspacePath> {
+        let mut places = BTreeSet::new();
+        for path in self.paths() {
+            let mut place = Some(path.clone());
+            while let Some(path) = place.filter(|path| !places.contains(path)) {
+                place = path.parent();
+                places.insert(path);
+            }
+        }
+        places
+    }
+
     /// Returns who changed a path after one of its changes, so that it came to be `now`: the authors of the newer changes
     /// that stay, and the user where no change tells how it came to be so.
     pub fn authors_since(&self, path: &WorkspacePath, change: &PastChange, now: State) -> Vec<Author> {
@@ -148,6 +161,15 @@ mod tests {
         assert_eq!(authors, [Author::User, codex()], "somebody changed it after the last change that is known");
         assert_eq!(history.author_of(path, state(3)), codex(), "the newest change left what is there");
         assert_eq!(history.author_of(path, state(4)), Author::User, "no change tells of it");
+    }
+
+    #[test]
+    fn the_places_of_a_history_are_its_paths_and_what_is_above() {
+        let mut change = past(1, 2, Author::User, Claim::Undo);
+        change.change.path = WorkspacePath::new("a/b/c").expect("legal");
+        let changes = [change, past(1, 2, Author::User, Claim::Undo)];
+        let places: Vec<_> = History::new(&changes).places().iter().map(WorkspacePath::to_text).collect();
+        assert_eq!(places, ["a", "a/b", "a/b/c", "f"], "each once");
     }
 
     #[test]

@@ -10,8 +10,9 @@ use crate::entry::ObjectId;
 use crate::error::{Context, Result};
 use crate::lines;
 
-/// The number of lines of a side over which nothing is merged: libgit2 takes about 100 bytes a line and side.
-const MAX_LINES: usize = 500_000;
+/// The number of lines of a side over which nothing is merged: of so many, all changed and most recurring, libgit2 makes
+/// some seconds' work.
+const MAX_LINES: usize = 200_000;
 
 /// Reads a blob, whole; none where it is larger than the limit in bytes, so that no more than that is ever in memory.
 pub type Read<'a> = dyn Fn(ObjectId, u64) -> Result<Option<Vec<u8>>> + 'a;

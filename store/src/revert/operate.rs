@@ -16,7 +16,7 @@ use super::{OnConflict, paths};
 use crate::entry::{Change, ObjectId};
 use crate::error::{Error, Result};
 use crate::path::WorkspacePath;
-use crate::record::{Observation, Place, count_with, snapshot_of};
+use crate::record::{Looking, Observation, Place, count_with, snapshot_of};
 use crate::sessions::{self, ChainOperation, NewOperation, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::{Milliseconds, Store};
@@ -64,7 +64,8 @@ pub(crate) fn carry_out(
         None => Vec::new(),
     };
     let snapshots = place.snapshots()?;
-    let seen = Observation::make(store, place, &snapshots, None, &open, &own, None, None)?;
+    let seen =
+        Observation::make(store, place, &snapshots, Looking { open: &open, closing: &own, ..Looking::default() })?;
     let base = movement.session.revert_base_id;
     let material = gather(store, place, &snapshots, movement, &chain, &seen, base)?;
     refuse_unavailable(movement, &material)?;
@@ -350,15 +351,16 @@ pub(crate) fn finish(
     let done = apply::apply(root, &work);
     for (item, done) in items.iter_mut().zip(&done) {
         item.result = done.result;
-        item.reason.clone_from(&done.reason);
+        // A file that goes back in part says so before and after.
+        item.reason = done.reason.clone().or(item.reason.take());
     }
     let now = store.now();
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
-    let mut after = Observation::make(store, place, snapshots, None, &open, &[], None, None)?;
+    let mut after = Observation::make(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
     forget_own_work(&mut after, &items);
     store.database.write_synced(|connection| {
         let after_id = after.write(connection, place.row.id, None, now)?;
-        sessions::close_operation(connection, id, &done, outcome(&items), Some(after_id), &row.notes, now)?;
+        sessions::close_operation(connection, id, &items, outcome(&items), Some(after_id), &row.notes, now)?;
         move_point(connection, &row)
     })?;
     Ok(items)
@@ -391,7 +393,10 @@ fn move_point(connection: &rusqlite::Connection, row: &sessions::OperationRow) -
 
 fn outcome(items: &[Item]) -> Outcome {
     let is_done = |item: &&Item| item.action != FileAction::None && item.result == FileResult::Done;
-    let is_left = |item: &Item| matches!(item.result, FileResult::Conflict | FileResult::Gap | FileResult::Failed);
+    let is_left = |item: &Item| {
+        let is_in_part = item.reason.is_some() && item.action != FileAction::None;
+        is_in_part || matches!(item.result, FileResult::Conflict | FileResult::Gap | FileResult::Failed)
+    };
     if items.iter().any(is_left) {
         Outcome::Partial
     } else if items.iter().any(|item| is_done(&item) || item.result == FileResult::Planned) {

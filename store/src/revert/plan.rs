@@ -70,7 +70,9 @@ impl Plan {
     }
 }
 
-/// Plans a move. `contents` is what the targets were worked out with: it holds what was merged for them. Fails where a blob that a merge needs cannot be read.
+/// Plans a move. Fails where a blob that a merge needs cannot be read.
+///
+/// `contents` is what the targets were worked out with: it holds what was merged for them.
 pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Plan> {
     let goals = step.targets.keys().filter_map(|path| Some((path, step.old_goal(path)?))).collect();
     let mut items = Vec::new();
@@ -89,8 +91,7 @@ pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict
 /// Turns what has no place into conflicts, and drops the empty directories that come and go with what is in them.
 fn settle(items: &mut [Item], step: Move<'_>) {
     let (indices, steps) = planned(items);
-    let blocked =
-        clash::blocked(&steps, step.current).into_iter().map(|(at, by)| (indices[at], by)).collect::<Vec<_>>();
+    let blocked: Vec<_> = clash::blocked(&steps, step.current).into_iter().map(|(at, by)| (indices[at], by)).collect();
     for (index, by) in blocked {
         let item = &mut items[index];
         item.target = item.expected;
@@ -100,7 +101,7 @@ fn settle(items: &mut [Item], step: Move<'_>) {
         item.reason = Some(Reason::Blocked(by).to_string());
     }
     let (indices, steps) = planned(items);
-    let implied = clash::implied(&steps, step.current).into_iter().map(|at| indices[at]).collect::<Vec<_>>();
+    let implied: Vec<_> = clash::implied(&steps, step.current).into_iter().map(|at| indices[at]).collect();
     for index in implied {
         items[index].target = None;
         items[index].action = FileAction::None;
@@ -108,6 +109,7 @@ fn settle(items: &mut [Item], step: Move<'_>) {
     }
 }
 
+/// Returns what is to change, with the items' indices.
 fn planned(items: &[Item]) -> (Vec<usize>, Vec<Step<'_>>) {
     let planned = items.iter().enumerate().filter(|(_, item)| item.result == FileResult::Planned);
     planned.map(|(index, item)| (index, Step { path: &item.path, before: item.expected, after: item.target })).unzip()

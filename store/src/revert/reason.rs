@@ -38,11 +38,11 @@ pub enum Difference {
     Type,
     /// A symbolic link, pointed elsewhere.
     Symlink,
-    /// It was made by the agent and edited.
+    /// It was to be removed, and was edited.
     Created,
     /// It was deleted.
     Deleted,
-    /// It was deleted by the agent and made anew.
+    /// It was to come back, and something else was put there.
     Recreated,
     /// It was edited, and nobody asked for a merge; or there is nothing of one kind to merge.
     Edited,
@@ -87,9 +87,9 @@ impl fmt::Display for Difference {
             Self::Permissions => "its permissions changed again",
             Self::Type => "replaced by something of another type",
             Self::Symlink => "a symbolic link, pointed elsewhere",
-            Self::Created => "made by the agent and edited",
+            Self::Created => "not removed, for it was edited",
             Self::Deleted => "deleted",
-            Self::Recreated => "deleted by the agent and made anew",
+            Self::Recreated => "something else was put there",
             Self::Edited => "changed",
         })
     }

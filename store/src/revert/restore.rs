@@ -13,7 +13,7 @@ use crate::Store;
 use crate::error::{Error, Result};
 use crate::path::WorkspacePath;
 use crate::query::ids::{self, Any};
-use crate::record::{Observation, Place, gaps_of_snapshot, snapshot_of};
+use crate::record::{Looking, Observation, Place, gaps_of_snapshot, snapshot_of};
 use crate::sessions;
 use crate::snapshot::{Side, Snapshots};
 
@@ -28,7 +28,7 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
         return Err(Error::busy("an agent is at work in this workspace").hint("wait until it is done, or give --force"));
     }
     let snapshots = place.snapshots()?;
-    let seen = Observation::make(store, place, &snapshots, None, &open, &[], None, None)?;
+    let seen = Observation::make(store, place, &snapshots, Looking { open: &open, ..Looking::default() })?;
     let (wanted, current) = differing(store, place, &snapshots, wanted_id, &seen, &only)?;
     let plan = operate::plan_exactly(&snapshots, &wanted, &current)?;
     let operation = Operation {

@@ -5,7 +5,6 @@ use rusqlite::{Connection, Row, params};
 use crate::Milliseconds;
 use crate::entry::Change;
 use crate::error::{Context, Result};
-use crate::path::WorkspacePath;
 
 /// Whose a change is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use rusqlite::{Connection, Row, params};
 use crate::Milliseconds;
 use crate::error::{Context, Result};
 use crate::revert::OnConflict;
-use crate::revert::item::{Done, Item};
+use crate::revert::item::Item;
 
 /// An operation that is about to begin.
 #[derive(Clone, Debug)]
@@ -33,10 +33,8 @@ pub(crate) struct NewOperation<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct OperationRow {
     pub id: String,
-    pub workspace_id: i64,
     pub session_id: Option<String>,
     pub kind: OperationKind,
-    pub from_message_id: Option<String>,
     pub message_id: Option<String>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: Option<i64>,
@@ -55,7 +53,7 @@ pub(crate) struct ChainOperation {
     pub items: Vec<Item>,
 }
 
-const COLUMNS: &str = "id, workspace_id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, only_paths, notes, directories, on_conflict";
+const COLUMNS: &str = "id, session_id, kind, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, only_paths, notes, directories, on_conflict";
 
 fn kind(name: &str) -> OperationKind {
     match name {
@@ -98,10 +96,8 @@ impl OperationRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get("id")?,
-            workspace_id: row.get("workspace_id")?,
             session_id: row.get("session_id")?,
             kind: kind(row.get_ref("kind")?.as_str()?),
-            from_message_id: row.get("from_message_id")?,
             message_id: row.get("message_id")?,
             before_snapshot_id: row.get("before_snapshot_id")?,
             part_message_id: row.get("part_message_id")?,
@@ -185,20 +181,20 @@ fn insert_item(connection: &Connection, operation: &str, position: usize, item: 
 pub(crate) fn close_operation(
     connection: &Connection,
     operation: &str,
-    done: &[Done],
+    items: &[Item],
     outcome: Outcome,
     after_snapshot_id: Option<i64>,
     notes: &str,
     now: Milliseconds,
 ) -> Result<()> {
-    for (position, done) in done.iter().enumerate() {
+    for (position, item) in items.iter().enumerate() {
         connection
             .prepare_cached(
                 "UPDATE operation_files SET result = ?3, reason = ?4 WHERE operation_id = ?1 AND position = ?2",
             )
             .and_then(|mut statement| {
                 let position = i64::try_from(position).unwrap_or(i64::MAX);
-                statement.execute(params![operation, position, done.result.name(), done.reason])
+                statement.execute(params![operation, position, item.result.name(), item.reason])
             })
             .context(|| "cannot close the operation")?;
     }

@@ -3,6 +3,7 @@
 //! This room knows nothing of sessions. It reads the workspace, never writes to it, and runs nothing.
 
 mod attributes;
+mod cache;
 mod capture;
 mod difference;
 mod git;
@@ -175,7 +176,7 @@ impl Snapshots {
 
     /// Captures the workspace. All objects are on the disk, synced, when it returns.
     pub fn take(&self, request: &Request<'_>) -> Result<Taken> {
-        take::take(&self.objects, request)
+        take::take(&self.directory, &self.objects, request)
     }
 
     /// Captures one path as it is now, whatever ignore rules say, without a snapshot; its blob is stored and synced.

@@ -159,6 +159,9 @@ pub(crate) enum View {
     Passage,
 }
 
+/// Gives the ignore file of a directory.
+type Ignores<'a> = dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'a;
+
 /// Decides what is in view.
 pub(crate) struct Matcher<'a> {
     global: Patterns,
@@ -169,7 +172,7 @@ pub(crate) struct Matcher<'a> {
     above: HashMap<Vec<u8>, Patterns>,
     scope: Option<Vec<u8>>,
     forced: BTreeSet<Vec<u8>>,
-    gitignores: Box<dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'a>,
+    gitignores: Box<Ignores<'a>>,
     chains: Mutex<HashMap<Vec<u8>, Chain>>,
 }
 

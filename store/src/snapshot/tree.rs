@@ -141,3 +141,54 @@ fn truncated() -> Error {
 fn damaged(name: &[u8], what: &str) -> Error {
     Error::failed(format!("the tree's entry `{}` {what}", name.escape_ascii()))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn entry(name: &str, mode: TreeMode) -> TreeEntry {
+        TreeEntry { name: name.into(), mode, id: ObjectId::EMPTY_TREE }
+    }
+
+    #[test]
+    fn a_directory_sorts_as_if_it_ended_with_a_slash() {
+        let mut entries = [entry("a0", TreeMode::File), entry("a", TreeMode::Tree), entry("a-b", TreeMode::File)];
+        encode(&mut entries);
+        let names: Vec<_> = entries.iter().map(|entry| entry.name.as_slice()).collect();
+        assert_eq!(names, [&b"a-b"[..], b"a", b"a0"], "`-` sorts before `/`, and `0` after it");
+        assert_eq!(lookup(&entries, b"a").map(|entry| entry.mode), Some(TreeMode::Tree), "it is found by its name");
+        assert_eq!(lookup(&entries, b"b"), None, "this is not there");
+    }
+
+    proptest! {
+        #[test]
+        fn a_tree_is_read_as_it_was_written(
+            names in proptest::collection::btree_map("[a-c-]{1,3}", (0..4_usize, any::<[u8; 20]>()), 0..20),
+        ) {
+            let modes = [TreeMode::File, TreeMode::Executable, TreeMode::Symlink, TreeMode::Tree];
+            let names: BTreeMap<String, _> = names;
+            let entries = names.into_iter().map(|(name, (mode, id))| TreeEntry {
+                name: name.into_bytes(),
+                mode: modes[mode],
+                id: ObjectId::new(id),
+            });
+            let mut entries: Vec<_> = entries.collect();
+            let bytes = encode(&mut entries);
+            for entry in &entries {
+                prop_assert_eq!(lookup(&entries, &entry.name), Some(entry));
+            }
+            prop_assert_eq!(decode(&bytes).expect("our own"), entries);
+        }
+
+        #[test]
+        fn any_bytes_are_a_tree_or_an_error(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+            if let Ok(mut entries) = decode(&bytes) {
+                prop_assert_eq!(encode(&mut entries), bytes);
+            }
+        }
+    }
+}

@@ -55,18 +55,18 @@ fn settings_of_codex_that_cannot_be_kept_as_they_are_are_left_alone() {
 
 #[test]
 fn the_hash_is_the_one_that_codex_makes() {
-    let line = "test -x /tmp/agents-npm/bin/ckpt-hook && /tmp/agents-npm/bin/ckpt-hook event --agent codex --event PreModelRequest 2>/dev/null || true";
+    let line = "test -x /usr/local/bin/ckpt-hook && /usr/local/bin/ckpt-hook event --agent codex --event PreModelRequest 2>/dev/null || true";
     let hooks = serde_json::json!({"hooks": {"PreModelRequest": [{"hooks": [{"type": "command", "command": line, "timeout": 30}]}]}});
     let positions = hook_table::positions(&hooks.to_string()).expect("a table of hooks");
     let trust = Trust::in_handlers(Path::new("/h/hooks.json"), &positions);
     let text = trust.insert("").expect("TOML");
     expect![[r#"
         [hooks.state."/h/hooks.json:pre_model_request:0:0"]
-        trusted_hash = "sha256:ca00419ab2fd3c084d335f6e7fc7f1b4ad3442c20b47b0d8be4e13e249966209"
+        trusted_hash = "sha256:26ce82bd357e958ed0a3adb3d420331e20b8ad816d6e74be24e97ff8f756e562"
     "#]]
     .assert_eq(&text);
     assert!(
-        text.contains("sha256:ca00419ab2fd3c084d335f6e7fc7f1b4ad3442c20b47b0d8be4e13e249966209"),
+        text.contains("sha256:26ce82bd357e958ed0a3adb3d420331e20b8ad816d6e74be24e97ff8f756e562"),
         "as Codex 0.169.0 lists it"
     );
 }

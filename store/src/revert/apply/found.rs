@@ -79,20 +79,19 @@ pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<(Found, Opt
     Ok((found, Some(stat)))
 }
 
-/// Opens a regular file to be read; none where it is something else by now.
-pub(super) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Option<OwnedFd>> {
+/// Opens a regular file to be read, and returns its `fstat`, too; none where it is something else by now.
+pub(super) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Option<(OwnedFd, Stat)>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match retry_on_intr(|| openat(directory, name, flags, OpenMode::empty())) {
         Err(Errno::LOOP | Errno::NXIO) => return Ok(None),
         other => other?,
     };
     let stat = retry_on_intr(|| fstat(&file))?;
-    Ok((FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some(file))
+    Ok((FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile).then_some((file, stat)))
 }
 
 fn look_at_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Found> {
-    let Some(file) = open_file(directory, name)? else { return Ok(Found::Changing) };
-    let stat = retry_on_intr(|| fstat(&file))?;
+    let Some((file, stat)) = open_file(directory, name)? else { return Ok(Found::Changing) };
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     Ok(match hash_blob(File::from(file), size).map_err(errno)? {
         Some(blob) => Found::Entry(Entry::stored(Mode::file(stat.st_mode), blob)),

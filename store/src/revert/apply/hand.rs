@@ -8,19 +8,19 @@
 //! ```
 //!
 //! So at every moment the old or the new file stands whole at `name`, and a byte that somebody wrote since the plan was made
-//! is found in what came out before it is let go.
+//! is found in what came out before it is let go. One thing cannot be seen: a program that had the old file open before, and
+//! goes on writing to it after it was let go.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::os::fd::BorrowedFd;
 
-use rustix::fs::{AtFlags, Gid, Mode as OpenMode, OFlags, RawMode, Stat, Uid};
-use rustix::fs::{fchmod, fchown, fstat, fsync, mkdirat, openat, statat, symlinkat};
+use rustix::fs::{Stat, fchmod, fsync};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::entry::{Entry, EntryKind, ObjectId, State};
 use crate::error::Result;
 
+use super::beside::permissions;
 use super::found::{Found, look, open_file};
 use super::sys::{self, Answer};
 use super::trouble::{Outcome, Trouble};
@@ -165,8 +165,7 @@ impl Hand<'_> {
         }
         let what = "its permissions cannot be changed";
         let file = open_file(place.directory, place.name).map_err(|error| Trouble::of(what, error))?;
-        let Some(file) = file else { return Err(Trouble::unexpected(&Found::Changing)) };
-        let now = retry_on_intr(|| fstat(&file)).map_err(|error| Trouble::of(what, error))?;
+        let Some((file, now)) = file else { return Err(Trouble::unexpected(&Found::Changing)) };
         if now.st_ino != stat.st_ino || now.st_nlink != 1 {
             return Err(Trouble::unexpected(&Found::Changing));
         }
@@ -175,59 +174,6 @@ impl Hand<'_> {
             retry_on_intr(|| fsync(&file)).map_err(|error| Trouble::of("cannot be synced", error))?;
         }
         Ok(true)
-    }
-
-    fn put_beside(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
-        let put = match target.mode.kind() {
-            EntryKind::File => self.write_file(place, old, target),
-            EntryKind::Symlink => self.make_link(place, old, target),
-            EntryKind::Directory => make_directory(place, old, target),
-        };
-        // What failed half-way is ours, whatever it is; where the name was taken by something else, it is not.
-        put.map_err(|(trouble, made)| {
-            if made {
-                self.drop_prepared(place, target);
-            }
-            trouble
-        })
-    }
-
-    fn write_file(
-        &self,
-        place: &Place<'_>,
-        old: Option<&Stat>,
-        target: Entry,
-    ) -> std::result::Result<(), (Trouble, bool)> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let own = &place.own[..];
-        let file = retry_on_intr(|| openat(place.directory, own, flags, OpenMode::from_raw_mode(0o600)))
-            .map_err(|error| (blocked(error), false))?;
-        let mut file = File::from(file);
-        self.fill(&mut file, target).map_err(|trouble| (trouble, true))?;
-        let finished = keep_owner_of_file(place.directory, old, &file)
-            .and_then(|()| retry_on_intr(|| fchmod(&file, permissions(target))))
-            .and_then(|()| if self.sync_each { retry_on_intr(|| fsync(&file)) } else { Ok(()) });
-        finished.map_err(|error| (Trouble::of("cannot be written", error).into_failure(), true))
-    }
-
-    fn fill(&self, to: &mut dyn Write, target: Entry) -> Outcome<()> {
-        let blob = target.blob.ok_or_else(|| Trouble::Failed("its bytes are not stored".to_owned()))?;
-        (self.contents)(blob, to).map_err(|error| Trouble::from_error(&error))?;
-        Ok(())
-    }
-
-    fn make_link(
-        &self,
-        place: &Place<'_>,
-        old: Option<&Stat>,
-        target: Entry,
-    ) -> std::result::Result<(), (Trouble, bool)> {
-        let mut text = LinkText(Vec::new());
-        self.fill(&mut text, target).map_err(|trouble| (trouble, false))?;
-        let own = &place.own[..];
-        retry_on_intr(|| symlinkat(&text.0[..], place.directory, own)).map_err(|error| (blocked(error), false))?;
-        keep_owner(place, old)
-            .map_err(|error| (Trouble::of("cannot be given to its owner", error).into_failure(), true))
     }
 
     /// Puts what [`Hand::prepare`] made into its place.
@@ -240,6 +186,8 @@ impl Hand<'_> {
             Ok(None) => Ok(()),
             Ok(Some(true)) => self.check_what_came_out(place, expected, target),
             Ok(Some(false)) => self.replace_checked(place, expected, target),
+            // An overlay (the root of a container) cannot rename a directory of a lower layer.
+            Err(Errno::XDEV) if is_directory(expected) => self.replace_checked(place, expected, target),
             Err(error) => {
                 self.drop_prepared(place, target);
                 Err(match error {
@@ -260,7 +208,11 @@ impl Hand<'_> {
             Ok((found, _)) => Trouble::unexpected(&found),
             Err(error) => Trouble::of("what stood there cannot be read", error),
         };
-        Err(self.swap_back(place, target, trouble))
+        match look(place.directory, place.name) {
+            Ok((found, _)) if found.is(Some(target)) => Err(self.swap_back(place, target, trouble)),
+            // Somebody saved again, over ours: the name belongs to what is newest.
+            _ => Err(trouble.kept_in(&place.own)),
+        }
     }
 
     /// Undoes an exchange, and lets go of what was ours of it, if that is still what we wrote.
@@ -275,7 +227,7 @@ impl Hand<'_> {
                 trouble
             }
             Ok((Found::Entry(_) | Found::Changing, _)) => {
-                // Somebody saved again while ours stood there for a moment: the name belongs to what is newest.
+                // Somebody saved just now, over ours.
                 let _ = sys::exchange(self.rename_flags, place.directory, &place.own, place.name);
                 trouble.kept_in(&place.own)
             }
@@ -287,7 +239,6 @@ impl Hand<'_> {
     /// them is replaced. A directory cannot be replaced by a rename at all and goes first; the place's own name is then kept
     /// whatever happens, so that the next try ends it.
     fn replace_checked(&self, place: &Place<'_>, expected: State, target: Entry) -> Outcome<()> {
-        let is_directory = |state: State| state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
         let checked = match look(place.directory, place.name) {
             Ok((found, _)) if !found.is(expected) => Err(Trouble::unexpected(&found)),
             Ok((found, _)) if is_directory(expected) || is_directory(Some(target)) => {
@@ -297,8 +248,7 @@ impl Hand<'_> {
             Err(error) => Err(Trouble::of("cannot be read", error)),
         };
         match checked {
-            Ok(true) => sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
-                .map_err(|error| Trouble::of("cannot be put into its place", error).into_failure()),
+            Ok(true) => self.move_in(place),
             Ok(false) => sys::replace(place.directory, &place.own, place.name).map_err(|error| {
                 self.drop_prepared(place, target);
                 Trouble::of("cannot be put into its place", error).into_failure()
@@ -310,6 +260,14 @@ impl Hand<'_> {
         }
     }
 
+    /// What stood there is gone, so a second try is better than none, and what was made is not taken away.
+    fn move_in(&self, place: &Place<'_>) -> Outcome<()> {
+        let put = || sys::put_in(self.rename_flags, place.directory, &place.own, place.name);
+        put()
+            .or_else(|_| put())
+            .map_err(|error| Trouble::of("cannot be put into its place", error).into_failure().waits_in(&place.own))
+    }
+
     /// Lets go of what [`Hand::prepare`] made.
     pub(super) fn drop_prepared(&self, place: &Place<'_>, target: Entry) {
         // A leftover is recognised and removed by the next try, so this one may fail.
@@ -318,6 +276,10 @@ impl Hand<'_> {
             EntryKind::File | EntryKind::Symlink => sys::unlink(place.directory, &place.own),
         };
     }
+}
+
+fn is_directory(state: State) -> bool {
+    state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory)
 }
 
 /// Removes what stands at a place's own name, after it was checked.
@@ -334,75 +296,4 @@ fn remove_found(directory: BorrowedFd<'_>, name: &[u8], found: &Found) -> Outcom
         _ => sys::unlink(directory, name),
     };
     removed.map_err(|error| Trouble::of("cannot be removed", error))
-}
-
-fn permissions(entry: Entry) -> OpenMode {
-    OpenMode::from_raw_mode(RawMode::try_from(entry.mode.permissions()).unwrap_or(0))
-}
-
-fn blocked(error: Errno) -> Trouble {
-    Trouble::of("cannot make a temporary file beside it", error).into_failure()
-}
-
-fn make_directory(place: &Place<'_>, old: Option<&Stat>, target: Entry) -> std::result::Result<(), (Trouble, bool)> {
-    let own = &place.own[..];
-    retry_on_intr(|| mkdirat(place.directory, own, OpenMode::from_raw_mode(0o700)))
-        .map_err(|error| (blocked(error), false))?;
-    let finished = keep_owner(place, old)
-        .and_then(|()| sys::open_readable(place.directory, own))
-        .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))));
-    finished.map_err(|error| (Trouble::of("cannot be made", error).into_failure(), true))
-}
-
-/// As root, what is made belongs to whom the old entry belonged, or else to whom the directory belongs.
-fn owner(directory: BorrowedFd<'_>, old: Option<&Stat>) -> Answer<Option<(Uid, Gid)>> {
-    match old {
-        Some(stat) if rustix::process::geteuid().is_root() => {
-            Ok(Some((Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid))))
-        }
-        Some(_) => Ok(None),
-        None => sys::owner_to_keep(directory),
-    }
-}
-
-fn keep_owner(place: &Place<'_>, old: Option<&Stat>) -> Answer<()> {
-    let Some((user, group)) = owner(place.directory, old)? else { return Ok(()) };
-    let now = retry_on_intr(|| statat(place.directory, &place.own[..], AtFlags::SYMLINK_NOFOLLOW))?;
-    if (now.st_uid, now.st_gid) == (user.as_raw(), group.as_raw()) {
-        return Ok(());
-    }
-    sys::give_to(place.directory, &place.own, user, group)
-}
-
-/// The file that replaces another keeps its owner, if we are root, and its group, if we may.
-fn keep_owner_of_file(directory: BorrowedFd<'_>, old: Option<&Stat>, file: &File) -> Answer<()> {
-    let now = retry_on_intr(|| fstat(file))?;
-    match (owner(directory, old)?, old) {
-        (Some((user, group)), _) if (now.st_uid, now.st_gid) != (user.as_raw(), group.as_raw()) => {
-            retry_on_intr(|| fchown(file, Some(user), Some(group)))
-        }
-        (None, Some(old)) if old.st_gid != now.st_gid => {
-            // Only root and the group's members may; a file that we make has our group, then, as any new file has.
-            let _ = fchown(file, None, Some(Gid::from_raw(old.st_gid)));
-            Ok(())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The text of a link's target, which no system lets be longer than a path.
-struct LinkText(Vec<u8>);
-
-impl Write for LinkText {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.len() + bytes.len() > 4096 || bytes.contains(&0) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not the target of a symbolic link"));
-        }
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }

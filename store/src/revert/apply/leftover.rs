@@ -84,7 +84,7 @@ impl Hand<'_> {
 
     fn is_beginning_of(&self, place: &Place<'_>, target: Entry) -> Outcome<bool> {
         let what = |error| Trouble::of("what an interrupted try left beside it cannot be read", error);
-        let Some(left) = open_file(place.directory, &place.own).map_err(what)? else { return Ok(false) };
+        let Some((left, _)) = open_file(place.directory, &place.own).map_err(what)? else { return Ok(false) };
         let Some(blob) = target.blob else { return Ok(false) };
         let mut comparison = Comparison { left: File::from(left), equal: true };
         (self.contents)(blob, &mut comparison).map_err(|error| Trouble::from_error(&error))?;
@@ -93,7 +93,7 @@ impl Hand<'_> {
     }
 }
 
-/// A directory is replaced in two calls where the file system cannot exchange.
+/// A directory is replaced in two calls where the file system cannot exchange it.
 fn in_two_calls(expected: State, target: Entry) -> bool {
     expected.is_some_and(|expected| {
         expected.mode.kind() != target.mode.kind()

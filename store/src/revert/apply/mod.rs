@@ -10,6 +10,7 @@
 //!   `leftover`.
 //! - Nothing is removed recursively.
 
+mod beside;
 mod found;
 mod hand;
 mod leftover;

@@ -55,6 +55,9 @@ fn bytes_to_write(planned: &[&Item], size: &dyn Fn(ObjectId) -> Result<u64>) -> 
     let mut damaged = Vec::new();
     for item in planned {
         let Some(target) = item.target.filter(|target| target.mode.kind() != EntryKind::Directory) else { continue };
+        if item.expected.is_some_and(|expected| expected.is_stored() && expected.blob == target.blob) {
+            continue;
+        }
         match target.blob.map(size) {
             Some(Ok(size)) => bytes = bytes.saturating_add(size),
             Some(Err(error)) => {

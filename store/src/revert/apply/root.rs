@@ -31,7 +31,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    #[expect(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "the types differ between systems")]
+    #[expect(clippy::unnecessary_cast, reason = "the types differ between systems")]
     pub(super) fn of(stat: &Stat) -> Self {
         Self { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
     }

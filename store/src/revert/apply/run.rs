@@ -71,10 +71,13 @@ impl<'a> Run<'a> {
         keep(share(self.helped(), self.chunks(&self.order.removals), |chunk| self.remove(&chunk)).concat());
         keep(self.remove_directories());
         keep(self.order.filled.iter().map(|index| (*index, self.check_filled(*index))).collect());
-        for phase in [&self.order.directories, &self.order.files, &self.order.links] {
+        // Bytes have to be on the disk before a name points at them; directories and links have none.
+        let sync_before = !self.hand.sync_each;
+        let phases = [(&self.order.directories, false), (&self.order.files, sync_before), (&self.order.links, false)];
+        for (phase, sync_before) in phases {
             let mut pieces = self.chunks(phase).into_iter().peekable();
             while pieces.peek().is_some() {
-                keep(self.write(pieces.by_ref().take(held()).collect()));
+                keep(self.write(pieces.by_ref().take(held()).collect(), sync_before));
             }
         }
         if results.iter().any(|result| matches!(result, Some(Err(_)))) {
@@ -231,14 +234,14 @@ impl<'a> Run<'a> {
     // Writes
 
     /// Puts all targets beside, syncs once, and puts them into their places.
-    fn write(&self, batch: Vec<Chunk>) -> Results {
+    fn write(&self, batch: Vec<Chunk>, sync_before: bool) -> Results {
         let mut results = Vec::new();
         let mut ready = Vec::new();
         for (these, beside) in share(self.helped(), batch, |chunk| self.prepare(chunk)) {
             results.extend(these);
             ready.extend(beside);
         }
-        let synced = if self.hand.sync_each || ready.is_empty() { Ok(()) } else { sys::sync_all(self.root.as_fd()) };
+        let synced = if sync_before && !ready.is_empty() { sys::sync_all(self.root.as_fd()) } else { Ok(()) };
         let finished = share(self.helped(), ready, |beside| match synced {
             Ok(()) => self.finish(&beside),
             Err(error) => self.give_up(&beside, &Trouble::of("cannot be synced", error).into_failure()),

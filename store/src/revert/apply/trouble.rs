@@ -54,10 +54,18 @@ impl Trouble {
 
     /// Adds where bytes are that could not be put back in their place.
     pub(super) fn kept_in(self, own: &[u8]) -> Self {
-        let kept = |reason| format!("{reason}; what stood there is beside it, in `{}`", String::from_utf8_lossy(own));
+        self.with(&format!("what stood there is beside it, in `{}`", String::from_utf8_lossy(own)))
+    }
+
+    /// Adds where the target is that could not be put into its place.
+    pub(super) fn waits_in(self, own: &[u8]) -> Self {
+        self.with(&format!("what shall stand there is beside it, in `{}`", String::from_utf8_lossy(own)))
+    }
+
+    fn with(self, more: &str) -> Self {
         match self {
-            Self::Conflict(reason) => Self::Conflict(kept(reason)),
-            Self::Failed(reason) => Self::Failed(kept(reason)),
+            Self::Conflict(reason) => Self::Conflict(format!("{reason}; {more}")),
+            Self::Failed(reason) => Self::Failed(format!("{reason}; {more}")),
         }
     }
 }

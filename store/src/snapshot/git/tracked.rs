@@ -1,42 +1,57 @@
 //! Which paths the user's repository tracks. This module does IO.
 
-use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use rustix::fs::OFlags;
 
-use super::index::{self, Index};
+use super::index;
 use super::{Location, read_small};
-use crate::snapshot::rules::has_below;
+use crate::snapshot::scan::disk::Stamp;
 
 /// The largest index that is read, in bytes.
 pub(crate) const LARGEST: u64 = 1 << 30;
 
-/// The index of the user's repository, as bytes and as entries.
+/// Returns the path of the index.
+fn path(location: &Location) -> PathBuf {
+    location.directory.join("index")
+}
+
+/// Returns the stamp of the index; none where there is none.
+pub(crate) fn stamp(location: &Location) -> Option<Stamp> {
+    let stat = rustix::fs::lstat(path(location)).ok()?;
+    Some(Stamp::of(&stat)).filter(|stamp| stamp.file_type() == 0o100_000)
+}
+
+/// The index of the user's repository: its bytes, and the paths in it.
 #[derive(Default)]
 pub(crate) struct Tracked {
     /// The raw index; none where there is none, or none that can be read.
     pub bytes: Option<Vec<u8>>,
-    /// Its entries, where it is sound.
-    pub index: Index,
-    paths: BTreeSet<Vec<u8>>,
+    paths: Vec<Vec<u8>>,
 }
 
 impl Tracked {
     /// Reads the index.
     pub fn read(location: &Location) -> Self {
-        let bytes = read_small(&location.directory.join("index"), LARGEST, OFlags::NOFOLLOW);
+        let bytes = read_small(&path(location), LARGEST, OFlags::NOFOLLOW);
         let id_length = if location.is_sha256() { 32 } else { 20 };
         let index = bytes.as_ref().and_then(|bytes| index::parse(bytes, id_length)).unwrap_or_default();
-        let mut paths: BTreeSet<_> = index.entries.iter().map(|entry| entry.path.clone()).collect();
+        let mut paths: Vec<_> = index.entries.iter().map(|entry| entry.path.clone()).collect();
         if let Some(shared) = &index.shared {
             paths.extend(shared_paths(location, shared, id_length));
+            paths.sort_unstable();
         }
-        Self { bytes, index, paths }
+        Self { bytes, paths }
     }
 
     /// Returns whether a file, or something below a directory, is tracked.
     pub fn holds(&self, path: &[u8], is_directory: bool) -> bool {
-        if is_directory { has_below(&self.paths, path) } else { self.paths.contains(path) }
+        if !is_directory {
+            return self.paths.binary_search_by(|other| other[..].cmp(path)).is_ok();
+        }
+        let start = [path, b"/"].concat();
+        let first = self.paths.partition_point(|other| *other < start);
+        self.paths.get(first).is_some_and(|other| other.starts_with(&start))
     }
 
     /// Returns every tracked path.

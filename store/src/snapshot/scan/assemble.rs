@@ -10,21 +10,22 @@ use crate::path::WorkspacePath;
 use crate::snapshot::Gap;
 use crate::snapshot::attributes::{Attributes, Bearer, Census};
 use crate::snapshot::hash::ObjectKind;
+use crate::snapshot::rules::View;
 use crate::snapshot::tree::{self, TreeEntry, TreeMode};
 
 /// Every directory of a workspace, by path; the root's is empty.
 pub(crate) type Listings = BTreeMap<Vec<u8>, Listing>;
 
-/// Makes the trees of the directories that `is_touched` names, innermost first, and returns the root's.
-pub(crate) fn trees(listings: &mut Listings, touched: Vec<Vec<u8>>, sink: &Sink<'_>) -> Result<ObjectId> {
-    let mut touched = touched;
+/// Makes the trees of the directories that `touched` names, innermost first, and returns the root's.
+pub(crate) fn trees(listings: &mut Listings, touched: &[Vec<u8>], sink: &Sink<'_>) -> Result<ObjectId> {
+    let mut touched: Vec<_> = touched.iter().collect();
     // A directory's path is longer than that of the one that holds it.
     touched.sort_unstable_by_key(|path| std::cmp::Reverse(path.len()));
     for path in touched {
-        let Some(listing) = listings.get(&path) else { continue };
-        let mut entries: Vec<_> = listing.items.iter().filter_map(|item| entry(listings, &path, item)).collect();
+        let Some(listing) = listings.get(path) else { continue };
+        let mut entries: Vec<_> = listing.items.iter().filter_map(|item| entry(listings, path, item)).collect();
         let id = if entries.is_empty() { None } else { sink.add(ObjectKind::Tree, &tree::encode(&mut entries))? };
-        if let Some(listing) = listings.get_mut(&path) {
+        if let Some(listing) = listings.get_mut(path) {
             listing.tree = id;
         }
     }
@@ -76,7 +77,7 @@ pub(crate) fn attributes(listings: &Listings) -> Attributes {
 
 /// A directory that holds nothing at all. One with ignored files or gaps is not empty on the disk, and is nobody's entry.
 fn is_bare(listing: &Listing) -> bool {
-    listing.is_empty && listing.state == State::Listed
+    listing.is_empty && listing.state == State::Listed && matches!(listing.view, View::Open | View::Included)
 }
 
 type Named<'a> = (&'a [u8], &'a [u8]);

@@ -137,8 +137,11 @@ fn open_by_component(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> R
     opened.ok_or(Errno::INVAL)
 }
 
+/// A name, and whether it is a directory, where the file system tells.
+pub(crate) type Name = (Vec<u8>, Option<bool>);
+
 /// Returns the names of an open directory and whether each is a directory, where the file system tells.
-pub(crate) fn names(directory: BorrowedFd<'_>) -> Result<Vec<(Vec<u8>, Option<bool>)>, Errno> {
+pub(crate) fn names(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
     let mut names = Vec::new();
     let mut buffer = Vec::with_capacity(64 << 10);
     let mut entries = rustix::fs::RawDir::new(directory, buffer.spare_capacity_mut());
@@ -176,8 +179,7 @@ pub(crate) fn is_remote(root: BorrowedFd<'_>) -> bool {
         0x00c3_6400,
     ];
     // NFS, CIFS, SMB2, SMB, 9p, FUSE (and virtiofs), fusectl, Lustre, AFS, Ceph.
-    rustix::fs::fstatfs(root)
-        .map_or(true, |stat| REMOTE.contains(&(i64::try_from(stat.f_type).unwrap_or_default() & 0xffff_ffff)))
+    rustix::fs::fstatfs(root).map_or(true, |stat| REMOTE.contains(&(stat.f_type & 0xffff_ffff)))
 }
 
 #[cfg(test)]

@@ -3,10 +3,12 @@
 //! ```text
 //!   disk      opening and stat, by descriptors          queue, threads   work side by side
 //!   read      one file, as it was at one moment         sink             objects into the snapshot's pack
-//!   walk      a directory at a time                     assemble         trees, attributes, gaps
+//!   check     what differs from the stat cache          walk             a directory at a time
+//!   assemble  trees, attributes, gaps
 //! ```
 
 pub(crate) mod assemble;
+pub(crate) mod check;
 pub(crate) mod disk;
 pub(crate) mod listing;
 pub(crate) mod queue;

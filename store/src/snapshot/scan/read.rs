@@ -12,7 +12,7 @@ use crate::snapshot::GapReason;
 pub(crate) const STREAMED: u64 = 16 << 20;
 
 /// How often a file that changes while it is read is read again.
-const TRIES: usize = 3;
+pub(crate) const TRIES: usize = 3;
 
 /// What reading gave.
 pub(crate) enum Outcome {

@@ -40,9 +40,9 @@ impl<'a> Sink<'a> {
         self.with_writer(|writer| writer.add_stream(size, reader))
     }
 
-    /// Returns whether an object is stored.
-    pub fn contains(&self, id: ObjectId) -> bool {
-        self.reader.contains(id)
+    /// Returns whether exactly the reader's bytes are stored under an id.
+    pub fn holds_stream(&self, id: ObjectId, reader: &mut dyn Read) -> Result<bool> {
+        Ok(self.reader.holds_stream(id, reader)? == Held::Yes)
     }
 
     /// Syncs what was added. Returns whether anything was.

@@ -3,6 +3,7 @@
 //! A task is one directory, or some files of one. A directory's listing is made from its names (read again only where they
 //! may have changed), each entry's stamp is compared with the one remembered, and what differs is read and stored.
 
+use std::io::{Read as _, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -15,14 +16,14 @@ use super::queue::Queue;
 use super::read::{self, Outcome};
 use super::sink::Sink;
 use crate::entry::ObjectId;
-use crate::error::{Error, Result};
+use crate::error::{Context, Error, Result};
 use crate::path::{check_component, is_plain_dot_git};
 use crate::snapshot::hash::{self, ObjectKind};
 use crate::snapshot::rules::{Matcher, View};
 use crate::snapshot::{GapReason, Progress, git};
 
 /// Directories deeper than this are gaps.
-const DEEPEST: usize = 4096;
+const DEEPEST: usize = 2048;
 /// How many files one task reads: a directory with more is shared between threads.
 const FILES_A_TASK: usize = 64;
 /// How long a store through a memory map can go without a new time: until the kernel has written the page (30 s and 5 s by
@@ -47,6 +48,8 @@ pub(crate) struct Walk<'a> {
     pub max_file_size: u64,
     /// What was remembered of a directory.
     pub remembered: &'a (dyn Fn(&[u8]) -> Option<Listing> + Sync),
+    /// What of a remembered directory was captured.
+    pub remembered_view: &'a (dyn Fn(&[u8]) -> Option<View> + Sync),
     /// The id of a file's blob where the user's index knows it and it is stored.
     pub seeded: &'a (dyn Fn(&[u8], &Stamp) -> Option<ObjectId> + Sync),
     /// Where objects go.
@@ -73,8 +76,8 @@ pub(crate) enum Task {
         path: Vec<u8>,
         /// What of it is captured.
         view: View,
-        /// Whether what was remembered of its names counts for nothing, nor what was of those below: rules changed.
-        is_stale: bool,
+        /// What counts of what was remembered of its names.
+        names: Names,
     },
     /// Files of a directory.
     Files {
@@ -85,11 +88,24 @@ pub(crate) enum Task {
     },
 }
 
+/// What counts of the names that were remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// They do, where the directory's stamp is the same.
+    Known,
+    /// They do not: what is forced into view changed.
+    Again,
+    /// Neither do those of all directories below: rules changed.
+    AgainBelow,
+}
+
 /// What one thread found.
 #[derive(Default)]
 pub(crate) struct Found {
     /// Directories; none where the directory vanished.
     pub listings: Vec<(Vec<u8>, Option<Listing>)>,
+    /// Those of them that were not remembered, or whose rules changed.
+    pub fresh: Vec<Vec<u8>>,
     /// Files of listings that other tasks made, possibly of other threads: directory, name, and what was found; none where
     /// it vanished.
     pub files: Vec<(Vec<u8>, Vec<u8>, Option<Item>)>,
@@ -103,8 +119,13 @@ impl Walk<'_> {
         Queue::run(tasks, threads, |task, found: &mut Found, queue| {
             self.check_deadline()?;
             match task {
-                Task::Directory { path, view, is_stale } => {
-                    let listing = self.directory(&path, view, is_stale, queue)?;
+                Task::Directory { path, view, names } => {
+                    let old = (self.remembered)(&path);
+                    if old.is_none() || names == Names::AgainBelow {
+                        found.fresh.push(path.clone());
+                    }
+                    let task = Look { path: &path, view, names, old: old.as_ref() };
+                    let listing = self.directory(&task, queue)?;
                     found.listings.push((path, listing));
                 }
                 Task::Files { path, names } => self.files(path, names, found)?,
@@ -123,7 +144,8 @@ impl Walk<'_> {
         }
     }
 
-    fn directory(&self, path: &[u8], view: View, is_stale: bool, queue: &Queue<Task>) -> Result<Option<Listing>> {
+    fn directory(&self, look: &Look<'_>, queue: &Queue<Task>) -> Result<Option<Listing>> {
+        let &Look { path, view, names, old } = look;
         let directory = match disk::open_directory(self.root.as_fd(), path) {
             Ok(directory) => directory,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
@@ -137,9 +159,8 @@ impl Walk<'_> {
         if self.store == Some((stat.st_dev, stat.st_ino)) {
             return Ok(Some(Listing::unread(Stamp::default(), view, State::LeftOut)));
         }
-        let old = (self.remembered)(path);
-        let scene = Scene { walk: self, path, directory: directory.as_fd(), view, old: old.as_ref() };
-        scene.listing(stamp, is_stale, queue).map(Some)
+        let scene = Scene { walk: self, path, directory: directory.as_fd(), view, old };
+        scene.listing(stamp, names, queue).map(Some)
     }
 
     fn files(&self, path: Vec<u8>, names: Vec<Vec<u8>>, found: &mut Found) -> Result<()> {
@@ -183,25 +204,43 @@ impl Walk<'_> {
 
     /// Streams a large file; to be called when no other thread adds objects.
     pub fn large(&self, path: &[u8], name: &[u8]) -> Result<Option<Item>> {
-        self.check_deadline()?;
-        let opened = disk::open_directory(self.root.as_fd(), path)
-            .and_then(|directory| disk::open_file(directory.as_fd(), name));
-        let file = match opened {
-            Ok(file) => file,
-            Err(error) if read::is_ours(error) => return Err(ours(error)),
-            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
-        };
-        let before = Stamp::of(&rustix::fs::fstat(&file).map_err(ours)?);
-        if before.file_type() != 0o100_000 {
-            return Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing)));
+        let old = (self.remembered)(path);
+        let old = old.as_ref().and_then(|old| old.item(name));
+        for _ in 0..read::TRIES {
+            self.check_deadline()?;
+            let opened = disk::open_directory(self.root.as_fd(), path)
+                .and_then(|directory| disk::open_file(directory.as_fd(), name));
+            let file = match opened {
+                Ok(file) => file,
+                Err(error) if read::is_ours(error) => return Err(ours(error)),
+                Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
+            };
+            let before = Stamp::of(&rustix::fs::fstat(&file).map_err(ours)?);
+            if before.file_type() != 0o100_000 {
+                break;
+            }
+            let mut file = Timed { file: std::fs::File::from(file), walk: self };
+            let id = self.stream(&mut file, before.size, old)?;
+            let after = Stamp::of(&rustix::fs::fstat(&file.file).map_err(ours)?);
+            if let Some(id) = id.filter(|_| before == after) {
+                self.count(after.size);
+                return Ok(Some(self.content(name, after, id)));
+            }
         }
-        let mut file = Timed { file: std::fs::File::from(file), walk: self };
-        let id = self.sink.add_stream(before.size, &mut file)?;
-        let after = Stamp::of(&rustix::fs::fstat(&file.file).map_err(ours)?);
-        Ok(Some(match id.filter(|_| before == after) {
-            Some(id) => self.content(name, after, id),
-            None => Item::gap(name, Stamp::default(), GapReason::Changing),
-        }))
+        Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing)))
+    }
+
+    /// Stores a large file's bytes, unless they are those that were stored of it before.
+    fn stream(&self, file: &mut Timed<'_>, size: u64, old: Option<&Item>) -> Result<Option<ObjectId>> {
+        if let Some(Item { kind: Kind::Content(id), stamp, .. }) = old
+            && stamp.size == size
+        {
+            if self.sink.holds_stream(*id, &mut (&mut *file).take(size))? {
+                return Ok(Some(*id));
+            }
+            file.file.seek(SeekFrom::Start(0)).context(|| "cannot read a large file again")?;
+        }
+        self.sink.add_stream(size, file)
     }
 
     fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> Item {
@@ -213,11 +252,19 @@ impl Walk<'_> {
         let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let files = self.files.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(progress) = self.progress
-            && files % 64 == 0
+            && files.is_multiple_of(64)
         {
             progress(Progress { files, bytes });
         }
     }
+}
+
+/// A directory to look at.
+struct Look<'a> {
+    path: &'a [u8],
+    view: View,
+    names: Names,
+    old: Option<&'a Listing>,
 }
 
 /// What reading a file of a listing came to.
@@ -235,7 +282,7 @@ struct Timed<'a> {
 impl std::io::Read for Timed<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         self.walk.check_deadline().map_err(std::io::Error::other)?;
-        self.file.read(buffer)
+        std::io::Read::read(&mut self.file, buffer)
     }
 }
 
@@ -263,8 +310,8 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    fn listing(&self, stamp: Stamp, is_stale: bool, queue: &Queue<Task>) -> Result<Listing> {
-        let known = self.old.filter(|old| !is_stale && !self.walk.is_remote && old.has_names_of(&stamp));
+    fn listing(&self, stamp: Stamp, trust: Names, queue: &Queue<Task>) -> Result<Listing> {
+        let known = self.old.filter(|old| trust == Names::Known && !self.walk.is_remote && old.has_names_of(&stamp));
         let mut names: Vec<(Vec<u8>, Option<bool>)> = match known {
             Some(old) => old.items.iter().map(|item| (item.name.clone(), None)).collect(),
             None => match disk::names(self.directory) {
@@ -284,15 +331,14 @@ impl Scene<'_> {
             items.extend(self.item(name, *is_directory, &mut unread)?);
         }
         self.share(unread, queue);
-        self.descend(&items, is_stale || known.is_none(), is_stale, queue);
-        let is_settled = stamp.is_settled(self.walk.now, 0);
+        self.descend(&items, trust, queue);
         Ok(Listing {
             stamp,
-            is_settled,
+            is_settled: stamp.is_settled(self.walk.now, 0),
             state: State::Listed,
             view: self.view,
             is_empty,
-            rules: None,
+            rules: self.old.and_then(|old| old.rules),
             tree: None,
             items,
         })
@@ -306,14 +352,16 @@ impl Scene<'_> {
         }
     }
 
-    fn descend(&self, items: &[Item], _is_new: bool, is_stale: bool, queue: &Queue<Task>) {
+    fn descend(&self, items: &[Item], trust: Names, queue: &Queue<Task>) {
         let directories = items.iter().filter(|item| matches!(item.kind, Kind::Directory));
         let tasks: Vec<_> = directories
             .filter_map(|item| {
                 let path = join(self.path, &item.name);
                 let view = self.decide(&path, true)?;
-                let is_known = !is_stale && (self.walk.remembered)(&path).is_some_and(|old| old.view == view);
-                (!is_known).then_some(Task::Directory { path, view, is_stale })
+                let is_stale = trust == Names::AgainBelow;
+                let is_known = !is_stale && (self.walk.remembered_view)(&path) == Some(view);
+                let names = if is_stale { Names::AgainBelow } else { Names::Known };
+                (!is_known).then_some(Task::Directory { path, view, names })
             })
             .collect();
         queue.push(tasks);

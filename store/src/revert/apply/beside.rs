@@ -1,0 +1,131 @@
+//! Makes the target beside its place: whole, with its permissions and its owner, under a name that nobody else uses. This
+//! module does IO.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::{AtFlags, Gid, Mode as OpenMode, OFlags, RawMode, Stat, Uid};
+use rustix::fs::{fchmod, fchown, fstat, fsync, mkdirat, openat, statat, symlinkat};
+use rustix::io::{Errno, retry_on_intr};
+
+use crate::entry::{Entry, EntryKind};
+
+use super::hand::{Hand, Place};
+use super::sys::{self, Answer};
+use super::trouble::{Outcome, Trouble};
+
+impl Hand<'_> {
+    /// Makes the target at the place's own name, where nothing stands. `old` is what it will replace. What fails half-way
+    /// is taken away again.
+    pub(super) fn put_beside(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+        match target.mode.kind() {
+            EntryKind::File => self.make_file(place, old, target),
+            EntryKind::Symlink => self.make_link(place, old, target),
+            EntryKind::Directory => self.make_directory(place, old, target),
+        }
+    }
+
+    fn make_file(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let own = &place.own[..];
+        let file =
+            retry_on_intr(|| openat(place.directory, own, flags, OpenMode::from_raw_mode(0o600))).map_err(blocked)?;
+        self.write(place, old, target, File::from(file)).inspect_err(|_| self.drop_prepared(place, target))
+    }
+
+    fn write(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry, mut file: File) -> Outcome<()> {
+        self.fill(&mut file, target)?;
+        keep_owner_of_file(place.directory, old, &file)
+            .and_then(|()| retry_on_intr(|| fchmod(&file, permissions(target))))
+            .and_then(|()| if self.sync_each { retry_on_intr(|| fsync(&file)) } else { Ok(()) })
+            .map_err(|error| Trouble::of("cannot be written", error).into_failure())
+    }
+
+    fn fill(&self, to: &mut dyn Write, target: Entry) -> Outcome<()> {
+        let blob = target.blob.ok_or_else(|| Trouble::Failed("its bytes are not stored".to_owned()))?;
+        (self.contents)(blob, to).map_err(|error| Trouble::from_error(&error))?;
+        Ok(())
+    }
+
+    fn make_link(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+        let mut text = LinkText(Vec::new());
+        self.fill(&mut text, target)?;
+        retry_on_intr(|| symlinkat(&text.0[..], place.directory, &place.own[..])).map_err(blocked)?;
+        let kept =
+            keep_owner(place, old).map_err(|error| Trouble::of("cannot be given to its owner", error).into_failure());
+        kept.inspect_err(|_| self.drop_prepared(place, target))
+    }
+
+    fn make_directory(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+        let own = &place.own[..];
+        retry_on_intr(|| mkdirat(place.directory, own, OpenMode::from_raw_mode(0o700))).map_err(blocked)?;
+        keep_owner(place, old)
+            .and_then(|()| sys::open_readable(place.directory, own))
+            .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))))
+            .map_err(|error| Trouble::of("cannot be made", error).into_failure())
+            .inspect_err(|_| self.drop_prepared(place, target))
+    }
+}
+
+/// Returns the permission bits to set: never a set-id or sticky bit.
+pub(super) fn permissions(entry: Entry) -> OpenMode {
+    OpenMode::from_raw_mode(RawMode::try_from(entry.mode.permissions()).unwrap_or(0))
+}
+
+fn blocked(error: Errno) -> Trouble {
+    Trouble::of("cannot make a temporary file beside it", error).into_failure()
+}
+
+/// As root, what is made belongs to whom the old entry belonged, or else to whom the directory belongs.
+fn owner(directory: BorrowedFd<'_>, old: Option<&Stat>) -> Answer<Option<(Uid, Gid)>> {
+    match old {
+        Some(stat) if rustix::process::geteuid().is_root() => {
+            Ok(Some((Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid))))
+        }
+        Some(_) => Ok(None),
+        None => sys::owner_to_keep(directory),
+    }
+}
+
+fn keep_owner(place: &Place<'_>, old: Option<&Stat>) -> Answer<()> {
+    let Some((user, group)) = owner(place.directory, old)? else { return Ok(()) };
+    let now = retry_on_intr(|| statat(place.directory, &place.own[..], AtFlags::SYMLINK_NOFOLLOW))?;
+    if (now.st_uid, now.st_gid) == (user.as_raw(), group.as_raw()) {
+        return Ok(());
+    }
+    sys::give_to(place.directory, &place.own, user, group)
+}
+
+/// The file that replaces another keeps its owner, if we are root, and its group, if we may.
+fn keep_owner_of_file(directory: BorrowedFd<'_>, old: Option<&Stat>, file: &File) -> Answer<()> {
+    let now = retry_on_intr(|| fstat(file))?;
+    match (owner(directory, old)?, old) {
+        (Some((user, group)), _) if (now.st_uid, now.st_gid) != (user.as_raw(), group.as_raw()) => {
+            retry_on_intr(|| fchown(file, Some(user), Some(group)))
+        }
+        (None, Some(old)) if old.st_gid != now.st_gid => {
+            // Only root and the group's members may; a file that we make has our group, then, as any new file has.
+            let _ = fchown(file, None, Some(Gid::from_raw(old.st_gid)));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The text of a link's target, which no system lets be longer than a path.
+struct LinkText(Vec<u8>);
+
+impl Write for LinkText {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > 4096 || bytes.contains(&0) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not the target of a symbolic link"));
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,242 @@
+//! The stat cache's traps: whatever is remembered, the snapshot is that of the bytes on the disk.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::{Duration, SystemTime};
+
+use ckpt_store::snapshot::{Request, Snapshots};
+
+use crate::scan_world::{World, path};
+
+/// A world with a few old files, of which the cache is full.
+fn remembered() -> World {
+    let world = World::git();
+    for file in ["a/one", "a/two", "b/c/three", "four", "d/.gitignore"] {
+        world.write(file, file);
+        age(&world, file);
+    }
+    world.take();
+    world
+}
+
+/// Sets a file's mtime back; its ctime stays young, as that of any file of a test.
+fn age(world: &World, file: &str) {
+    let file = fs::File::options().append(true).open(world.root.join(file)).unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
+}
+
+fn check(world: &World, why: &str) {
+    let taken = world.take();
+    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "{why}");
+    let fresh = Snapshots::open(&world.store.join("snapshots/fresh").join(why.replace(' ', "-"))).unwrap();
+    let fresh = fresh.take(&world.request()).unwrap();
+    assert_eq!(taken, fresh, "{why}: as without a cache");
+}
+
+#[test]
+fn racy_times_do_not_hide_an_edit_of_the_same_size() {
+    let world = remembered();
+    for round in 0..20 {
+        fs::write(world.root.join("four"), format!("{round:04}")).unwrap();
+        age(&world, "four");
+        assert_eq!(world.content(&world.take(), "four"), format!("{round:04}"), "edited within one tick");
+    }
+}
+
+#[test]
+fn a_file_with_its_old_times_put_back_is_seen() {
+    let world = remembered();
+    fs::write(world.root.join("a/one"), "A/ONE").unwrap();
+    age(&world, "a/one");
+    check(&world, "same size and mtime");
+}
+
+#[test]
+fn a_swap_of_two_files_is_seen() {
+    let world = remembered();
+    fs::rename(world.root.join("a/one"), world.root.join("x")).unwrap();
+    fs::rename(world.root.join("a/two"), world.root.join("a/one")).unwrap();
+    fs::rename(world.root.join("x"), world.root.join("a/two")).unwrap();
+    check(&world, "two files swapped");
+}
+
+#[test]
+fn a_swap_of_two_directories_is_seen() {
+    let world = remembered();
+    fs::rename(world.root.join("a"), world.root.join("x")).unwrap();
+    fs::rename(world.root.join("b"), world.root.join("a")).unwrap();
+    fs::rename(world.root.join("x"), world.root.join("b")).unwrap();
+    check(&world, "two directories swapped");
+}
+
+#[test]
+fn an_edit_through_a_hard_link_is_seen() {
+    let world = remembered();
+    fs::hard_link(world.root.join("four"), world.home.join("link")).unwrap();
+    world.take();
+    fs::write(world.home.join("link"), "4444").unwrap();
+    check(&world, "edited by its other name");
+}
+
+#[test]
+fn kinds_that_replace_each_other_are_seen() {
+    let world = remembered();
+    fs::remove_file(world.root.join("four")).unwrap();
+    fs::create_dir(world.root.join("four")).unwrap();
+    world.write("four/inner", "x");
+    check(&world, "file to directory");
+    fs::remove_file(world.root.join("four/inner")).unwrap();
+    fs::remove_dir(world.root.join("four")).unwrap();
+    symlink("a", world.root.join("four")).unwrap();
+    check(&world, "directory to link");
+    fs::rename(world.root.join("a"), world.root.join("e")).unwrap();
+    symlink("e", world.root.join("a")).unwrap();
+    check(&world, "directory to link to it");
+}
+
+#[test]
+fn ignore_files_that_change_decide_anew_about_all_below() {
+    let world = remembered();
+    world.write(".gitignore", "three\n");
+    check(&world, "an ignore file appeared");
+    world.write(".gitignore", "# nothing\n");
+    check(&world, "an ignore file changed");
+    world.write("b/.gitignore", "*\n");
+    check(&world, "an ignore file that ignores itself");
+    world.write("b/.gitignore", "x\n");
+    check(&world, "it changed");
+    fs::remove_file(world.root.join("b/.gitignore")).unwrap();
+    check(&world, "it went");
+    world.write(".git/info/exclude", "one\n");
+    check(&world, "the repository's excludes changed");
+    fs::create_dir_all(world.home.join(".config/git")).unwrap();
+    fs::write(world.home.join(".config/git/ignore"), "two\n").unwrap();
+    check(&world, "the global excludes changed");
+}
+
+#[test]
+fn tracking_that_changes_decides_anew_about_ignored_files() {
+    let world = remembered();
+    world.write(".gitignore", "*.log\nout/\n");
+    world.write("a/x.log", "x");
+    world.write("out/deep/y", "y");
+    check(&world, "nothing ignored is tracked");
+    world.run_git(&["add", "-f", "a/x.log", "out/deep/y"]);
+    check(&world, "both are tracked");
+    fs::remove_file(world.root.join("a/x.log")).unwrap();
+    check(&world, "one is deleted");
+    world.write("a/x.log", "again");
+    check(&world, "it is back");
+    world.run_git(&["rm", "-q", "--cached", "out/deep/y"]);
+    check(&world, "one is not tracked any more");
+}
+
+#[test]
+fn named_paths_come_and_go() {
+    let world = remembered();
+    world.write(".gitignore", "out/\n");
+    world.write("out/x", "x");
+    let before = world.take();
+    let named = [path("out/x")];
+    let with = world.snapshots.take(&Request { named: &named, ..world.request() }).unwrap();
+    assert!(world.names(&with).contains(&"out/x".to_owned()), "named: captured");
+    assert_eq!(world.take(), before, "not named any more");
+}
+
+#[test]
+fn a_damaged_or_foreign_cache_is_no_matter() {
+    let world = remembered();
+    let cache = world.store.join("snapshots/key/cache");
+    let good = fs::read(&cache).unwrap();
+    let before = world.take();
+    for length in [0, 5, 20, good.len() / 2, good.len() - 1] {
+        fs::write(&cache, &good[..length]).unwrap();
+        assert_eq!(world.take(), before, "cut off at {length}");
+    }
+    fs::write(&cache, [7; 4096]).unwrap();
+    assert_eq!(world.take(), before, "nonsense");
+}
+
+#[test]
+fn after_another_boot_the_cache_is_checked_before_it_is_trusted() {
+    let world = remembered();
+    let cache = world.store.join("snapshots/key/cache");
+    let mut bytes = fs::read(&cache).unwrap();
+    let before = world.take();
+    let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap();
+    let at = bytes.windows(boot.len()).position(|window| window == boot).expect("the boot is in the header");
+    bytes[at] = b'-';
+    let last = bytes.len() - 1;
+    bytes[last] ^= 1;
+    fs::write(&cache, bytes).unwrap();
+    assert_eq!(world.take(), before, "its checksum does not fit: it is dropped");
+}
+
+#[test]
+fn objects_that_went_are_stored_again() {
+    let world = remembered();
+    let before = world.take();
+    for entry in fs::read_dir(world.snapshots.repository().join("objects/pack")).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    let again = Snapshots::open(&world.store.join("snapshots/key")).unwrap();
+    assert_eq!(again.take(&world.request()).unwrap(), before, "the same ids");
+    world.our_git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    assert_eq!(world.content(&before, "four"), "four", "and the bytes are back");
+}
+
+#[test]
+fn nothing_is_written_when_nothing_changed() {
+    let world = remembered();
+    // What is young gets a second look, which may settle it; so this world's files are only compared by what is written.
+    world.take();
+    let packs = || fs::read_dir(world.snapshots.repository().join("objects/pack")).unwrap().count();
+    let before = packs();
+    world.take();
+    assert_eq!(packs(), before, "no new pack");
+}
+
+#[test]
+fn what_is_unreadable_is_a_gap_each_time_and_never_deleted() {
+    use std::os::unix::process::CommandExt;
+    if std::env::var_os("CKPT_TEST_UNREADABLE").is_none() {
+        if !rustix::process::geteuid().is_root() {
+            return unreadable();
+        }
+        // Root reads everything: the test runs again as nobody.
+        let copy = tempfile::Builder::new()
+            .permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755))
+            .tempdir()
+            .unwrap();
+        let program = copy.path().join("test");
+        fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        let status = std::process::Command::new(program)
+            .args(["--exact", "scan_cache::what_is_unreadable_is_a_gap_each_time_and_never_deleted"])
+            .env("CKPT_TEST_UNREADABLE", "1")
+            .current_dir("/")
+            .uid(65534)
+            .gid(65534)
+            .status()
+            .unwrap();
+        assert!(status.success(), "as nobody");
+        return;
+    }
+    unreadable();
+}
+
+fn unreadable() {
+    let world = World::plain();
+    world.write("dir/file", "x");
+    world.write("file", "x");
+    let before = world.take();
+    world.chmod("file", 0o000);
+    world.chmod("dir", 0o000);
+    for _ in 0..2 {
+        let gaps = world.gaps(&world.take());
+        assert_eq!(gaps.len(), 2, "{gaps:?}");
+        assert!(gaps[0].starts_with("dir Unreadable") && gaps[1].starts_with("file Unreadable"), "{gaps:?}");
+    }
+    world.chmod("file", 0o644);
+    world.chmod("dir", 0o755);
+    assert_eq!(world.take().snapshot.tree, before.snapshot.tree, "readable again");
+}
