@@ -32,7 +32,10 @@ message), `last~2` (two before it).
 
 Exit codes: 0 done, 1 failed and nothing changed, 2 usage, 3 done in part, 4 unknown or unavailable,
 5 busy. What agents call (`event`, `step-start`, `step-finish`, `message`) always exits with 0 and
-says nothing, unless --strict is given.";
+says nothing, unless --strict is given.
+
+Environment: CKPT_HOOK_HOME the store, CKPT_HOOK_CONFIG the settings file, CKPT_HOOK_DISABLE=1 turns
+the hooks off, CKPT_HOOK_LOG the log's level (off, error, warning, info, debug), NO_COLOR.";
 
 /// The names of all commands, for the guard, which looks at the command line before clap does; a test compares them.
 pub const COMMANDS: &[&str] = &[

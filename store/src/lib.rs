@@ -169,6 +169,7 @@ impl Store {
 
     /// Returns the revert banner of the workspace that holds `cwd`.
     pub fn status(&mut self, cwd: &Path, session: Option<&str>) -> Result<report::StatusReport> {
+        sessions::note_killed(&mut self.database, (self.surroundings.clock)())?;
         query::status(self, cwd, session)
     }
 

@@ -229,7 +229,10 @@ fn what_went_wrong_in_a_hook_is_shown_by_status_and_doctor() {
     world.run(&["event"], b"{").ends_silently();
     world.event(json!({"event": "user_message", "session_id": "s"})).ends_silently();
     let status = world.run(&["status"], b"").exits(0);
-    assert!(status.stdout.contains("problems noted") && status.stdout.contains("max_file_size"), "both: {status}");
+    assert!(
+        status.stdout.contains("hooks: not all went well") && status.stdout.contains("max_file_size"),
+        "both: {status}"
+    );
     let doctor = world.run(&["doctor"], b"").exits(1);
     assert!(doctor.stdout.contains("the setting `colour` is unknown"), "a warning: {doctor}");
     assert!(doctor.stdout.contains("`max_file_size` must be a size"), "an error: {doctor}");

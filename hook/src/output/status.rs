@@ -1,6 +1,7 @@
 //! The revert banner, and what else a user should know of the recording. Short when all is well.
 
-use ckpt_schema::report::{GapReport, MessageReport, SnapshotReport, StatusReport};
+use ckpt_schema::report::{DiagnosticReport, GapReport, MessageReport, SnapshotReport, StatusReport};
+use ckpt_store::Milliseconds;
 
 use super::paint::Paint;
 use super::text::{count, path, safe, short, title};
@@ -92,14 +93,17 @@ fn gaps(gaps: &[GapReport], paint: Paint) -> String {
     text
 }
 
+/// What went wrong long ago is `doctor`'s to tell.
+const RECENT: Milliseconds = 24 * 3600 * 1000;
+
 fn diagnostics(report: &StatusReport, view: &View) -> String {
-    if report.diagnostics == 0 {
+    let is_recent = |diagnostic: &&DiagnosticReport| view.times.now.saturating_sub(diagnostic.time) < RECENT;
+    let recent: Vec<&DiagnosticReport> = report.latest_diagnostics.iter().filter(is_recent).collect();
+    if recent.is_empty() {
         return String::new();
     }
-    let number = count(report.diagnostics, "problem");
-    let mut text =
-        line(view.paint.warning("hooks:"), &format!("{number} noted; `ckpt-hook doctor` helps. The newest:"));
-    for diagnostic in &report.latest_diagnostics {
+    let mut text = line(view.paint.warning("hooks:"), "not all went well today; `ckpt-hook doctor` tells more");
+    for diagnostic in recent {
         let detail = diagnostic.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
         let when = view.paint.faint(&view.times.ago(diagnostic.time));
         text.push_str(&format!("  {when}  {}{detail}\n", safe(&diagnostic.message)));

@@ -29,7 +29,7 @@ pub(crate) use rows::{
     newest_reverted_session, next_hidden_message, root_of, session, set_hidden_from, set_revert_point, touch_session,
     upsert_session,
 };
-pub(crate) use runs::{begin_run, end_run};
+pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use snapshots::{
     GapRow, GitStateRow, SnapshotRow, gaps_of, git_state, put_git_state, put_snapshot, snapshot,
 };
