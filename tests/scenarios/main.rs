@@ -4,5 +4,6 @@ mod basic;
 mod lifecycle;
 mod redo;
 mod sessions;
+mod unprotected;
 mod user_edits;
 mod world;

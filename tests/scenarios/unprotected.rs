@@ -1,0 +1,81 @@
+//! A snapshot that failed is recorded as failed, and named again at revert; an old tree is never taken for a new one.
+
+use std::time::Duration;
+
+use ckpt_schema::EventKind;
+use ckpt_schema::report::Outcome;
+use ckpt_store::{ErrorKind, Settings};
+
+use crate::world::{World, to};
+
+/// Settings under which every snapshot is too late.
+fn too_late() -> Settings {
+    Settings { hook_deadline: Duration::ZERO, ..Settings::default() }
+}
+
+/// Sends an event whose snapshot fails.
+fn send_in_vain(world: &mut World, kind: EventKind) {
+    world.reopen(too_late());
+    let event = world.event(kind, "s1");
+    world.store.record(&event).expect_err("the snapshot is too late");
+    world.reopen(Settings::default());
+}
+
+#[test]
+fn a_message_whose_only_step_was_not_captured_is_unavailable_and_nothing_is_touched() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.message("m1");
+    world.start();
+    world.write("a", "agent\n");
+    send_in_vain(&mut world, EventKind::StepFinish);
+    let before = world.tree();
+    let error = world.try_revert(&to("m1")).expect_err("nobody knows what the step changed");
+    assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4");
+    assert_eq!(world.tree(), before, "nothing was touched");
+}
+
+#[test]
+fn a_step_that_was_not_captured_is_named_and_the_others_are_reverted() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.write("b", "0\n");
+    world.message("m1");
+    world.step(|world| world.write("a", "agent\n"));
+    world.start();
+    world.write("b", "agent\n");
+    send_in_vain(&mut world, EventKind::StepFinish);
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "0\n", "what is known goes back");
+    assert_eq!(world.read("b"), "agent\n", "what is not known stays");
+    assert_eq!(report.outcome, Outcome::Partial, "all is not well");
+    assert!(report.notes.iter().any(|note| note.contains("was not recorded")), "and why: {:?}", report.notes);
+    let cwd = world.cwd.clone();
+    let status = world.store.status(&cwd, None).expect("readable");
+    assert_eq!(status.unprotected.len(), 1, "status names it, too: {:?}", status.unprotected);
+}
+
+#[test]
+fn what_changed_while_nobody_could_look_is_never_the_agents() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.message("m1");
+    send_in_vain(&mut world, EventKind::StepStart);
+    world.write("a", "the user's, or the agent's\n");
+    world.finish();
+    world.turn("m2", |world| world.write("b", "agent\n"));
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "the user's, or the agent's\n", "kept");
+    assert!(!world.exists("b"), "what is known goes back");
+    assert_eq!(report.outcome, Outcome::Partial, "and it is said");
+}
+
+#[test]
+fn after_a_failure_the_next_snapshot_works_and_the_lock_is_free() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    send_in_vain(&mut world, EventKind::UserMessage);
+    world.turn("m2", |world| world.write("a", "agent\n"));
+    world.revert("m2");
+    assert_eq!(world.read("a"), "0\n", "as if nothing had happened");
+}
