@@ -43,7 +43,7 @@ impl Failure {
     pub fn code(&self) -> u8 {
         match self {
             Self::Store(error) => match error.kind {
-                ErrorKind::Failed => FAILED,
+                ErrorKind::Failed | ErrorKind::Late => FAILED,
                 ErrorKind::Unavailable => UNAVAILABLE,
                 ErrorKind::Busy => BUSY,
             },

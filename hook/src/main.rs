@@ -4,6 +4,7 @@ mod agents;
 mod arguments;
 mod commands;
 mod config;
+mod detached;
 mod failure;
 mod guard;
 mod install;

@@ -12,6 +12,8 @@ pub enum ErrorKind {
     Unavailable,
     /// An agent is at work in the session (exit code 5).
     Busy,
+    /// The first snapshot of a workspace takes longer than a hook may (exit code 1): it has to go on without the hook.
+    Late,
 }
 
 /// An error of the store.
@@ -41,6 +43,11 @@ impl Error {
     /// Returns an error that says who is at work.
     pub fn busy(what: impl Into<String>) -> Self {
         Self { kind: ErrorKind::Busy, ..Self::failed(what) }
+    }
+
+    /// Makes it one of a first snapshot that was not done in time.
+    pub(crate) fn late(self) -> Self {
+        Self { kind: ErrorKind::Late, ..self }
     }
 
     /// Adds the cause.

@@ -239,3 +239,26 @@ fn settings_that_hang_or_make_no_sense_do_not_stop_a_hook() {
     assert!(made.success(), "the pipe is made");
     world.run(&["event"], b"{").ends_silently();
 }
+
+#[test]
+fn a_first_snapshot_that_is_late_goes_on_without_the_hook() {
+    let world = World::new();
+    world.write("file", "x");
+    // Half a second is kept for the rows: nothing is left for the snapshot.
+    world.configure("hook_deadline = \"500 ms\"\n");
+    for _ in 0..500 {
+        let event = br#"{"event":"user_message","session_id":"s","message_id":"m"}"#;
+        world.run(&["event"], event).ends_silently();
+        if has_pack(&world) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    panic!("the snapshot in the background was never done");
+}
+
+fn has_pack(world: &World) -> bool {
+    let workspaces = std::fs::read_dir(world.store().join("snapshots")).into_iter().flatten().flatten();
+    let packs = workspaces.flat_map(|entry| std::fs::read_dir(entry.path().join("repository.git/objects/pack")));
+    packs.flatten().flatten().any(|entry| entry.path().extension().is_some_and(|extension| extension == "pack"))
+}

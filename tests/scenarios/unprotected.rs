@@ -71,6 +71,19 @@ fn what_changed_while_nobody_could_look_is_never_the_agents() {
 }
 
 #[test]
+fn a_first_snapshot_that_is_late_is_told_from_other_failures() {
+    let mut world = World::with(too_late());
+    let event = world.event(EventKind::UserMessage, "s1");
+    let error = world.store.record(&event).expect_err("there is no time at all");
+    assert_eq!(error.kind, ErrorKind::Late, "it has to go on without the hook");
+    world.reopen(Settings::default());
+    world.snapshot();
+    world.turn("m2", |world| world.write("a", "agent\n"));
+    world.revert("m2");
+    assert!(!world.exists("a"), "once it is there, all is as ever");
+}
+
+#[test]
 fn after_a_failure_the_next_snapshot_works_and_the_lock_is_free() {
     let mut world = World::new();
     world.write("a", "0\n");

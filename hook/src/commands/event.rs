@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::EventReport;
 use ckpt_schema::{Event, EventKind};
-use ckpt_store::error::{Error, Result};
+use ckpt_store::error::{Error, ErrorKind, Result};
 use ckpt_store::sessions::Diagnostic;
 use ckpt_store::{Settings, Store};
 
 use crate::agents::{self, Context, Parsed};
 use crate::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
 use crate::config::{self, Config};
+use crate::detached;
 use crate::failure::{Failure, is_help};
 use crate::guard::{self, Payload, Watchdog};
 use crate::log_file::{Level, LogFile};
@@ -140,9 +141,22 @@ impl Recorder<'_> {
             Err(error) => {
                 let subject = Subject { agent: Some(&event.agent), event: Some(event) };
                 self.note("error", &subject, &error.to_string(), &error.causes());
+                if error.kind == ErrorKind::Late {
+                    self.go_on_without_the_hook(event);
+                }
             }
         }
         report
+    }
+
+    /// The first snapshot of a large workspace is finished by a process of its own, so that the next step is protected.
+    fn go_on_without_the_hook(&mut self, event: &Event) {
+        let Some(cwd) = &event.cwd else { return };
+        let text = match detached::take_snapshot(self.directory, cwd) {
+            Ok(()) => "the first snapshot goes on in the background: steps are protected when it is done",
+            Err(_) => "the first snapshot could not go on in the background: take it with `ckpt-hook snapshot`",
+        };
+        self.note("warning", &Subject { agent: Some(&event.agent), event: Some(event) }, text, &[]);
     }
 
     fn settings(&self, event: &Event) -> &Settings {

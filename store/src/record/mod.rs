@@ -31,6 +31,9 @@ use view::View;
 /// What is left of the deadline for the rows, after a snapshot gave up.
 const RESERVE: Duration = Duration::from_millis(500);
 
+/// How long a hook waits while another process takes the first snapshot of its workspace: that may go on for minutes.
+const PATIENCE_AT_FIRST: Duration = Duration::from_secs(1);
+
 /// Records one event.
 pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let begin = Instant::now();
@@ -46,7 +49,9 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if !decide::decide(event, &view, &place.settings).takes_snapshot() {
         return write::without_snapshot(store, &place, event, &view);
     }
-    let lock = place.lock(deadline.saturating_duration_since(Instant::now()));
+    let is_first = place.row.last_snapshot_id.is_none();
+    let left = deadline.saturating_duration_since(Instant::now());
+    let lock = place.lock(if is_first { left.min(PATIENCE_AT_FIRST) } else { left });
     // What was known before the lock may be old by now.
     let view = View::of(store, &place, event)?;
     let decision = decide::decide(event, &view, &place.settings);
@@ -57,7 +62,16 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         crate::revert::finish_open_operations(store, &place)?;
         Ok((look(store, &place, event, &view, &decision, deadline)?, lock))
     });
-    write::with_snapshot(store, &place, event, &view, &decision, observation.map(|(observation, _lock)| observation))
+    let is_late = is_first && observation.is_err() && Instant::now() >= deadline;
+    let report = write::with_snapshot(
+        store,
+        &place,
+        event,
+        &view,
+        &decision,
+        observation.map(|(observation, _lock)| observation),
+    );
+    report.map_err(|error| if is_late { error.late() } else { error })
 }
 
 fn look(

@@ -1,0 +1,32 @@
+//! Work that outlives the hook: a snapshot that takes longer than an agent should wait.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use rustix::process::{Pid, setpriority_process};
+
+/// The niceness of what goes on in the background: the agent and the user come first.
+const NICENESS: i32 = 10;
+
+/// Starts a snapshot of the workspace that holds `cwd`, of low priority, that holds none of the hook's streams (an agent
+/// waits until they are closed) and is in no group that the agent ends.
+pub fn take_snapshot(store: &Path, cwd: &Path) -> io::Result<()> {
+    let child = Command::new(std::env::current_exe()?)
+        .arg("--store")
+        .arg(store)
+        .arg("--workspace")
+        .arg(cwd)
+        .args(["--quiet", "snapshot"])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()?;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    // A snapshot that is not nice is a snapshot all the same.
+    drop(setpriority_process(pid, NICENESS));
+    Ok(())
+}
