@@ -3,6 +3,7 @@
 mod basic;
 mod honesty;
 mod lifecycle;
+mod names;
 mod redo;
 mod sessions;
 mod user_edits;
