@@ -4,6 +4,8 @@
 //! <store>/                 0700, ours
 //!   log                    the log file, 0600, capped
 //!   sessions.db            the session store
+//!   sessions.db.damaged-N  what stood in its place and was no database any more
+//!   lock                   held while that is set aside
 //!   snapshots/<key>/       a workspace
 //!     lock                 one snapshot or operation at a time
 //!     repository.git/      its objects
@@ -77,6 +79,11 @@ pub(crate) struct Lock {
 pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> {
     make_private(folder)?;
     lock(&folder.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
+}
+
+/// Takes the lock under which a damaged session store is set aside.
+pub(crate) fn lock_store(directory: &Path, patience: Duration) -> Result<Lock> {
+    lock(&directory.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
 }
 
 fn lock(path: &Path, operation: FlockOperation, patience: Duration) -> Result<Lock> {

@@ -129,7 +129,24 @@ impl Store {
     pub fn open(surroundings: Surroundings) -> Result<Self> {
         let directory = layout::prepare(&surroundings.directory)?;
         let database = Database::open(&directory, surroundings.settings.durability)?;
-        Ok(Self { surroundings: Surroundings { directory, ..surroundings }, database })
+        let mut store = Self { surroundings: Surroundings { directory, ..surroundings }, database };
+        store.tell_of_damage()?;
+        Ok(store)
+    }
+
+    /// What was recorded until now is out of reach; whoever asks `status` or `doctor` is told.
+    fn tell_of_damage(&mut self) -> Result<()> {
+        let Some(place) = self.database.set_aside.take() else { return Ok(()) };
+        let message = format!("the session store was damaged and is set aside as `{}`", place.display());
+        self.diagnose(&sessions::Diagnostic {
+            level: "error",
+            agent: None,
+            event: None,
+            session: None,
+            workspace: None,
+            message: &message,
+            detail: Some("what was recorded before is not to be seen here; the snapshots are still there"),
+        })
     }
 
     /// Records an event: what a hook is for.

@@ -210,6 +210,24 @@ fn a_store_that_cannot_be_made_is_no_reason_to_speak() {
 }
 
 #[test]
+fn a_damaged_database_is_set_aside_and_recording_goes_on() {
+    let world = World::new();
+    world.event(json!({"event": "user_message", "session_id": "s", "message_id": "before"})).ends_silently();
+    for beside in ["sessions.db-wal", "sessions.db-shm"] {
+        std::fs::remove_file(world.store().join(beside)).expect("SQLite made it");
+    }
+    let garbage = b"no database any more ".repeat(500);
+    std::fs::write(world.store().join("sessions.db"), &garbage).expect("writable");
+    world.event(json!({"event": "user_message", "session_id": "s", "message_id": "after"})).ends_silently();
+    let kept = std::fs::read(world.store().join("sessions.db.damaged-1")).expect("it was set aside");
+    assert_eq!(kept, garbage, "never deleted");
+    let log = world.run(&["--json", "log"], b"").exits(0);
+    assert!(log.stdout.contains("\"after\""), "the message is recorded: {log}");
+    let status = world.run(&["status"], b"").exits(0);
+    assert!(status.stdout.contains("the session store was damaged"), "the user is told: {status}");
+}
+
+#[test]
 fn the_log_is_nobody_else_s() {
     let world = World::new();
     world.run(&["event", "--bogus"], b"{}").ends_silently();

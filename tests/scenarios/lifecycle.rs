@@ -221,3 +221,23 @@ fn a_directory_made_anew_at_the_same_path_has_no_history() {
     assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4");
     assert_eq!(world.read("a"), "agent\n", "never applied to another one");
 }
+
+#[test]
+fn in_a_repository_that_the_agent_made_the_workspace_around_it_is_named() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.message("m1");
+    world.step(|world| {
+        world.make_directory("app");
+        world.run_git(&["init", "-q", "app"]);
+        world.write("app/new", "the agent's\n");
+    });
+    world.cwd = world.path("app");
+    let error = world.try_revert(&to("m1")).expect_err("the new repository is a workspace of its own");
+    let hint = error.hint_text().expect("what to do");
+    assert!(hint.contains(&format!("--workspace {}", world.root.display())), "it leads to the history: {hint}");
+    world.cwd = world.root.clone();
+    world.revert("m1");
+    assert!(!world.exists("app/new"), "undone from there");
+    assert!(world.exists("app/.git"), "a repository is never removed");
+}

@@ -1,7 +1,9 @@
 //! Behaviour as a user would state it, through the library's doors: the sentences of the project's scenarios, by name.
 
 mod basic;
+mod honesty;
 mod lifecycle;
+mod names;
 mod redo;
 mod sessions;
 mod unprotected;

@@ -118,7 +118,11 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     lines.extend(left(report, FileResult::Failed, "could not be written and stayed as before"));
     if !report.messages_hidden.is_empty() {
         let hidden = count(report.messages_hidden.len() as u64, "message");
-        let verb = if report.messages_hidden.len() == 1 { "is" } else { "are" };
+        let verb = match report.messages_hidden.len() {
+            _ if report.dry_run => "would be",
+            1 => "is",
+            _ => "are",
+        };
         lines.push(format!("{hidden} {verb} hidden until you redo, or send a new one."));
     }
     lines.extend(way_back(report, around, paint));
@@ -218,7 +222,7 @@ mod tests {
         expect![[r#"
             ✓ Would go back to just before “tidy up” (abcdefgh)
               remove  +10  -2  new
-            1 message is hidden until you redo, or send a new one.
+            1 message would be hidden until you redo, or send a new one.
             This is a plan; nothing was changed.
         "#]]
         .assert_eq(&shown(&report));

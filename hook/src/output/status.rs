@@ -46,7 +46,9 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
     let point = operation::message(point, prompt, paint);
     let mut text = format!("{} to just before {point}: {number} {verb} hidden\n", paint.warning("Reverted"));
     for message in hidden {
-        text.push_str(&format!("  {}  {}\n", paint.id(&short(&message.id)), title(message.prompt.as_deref())));
+        let line = format!("  {}  {}", paint.id(&short(&message.id)), title(message.prompt.as_deref()));
+        text.push_str(line.trim_end());
+        text.push('\n');
     }
     let files = operation::files(&report.files, view);
     if !files.is_empty() {

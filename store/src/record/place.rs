@@ -52,9 +52,13 @@ impl Place {
 
     /// Returns the workspace that holds a directory, or says that nothing was recorded there.
     pub fn known(store: &Store, cwd: &Path) -> Result<Self> {
-        Self::find(store, cwd)?.ok_or_else(|| {
-            Error::unavailable(format!("nothing was recorded in `{}` yet", cwd.display()))
-                .hint("`ckpt-hook install <agent>` puts the hook into an agent's settings")
+        if let Some(place) = Self::find(store, cwd)? {
+            return Ok(place);
+        }
+        let error = Error::unavailable(format!("nothing was recorded in `{}` yet", cwd.display()));
+        Err(match neighbour(store, cwd)? {
+            Some(path) => error.hint(format!("`{0}` was recorded: give `--workspace {0}`", path.display())),
+            None => error.hint("`ckpt-hook install AGENT` puts the hook into an agent's settings"),
         })
     }
 
@@ -154,6 +158,21 @@ impl Place {
 fn workspace_of(store: &Store, cwd: &Path) -> Result<Workspace> {
     let surroundings = &store.surroundings;
     Workspace::of(cwd, surroundings.home.as_deref(), &surroundings.directory, &surroundings.settings)
+}
+
+/// Returns the nearest recorded directory above one: a repository that was made in the middle of a session is a workspace of
+/// its own, and its history is that of the workspace around it.
+fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    for above in cwd.ancestors() {
+        let is_recorded =
+            sessions::workspace_at(store.database.connection(), above)?.is_some_and(|row| row_is_there(&row));
+        // A directory whose repository is further up would not be found by its name either.
+        if is_recorded && workspace_of(store, above).is_ok_and(|workspace| workspace.root == above) {
+            return Ok(Some(above.to_owned()));
+        }
+    }
+    Ok(None)
 }
 
 /// A session's workspace still counts only while its directory is the one that was recorded.

@@ -313,6 +313,7 @@ fn write_down(
             only_paths: &only_paths,
             notes: &notes,
             directories: &paths::to_json(&directories),
+            is_incomplete: operation.is_incomplete,
         };
         sessions::insert_operation(connection, &new, &operation.plan.items, now)?;
         Ok(base)

@@ -10,14 +10,18 @@ use std::time::Duration;
 
 use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 
 use crate::Milliseconds;
 use crate::error::{Context, Error, Result};
+use crate::layout;
 use crate::settings::Durability;
 
 /// How long a statement waits for another process's transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
+
+/// The file's name in the store's directory.
+const FILE: &str = "sessions.db";
 
 /// The first SQLite without the WAL-reset bug (see sqlite.org, release 3.51.3).
 pub const OLDEST_SQLITE: i32 = 3_051_003;
@@ -26,6 +30,8 @@ pub const OLDEST_SQLITE: i32 = 3_051_003;
 pub struct Database {
     connection: Connection,
     path: PathBuf,
+    /// Where a damaged file went that stood in this one's place.
+    pub(crate) set_aside: Option<PathBuf>,
 }
 
 /// Something that went wrong in a hook.
@@ -48,9 +54,29 @@ pub struct Diagnostic<'a> {
 }
 
 impl Database {
-    /// Opens `sessions.db` in a directory, and makes and migrates it where that is needed.
+    /// Opens `sessions.db` in a directory, and makes and migrates it where that is needed. A damaged file is set aside, never
+    /// deleted, and a new one begun: recording goes on.
     pub fn open(directory: &Path, durability: Durability) -> Result<Self> {
-        let path = directory.join("sessions.db");
+        match Self::open_file(directory, durability) {
+            Err(error) if is_damage(&error) => Self::begin_anew(directory, durability),
+            opened => opened,
+        }
+    }
+
+    /// Of many processes that find the damage at once, one moves the file.
+    fn begin_anew(directory: &Path, durability: Durability) -> Result<Self> {
+        let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
+        match Self::open_file(directory, durability) {
+            Err(error) if is_damage(&error) => {
+                let set_aside = set_aside(&directory.join(FILE))?;
+                Ok(Self { set_aside: Some(set_aside), ..Self::open_file(directory, durability)? })
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_file(directory: &Path, durability: Durability) -> Result<Self> {
+        let path = directory.join(FILE);
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(Error::failed(format!(
                 "SQLite {} is too old: it can damage a database in WAL mode",
@@ -64,7 +90,7 @@ impl Database {
             Connection::open_with_flags(&path, flags).context(|| format!("cannot open `{}`", path.display()))?;
         configure(&connection, durability).context(|| format!("cannot open `{}`", path.display()))?;
         migrate(&mut connection, &path)?;
-        Ok(Self { connection, path })
+        Ok(Self { connection, path, set_aside: None })
     }
 
     /// Returns the connection, to read from.
@@ -118,6 +144,38 @@ impl Database {
             Ok(())
         })
     }
+}
+
+/// Returns whether an error says that the file is no database, or a broken one; not that it cannot be read, or is somebody
+/// else's.
+fn is_damage(error: &Error) -> bool {
+    let code = std::error::Error::source(error)
+        .and_then(|source| source.downcast_ref::<rusqlite::Error>())
+        .and_then(rusqlite::Error::sqlite_error_code);
+    matches!(code, Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
+}
+
+/// Renames the file to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
+fn set_aside(path: &Path) -> Result<PathBuf> {
+    let beside = |path: &Path, ending: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let free = (1..)
+        .map(|number| beside(path, &format!(".damaged-{number}")))
+        .find(|place| ["", "-wal", "-shm"].iter().all(|ending| beside(place, ending).symlink_metadata().is_err()));
+    let place = free.expect("numbers do not end");
+    for ending in ["-wal", "-shm", ""] {
+        match std::fs::rename(beside(path, ending), beside(&place, ending)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let what = format!("cannot set the damaged `{}` aside", path.display());
+                return Err(Error::failed(what).because(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(place)
 }
 
 /// SQLite would make the file with the umask's mode, and give its mode to the files beside it.
@@ -243,6 +301,23 @@ mod tests {
         let connection = Connection::open(directory.path().join("sessions.db")).expect("still a database");
         let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).expect("readable");
         assert_eq!(found, VERSION + 1, "nothing was changed");
+    }
+
+    #[test]
+    fn a_damaged_file_is_set_aside_and_never_deleted() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        for number in 1..=2 {
+            drop(open(directory.path()));
+            for ending in ["-wal", "-shm"] {
+                std::fs::remove_file(directory.path().join(format!("sessions.db{ending}"))).expect("it is there");
+            }
+            let garbage = format!("no database {number}").repeat(1000);
+            std::fs::write(directory.path().join("sessions.db"), &garbage).expect("writable");
+            let place = open(directory.path()).set_aside.expect("the caller can tell where it went");
+            assert_eq!(std::fs::read_to_string(&place).expect("it is there"), garbage, "every byte of it");
+            assert!(place.to_string_lossy().ends_with(&format!(".damaged-{number}")), "{}", place.display());
+        }
+        assert!(open(directory.path()).set_aside.is_none(), "the new one is sound");
     }
 
     #[test]

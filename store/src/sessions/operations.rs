@@ -27,6 +27,8 @@ pub(crate) struct NewOperation<'a> {
     pub notes: &'a str,
     /// A JSON array of the directories that go when they are empty.
     pub directories: &'a str,
+    /// Whether something that was asked for was never recorded: it is partial, however its files go.
+    pub is_incomplete: bool,
 }
 
 /// An operation as it is stored.
@@ -120,8 +122,8 @@ pub(crate) fn insert_operation(
     connection
         .execute(
             "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
-                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, started_at)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, started_at)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
             params![
                 new.id,
                 new.workspace_id,
@@ -137,6 +139,7 @@ pub(crate) fn insert_operation(
                 new.only_paths,
                 new.notes,
                 new.directories,
+                new.is_incomplete.then(|| Outcome::Partial.name()),
                 now,
             ],
         )
@@ -177,7 +180,7 @@ fn insert_item(connection: &Connection, operation: &str, position: usize, item: 
     Ok(())
 }
 
-/// Notes how each file went and closes the operation.
+/// Notes how each file went and closes the operation; one that was begun as partial is not made whole by its files.
 pub(crate) fn close_operation(
     connection: &Connection,
     operation: &str,
@@ -200,7 +203,7 @@ pub(crate) fn close_operation(
     }
     connection
         .execute(
-            "UPDATE operations SET state = 'done', outcome = ?2, after_snapshot_id = ?3, notes = ?4, finished_at = ?5 WHERE id = ?1",
+            "UPDATE operations SET state = 'done', outcome = ifnull(outcome, ?2), after_snapshot_id = ?3, notes = ?4, finished_at = ?5 WHERE id = ?1",
             params![operation, outcome.name(), after_snapshot_id, notes, now],
         )
         .context(|| "cannot close the operation")?;

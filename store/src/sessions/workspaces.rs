@@ -60,7 +60,7 @@ pub(crate) fn find_workspace(
     device: u64,
     inode: u64,
 ) -> Result<Option<WorkspaceRow>> {
-    let here = at_path(connection, path)?;
+    let here = workspace_at(connection, path)?;
     if let Some(row) = here {
         return Ok(row.is(inode).then_some(row));
     }
@@ -109,7 +109,8 @@ pub(crate) fn set_last_snapshot(
     Ok(())
 }
 
-fn at_path(connection: &Connection, path: &Path) -> Result<Option<WorkspaceRow>> {
+/// Returns the row that is known by a path.
+pub(crate) fn workspace_at(connection: &Connection, path: &Path) -> Result<Option<WorkspaceRow>> {
     connection
         .query_row(
             &format!("SELECT {COLUMNS} FROM workspaces WHERE path = ?1 AND path_raw IS ?2 AND replaced_at IS NULL"),

@@ -1,0 +1,80 @@
+//! What was not recorded, or is damaged, is said: an outcome never claims more than was done.
+
+use std::fs;
+
+use ckpt_schema::report::{OperationReport, Outcome};
+use ckpt_store::ErrorKind;
+
+use crate::world::{World, to};
+
+/// Lets something happen while the workspace cannot be captured: a file stands where its repository is.
+fn without_snapshots<T>(world: &mut World, work: impl FnOnce(&mut World) -> T) -> T {
+    let folders = fs::read_dir(world.base().join("store/snapshots")).expect("a workspace was captured");
+    let folder = folders.map(|entry| entry.expect("readable").path()).next().expect("one workspace");
+    let (repository, aside) = (folder.join("repository.git"), folder.join("aside"));
+    fs::rename(&repository, &aside).expect("it is there");
+    fs::write(&repository, "no repository").expect("writable");
+    let result = work(world);
+    fs::remove_file(&repository).expect("it was not touched");
+    fs::rename(&aside, &repository).expect("it is there");
+    result
+}
+
+fn last_outcome(world: &mut World) -> (Option<Outcome>, OperationReport) {
+    let report = world.revert("m1");
+    let cwd = world.cwd.clone();
+    let operations = world.store.operations(&cwd).expect("a readable store").operations;
+    (operations[0].outcome, report)
+}
+
+#[test]
+fn a_step_that_was_not_recorded_makes_a_revert_partial_also_in_the_history() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| world.write("a", "2\n"));
+    without_snapshots(&mut world, |world| {
+        let start = world.event(ckpt_schema::EventKind::StepStart, "s1");
+        world.store.record(&start).expect_err("there is nothing to capture into");
+    });
+    world.write("b", "unseen\n");
+    world.finish();
+    let (recorded, report) = last_outcome(&mut world);
+    assert_eq!(world.read("a"), "1\n", "the step that was recorded is undone");
+    assert_eq!(world.read("b"), "unseen\n", "nobody knows what stood there before");
+    assert_eq!(report.outcome, Outcome::Partial, "not everything was undone");
+    assert!(report.notes.iter().any(|note| note.contains("was not recorded")), "it says what: {:?}", report.notes);
+    assert_eq!(recorded, Some(Outcome::Partial), "the history says the same");
+}
+
+#[test]
+fn a_message_of_which_nothing_was_recorded_is_unavailable_and_nothing_is_touched() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.message("m1");
+    without_snapshots(&mut world, |world| {
+        let start = world.event(ckpt_schema::EventKind::StepStart, "s1");
+        world.store.record(&start).expect_err("there is nothing to capture into");
+    });
+    world.write("a", "2\n");
+    world.finish();
+    let error = world.try_revert(&to("m1")).expect_err("nothing can be undone");
+    assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4: {error}");
+    assert_eq!(world.read("a"), "2\n", "untouched");
+}
+
+#[test]
+fn a_message_that_could_not_be_captured_is_still_one_to_go_back_to() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.message("m1");
+    without_snapshots(&mut world, |world| {
+        let message = ckpt_schema::Event {
+            message_id: Some("m2".to_owned()),
+            ..world.event(ckpt_schema::EventKind::UserMessage, "s1")
+        };
+        world.store.record(&message).expect_err("there is nothing to capture into");
+    });
+    world.step(|world| world.write("a", "2\n"));
+    assert_eq!(world.revert("m2").outcome, Outcome::Restored, "its step was recorded from start to finish");
+    assert_eq!(world.read("a"), "1\n", "undone");
+}
