@@ -47,30 +47,28 @@ fn part() -> impl Strategy<Value = Part> {
 fn actions() -> impl Strategy<Value = Vec<Action>> {
     let on_conflict =
         prop_oneof![4 => Just(OnConflict::Merge), 1 => Just(OnConflict::Keep), 1 => Just(OnConflict::Overwrite)];
-    let session = || prop_oneof![3 => Just(0usize), 1 => Just(1usize)];
-    let turn =
-        (session(), any::<bool>(), edit::edits(), any::<bool>()).prop_map(|(session, is_new, edits, finishes)| {
-            let mut actions = vec![Action::Start(session), Action::Edit(edits)];
-            if is_new {
-                actions.insert(0, Action::Message(session));
-            }
-            if finishes {
-                actions.push(Action::Finish(session));
-            }
-            actions
-        });
-    let one = |strategy: BoxedStrategy<Action>| strategy.prop_map(|action| vec![action]);
+    let session = || prop_oneof![4 => Just(0usize), 1 => Just(1usize)];
+    let turn = (session(), prop::bool::weighted(0.8), edit::edits(), any::<bool>());
+    let turn = turn.prop_map(|(session, is_new, edits, finishes)| {
+        let message = is_new.then_some(Action::Message(session));
+        let finish = finishes.then_some(Action::Finish(session));
+        message.into_iter().chain([Action::Start(session), Action::Edit(edits)]).chain(finish).collect::<Vec<_>>()
+    });
+    let turn = turn.boxed();
+    let users = edit::edits().prop_map(|edits| vec![Action::Edit(edits)]).boxed();
     let revert = (session(), 0..8usize, part(), on_conflict)
         .prop_map(|(session, number, part, on_conflict)| Action::Revert(session, number, part, on_conflict));
-    let several = prop_oneof![
-        5 => turn,
-        3 => one(edit::edits().prop_map(Action::Edit).boxed()),
-        4 => one(revert.boxed()),
-        1 => one(session().prop_map(Action::Redo).boxed()),
-        1 => one(session().prop_map(Action::Unrevert).boxed()),
-        1 => one(session().prop_map(Action::Finish).boxed()),
+    let command = prop_oneof![
+        4 => revert,
+        1 => session().prop_map(Action::Redo),
+        2 => session().prop_map(Action::Unrevert),
+        1 => session().prop_map(Action::Finish),
     ];
-    prop::collection::vec(several, 1..9).prop_map(|several| several.concat())
+    let command = command.prop_map(|action| vec![action]);
+    let past = prop_oneof![3 => turn.clone(), 1 => users.clone()];
+    let then = prop_oneof![1 => turn, 1 => users, 5 => command];
+    (prop::collection::vec(past, 1..6), prop::collection::vec(then, 1..6))
+        .prop_map(|(past, then)| past.into_iter().chain(then).flatten().collect())
 }
 
 /// What is known of a session.
@@ -227,7 +225,7 @@ proptest! {
     #[test]
     fn a_command_touches_what_it_names_loses_nothing_and_has_a_way_back(actions in actions()) {
         let mut model = Model::new();
-        for action in &actions {
+        for action in actions.iter().chain(&[Action::Unrevert(1), Action::Unrevert(0)]) {
             model.act(action);
         }
     }
