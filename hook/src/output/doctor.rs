@@ -8,10 +8,10 @@ use super::text::{count, safe};
 
 /// What nobody should expect; the README says the same.
 pub const NON_PROMISES: &str = "\
-What it does not promise: it is no barrier against programs of your own user, and no backup (same disk, old sessions go).
+What it does not promise: it is no barrier against programs of your own user, and no backup (it is on the same disk).
 Ignored, oversized and special files are not captured. Owner, extended attributes, ACLs, capabilities, set-id bits, hard
-links, times and empty directories of your own are not restored. Running processes, databases, installed packages and
-git's index and refs are not reverted. On network file systems it does what it can.
+links and times are not restored. Running processes, databases, installed packages and git's index and refs are not
+reverted. On network file systems it does what it can.
 ";
 
 /// Returns the findings, the sum, and what is not promised.
