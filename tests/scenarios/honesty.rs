@@ -78,3 +78,34 @@ fn a_message_that_could_not_be_captured_is_still_one_to_go_back_to() {
     assert_eq!(world.revert("m2").outcome, Outcome::Restored, "its step was recorded from start to finish");
     assert_eq!(world.read("a"), "1\n", "undone");
 }
+
+#[test]
+fn what_no_snapshot_holds_is_named_again_at_revert() {
+    let mut world = World::with(ckpt_store::Settings { max_file_size: 10, ..ckpt_store::Settings::default() });
+    world.write("large", "more than ten bytes\n");
+    world.turn("m1", |world| {
+        world.write("large", "more than ten bytes, and changed\n");
+        world.write(".GIT/config", "x\n");
+        world.write("a", "new\n");
+    });
+    let report = world.revert("m1");
+    assert!(!world.exists("a"), "what was captured is undone");
+    assert_eq!(world.read("large"), "more than ten bytes, and changed\n", "the rest is left alone");
+    for name in ["`large`", "`.GIT`"] {
+        assert!(
+            report.notes.iter().any(|note| note.contains(name)),
+            "{name} is named: {:?} {:?}",
+            report.notes,
+            report.files
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_named_with_its_result_is_not_named_twice() {
+    let mut world = World::with(ckpt_store::Settings { max_file_size: 10, ..ckpt_store::Settings::default() });
+    world.turn("m1", |world| world.write("large", "more than ten bytes\n"));
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "it was made, and stays");
+    assert!(report.notes.is_empty(), "its own line says why: {:?}", report.notes);
+}

@@ -129,3 +129,19 @@ fn a_path_that_is_no_text_has_its_bytes_in_the_report() {
     let report = world.revert("m1");
     assert_eq!(report.files[0].path.path_hex.as_deref(), Some("ff"), "what is shown is not what it is called");
 }
+
+#[test]
+fn the_workspace_itself_as_a_path_is_all_of_it() {
+    let mut world = World::new();
+    world.write("d/f", "1\n");
+    let before = world.tree();
+    world.turn("m1", |world| world.write("d/f", "2\n"));
+    let after = world.tree();
+    let request = ckpt_store::RevertRequest { only: vec![".".into()], ..to("m1") };
+    world.try_revert(&request).expect("it is a path of the workspace");
+    assert_eq!(world.tree(), before, "everything below it");
+    world.unrevert();
+    assert_eq!(world.tree(), after, "and back");
+    world.restore("m1", &["."]);
+    assert_eq!(world.tree(), before, "restored in the same way");
+}

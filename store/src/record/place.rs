@@ -148,6 +148,12 @@ impl Place {
         }
     }
 
+    /// Returns whether a path that a user named is the workspace itself.
+    pub fn is_root(&self, named: &Path) -> bool {
+        let absolute = self.cwd.join(named);
+        normal(&absolute) == self.root || absolute.canonicalize().is_ok_and(|real| real == self.root)
+    }
+
     /// Returns the path below the workspace that a tool or a user named, if it is below it.
     pub fn path_of(&self, named: &Path) -> Option<WorkspacePath> {
         let absolute = self.cwd.join(named);

@@ -188,6 +188,10 @@ fn only_paths(place: &Place, only: &[std::path::PathBuf]) -> Result<Vec<Workspac
             Error::failed(format!("`{}` is not a path below the workspace `{}`", path.display(), place.root.display()))
         })
     };
+    // The workspace itself is all of it.
+    if only.iter().any(|path| place.is_root(path)) {
+        return Ok(Vec::new());
+    }
     only.iter().map(path_of).collect()
 }
 

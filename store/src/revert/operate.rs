@@ -72,6 +72,7 @@ pub(crate) fn carry_out(
     notes.extend(notes_on(store, movement, &material, &seen)?);
     let on_conflict = movement.on_conflict.unwrap_or_else(|| policy(&chain));
     let plan = plan_for(&snapshots, &material, on_conflict)?;
+    notes.extend(not_captured(movement, &plan, &seen));
     let reference = movement.reference_snapshot(base.unwrap_or_default()).filter(|id| *id != 0);
     let is_incomplete = !material.unprotected.is_empty();
     let operation = Operation {
@@ -157,6 +158,27 @@ fn notes_on(store: &Store, movement: &Movement, material: &Material, seen: &Obse
         .collect();
     notes.extend(head_moved(store, movement, seen)?);
     Ok(notes)
+}
+
+/// What snapshots cannot hold may have been changed by the agent, and nobody saw it: it is named again at revert.
+fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<String> {
+    const NAMED: usize = 5;
+    // A file whose own line says so is not named twice.
+    let told: BTreeSet<&[u8]> =
+        plan.items.iter().filter(|item| item.action != FileAction::None).map(|item| item.path.as_bytes()).collect();
+    let gaps: Vec<_> = seen.gaps.iter().filter(|gap| !told.contains(gap.path.as_slice())).collect();
+    if gaps.is_empty() || movement.part.is_some() || movement.kind != OperationKind::Revert {
+        return None;
+    }
+    let mut names: Vec<String> = gaps
+        .iter()
+        .take(NAMED)
+        .map(|gap| format!("`{}` ({})", crate::record::gap_report(gap).path.path, gap.reason))
+        .collect();
+    if gaps.len() > NAMED {
+        names.push(format!("and {} more (`ckpt-hook status --json`)", gaps.len() - NAMED));
+    }
+    Some(format!("no snapshot holds these, so they were left alone: {}", names.join(", ")))
 }
 
 /// Commits, branches and the index stay as they are; a revert over commits that the agent made says so.

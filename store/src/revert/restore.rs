@@ -18,7 +18,9 @@ use crate::sessions;
 use crate::snapshot::{Side, Snapshots};
 
 pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest) -> Result<OperationReport> {
-    let only: Vec<WorkspacePath> = request.paths.iter().map(|path| path_below(place, path)).collect::<Result<_>>()?;
+    let is_all = request.paths.iter().any(|path| place.is_root(path));
+    let named = request.paths.iter().filter(|_| !is_all);
+    let only: Vec<WorkspacePath> = named.map(|path| path_below(place, path)).collect::<Result<_>>()?;
     let _lock = place.lock(crate::record::PATIENCE)?;
     let notes = if request.dry_run { Vec::new() } else { super::finish_open_operations(store, place)? };
     let connection = store.database.connection();
