@@ -19,7 +19,7 @@ use super::hash::{self, ObjectKind};
 use super::objects::Objects;
 use super::rules::{self, Rules};
 use super::scan::assemble::{self, Listings};
-use super::scan::check::{self, Differences};
+use super::scan::check::{self, Check, Differences};
 use super::scan::disk::{self, Stamp};
 use super::scan::listing::{Item, Kind, State, parent};
 use super::scan::sink::Sink;
@@ -173,9 +173,20 @@ impl<'a> Scene<'a> {
             let view = if self.rules.scope.is_some() { rules::View::Passage } else { rules::View::Open };
             return vec![Task::Directory { path: Vec::new(), view, names: Names::AgainBelow }];
         };
-        let differences = check::check(cache, self.root.as_fd(), self.store, self.is_remote);
+        let differences = check::check(cache, &self.against());
         let again = self.again(cache, index);
         tasks_of(cache, &differences, &again)
+    }
+
+    fn against(&self) -> Check<'_> {
+        Check {
+            root: self.root.as_fd(),
+            store: self.store,
+            is_remote: self.is_remote,
+            now: self.now,
+            objects: self.objects,
+            deadline: self.request.deadline,
+        }
     }
 
     /// Returns the directories on the way to files that came or went as tracked or named ones.

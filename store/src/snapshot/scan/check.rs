@@ -1,16 +1,22 @@
 //! The check: which directories differ from what the last snapshot saw. This module does IO.
 //!
 //! It costs one open and `fstat` a directory and one `fstatat` a file, and is all that a snapshot without changes does. It
-//! decides nothing but *same* or *look again*; `walk` looks.
+//! decides nothing but *same* or *look again*; `walk` looks. A file that is too young for its stamp to be trusted is read and
+//! compared with what is stored of it: right after an edit, that is much less than to look at its directory again.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use super::disk::{self, Stamp};
 use super::listing::Kind;
+use super::read::{self, Outcome};
 use super::{threads, walk};
 use crate::snapshot::GapReason;
 use crate::snapshot::cache::{Cache, CachedItem, Directory};
+use crate::snapshot::hash::ObjectKind;
+use crate::snapshot::objects::Objects;
+use crate::snapshot::reader::Held;
 
 /// How many directories a thread takes at a time.
 const BATCH: usize = 16;
@@ -24,8 +30,24 @@ pub(crate) struct Differences {
     pub rules: Vec<usize>,
 }
 
+/// What a cache is compared with.
+pub(crate) struct Check<'a> {
+    /// The workspace's root, open.
+    pub root: BorrowedFd<'a>,
+    /// The store's directory: device and inode.
+    pub store: Option<(u64, u64)>,
+    /// Whether directory times cannot be trusted.
+    pub is_remote: bool,
+    /// The moment before the scan began, by the clock of file times.
+    pub now: i64,
+    /// What is stored.
+    pub objects: &'a Objects,
+    /// From when on no file is read any more: it belongs to those that the walk looks at, and gives up.
+    pub deadline: Option<Instant>,
+}
+
 /// Compares every directory of a cache with the disk.
-pub(crate) fn check(cache: &Cache, root: BorrowedFd<'_>, store: Option<(u64, u64)>, is_remote: bool) -> Differences {
+pub(crate) fn check(cache: &Cache, against: &Check<'_>) -> Differences {
     let next = AtomicUsize::new(0);
     let work = |_| {
         let mut found = Differences::default();
@@ -35,7 +57,7 @@ pub(crate) fn check(cache: &Cache, root: BorrowedFd<'_>, store: Option<(u64, u64
                 return found;
             }
             for number in start..cache.len().min(start + BATCH) {
-                match cache.directory(number).map(|directory| compare(&directory, root, store, is_remote)) {
+                match cache.directory(number).map(|directory| against.compare(&directory)) {
                     Some(Verdict::Same) => {}
                     Some(Verdict::Rules) => found.rules.push(number),
                     Some(Verdict::Changed) | None => found.directories.push(number),
@@ -60,44 +82,84 @@ enum Verdict {
     Rules,
 }
 
-fn compare(cached: &Directory<'_>, root: BorrowedFd<'_>, store: Option<(u64, u64)>, is_remote: bool) -> Verdict {
-    let Ok(directory) = disk::open_directory(root, cached.path) else { return Verdict::Changed };
-    let Ok(stat) = rustix::fs::fstat(&directory) else { return Verdict::Changed };
-    let is_store = store == Some((stat.st_dev, stat.st_ino));
-    if is_store || cached.is_left_out() {
-        return if is_store && cached.is_left_out() { Verdict::Same } else { Verdict::Changed };
-    }
-    let has_names = cached.is_settled() && !is_remote && cached.stamp() == Stamp::of(&stat);
-    let mut changed = !has_names;
-    for item in cached.items() {
-        if !is_same(&item, directory.as_fd()) {
-            changed = true;
-            if item.name == b".gitignore" {
+impl Check<'_> {
+    fn compare(&self, cached: &Directory<'_>) -> Verdict {
+        let Ok(directory) = disk::open_directory(self.root, cached.path) else { return Verdict::Changed };
+        let Ok(stat) = rustix::fs::fstat(&directory) else { return Verdict::Changed };
+        let is_store = self.store == Some((stat.st_dev, stat.st_ino));
+        if is_store || cached.is_left_out() {
+            return if is_store && cached.is_left_out() { Verdict::Same } else { Verdict::Changed };
+        }
+        let has_names = cached.is_settled() && !self.is_remote && cached.stamp() == Stamp::of(&stat);
+        let mut changed = !has_names;
+        let mut young = Vec::new();
+        for item in cached.items() {
+            let name = item.name;
+            match self.compare_item(&item, directory.as_fd()) {
+                Likeness::Same => {}
+                Likeness::Young => young.push(item),
+                Likeness::Other => changed = true,
+            }
+            if changed && name >= &b".gitignore"[..] {
                 break;
             }
         }
-        if changed && item.name > &b".gitignore"[..] {
-            break;
+        // Files are read only where nothing else tells that the directory has to be looked at: there they are read again.
+        if !changed && young.iter().all(|item| self.is_stored(item, directory.as_fd())) {
+            return Verdict::Same;
+        }
+        let rules = walk::rules_of(directory.as_fd()).map(|(_, id)| id);
+        if rules == cached.rules() { Verdict::Changed } else { Verdict::Rules }
+    }
+
+    fn compare_item(&self, item: &CachedItem<'_>, directory: BorrowedFd<'_>) -> Likeness {
+        let stamp = || disk::stat(directory, item.name).ok();
+        if item.content().is_some() {
+            return match stamp() == Some(item.stamp) {
+                true if item.is_settled => Likeness::Same,
+                true if self.is_young(item) => Likeness::Young,
+                _ => Likeness::Other,
+            };
+        }
+        let is_same = match item.kind() {
+            Some(Kind::Content(_) | Kind::Watched(_)) => item.is_settled && stamp() == Some(item.stamp),
+            Some(Kind::Gap(GapReason::TooLarge)) => stamp() == Some(item.stamp),
+            Some(Kind::Gap(GapReason::Special(_))) => stamp().is_some_and(|now| now.file_type() == item.stamp.mode),
+            // A directory is compared by itself; of a name that says why, nothing else matters.
+            Some(Kind::Directory | Kind::Gap(GapReason::ReservedName | GapReason::TooDeep)) => true,
+            Some(Kind::Gap(GapReason::Unreadable(_) | GapReason::Changing | GapReason::Mount)) | None => false,
+        };
+        if is_same { Likeness::Same } else { Likeness::Other }
+    }
+
+    /// Whether the stamp of a file cannot be trusted yet. Where it can be by now, the walk looks, so that the next cache says
+    /// so; and an ignore file that is not settled may be one by which nothing was decided.
+    fn is_young(&self, item: &CachedItem<'_>) -> bool {
+        item.name != b".gitignore"
+            && item.stamp.file_type() == 0o100_000
+            && item.stamp.size <= read::STREAMED
+            && !item.stamp.is_settled(self.now, walk::margin(self.is_remote))
+    }
+
+    /// Reads a file, and returns whether it has the stamp and the very bytes that are stored of it.
+    fn is_stored(&self, item: &CachedItem<'_>, directory: BorrowedFd<'_>) -> bool {
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return false;
+        }
+        let (Some(id), Ok(reader)) = (item.content(), self.objects.reader()) else { return false };
+        match read::file(directory, item.name) {
+            Ok(Outcome::Bytes(bytes, stamp)) => {
+                stamp == item.stamp && reader.holds(ObjectKind::Blob, id, &bytes) == Held::Yes
+            }
+            Ok(Outcome::Large(_) | Outcome::Gone | Outcome::Gap(_) | Outcome::Other) | Err(_) => false,
         }
     }
-    if !changed {
-        return Verdict::Same;
-    }
-    let rules = walk::rules_of(directory.as_fd()).map(|(_, id)| id);
-    if rules == cached.rules() { Verdict::Changed } else { Verdict::Rules }
 }
 
-fn is_same(item: &CachedItem<'_>, directory: BorrowedFd<'_>) -> bool {
-    let stamp = || disk::stat(directory, item.name).ok();
-    if item.content().is_some() {
-        return item.is_settled && stamp() == Some(item.stamp);
-    }
-    match item.kind() {
-        Some(Kind::Content(_) | Kind::Watched(_)) => item.is_settled && stamp() == Some(item.stamp),
-        Some(Kind::Gap(GapReason::TooLarge)) => stamp() == Some(item.stamp),
-        Some(Kind::Gap(GapReason::Special(_))) => stamp().is_some_and(|now| now.file_type() == item.stamp.mode),
-        // A directory is compared by itself; of a name that says why, nothing else matters.
-        Some(Kind::Directory | Kind::Gap(GapReason::ReservedName | GapReason::TooDeep)) => true,
-        Some(Kind::Gap(GapReason::Unreadable(_) | GapReason::Changing | GapReason::Mount)) | None => false,
-    }
+/// How an entry compares with what is remembered of it.
+enum Likeness {
+    Same,
+    /// Its stamp is the same, and says nothing yet.
+    Young,
+    Other,
 }

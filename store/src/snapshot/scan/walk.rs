@@ -32,6 +32,11 @@ const MAPPED: i64 = 35_000_000_000;
 /// How far the clock of a file server may be behind ours, nanoseconds.
 const REMOTE_CLOCK: i64 = 60_000_000_000;
 
+/// Returns for how long, in nanoseconds, the stamp of a file that was touched is not trusted.
+pub(crate) fn margin(is_remote: bool) -> i64 {
+    if is_remote { MAPPED + REMOTE_CLOCK } else { MAPPED }
+}
+
 /// What the tasks share.
 pub(crate) struct Walk<'a> {
     /// The workspace's root, open.
@@ -244,7 +249,7 @@ impl Walk<'_> {
     }
 
     fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> Item {
-        let is_settled = stamp.is_settled(self.now, if self.is_remote { MAPPED + REMOTE_CLOCK } else { MAPPED });
+        let is_settled = stamp.is_settled(self.now, margin(self.is_remote));
         Item { name: name.to_vec(), stamp, is_settled, kind: Kind::Content(id) }
     }
 
