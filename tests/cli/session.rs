@@ -87,6 +87,26 @@ fn a_revert_says_what_came_back_and_how_to_undo_it() {
 }
 
 #[test]
+fn a_point_that_moves_over_no_file_says_that_it_moved() {
+    let world = two_messages();
+    world.play("m3", "only talk", |_| {});
+    let revert = world.run(&["revert", "--message", "m3"], b"").exits(0);
+    assert!(revert.stdout.starts_with("✓ Went back to just before “only talk”"), "a message is hidden: {revert}");
+    assert!(revert.stdout.lines().next().is_some_and(|line| line.ends_with("; no file had to change")), "{revert}");
+    let unrevert = world.run(&["unrevert"], b"").exits(0);
+    assert!(unrevert.stdout.starts_with("✓ Went all the way forward"), "and it is not any more: {unrevert}");
+    let again = world.run(&["unrevert"], b"").exits(0);
+    assert!(again.stdout.starts_with("Nothing to do"), "now nothing is reverted: {again}");
+}
+
+#[test]
+fn a_part_that_is_undone_is_called_a_part() {
+    let world = two_messages();
+    let run = world.run(&["revert", "--message", "m1", "--only", "menu"], b"").exits(0);
+    assert!(run.stdout.starts_with("✓ Undid this part\n"), "no message is hidden: {run}");
+}
+
+#[test]
 fn a_plan_changes_nothing() {
     let world = two_messages();
     let before = world.tree();

@@ -33,6 +33,8 @@ fn headline(report: &OperationReport, around: &Around, paint: Paint) -> String {
     match report.outcome {
         Outcome::Restored => paint.good("✓ ") + &done,
         Outcome::Partial => paint.warning("! ") + &done + &paint.warning(", but not everything"),
+        // The point moved, and that is something.
+        Outcome::Nothing if report.operation.is_some() => format!("{}{done}; no file had to change", paint.good("✓ ")),
         Outcome::Nothing if !report.notes.is_empty() => "Nothing to do".to_owned(),
         Outcome::Nothing => format!("Nothing to do: {}", nothing(report.kind)),
         Outcome::Unavailable => paint.bad("✗ ") + "What was asked for is not there to be restored; nothing was changed",
@@ -44,7 +46,8 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let would = if report.dry_run { "Would go" } else { "Went" };
     match (report.kind, message) {
         (OperationKind::Revert, Some(message)) => format!("{would} back to just before {message}"),
-        (OperationKind::Revert, None) => format!("{would} back over one step"),
+        (OperationKind::Revert, None) if report.dry_run => "Would undo this part".to_owned(),
+        (OperationKind::Revert, None) => "Undid this part".to_owned(),
         (OperationKind::Redo | OperationKind::Unrevert, Some(message)) => {
             format!("{would} forward, to just before {message}")
         }
