@@ -20,7 +20,7 @@ use crate::snapshot::{Side, Snapshots};
 pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest) -> Result<OperationReport> {
     let only: Vec<WorkspacePath> = request.paths.iter().map(|path| path_below(place, path)).collect::<Result<_>>()?;
     let _lock = place.lock(crate::record::PATIENCE)?;
-    let notes = if request.dry_run { Vec::new() } else { super::finish_open_operations(store, place)? };
+    let notes = super::recover::recover(store, place, request.dry_run)?;
     let connection = store.database.connection();
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let open = sessions::open_steps(connection, place.row.id)?;
