@@ -206,3 +206,15 @@ fn a_dry_run_leaves_an_interrupted_revert_alone_and_says_so() {
     let report = world.unrevert();
     assert!(report.notes.iter().any(|note| note.starts_with("finished the revert")), "it was still open: {report:?}");
 }
+
+#[test]
+fn a_message_after_an_interrupted_revert_makes_it_permanent() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.revert("m1");
+    interrupt_the_last_operation(&world);
+    world.message("m2");
+    let states: Vec<MessageState> = world.log().messages.iter().map(|message| message.state).collect();
+    assert_eq!(states, [MessageState::Live, MessageState::Discarded], "newest first: what was undone stays undone");
+    assert_eq!(world.unrevert().outcome, Outcome::Nothing, "there is no way forward any more");
+}
