@@ -112,6 +112,8 @@ impl Model {
                 session.steps.extend(report.step);
                 session.is_open = true;
             }
+            // A second finish says that the step went on, and takes what changed since into it.
+            Action::Finish(at) if !self.sessions[*at].is_open => {}
             Action::Finish(at) => {
                 self.world.finish_in(SESSIONS[*at]);
                 self.sessions[*at].is_open = false;
