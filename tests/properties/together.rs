@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use ckpt_schema::report::OperationReport;
+use ckpt_schema::report::{OperationKind, OperationReport};
 use ckpt_store::revert::OnConflict;
 use ckpt_store::{Error, ErrorKind, RedoRequest, RevertRequest};
 use proptest::prelude::*;
@@ -112,6 +112,8 @@ impl Model {
                 session.steps.extend(report.step);
                 session.is_open = true;
             }
+            // A second finish says that the step went on, and takes what changed since into it.
+            Action::Finish(at) if !self.sessions[*at].is_open => {}
             Action::Finish(at) => {
                 self.world.finish_in(SESSIONS[*at]);
                 self.sessions[*at].is_open = false;
@@ -201,7 +203,8 @@ impl Model {
         };
         laws::assert_only_the_report(&before, &self.world, &report);
         laws::assert_nothing_lost(&before, &mut self.world, &report);
-        self.sessions[at].is_open = false;
+        // A redo that finds nothing reverted does not look at the workspace either.
+        self.sessions[at].is_open &= report.kind != OperationKind::Revert;
         laws::assert_spared(&before, &self.world, &self.sessions[at].touched, &report);
         let changed = laws::differences(&before.tree, &self.world.tree());
         let other = &mut self.sessions[1 - at];

@@ -1,8 +1,9 @@
 //! Every revert has a way back, exact to the byte.
 
-use ckpt_schema::report::{FileResult, MessageState, Outcome};
+use ckpt_schema::report::{FileResult, MessageState, OperationReport, Outcome};
+use ckpt_store::RevertRequest;
 
-use crate::world::{World, paths_with};
+use crate::world::{World, paths_with, to};
 
 #[test]
 fn unrevert_gives_back_created_deleted_modes_and_links() {
@@ -140,7 +141,7 @@ fn one_step_alone_can_be_reverted_with_later_steps_kept() {
     world.message("m1");
     let first = world.step(|world| world.write("a", "1\n"));
     world.step(|world| world.write("b", "2\n"));
-    let request = ckpt_store::RevertRequest { step: first.step, ..ckpt_store::RevertRequest::default() };
+    let request = RevertRequest { step: first.step, ..RevertRequest::default() };
     world.try_revert(&request).expect("it can be reverted");
     assert!(!world.exists("a"), "step 1 is undone");
     assert_eq!(world.read("b"), "2\n", "step 2 stays");
@@ -161,4 +162,59 @@ fn restore_makes_the_workspace_exactly_what_it_was() {
     assert_eq!(world.tree(), then, "what was made since is gone");
     world.restore(&report.operation.expect("something was done"), &[]);
     assert_eq!(world.tree(), now, "and is in the operation");
+}
+
+/// As a crash leaves it that comes after the last file and before the operation is closed.
+fn interrupt_the_last_operation(world: &World) {
+    let path = world.base().join("store/sessions.db");
+    let connection = rusqlite::Connection::open(path).expect("the session store");
+    connection
+        .execute_batch(
+            "UPDATE operations SET state = 'open', outcome = NULL, after_snapshot_id = NULL, finished_at = NULL
+              WHERE seq = (SELECT max(seq) FROM operations);
+             UPDATE sessions SET revert_message_id = NULL, revert_base_id = NULL;
+             UPDATE messages SET state = 'live';",
+        )
+        .expect("its tables");
+}
+
+#[test]
+fn an_interrupted_revert_is_finished_before_the_next_revert_or_redo_looks_where_the_point_is() {
+    let unrevert = |world: &mut World| world.unrevert();
+    let revert = |world: &mut World| world.revert("m1");
+    for next in [&unrevert as &dyn Fn(&mut World) -> OperationReport, &revert] {
+        let mut world = World::new();
+        world.turn("m1", |world| world.write("a", "1\n"));
+        let after = world.tree();
+        world.revert("m1");
+        interrupt_the_last_operation(&world);
+        let report = next(&mut world);
+        assert!(report.notes.iter().any(|note| note.contains("interrupted")), "it says so: {report:?}");
+        world.unrevert();
+        assert_eq!(world.tree(), after, "the way back of the interrupted one is not forgotten");
+    }
+}
+
+#[test]
+fn a_dry_run_leaves_an_interrupted_revert_alone_and_says_so() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.revert("m1");
+    interrupt_the_last_operation(&world);
+    let plan = world.try_revert(&RevertRequest { dry_run: true, ..to("m1") }).expect("a plan");
+    assert!(plan.notes.iter().any(|note| note.contains("is finished first")), "it is named: {plan:?}");
+    let report = world.unrevert();
+    assert!(report.notes.iter().any(|note| note.starts_with("finished the revert")), "it was still open: {report:?}");
+}
+
+#[test]
+fn a_message_after_an_interrupted_revert_makes_it_permanent() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.revert("m1");
+    interrupt_the_last_operation(&world);
+    world.message("m2");
+    let states: Vec<MessageState> = world.log().messages.iter().map(|message| message.state).collect();
+    assert_eq!(states, [MessageState::Live, MessageState::Discarded], "newest first: what was undone stays undone");
+    assert_eq!(world.unrevert().outcome, Outcome::Nothing, "there is no way forward any more");
 }

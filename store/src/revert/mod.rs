@@ -64,23 +64,22 @@ impl OnConflict {
 /// Goes back to just before a message.
 pub(crate) fn revert(store: &mut Store, cwd: &Path, request: &RevertRequest) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
+    let _lock = place.lock(crate::record::PATIENCE)?;
+    let notes = recover::recover(store, &place, request.dry_run)?;
     let movement = Movement::of_revert(store, &place, request)?;
-    operate::carry_out(store, &place, &movement, Manner { dry_run: request.dry_run, force: request.force })
+    operate::carry_out(store, &place, &movement, Manner { dry_run: request.dry_run, force: request.force }, notes)
 }
 
 /// Goes forward again.
 pub(crate) fn redo(store: &mut Store, cwd: &Path, request: &RedoRequest) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
-    match Movement::of_redo(store, &place, request)? {
-        Some(movement) => {
-            let manner = Manner { dry_run: request.dry_run, force: request.force };
-            operate::carry_out(store, &place, &movement, manner)
-        }
-        None => Ok(nothing_reverted(
-            if request.all { OperationKind::Unrevert } else { OperationKind::Redo },
-            request.dry_run,
-        )),
-    }
+    let _lock = place.lock(crate::record::PATIENCE)?;
+    let notes = recover::recover(store, &place, request.dry_run)?;
+    let Some(movement) = Movement::of_redo(store, &place, request)? else {
+        let kind = if request.all { OperationKind::Unrevert } else { OperationKind::Redo };
+        return Ok(nothing_reverted(kind, request.dry_run, notes));
+    };
+    operate::carry_out(store, &place, &movement, Manner { dry_run: request.dry_run, force: request.force }, notes)
 }
 
 /// Puts paths back to any captured state.
@@ -89,7 +88,8 @@ pub(crate) fn restore(store: &mut Store, cwd: &Path, request: &RestoreRequest) -
     restore::restore(store, &place, request)
 }
 
-fn nothing_reverted(kind: OperationKind, dry_run: bool) -> OperationReport {
+fn nothing_reverted(kind: OperationKind, dry_run: bool, mut notes: Vec<String>) -> OperationReport {
+    notes.push("nothing is reverted".to_owned());
     OperationReport {
         version: VERSION,
         operation: None,
@@ -100,6 +100,6 @@ fn nothing_reverted(kind: OperationKind, dry_run: bool) -> OperationReport {
         dry_run,
         messages_hidden: Vec::new(),
         files: Vec::new(),
-        notes: vec!["nothing is reverted".to_owned()],
+        notes,
     }
 }

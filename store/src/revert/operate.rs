@@ -46,15 +46,15 @@ pub(crate) struct Operation<'a> {
     pub is_incomplete: bool,
 }
 
-/// Moves the revert point of a session, or a part of it.
+/// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock, and nothing of an operation
+/// before it is left to be done: where the point is now says only a closed one.
 pub(crate) fn carry_out(
     store: &mut Store,
     place: &Place,
     movement: &Movement,
     manner: Manner,
+    mut notes: Vec<String>,
 ) -> Result<OperationReport> {
-    let _lock = place.lock(crate::record::PATIENCE)?;
-    let mut notes = if manner.dry_run { Vec::new() } else { super::finish_open_operations(store, place)? };
     let connection = store.database.connection();
     let open = sessions::open_steps(connection, place.row.id)?;
     let own: Vec<&OpenStep> = open.iter().filter(|step| step.root_session_id == movement.session.id).collect();

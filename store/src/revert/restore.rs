@@ -22,7 +22,7 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
     let named = request.paths.iter().filter(|_| !is_all);
     let only: Vec<WorkspacePath> = named.map(|path| path_below(place, path)).collect::<Result<_>>()?;
     let _lock = place.lock(crate::record::PATIENCE)?;
-    let notes = if request.dry_run { Vec::new() } else { super::finish_open_operations(store, place)? };
+    let notes = super::recover::recover(store, place, request.dry_run)?;
     let connection = store.database.connection();
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let open = sessions::open_steps(connection, place.row.id)?;

@@ -1,0 +1,85 @@
+//! Killing a command at a system call, by `strace`.
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use crate::common::{BINARY, World, finish};
+
+/// A system call: its name and the how-manieth of its thread it is.
+pub type Point = (String, usize);
+
+/// Returns whether it runs here at all.
+pub fn works() -> bool {
+    let mut command = Command::new("strace");
+    let status = command.args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).stdout(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// The same surroundings as a command of the world, with `strace` around it.
+fn command(world: &World, options: &[&str], arguments: &[&str]) -> Command {
+    let plain = world.command(arguments);
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq"]).args(options).arg(BINARY).args(arguments).env_clear();
+    let variables = plain.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    command.envs(variables).current_dir(world.workspace());
+    command
+}
+
+/// Returns the calls of a run in peace, in their order, once each.
+pub fn points(world: &World, arguments: &[&str], stdin: &[u8]) -> Vec<Point> {
+    let trace = world.path("trace");
+    finish(&mut command(world, &["-o", trace.to_str().expect("a plain path")], arguments), stdin).exits(0);
+    let trace = std::fs::read_to_string(trace).expect("the trace");
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    let mut most: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut points = Vec::new();
+    for line in trace.lines() {
+        let Some((thread, call)) = line.split_once(' ') else { continue };
+        let Some((name, _)) = call.trim_start().split_once('(') else { continue };
+        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            continue;
+        }
+        let count = counts.entry((thread, name)).and_modify(|count| *count += 1).or_insert(1);
+        // The first thread that comes so far is the one that is hit.
+        let most = most.entry(name).or_default();
+        if *count > *most {
+            *most = *count;
+            points.push((name.to_owned(), *count));
+        }
+    }
+    assert!(points.len() > 100, "the trace was read: {points:?}");
+    points
+}
+
+/// Returns all points, or about so many at even distances; each thread's start of the program is of no interest.
+pub fn sample(points: Vec<Point>, quick: usize) -> Vec<Point> {
+    if std::env::var_os("CKPT_FULL").is_some() {
+        return points;
+    }
+    let begun = points.len() / 5;
+    let step = ((points.len() - begun) / quick).max(1);
+    points.into_iter().skip(begun).step_by(step).collect()
+}
+
+/// Runs a command that is killed when it comes to a point.
+pub fn kill_at(world: &World, (name, count): &Point, arguments: &[&str], stdin: &[u8]) {
+    let (trace, inject) = (format!("trace={name}"), format!("inject={name}:signal=KILL:when={count}"));
+    let _ = finish(&mut command(world, &["-o", "/dev/null", "-e", &trace, "-e", &inject], arguments), stdin);
+}
+
+/// Does something at each of some points, on two threads.
+pub fn at_each<T: Send>(points: Vec<T>, act: impl Fn(T) + Sync) {
+    println!("killed at {} system calls", points.len());
+    let queue = Mutex::new(points.into_iter());
+    let next = || queue.lock().expect("no thread panics with it").next();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(point) = next() {
+                    act(point);
+                }
+            });
+        }
+    });
+}
