@@ -109,3 +109,18 @@ fn a_file_that_is_named_with_its_result_is_not_named_twice() {
     assert_eq!(report.outcome, Outcome::Partial, "it was made, and stays");
     assert!(report.notes.is_empty(), "its own line says why: {:?}", report.notes);
 }
+
+#[test]
+fn a_file_that_was_too_large_before_and_after_is_named_and_left_alone() {
+    let mut world = World::with(ckpt_store::Settings { max_file_size: 1000, ..ckpt_store::Settings::default() });
+    world.write("large", vec![b'x'; 5000]);
+    world.write("a", "1\n");
+    world.turn("m1", |world| {
+        world.write("large", vec![b'y'; 6000]);
+        world.write("a", "2\n");
+    });
+    let report = world.revert("m1");
+    assert_eq!(world.read("large"), "y".repeat(6000), "nobody stored what it was");
+    assert_eq!(report.outcome, Outcome::Partial, "and nobody says that all is back: {report:?}");
+    assert!(report.files.iter().any(|file| file.path.path == "large"), "it has a line of its own");
+}

@@ -22,6 +22,9 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The file's name in the store's directory.
 const FILE: &str = "sessions.db";
+/// After how many pages of the log they are moved into the database. Every hook is the first to open the file, and has to read
+/// all of the log (4 microseconds a page); moving it costs two syncs. A hook writes some ten pages.
+const LOG_PAGES: u32 = 200;
 
 /// The first SQLite without the WAL-reset bug (see sqlite.org, release 3.51.3).
 pub const OLDEST_SQLITE: i32 = 3_051_003;
@@ -207,6 +210,7 @@ fn configure(connection: &Connection, durability: Durability) -> rusqlite::Resul
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
     connection.pragma_update_and_check(None, "journal_size_limit", 4 << 20, |_| Ok(()))?;
     Ok(())
 }

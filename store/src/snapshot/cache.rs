@@ -1,8 +1,8 @@
 //! The stat cache: what the last snapshot saw of each directory, in one file beside the repository. This module does IO.
 //!
-//! The file is never changed: a new one is written beside it and renamed, so that two hooks at once do each other no harm
-//! (the last one wins, and both trees are right). It is only ever a hint: whatever is wrong with it makes the next snapshot
-//! slower and nothing else.
+//! The file is never changed: a new one is written beside it and takes its place, so that two hooks at once do each other no
+//! harm (the last one wins, and both trees are right). It is only ever a hint: whatever is wrong with it makes the next
+//! snapshot slower and nothing else.
 //!
 //! Numbers are little-endian. `length` counts what follows it.
 //!
@@ -107,7 +107,12 @@ impl Cache {
         }
         let new = folder.join(format!("cache.{}", std::process::id()));
         let what = || format!("cannot write `{}`", new.display());
-        let written = write_file(&new, &body).and_then(|()| fs::rename(&new, file(folder)));
+        let written = write_file(&new, &body).and_then(|()| {
+            // To rename over a file makes some file systems write the new one out at once (ext4's `auto_da_alloc`), which
+            // costs more than all else here. The checksum already tells a cache that did not reach the disk.
+            let _ = fs::remove_file(file(folder));
+            fs::rename(&new, file(folder))
+        });
         if written.is_err() {
             // What is left of it is swept by `gc`, too.
             let _ = fs::remove_file(&new);
