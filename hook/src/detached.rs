@@ -27,6 +27,6 @@ pub fn take_snapshot(store: &Path, cwd: &Path) -> io::Result<()> {
         .spawn()?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     // A snapshot that is not nice is a snapshot all the same.
-    drop(setpriority_process(pid, NICENESS));
+    let _ = setpriority_process(pid, NICENESS);
     Ok(())
 }

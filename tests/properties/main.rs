@@ -1,6 +1,11 @@
 //! The laws of a revert, held against random histories on a real directory. A case that fails shrinks to a script of what
 //! happened, printed step by step. More cases: `PROPTEST_CASES=1000`.
 
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests are scaled by the environment, and edit as rudely as agents do"
+)]
+
 #[path = "../scenarios/world.rs"]
 #[allow(dead_code, clippy::allow_attributes, reason = "the scenarios use the rest of the harness")]
 mod world;

@@ -57,6 +57,10 @@ fn a_finish_delivered_twice_invents_nothing() {
     let before = count(&world, steps);
     world.finish();
     assert_eq!(count(&world, steps), before, "no step of its own");
+    world.write("mine", "1\n");
+    world.finish();
+    world.revert("m1");
+    assert!(world.exists("mine"), "what the user did before the second delivery is not the agent's");
 }
 
 #[test]

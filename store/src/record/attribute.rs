@@ -142,6 +142,7 @@ mod tests {
                 session_id: format!("session of {id}"),
                 message_id: "m".to_owned(),
                 agent_id: None,
+                recovered: false,
                 unprotected: None,
                 start_snapshot_id: Some(1),
                 finish_snapshot_id: None,

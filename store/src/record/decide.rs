@@ -159,12 +159,19 @@ fn step_finish(event: &Event, view: &View) -> Decision {
         let doubled = another && view.named_step.is_some();
         return if doubled { Decision::default() } else { close(vec![closing(open, false)]) };
     }
-    if view.named_step.is_some() || view.session.is_none() {
+    if view.named_step.is_some() || view.session.is_none() || is_doubled_finish(view) {
         return Decision::default();
     }
     let id = crate::new_id();
     let supposed = Supposed { id: id.clone(), start: last_boundary(view) };
     Decision { action: Action::Close, closing: vec![Closing { step: id, recovered: true }], supposed: Some(supposed) }
+}
+
+/// An agent that told of the start of this message's last step tells of every start: another finish is the same once more. To
+/// suppose a step would make what the user did since the agent's.
+fn is_doubled_finish(view: &View) -> bool {
+    let of_message = |message_id: &str| view.bound_message.as_ref().is_none_or(|message| message.id == message_id);
+    view.last_step.as_ref().is_some_and(|step| !step.recovered && of_message(&step.message_id))
 }
 
 /// Where the session last was: its newest message, or the step after that.
@@ -222,6 +229,7 @@ mod tests {
             session_id: "s".into(),
             message_id: "m".into(),
             agent_id: agent_id.map(str::to_owned),
+            recovered: false,
             unprotected: None,
             start_snapshot_id: Some(6),
             finish_snapshot_id: finish,
@@ -320,7 +328,8 @@ mod tests {
         let after_message = View { bound_message: Some(message("t")), ..view() };
         let supposed = decided(&event(EventKind::StepFinish), &after_message).supposed.expect("no start was heard of");
         assert_eq!(supposed.start, Some(5), "the message's snapshot");
-        let after_step = View { last_step: Some(step_row("done", None, Some(9))), ..after_message };
+        let supposed = StepRow { recovered: true, ..step_row("done", None, Some(9)) };
+        let after_step = View { last_step: Some(supposed), ..after_message };
         let supposed = decided(&event(EventKind::StepFinish), &after_step).supposed.expect("no start was heard of");
         assert_eq!(supposed.start, Some(9), "the finish of the step after it");
     }
@@ -330,6 +339,12 @@ mod tests {
         let view = View { named_step: Some(step_row("done", Some("x"), Some(9))), ..view() };
         let finish = Event { step_id: Some("x".into()), ..event(EventKind::StepFinish) };
         assert_eq!(decided(&finish, &view), Decision::default(), "that step is closed");
+        let nameless = View { bound_message: Some(message("t")), last_step: view.named_step, ..self::view() };
+        assert_eq!(
+            decided(&event(EventKind::StepFinish), &nameless),
+            Decision::default(),
+            "its start was told of, too"
+        );
     }
 
     #[test]

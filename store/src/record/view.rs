@@ -88,6 +88,7 @@ impl View {
                     session_id: session.id.clone(),
                     message_id: String::new(),
                     agent_id: None,
+                    recovered: true,
                     unprotected: None,
                     start_snapshot_id: supposed.start,
                     finish_snapshot_id: None,

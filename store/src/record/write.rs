@@ -346,6 +346,7 @@ fn new_step(
         session_id: session.id.clone(),
         message_id,
         agent_id,
+        recovered: false,
         unprotected: unprotected.map(str::to_owned),
         start_snapshot_id: start,
         finish_snapshot_id: None,

@@ -38,10 +38,6 @@ pub enum Ruling {
 /// it: what is on disk and not stored is the caller's to leave alone.
 pub fn three_way(sides: Sides, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Ruling> {
     let Sides { ancestor, theirs, ours } = sides;
-    if ours != theirs && theirs == ancestor && theirs.is_some_and(|entry| !entry.is_stored()) {
-        // It changed from one thing that nobody stored to another.
-        return Ok(Ruling::Missing(Missing::Before));
-    }
     if ours == theirs || theirs == ancestor {
         return Ok(Ruling::Already);
     }

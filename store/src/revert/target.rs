@@ -208,6 +208,11 @@ fn undo_runs<'a>(
 
 impl<'a> Undone<'a> {
     fn step(&mut self, run: &Run<'a>, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<()> {
+        if is_missing(run.old) && is_missing(run.new) && self.state != run.old {
+            // It changed from one thing that nobody stored to another: the two only look equal.
+            self.stop = Some(Stop::Missing(Missing::Before));
+            return Ok(());
+        }
         let sides = Sides { ancestor: run.new, theirs: run.old, ours: self.state };
         match (three_way(sides, contents, on_conflict)?, run.shared) {
             (Ruling::Already, _) => {}

@@ -22,6 +22,7 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The file's name in the store's directory.
 const FILE: &str = "sessions.db";
+
 /// After how many pages of the log they are moved into the database. Every hook is the first to open the file, and has to read
 /// all of the log (4 microseconds a page); moving it costs two syncs. A hook writes some ten pages.
 const LOG_PAGES: u32 = 200;

@@ -17,6 +17,8 @@ pub(crate) struct StepRow {
     pub session_id: String,
     pub message_id: String,
     pub agent_id: Option<String>,
+    /// Whether it was closed, or made, without its own finish and start.
+    pub recovered: bool,
     pub unprotected: Option<String>,
     pub start_snapshot_id: Option<i64>,
     pub finish_snapshot_id: Option<i64>,
@@ -48,7 +50,8 @@ pub(crate) struct StepPath {
     pub hidden_before: Option<State>,
 }
 
-const COLUMNS: &str = "steps.seq, steps.id, steps.session_id, steps.message_id, steps.agent_id, steps.unprotected,
+const COLUMNS: &str =
+    "steps.seq, steps.id, steps.session_id, steps.message_id, steps.agent_id, steps.recovered, steps.unprotected,
                        steps.start_snapshot_id, steps.finish_snapshot_id";
 
 impl StepRow {
@@ -59,6 +62,7 @@ impl StepRow {
             session_id: row.get("session_id")?,
             message_id: row.get("message_id")?,
             agent_id: row.get("agent_id")?,
+            recovered: row.get("recovered")?,
             unprotected: row.get("unprotected")?,
             start_snapshot_id: row.get("start_snapshot_id")?,
             finish_snapshot_id: row.get("finish_snapshot_id")?,
