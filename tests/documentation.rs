@@ -66,3 +66,35 @@ fn every_test_that_the_documentation_names_is_there() {
     let missing: Vec<&&str> = tests.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
     assert!(missing.is_empty(), "an invariant without its test is a wish: {missing:?}");
 }
+
+/// What decides, and what is only a value, neither reads nor writes anything: neither files, nor the clock, nor the environment.
+#[test]
+fn pure_modules_ask_nothing_of_the_outside_world() {
+    const PURE: [&str; 18] = [
+        "schema/src/event.rs",
+        "schema/src/report.rs",
+        "schema/src/migration.rs",
+        "store/src/entry.rs",
+        "store/src/lines.rs",
+        "store/src/path.rs",
+        "store/src/record/attribute.rs",
+        "store/src/record/decide.rs",
+        "store/src/record/gaps.rs",
+        "store/src/revert/clash.rs",
+        "store/src/revert/history.rs",
+        "store/src/revert/item.rs",
+        "store/src/revert/merge.rs",
+        "store/src/revert/plan.rs",
+        "store/src/revert/reason.rs",
+        "store/src/revert/rule.rs",
+        "store/src/revert/target.rs",
+        "store/src/snapshot/rules.rs",
+    ];
+    for module in PURE {
+        let text = fs::read_to_string(repository().join(module)).expect("the module is there");
+        let code = text.split("#[cfg(test)]").next().expect("one part");
+        for word in ["std::fs", "std::env", "std::net", "std::process", "SystemTime", "Instant", "rustix", "rusqlite"] {
+            assert!(!code.contains(word), "{module} is pure, and yet it uses `{word}`");
+        }
+    }
+}

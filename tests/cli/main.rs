@@ -5,6 +5,7 @@ mod common;
 
 mod generated;
 mod manners;
+mod replay;
 mod session;
 mod surroundings;
 mod terminal;
