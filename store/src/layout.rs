@@ -105,3 +105,18 @@ fn lock(path: &Path, operation: FlockOperation, patience: Duration) -> Result<Lo
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_that_somebody_holds_is_waited_for_up_to_a_limit_and_then_refused() {
+        let folder = tempfile::tempdir().expect("a scratch directory");
+        let held = lock_workspace(folder.path(), Duration::ZERO).expect("it is free");
+        let error = lock_workspace(folder.path(), Duration::from_millis(5)).expect_err("it is held");
+        assert!(error.to_string().contains("another process holds the lock"), "a clear result: {error}");
+        drop(held);
+        lock_workspace(folder.path(), Duration::ZERO).expect("it goes with whoever held it");
+    }
+}

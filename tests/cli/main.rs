@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod concurrency;
 mod generated;
 mod manners;
 mod replay;
