@@ -9,6 +9,7 @@ mod objects_packs;
 mod objects_patch;
 mod objects_world;
 mod scan_cache;
+mod scan_changes;
 mod scan_contents;
 mod scan_git;
 mod scan_rules;

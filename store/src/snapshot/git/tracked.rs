@@ -1,5 +1,6 @@
 //! Which paths the user's repository tracks. This module does IO.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use rustix::fs::OFlags;
@@ -7,6 +8,7 @@ use rustix::fs::OFlags;
 use super::index;
 use super::{Location, read_small};
 use crate::snapshot::scan::disk::Stamp;
+use crate::snapshot::scan::listing::split;
 
 /// The largest index that is read, in bytes.
 pub(crate) const LARGEST: u64 = 1 << 30;
@@ -54,9 +56,13 @@ impl Tracked {
         self.paths.get(first).is_some_and(|other| other.starts_with(&start))
     }
 
-    /// Returns every tracked path.
-    pub fn paths(&self) -> impl Iterator<Item = &Vec<u8>> {
-        self.paths.iter()
+    /// Returns the tracked names by directory.
+    pub fn by_directory(&self) -> HashMap<&[u8], Vec<&[u8]>> {
+        let mut directories: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
+        for (directory, name) in self.paths.iter().map(|path| split(path)) {
+            directories.entry(directory).or_default().push(name);
+        }
+        directories
     }
 }
 

@@ -1,8 +1,7 @@
-//! From listings to a snapshot: trees along changed paths, the attributes, the gaps.
+//! From directories to a snapshot: trees along changed paths, the attributes, the gaps.
 
-use std::collections::BTreeMap;
-
-use super::listing::{Item, Kind, Listing, State, join};
+use super::listing::{Item, Kind, join, split};
+use super::overlay::Overlay;
 use super::sink::Sink;
 use crate::entry::{Mode, ObjectId};
 use crate::error::Result;
@@ -10,35 +9,32 @@ use crate::path::WorkspacePath;
 use crate::snapshot::Gap;
 use crate::snapshot::attributes::{Attributes, Bearer, Census};
 use crate::snapshot::hash::ObjectKind;
-use crate::snapshot::rules::View;
 use crate::snapshot::tree::{self, TreeEntry, TreeMode};
 
-/// Every directory of a workspace, by path; the root's is empty.
-pub(crate) type Listings = BTreeMap<Vec<u8>, Listing>;
-
 /// Makes the trees of the directories that `touched` names, innermost first, and returns the root's.
-pub(crate) fn trees(listings: &mut Listings, touched: &[Vec<u8>], sink: &Sink<'_>) -> Result<ObjectId> {
+pub(crate) fn trees(overlay: &mut Overlay<'_>, touched: &[Vec<u8>], sink: &Sink<'_>) -> Result<ObjectId> {
     let mut touched: Vec<_> = touched.iter().collect();
     // A directory's path is longer than that of the one that holds it.
     touched.sort_unstable_by_key(|path| std::cmp::Reverse(path.len()));
     for path in touched {
-        let Some(listing) = listings.get(path) else { continue };
-        let mut entries: Vec<_> = listing.items.iter().filter_map(|item| entry(listings, path, item)).collect();
+        overlay.load(path);
+        let Some(listing) = overlay.fresh(path) else { continue };
+        let mut entries: Vec<_> = listing.items.iter().filter_map(|item| entry(overlay, path, item)).collect();
         let id = if entries.is_empty() { None } else { sink.add(ObjectKind::Tree, &tree::encode(&mut entries))? };
-        if let Some(listing) = listings.get_mut(path) {
+        if let Some(listing) = overlay.fresh_mut(path) {
             listing.tree = id;
         }
     }
-    match listings.get(&b""[..]).and_then(|root| root.tree) {
+    match overlay.tree(b"") {
         Some(id) => Ok(id),
         None => Ok(sink.add(ObjectKind::Tree, b"")?.unwrap_or(ObjectId::EMPTY_TREE)),
     }
 }
 
-fn entry(listings: &Listings, directory: &[u8], item: &Item) -> Option<TreeEntry> {
+fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &Item) -> Option<TreeEntry> {
     let (mode, id) = match item.kind {
         Kind::Content(id) => (tree_mode(item.stamp.mode), id),
-        Kind::Directory => (TreeMode::Tree, listings.get(&join(directory, &item.name))?.tree?),
+        Kind::Directory => (TreeMode::Tree, overlay.tree(&join(directory, &item.name))?),
         Kind::Gap(_) | Kind::Watched(_) => return None,
     };
     Some(TreeEntry { name: item.name.clone(), mode, id })
@@ -53,73 +49,46 @@ fn tree_mode(st_mode: u32) -> TreeMode {
 }
 
 /// Returns the attributes of a workspace.
-pub(crate) fn attributes(listings: &Listings) -> Attributes {
+pub(crate) fn attributes(overlay: &Overlay<'_>) -> Attributes {
     let mut census = Census::default();
-    for (_, bearer, permissions) in bearers(listings) {
-        census.count(bearer, permissions);
-    }
+    for_each_bearer(overlay, |_, _, bearer, permissions| census.count(bearer, permissions));
     let mut attributes = census.attributes();
-    for (directory, listing) in listings.iter().filter(|(path, listing)| !path.is_empty() && is_bare(listing)) {
-        if let Ok(path) = WorkspacePath::new(directory.clone()) {
-            attributes.note_empty(&path, listing.stamp.mode);
+    for directory in overlay.iter().filter(|directory| !directory.path().is_empty() && directory.is_bare()) {
+        if let Ok(path) = WorkspacePath::new(directory.path()) {
+            attributes.note_empty(&path, directory.mode());
         }
     }
-    for ((directory, name), bearer, permissions) in bearers(listings) {
-        if attributes.is_default(bearer, permissions) {
-            continue;
-        }
-        if let Ok(path) = WorkspacePath::new(join(directory, name)) {
+    let defaults = attributes.clone();
+    for_each_bearer(overlay, |directory, name, bearer, permissions| {
+        if !defaults.is_default(bearer, permissions)
+            && let Ok(path) = WorkspacePath::new(join(directory, name))
+        {
             attributes.note(&path, bearer, permissions);
         }
-    }
+    });
     attributes
 }
 
-/// A directory that holds nothing at all. One with ignored files or gaps is not empty on the disk, and is nobody's entry.
-fn is_bare(listing: &Listing) -> bool {
-    listing.is_empty && listing.state == State::Listed && matches!(listing.view, View::Open | View::Included)
-}
-
-type Named<'a> = (&'a [u8], &'a [u8]);
-
-/// Every file, and every directory with captured entries, with its permissions.
-fn bearers(listings: &Listings) -> impl Iterator<Item = (Named<'_>, Bearer, u32)> {
-    listings.iter().flat_map(|(path, listing)| {
-        let (outer, name) = split(path);
-        let directory = (!path.is_empty() && listing.tree.is_some()).then_some((
-            (outer, name),
-            Bearer::Directory,
-            listing.stamp.mode,
-        ));
-        let files = listing.items.iter().filter(|item| matches!(item.kind, Kind::Content(_)));
-        let files = files.filter_map(move |item| match tree_mode(item.stamp.mode) {
-            TreeMode::File => Some(((&path[..], &item.name[..]), Bearer::File, item.stamp.mode)),
-            TreeMode::Executable => Some(((&path[..], &item.name[..]), Bearer::Executable, item.stamp.mode)),
-            TreeMode::Symlink | TreeMode::Tree => None,
+/// Calls `each` with directory, name and permissions of every file, and of every directory with captured entries.
+fn for_each_bearer(overlay: &Overlay<'_>, mut each: impl FnMut(&[u8], &[u8], Bearer, u32)) {
+    for directory in overlay.iter() {
+        let path = directory.path();
+        if !path.is_empty() && directory.has_tree() {
+            let (outer, name) = split(path);
+            each(outer, name, Bearer::Directory, directory.mode());
+        }
+        directory.contents(|name, mode| match tree_mode(mode) {
+            TreeMode::File => each(path, name, Bearer::File, mode),
+            TreeMode::Executable => each(path, name, Bearer::Executable, mode),
+            TreeMode::Symlink | TreeMode::Tree => {}
         });
-        directory.into_iter().chain(files)
-    })
-}
-
-fn split(path: &[u8]) -> Named<'_> {
-    path.iter().rposition(|byte| *byte == b'/').map_or((&b""[..], path), |slash| (&path[..slash], &path[slash + 1..]))
+    }
 }
 
 /// Returns what could not be captured, by path.
-pub(crate) fn gaps(listings: &Listings) -> Vec<Gap> {
+pub(crate) fn gaps(overlay: &Overlay<'_>) -> Vec<Gap> {
     let mut gaps = Vec::new();
-    for (directory, listing) in listings {
-        if let State::Gap(reason) = &listing.state {
-            gaps.push(Gap { path: directory.clone(), reason: reason.clone(), size: None });
-        }
-        gaps.extend(listing.items.iter().filter_map(|item| match &item.kind {
-            Kind::Gap(reason) => {
-                let size = (item.stamp.file_type() == 0o100_000).then_some(item.stamp.size);
-                Some(Gap { path: join(directory, &item.name), reason: reason.clone(), size })
-            }
-            _ => None,
-        }));
-    }
+    overlay.iter().for_each(|directory| directory.add_gaps(&mut gaps));
     gaps.sort_by(|left, right| left.path.cmp(&right.path));
     gaps
 }

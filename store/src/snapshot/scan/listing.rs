@@ -91,3 +91,8 @@ pub(crate) fn parent(path: &[u8]) -> Option<&[u8]> {
     let slash = path.iter().rposition(|byte| *byte == b'/');
     (!path.is_empty()).then(|| &path[..slash.unwrap_or(0)])
 }
+
+/// Returns the directory that holds a path, and the name in it.
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    path.iter().rposition(|byte| *byte == b'/').map_or((&b""[..], path), |slash| (&path[..slash], &path[slash + 1..]))
+}

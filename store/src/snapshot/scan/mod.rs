@@ -4,13 +4,14 @@
 //!   disk      opening and stat, by descriptors          queue, threads   work side by side
 //!   read      one file, as it was at one moment         sink             objects into the snapshot's pack
 //!   check     what differs from the stat cache          walk             a directory at a time
-//!   assemble  trees, attributes, gaps
+//!   overlay   what was found, over what is remembered      assemble         trees, attributes, gaps
 //! ```
 
 pub(crate) mod assemble;
 pub(crate) mod check;
 pub(crate) mod disk;
 pub(crate) mod listing;
+pub(crate) mod overlay;
 pub(crate) mod queue;
 pub(crate) mod read;
 pub(crate) mod sink;

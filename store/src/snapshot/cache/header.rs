@@ -1,0 +1,75 @@
+//! What a cache says of the whole workspace.
+
+use super::bytes::{Reader, STAMP, id, put_id, put_length, put_stamp, put_text, put_texts, stamp};
+use super::record::{code, reason};
+use crate::entry::ObjectId;
+use crate::snapshot::scan::disk::Stamp;
+use crate::snapshot::{Gap, Snapshot};
+
+/// What holds for the whole cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Header {
+    /// The boot of the machine in which it was written: in another one, the disk may hold less than was seen.
+    pub boot: Vec<u8>,
+    /// The stamp of the folder with the packs: where it differs, objects may have gone.
+    pub packs: Stamp,
+    /// The hash of the rules that are not files of the tree, and of the other wishes.
+    pub wishes: ObjectId,
+    /// The user's index: its stamp, whether that is to be trusted, and its blob.
+    pub index: Option<(Stamp, bool, ObjectId)>,
+    /// The paths that edit tools named.
+    pub named: Vec<Vec<u8>>,
+    /// The files that are captured although ignored, and those that would be if they were there.
+    pub forced: Vec<Vec<u8>>,
+    /// The snapshot.
+    pub snapshot: Snapshot,
+    /// What it could not hold.
+    pub gaps: Vec<Gap>,
+}
+
+impl Header {
+    /// Boot, stamp of the packs, wishes, index, named, forced, snapshot, gaps; lists and texts with their length before them,
+    /// a missing id as a zero byte, one that is there after a one.
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        put_text(&mut bytes, &self.boot);
+        put_stamp(&mut bytes, &self.packs);
+        bytes.extend_from_slice(self.wishes.as_bytes());
+        let (stamp, is_settled, id) = self.index.unwrap_or((Stamp::default(), false, ObjectId::EMPTY_TREE));
+        put_stamp(&mut bytes, &stamp);
+        bytes.push(u8::from(is_settled));
+        put_id(&mut bytes, self.index.map(|_| id));
+        put_texts(&mut bytes, &self.named);
+        put_texts(&mut bytes, &self.forced);
+        for id in [Some(self.snapshot.tree), self.snapshot.attributes, self.snapshot.rules] {
+            put_id(&mut bytes, id);
+        }
+        put_length(&mut bytes, self.gaps.len());
+        for gap in &self.gaps {
+            put_text(&mut bytes, &gap.path);
+            bytes.push(code(&gap.reason));
+            bytes.extend_from_slice(&gap.size.unwrap_or(u64::MAX).to_le_bytes());
+        }
+        bytes
+    }
+
+    pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        let boot = reader.text()?;
+        let packs = stamp(reader.take(STAMP)?);
+        let wishes = id(reader.take(20)?);
+        let index = (stamp(reader.take(STAMP)?), reader.take(1)?[0] != 0);
+        let index = reader.optional_id()?.map(|id| (index.0, index.1, id));
+        let (named, forced) = (reader.texts()?, reader.texts()?);
+        let snapshot =
+            Snapshot { tree: reader.optional_id()??, attributes: reader.optional_id()?, rules: reader.optional_id()? };
+        let mut gaps = Vec::new();
+        for _ in 0..reader.length()? {
+            let path = reader.text()?;
+            let reason = reason(reader.take(1)?[0])?;
+            let size = u64::from_le_bytes(reader.take(8)?.try_into().ok()?);
+            gaps.push(Gap { path, reason, size: (size != u64::MAX).then_some(size) });
+        }
+        Some(Self { boot, packs, wishes, index, named, forced, snapshot, gaps })
+    }
+}

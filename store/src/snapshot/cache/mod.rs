@@ -1,0 +1,251 @@
+//! The stat cache: what the last snapshot saw of each directory, in two files beside the repository. This module does IO.
+//!
+//! `cache` holds every directory; `cache.changes` those that differ from it since, and which `cache` it belongs to: a change of
+//! ten files does not write a hundred thousand entries again. No file is ever changed: a new one is written beside it and takes
+//! its place, so that two hooks at once do each other no harm (the last one wins, and both trees are right; changes that belong
+//! to another `cache` are passed over, and what is left is merely older). All of it is only ever a hint: whatever is wrong with
+//! it makes the next snapshot slower and nothing else.
+//!
+//! Numbers are little-endian. `length` counts what follows it; the checksum is of all that follows it.
+//!
+//! ```text
+//! cache          MAGIC  checksum:u32  length:u64  id:[16]  header  record*
+//! cache.changes  MAGIC  checksum:u32  length:u64  id:[16]  header  gone  record*
+//! header         length:u32  `Header::encode`             record  one directory, see `record`, by path
+//! gone           the paths of directories that went
+//! ```
+
+mod bytes;
+mod header;
+mod record;
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+
+use uuid::Uuid;
+
+use super::scan::listing::Listing;
+use super::scan::overlay::{Overlay, Seen};
+use crate::error::{Context, Result};
+use bytes::{Reader, put_length, put_texts};
+pub(crate) use header::Header;
+pub(crate) use record::{CachedItem, Directory, put_listing};
+
+const WHOLE: &[u8; 8] = b"ckptc\0\0\x02";
+const CHANGES: &[u8; 8] = b"ckptd\0\0\x02";
+/// What stands before the header, in bytes.
+const FRONT: usize = 8 + 4 + 8 + 16;
+/// Changes up to this size, in bytes, never make the whole be written again.
+const SMALL: usize = 64 << 10;
+
+/// A cache that was read.
+pub(crate) struct Cache {
+    /// Both files, one after the other.
+    bytes: Vec<u8>,
+    /// The bytes of the whole one.
+    whole: usize,
+    id: Uuid,
+    /// Where each directory begins, by path.
+    directories: Vec<usize>,
+    /// The directories of the whole one that are gone.
+    gone: Vec<Vec<u8>>,
+    /// What holds for all.
+    pub header: Header,
+}
+
+impl Cache {
+    /// Reads the cache; none where there is none that can be used. After a restart of the machine its checksum is checked:
+    /// a file that was renamed before its bytes reached the disk may hold anything.
+    pub fn read(folder: &Path, boot: &[u8]) -> Option<Self> {
+        let bytes = fs::read(folder.join("cache")).ok()?;
+        let (id, mut reader) = front(&bytes, WHOLE)?;
+        let header = header_of(&mut reader)?;
+        is_sound(&bytes, &header, boot).then_some(())?;
+        let directories = records(reader.0, bytes.len() - reader.0.len())?;
+        let whole = bytes.len();
+        let cache = Self { bytes, whole, id, directories, gone: Vec::new(), header };
+        match fs::read(folder.join("cache.changes")) {
+            Ok(changes) => cache.overlaid(changes, boot),
+            Err(_) => Some(cache),
+        }
+    }
+
+    /// Puts the changes over it that belong to it. Others are those of an older cache, or of a newer one.
+    fn overlaid(self, changes: Vec<u8>, boot: &[u8]) -> Option<Self> {
+        match front(&changes, CHANGES) {
+            Some((id, reader)) if id == self.id => {
+                let header = header_of(&mut Reader(reader.0))?;
+                is_sound(&changes, &header, boot).then_some(())?;
+                self.merged(&changes, reader)
+            }
+            _ => Some(self),
+        }
+    }
+
+    fn merged(mut self, changes: &[u8], mut reader: Reader<'_>) -> Option<Self> {
+        self.header = header_of(&mut reader)?;
+        self.gone = reader.texts()?;
+        let changed = records(reader.0, self.bytes.len() + changes.len() - reader.0.len())?;
+        self.bytes.extend_from_slice(changes);
+        let gone: HashSet<usize> = self.gone.iter().filter_map(|path| self.find(path)).collect();
+        let mut directories = Vec::with_capacity(self.directories.len() + changed.len());
+        let mut next = 0;
+        for start in changed {
+            let path = Directory::parse(self.bytes.get(start..)?)?.path;
+            let place = self.search(path);
+            let position = place.unwrap_or_else(|position| position);
+            directories.extend(self.kept(next..position, &gone));
+            directories.push(start);
+            next = position + usize::from(place.is_ok());
+        }
+        directories.extend(self.kept(next..self.directories.len(), &gone));
+        self.directories = directories;
+        Some(self)
+    }
+
+    fn kept(&self, numbers: Range<usize>, gone: &HashSet<usize>) -> impl Iterator<Item = usize> {
+        numbers.filter(|number| !gone.contains(number)).map(|number| self.directories[number])
+    }
+
+    /// Writes what changed since a cache was read (`overlay`), or all of it where that is much, or there was none.
+    pub fn write(folder: &Path, header: &Header, overlay: &Overlay<'_>) -> Result<()> {
+        if let Some(below) = overlay.below() {
+            let changes = below.changes(header, overlay);
+            if changes.len() <= SMALL.max(below.whole / 4) {
+                return put(folder, "cache.changes", changes);
+            }
+        }
+        let mut whole = begin(WHOLE, Uuid::new_v4(), header);
+        for seen in overlay.iter() {
+            seen.append_to(&mut whole);
+        }
+        put(folder, "cache", whole)?;
+        // They belong to no cache any more.
+        let _ = fs::remove_file(folder.join("cache.changes"));
+        Ok(())
+    }
+
+    /// Returns what goes into the file of changes: those there were, and the overlay's.
+    fn changes(&self, header: &Header, overlay: &Overlay<'_>) -> Vec<u8> {
+        let mut changes = begin(CHANGES, self.id, header);
+        let gone = self.gone.iter().chain(overlay.gone()).filter(|path| !overlay.has_fresh(path));
+        put_texts(&mut changes, &gone.cloned().collect::<Vec<_>>());
+        for seen in overlay.iter() {
+            if self.is_change(&seen) {
+                seen.append_to(&mut changes);
+            }
+        }
+        changes
+    }
+
+    /// Whether the whole cache does not hold it so.
+    fn is_change(&self, seen: &Seen<'_>) -> bool {
+        match seen {
+            Seen::Fresh(..) => true,
+            Seen::Remembered(number, _) => self.directories[*number] >= self.whole,
+        }
+    }
+
+    /// Returns how many directories there are.
+    pub fn len(&self) -> usize {
+        self.directories.len()
+    }
+
+    /// Returns a directory by its number; numbers follow paths.
+    pub fn directory(&self, number: usize) -> Option<Directory<'_>> {
+        Directory::parse(self.bytes.get(*self.directories.get(number)?..)?)
+    }
+
+    /// Returns the number of a directory.
+    pub fn find(&self, path: &[u8]) -> Option<usize> {
+        self.search(path).ok()
+    }
+
+    /// Returns the number of the first directory whose path is not before this one.
+    pub fn first_from(&self, path: &[u8]) -> usize {
+        self.search(path).unwrap_or_else(|position| position)
+    }
+
+    fn search(&self, path: &[u8]) -> std::result::Result<usize, usize> {
+        let compare = |start: &usize| Directory::parse(&self.bytes[*start..]).map(|directory| directory.path.cmp(path));
+        self.directories.binary_search_by(|start| compare(start).unwrap_or(std::cmp::Ordering::Less))
+    }
+
+    /// Returns what was seen of a directory.
+    pub fn listing(&self, path: &[u8]) -> Option<Listing> {
+        self.directory(self.find(path)?)?.listing()
+    }
+}
+
+/// Reads what stands before the header of a file of this kind.
+fn front<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Option<(Uuid, Reader<'a>)> {
+    let mut reader = Reader(bytes);
+    (reader.take(8)? == magic).then_some(())?;
+    reader.u32()?;
+    let length = reader.record()?;
+    let id = Uuid::from_slice(reader.take(16)?).ok()?;
+    (length == bytes.len() - FRONT).then_some((id, reader))
+}
+
+fn header_of(reader: &mut Reader<'_>) -> Option<Header> {
+    let length = reader.length()?;
+    Header::decode(reader.take(length)?)
+}
+
+/// Whether a file may be taken for what was written.
+fn is_sound(bytes: &[u8], header: &Header, boot: &[u8]) -> bool {
+    header.boot == boot || bytes[8..12] == libdeflater::crc32(&bytes[12..]).to_le_bytes()
+}
+
+/// Returns where each record of the last bytes begins, the first one being at `start`.
+fn records(mut bytes: &[u8], mut start: usize) -> Option<Vec<usize>> {
+    let mut starts = Vec::new();
+    while !bytes.is_empty() {
+        starts.push(start);
+        let mut reader = Reader(bytes);
+        let length = reader.record()?;
+        reader.take(length)?;
+        start += bytes.len() - reader.0.len();
+        bytes = reader.0;
+    }
+    Some(starts)
+}
+
+fn begin(magic: &[u8; 8], id: Uuid, header: &Header) -> Vec<u8> {
+    let mut bytes = magic.to_vec();
+    bytes.resize(FRONT - 16, 0);
+    bytes.extend_from_slice(id.as_bytes());
+    let header = header.encode();
+    put_length(&mut bytes, header.len());
+    bytes.extend_from_slice(&header);
+    bytes
+}
+
+/// Fills in length and checksum, and puts the file in its place.
+fn put(folder: &Path, name: &str, mut bytes: Vec<u8>) -> Result<()> {
+    let length = (bytes.len() - FRONT) as u64;
+    bytes[12..20].copy_from_slice(&length.to_le_bytes());
+    let checksum = libdeflater::crc32(&bytes[12..]);
+    bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
+    let new = folder.join(format!("{name}.{}", std::process::id()));
+    let written = write_file(&new, &bytes).and_then(|()| {
+        // To rename over a file makes some file systems write the new one out at once (ext4's `auto_da_alloc`), which
+        // costs more than all else here. The checksum already tells a cache that did not reach the disk.
+        let _ = fs::remove_file(folder.join(name));
+        fs::rename(&new, folder.join(name))
+    });
+    if written.is_err() {
+        // What is left of it is swept by `gc`, too.
+        let _ = fs::remove_file(&new);
+    }
+    written.context(|| format!("cannot write `{}`", new.display()))
+}
+
+fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)
+}

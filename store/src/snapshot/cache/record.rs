@@ -1,0 +1,224 @@
+//! One directory in the cache, read where it stands: a workspace has too many entries to copy them for a look.
+//!
+//! ```text
+//! record   length:u64  path:u32  items:u32  state:u8 view:u8 flags:u16  stamp  rules:[20] tree:[20]  path  item*  names
+//! item     stamp  name:u16  kind:u8 flags:u8  id:[20]
+//! stamp    mtime:i64 ctime:i64 inode:u64 size:u64 mode:u32
+//! ```
+
+use super::bytes::{Reader, STAMP, id, put_length, put_stamp, stamp};
+use crate::entry::ObjectId;
+use crate::snapshot::GapReason;
+use crate::snapshot::rules::View;
+use crate::snapshot::scan::disk::Stamp;
+use crate::snapshot::scan::listing::{Item, Kind, Listing, State};
+
+const ITEM: usize = STAMP + 24;
+const FIXED: usize = 4 + STAMP + 40;
+
+/// One directory of a cache, as it stands in the file.
+pub(crate) struct Directory<'a> {
+    /// All of it, as it stands in the file.
+    pub raw: &'a [u8],
+    fixed: &'a [u8],
+    /// Its path.
+    pub path: &'a [u8],
+    items: &'a [u8],
+    names: &'a [u8],
+}
+
+/// One entry of a directory, as it stands in the file.
+pub(crate) struct CachedItem<'a> {
+    /// Its name.
+    pub name: &'a [u8],
+    /// Its stamp.
+    pub stamp: Stamp,
+    /// Whether a later change must show in the stamp.
+    pub is_settled: bool,
+    code: u8,
+    id: ObjectId,
+}
+
+impl<'a> Directory<'a> {
+    /// Reads what stands at the beginning of the bytes; none where it makes no sense.
+    pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
+        let mut reader = Reader(bytes);
+        let length = reader.record()?;
+        let raw = bytes.get(..length.checked_add(8)?)?;
+        let mut reader = Reader(reader.take(length)?);
+        let (path, items) = (reader.length()?, reader.length()?);
+        let fixed = reader.take(FIXED)?;
+        let path = reader.take(path)?;
+        let items = reader.take(items.checked_mul(ITEM)?)?;
+        Some(Self { raw, fixed, path, items, names: reader.0 })
+    }
+
+    /// Returns its stamp.
+    pub fn stamp(&self) -> Stamp {
+        stamp(&self.fixed[4..4 + STAMP])
+    }
+
+    /// Returns whether it is the store's own directory.
+    pub fn is_left_out(&self) -> bool {
+        self.fixed[0] == 1
+    }
+
+    /// Returns whether it holds nothing at all, and could be looked into.
+    pub fn is_bare(&self) -> bool {
+        self.fixed[0] == 0 && self.fixed[2] & 2 != 0 && matches!(self.view(), View::Open | View::Included)
+    }
+
+    /// Returns whether its names are known as long as its stamp stays.
+    pub fn is_settled(&self) -> bool {
+        self.fixed[0] == 0 && self.fixed[2] & 1 != 0
+    }
+
+    /// Returns what of it is captured.
+    pub fn view(&self) -> View {
+        [View::Open, View::Included, View::Ignored, View::Passage][usize::from(self.fixed[1] & 3)]
+    }
+
+    /// Returns the hash of the ignore file that decided.
+    pub fn rules(&self) -> Option<ObjectId> {
+        (self.fixed[2] & 4 != 0).then(|| id(&self.fixed[4 + STAMP..]))
+    }
+
+    /// Returns its tree.
+    pub fn tree(&self) -> Option<ObjectId> {
+        (self.fixed[2] & 8 != 0).then(|| id(&self.fixed[24 + STAMP..]))
+    }
+
+    /// Returns its entries, by name.
+    pub fn items(&self) -> impl Iterator<Item = CachedItem<'a>> + use<'a> {
+        let mut names = self.names;
+        self.items.chunks_exact(ITEM).map(move |item| {
+            let length = usize::from(u16::from_le_bytes([item[STAMP], item[STAMP + 1]])).min(names.len());
+            let (name, rest) = names.split_at(length);
+            names = rest;
+            let (code, flags) = (item[STAMP + 2], item[STAMP + 3]);
+            CachedItem { name, stamp: stamp(item), is_settled: flags & 1 != 0, code, id: id(&item[STAMP + 4..]) }
+        })
+    }
+
+    /// Returns whether its names could be read; none where the cache makes no sense.
+    pub fn state(&self) -> Option<State> {
+        Some(match self.fixed[0] {
+            0 => State::Listed,
+            1 => State::LeftOut,
+            code => State::Gap(reason(code)?),
+        })
+    }
+
+    /// Returns the entry of a name.
+    pub fn item(&self, name: &[u8]) -> Option<CachedItem<'a>> {
+        self.items().find(|item| item.name == name)
+    }
+
+    /// Returns all of it.
+    pub fn listing(&self) -> Option<Listing> {
+        let item = |item: CachedItem<'_>| {
+            let kind = item.kind()?;
+            Some(Item { name: item.name.to_vec(), stamp: item.stamp, is_settled: item.is_settled, kind })
+        };
+        Some(Listing {
+            stamp: self.stamp(),
+            is_settled: self.fixed[2] & 1 != 0,
+            state: self.state()?,
+            view: self.view(),
+            is_empty: self.fixed[2] & 2 != 0,
+            rules: self.rules(),
+            tree: self.tree(),
+            items: self.items().map(item).collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl CachedItem<'_> {
+    /// Returns its blob, where it is a file or link that was captured.
+    pub fn content(&self) -> Option<ObjectId> {
+        (self.code == 0).then_some(self.id)
+    }
+
+    /// Returns what it is; none where the cache makes no sense.
+    pub fn kind(&self) -> Option<Kind> {
+        Some(match self.code {
+            0 => Kind::Content(self.id),
+            1 => Kind::Directory,
+            2 => Kind::Watched(self.id),
+            code => Kind::Gap(reason(code)?),
+        })
+    }
+}
+
+/// Appends a directory. A listing that does not fit the format gives a record that no reader takes.
+pub(crate) fn put_listing(bytes: &mut Vec<u8>, path: &[u8], listing: &Listing) {
+    let start = bytes.len();
+    bytes.extend_from_slice(&[0; 8]);
+    put_length(bytes, path.len());
+    put_length(bytes, listing.items.len());
+    bytes.push(match &listing.state {
+        State::Listed => 0,
+        State::LeftOut => 1,
+        State::Gap(reason) => code(reason),
+    });
+    bytes.push(match listing.view {
+        View::Open => 0,
+        View::Included => 1,
+        View::Ignored => 2,
+        View::Passage => 3,
+    });
+    let bits = [listing.is_settled, listing.is_empty, listing.rules.is_some(), listing.tree.is_some()];
+    bytes.push(bits.iter().rev().fold(0, |flags, bit| flags << 1 | u8::from(*bit)));
+    bytes.push(0);
+    put_stamp(bytes, &listing.stamp);
+    for id in [listing.rules, listing.tree] {
+        bytes.extend_from_slice(id.unwrap_or(ObjectId::EMPTY_TREE).as_bytes());
+    }
+    bytes.extend_from_slice(path);
+    listing.items.iter().for_each(|item| put_item(bytes, item));
+    listing.items.iter().for_each(|item| bytes.extend_from_slice(&item.name));
+    let length = (bytes.len() - start - 8) as u64;
+    bytes[start..start + 8].copy_from_slice(&length.to_le_bytes());
+}
+
+fn put_item(bytes: &mut Vec<u8>, item: &Item) {
+    put_stamp(bytes, &item.stamp);
+    // The kernel gives no name that is longer than its entry, whose length has 16 bits.
+    bytes.extend_from_slice(&u16::try_from(item.name.len()).unwrap_or(u16::MAX).to_le_bytes());
+    let (code, id) = match &item.kind {
+        Kind::Content(id) => (0, *id),
+        Kind::Directory => (1, ObjectId::EMPTY_TREE),
+        Kind::Watched(id) => (2, *id),
+        Kind::Gap(reason) => (code(reason), ObjectId::EMPTY_TREE),
+    };
+    bytes.extend_from_slice(&[code, u8::from(item.is_settled)]);
+    bytes.extend_from_slice(id.as_bytes());
+}
+
+const SPECIAL: [&str; 4] = ["pipe", "socket", "block device", "character device"];
+
+pub(super) fn code(reason: &GapReason) -> u8 {
+    match reason {
+        GapReason::TooLarge => 10,
+        GapReason::Unreadable(_) => 11,
+        GapReason::Changing => 12,
+        GapReason::ReservedName => 13,
+        GapReason::TooDeep => 14,
+        GapReason::Mount => 15,
+        GapReason::Special(what) => 16 + (0..3).find(|number| SPECIAL[usize::from(*number)] == *what).unwrap_or(3),
+    }
+}
+
+/// The text of what is unreadable is not kept: such a path is tried again each time.
+pub(super) fn reason(code: u8) -> Option<GapReason> {
+    Some(match code {
+        10 => GapReason::TooLarge,
+        11 => GapReason::Unreadable(String::new()),
+        12 => GapReason::Changing,
+        13 => GapReason::ReservedName,
+        14 => GapReason::TooDeep,
+        15 => GapReason::Mount,
+        16..=19 => GapReason::Special(SPECIAL[usize::from(code - 16)]),
+        _ => return None,
+    })
+}

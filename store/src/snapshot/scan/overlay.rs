@@ -1,0 +1,322 @@
+//! The directories of a workspace: those that were looked at, over those that the cache remembers.
+//!
+//! What was not looked at stays where it is in the cache: after ten edits, ten listings are made and not a hundred thousand.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::listing::{Item, Kind, Listing, State, join, split};
+use crate::entry::ObjectId;
+use crate::snapshot::cache::{Cache, Directory, put_listing};
+use crate::snapshot::rules::View;
+use crate::snapshot::{Gap, GapReason};
+
+/// Every directory, by path; the root's is empty.
+pub(crate) struct Overlay<'c> {
+    below: Option<&'c Cache>,
+    fresh: BTreeMap<Vec<u8>, Listing>,
+    gone: BTreeSet<Vec<u8>>,
+}
+
+/// One directory of an overlay.
+pub(crate) enum Seen<'a> {
+    /// It was looked at: its path, and what was found.
+    Fresh(&'a [u8], &'a Listing),
+    /// It is as the cache has it, under this number.
+    Remembered(usize, Directory<'a>),
+}
+
+impl<'c> Overlay<'c> {
+    /// Lies over a cache, or over nothing.
+    pub fn over(below: Option<&'c Cache>) -> Self {
+        Self { below, fresh: BTreeMap::new(), gone: BTreeSet::new() }
+    }
+
+    /// Returns the cache that it lies over.
+    pub fn below(&self) -> Option<&'c Cache> {
+        self.below
+    }
+
+    /// Puts what was found of a directory; none where it vanished.
+    pub fn put(&mut self, path: Vec<u8>, listing: Option<Listing>) {
+        match listing {
+            // What was looked at twice (a directory that was found by its parent, too) counts as it was found last.
+            Some(listing) => {
+                self.gone.remove(&path);
+                self.fresh.insert(path, listing);
+            }
+            None => self.remove(&path),
+        }
+    }
+
+    fn remove(&mut self, path: &[u8]) {
+        self.fresh.remove(path);
+        if self.remembered(path).is_some() {
+            self.gone.insert(path.to_vec());
+        }
+    }
+
+    /// Returns what was found of a directory that was looked at.
+    pub fn fresh(&self, path: &[u8]) -> Option<&Listing> {
+        self.fresh.get(path)
+    }
+
+    /// The same, to be changed.
+    pub fn fresh_mut(&mut self, path: &[u8]) -> Option<&mut Listing> {
+        self.fresh.get_mut(path)
+    }
+
+    /// Returns whether a directory was looked at.
+    pub fn has_fresh(&self, path: &[u8]) -> bool {
+        self.fresh.contains_key(path)
+    }
+
+    /// Returns the directories that the cache has and the workspace no more.
+    pub fn gone(&self) -> impl Iterator<Item = &Vec<u8>> {
+        self.gone.iter()
+    }
+
+    /// Returns a directory to be changed, as if it had been looked at.
+    pub fn load(&mut self, path: &[u8]) -> Option<&mut Listing> {
+        if !self.fresh.contains_key(path) {
+            let listing = self.remembered(path)?.listing()?;
+            self.fresh.insert(path.to_vec(), listing);
+        }
+        self.fresh.get_mut(path)
+    }
+
+    fn remembered(&self, path: &[u8]) -> Option<Directory<'c>> {
+        let number = self.below?.find(path).filter(|_| !self.gone.contains(path))?;
+        self.below?.directory(number)
+    }
+
+    /// Returns whether there is such a directory.
+    pub fn contains(&self, path: &[u8]) -> bool {
+        self.fresh.contains_key(path) || self.remembered(path).is_some()
+    }
+
+    /// Returns the tree of a directory; none where nothing of it is captured.
+    pub fn tree(&self, path: &[u8]) -> Option<ObjectId> {
+        match self.fresh.get(path) {
+            Some(listing) => listing.tree,
+            None => self.remembered(path)?.tree(),
+        }
+    }
+
+    /// Returns the names of a directory's files and links that are captured.
+    pub fn contents(&self, path: &[u8]) -> HashSet<&[u8]> {
+        let mut names = HashSet::new();
+        if let Some(seen) = self.seen(path) {
+            seen.contents(|name, _| {
+                names.insert(name);
+            });
+        }
+        names
+    }
+
+    fn seen(&self, path: &[u8]) -> Option<Seen<'_>> {
+        if let Some((path, listing)) = self.fresh.get_key_value(path) {
+            return Some(Seen::Fresh(path, listing));
+        }
+        let number = self.below?.find(path).filter(|_| !self.gone.contains(path))?;
+        Some(Seen::Remembered(number, self.below?.directory(number)?))
+    }
+
+    fn has_directory(&self, directory: &[u8], name: &[u8]) -> bool {
+        match self.fresh.get(directory) {
+            Some(listing) => listing.item(name).is_some_and(|item| item.kind == Kind::Directory),
+            None => self
+                .remembered(directory)
+                .and_then(|directory| directory.item(name))
+                .is_some_and(|item| item.kind() == Some(Kind::Directory)),
+        }
+    }
+
+    /// Returns whether nothing differs from the cache.
+    pub fn is_same(&self) -> bool {
+        let is_same = |(path, listing): (&Vec<u8>, &Listing)| {
+            self.remembered(path).is_some_and(|old| {
+                let mut record = Vec::with_capacity(old.raw.len());
+                put_listing(&mut record, path, listing);
+                record == old.raw
+            })
+        };
+        self.below.is_some() && self.gone.is_empty() && self.fresh.iter().all(is_same)
+    }
+
+    /// Returns every directory, by path.
+    pub fn iter(&self) -> impl Iterator<Item = Seen<'_>> {
+        let numbers = 0..self.below.map_or(0, Cache::len);
+        let mut remembered = numbers
+            .filter_map(|number| Some((number, self.below?.directory(number)?)))
+            .filter(|(_, directory)| !self.gone.contains(directory.path) && !self.fresh.contains_key(directory.path))
+            .peekable();
+        let mut fresh = self.fresh.iter().peekable();
+        std::iter::from_fn(move || {
+            let is_fresh_next = match (fresh.peek(), remembered.peek()) {
+                (Some((path, _)), Some((_, directory))) => path[..] < *directory.path,
+                (first, _) => first.is_some(),
+            };
+            if is_fresh_next {
+                return fresh.next().map(|(path, listing)| Seen::Fresh(path, listing));
+            }
+            remembered.next().map(|(number, directory)| Seen::Remembered(number, directory))
+        })
+    }
+
+    /// Drops the directories that no directory holds any more, and the trust in the names of those whose directories are gone.
+    pub fn prune(&mut self) {
+        if self.below.is_some() {
+            let looked_at: Vec<Vec<u8>> = self.fresh.keys().cloned().collect();
+            looked_at.iter().for_each(|path| self.drop_what_went(path));
+            let gone: Vec<Vec<u8>> = self.gone.iter().cloned().collect();
+            gone.iter().for_each(|path| self.drop_below(path));
+        }
+        self.drop_orphans();
+        self.distrust_torn();
+    }
+
+    /// A directory's path comes before those of what it holds.
+    fn drop_orphans(&mut self) {
+        let paths: Vec<Vec<u8>> = self.fresh.keys().filter(|path| !path.is_empty()).cloned().collect();
+        for path in paths {
+            let (outer, name) = split(&path);
+            if !self.has_directory(outer, name) {
+                self.remove(&path);
+            }
+        }
+    }
+
+    /// What a directory held when it was remembered, and holds no more.
+    fn drop_what_went(&mut self, path: &[u8]) {
+        let Some(old) = self.below.and_then(|below| below.directory(below.find(path)?)) else { return };
+        let directories = old.items().filter(|item| item.kind() == Some(Kind::Directory));
+        let went: Vec<_> = directories.filter(|item| !self.has_directory(path, item.name)).collect();
+        for item in went {
+            self.remove(&join(path, item.name));
+        }
+    }
+
+    fn drop_below(&mut self, path: &[u8]) {
+        let start = [path, b"/"].concat();
+        let Some(below) = self.below else { return };
+        for number in below.first_from(&start)..below.len() {
+            match below.directory(number) {
+                Some(directory) if directory.path.starts_with(&start) => self.remove(directory.path),
+                _ => break,
+            }
+        }
+    }
+
+    /// A directory that vanished after its name was read is looked for again the next time.
+    fn distrust_torn(&mut self) {
+        let is_torn = |(path, listing): &(&Vec<u8>, &Listing)| {
+            let mut directories = listing.items.iter().filter(|item| item.kind == Kind::Directory);
+            directories.any(|item| !self.contains(&join(path, &item.name)))
+        };
+        let mut torn: Vec<Vec<u8>> = self.fresh.iter().filter(is_torn).map(|(path, _)| path.clone()).collect();
+        let outer = |path: &Vec<u8>| {
+            let (outer, name) = split(path);
+            self.has_directory(outer, name).then(|| outer.to_vec())
+        };
+        torn.extend(self.gone.iter().filter_map(outer));
+        for path in torn {
+            if let Some(listing) = self.load(&path) {
+                listing.is_settled = false;
+            }
+        }
+    }
+}
+
+impl<'a> Seen<'a> {
+    /// Returns its path.
+    pub fn path(&self) -> &'a [u8] {
+        match self {
+            Self::Fresh(path, _) => path,
+            Self::Remembered(_, directory) => directory.path,
+        }
+    }
+
+    /// Returns its mode.
+    pub fn mode(&self) -> u32 {
+        match self {
+            Self::Fresh(_, listing) => listing.stamp.mode,
+            Self::Remembered(_, directory) => directory.stamp().mode,
+        }
+    }
+
+    /// Returns whether anything of it is captured.
+    pub fn has_tree(&self) -> bool {
+        match self {
+            Self::Fresh(_, listing) => listing.tree.is_some(),
+            Self::Remembered(_, directory) => directory.tree().is_some(),
+        }
+    }
+
+    /// Returns whether it holds nothing at all. One with ignored files or gaps is not empty on the disk, and is nobody's entry.
+    pub fn is_bare(&self) -> bool {
+        match self {
+            Self::Fresh(_, listing) => {
+                let is_open = matches!(listing.view, View::Open | View::Included);
+                listing.is_empty && listing.state == State::Listed && is_open
+            }
+            Self::Remembered(_, directory) => directory.is_bare(),
+        }
+    }
+
+    /// Calls `each` with the name and the mode of every file and link that is captured.
+    pub fn contents(&self, mut each: impl FnMut(&'a [u8], u32)) {
+        match self {
+            Self::Fresh(_, listing) => {
+                let is_content = |item: &&Item| matches!(item.kind, Kind::Content(_));
+                listing.items.iter().filter(is_content).for_each(|item| each(&item.name, item.stamp.mode));
+            }
+            Self::Remembered(_, directory) => {
+                let contents = directory.items().filter(|item| item.content().is_some());
+                contents.for_each(|item| each(item.name, item.stamp.mode));
+            }
+        }
+    }
+
+    /// Adds what of it could not be captured.
+    pub fn add_gaps(&self, gaps: &mut Vec<Gap>) {
+        let path = self.path();
+        let mut add = |name: &[u8], reason: &GapReason, mode: u32, size: u64| {
+            let size = (mode & 0o170_000 == 0o100_000).then_some(size);
+            gaps.push(Gap { path: join(path, name), reason: reason.clone(), size });
+        };
+        match self {
+            Self::Fresh(_, listing) => {
+                for item in &listing.items {
+                    if let Kind::Gap(reason) = &item.kind {
+                        add(&item.name, reason, item.stamp.mode, item.stamp.size);
+                    }
+                }
+            }
+            Self::Remembered(_, directory) => {
+                for item in directory.items() {
+                    if let Some(Kind::Gap(reason)) = item.kind() {
+                        add(item.name, &reason, item.stamp.mode, item.stamp.size);
+                    }
+                }
+            }
+        }
+        if let Some(State::Gap(reason)) = self.state() {
+            gaps.push(Gap { path: path.to_vec(), reason, size: None });
+        }
+    }
+
+    fn state(&self) -> Option<State> {
+        match self {
+            Self::Fresh(_, listing) => Some(listing.state.clone()),
+            Self::Remembered(_, directory) => directory.state(),
+        }
+    }
+
+    /// Appends it as the cache keeps it.
+    pub fn append_to(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Self::Fresh(path, listing) => put_listing(bytes, path, listing),
+            Self::Remembered(_, directory) => bytes.extend_from_slice(directory.raw),
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The user's index: as the cache knows it where it is the same, read where it is not. This module does IO.
+
+use std::sync::OnceLock;
+
+use crate::entry::ObjectId;
+use crate::snapshot::cache::Cache;
+use crate::snapshot::git::Location;
+use crate::snapshot::git::tracked::{self, Tracked};
+use crate::snapshot::hash::{self, ObjectKind};
+use crate::snapshot::scan::disk::Stamp;
+
+/// The user's index.
+pub(super) struct Index<'l> {
+    location: Option<&'l Location>,
+    tracked: OnceLock<Tracked>,
+    stamp: Option<(Stamp, bool)>,
+    /// Its bytes' id; none where there is none, or none that can be read.
+    pub blob: Option<ObjectId>,
+    /// Whether it is another one than the cache knows.
+    pub is_new: bool,
+}
+
+impl<'l> Index<'l> {
+    /// Looks whether the index is the one that a cache knows, and reads it where it is not.
+    pub fn look(location: Option<&'l Location>, cache: Option<&Cache>, now: i64) -> Self {
+        let old = cache.and_then(|cache| cache.header.index);
+        let stamp = location.and_then(tracked::stamp);
+        if let (Some((old, true, blob)), Some(stamp)) = (old, stamp)
+            && old == stamp
+        {
+            let stamp = Some((stamp, true));
+            return Self { location, tracked: OnceLock::new(), stamp, blob: Some(blob), is_new: false };
+        }
+        let tracked = location.map(Tracked::read).unwrap_or_default();
+        let blob = tracked.bytes.as_ref().map(|bytes| hash::hash(ObjectKind::Blob, bytes));
+        let stamp = stamp.filter(|_| blob.is_some()).map(|stamp| (stamp, stamp.is_settled(now, 0)));
+        let is_new = cache.is_none()
+            || old.map(|(_, _, blob)| blob) != blob
+            || old.map(|(stamp, _, _)| stamp) != stamp.map(|(stamp, _)| stamp);
+        Self { location, tracked: tracked.into(), stamp, blob, is_new }
+    }
+
+    /// Returns what is tracked.
+    pub fn tracked(&self) -> &Tracked {
+        self.tracked.get_or_init(|| self.location.map(Tracked::read).unwrap_or_default())
+    }
+
+    /// Returns the raw index, where it has to be stored.
+    pub fn new_bytes(&self) -> Option<Vec<u8>> {
+        self.tracked.get().filter(|_| self.is_new).and_then(|tracked| tracked.bytes.clone())
+    }
+
+    /// Returns what the next snapshot is to know of it: its stamp, whether that is to be trusted, and its blob.
+    pub fn remembered(&self) -> Option<(Stamp, bool, ObjectId)> {
+        self.stamp.zip(self.blob).map(|((stamp, is_settled), blob)| (stamp, is_settled, blob))
+    }
+}

@@ -1,0 +1,186 @@
+//! Taking a snapshot: what is in view, the scan, the objects, and what is remembered for the next one. This module does IO.
+//!
+//! Where the check finds nothing changed, nothing is written and the last snapshot is the answer. Else the directories that
+//! differ are looked at again (`tasks`, `scan`), and trees are made along the paths to them. Objects are synced before the
+//! cache names them.
+
+mod index;
+mod outer;
+mod scan;
+mod tasks;
+
+use std::collections::BTreeSet;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::OFlags;
+
+use super::cache::{Cache, Header};
+use super::git::{self, Location, state};
+use super::hash::{self, ObjectKind};
+use super::objects::Objects;
+use super::rules::Rules;
+use super::scan::assemble;
+use super::scan::disk::{self, Stamp};
+use super::scan::sink::Sink;
+use super::scan::walk::{Names, Task};
+use super::{GitState, Request, Snapshot, Taken};
+use crate::entry::ObjectId;
+use crate::error::{Context, Result};
+use index::Index;
+pub(crate) use outer::{outer_rules, read_rules};
+use scan::Scanned;
+
+/// Takes a snapshot, with the stat cache in `folder`.
+pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> Result<Taken> {
+    let scene = Scene::open(objects, request)?;
+    let boot = boot();
+    let cache = Cache::read(folder, &boot);
+    let is_trusted = cache.as_ref().is_some_and(|cache| scene.holds_all(cache, &boot));
+    let cache = cache.filter(|cache| is_trusted || scene.verify(cache));
+    let index = Index::look(scene.location.as_ref(), cache.as_ref(), scene.now);
+    let tasks = scene.tasks(cache.as_ref(), &index);
+    if let Some(cache) = cache.as_ref().filter(|_| is_trusted && tasks.is_empty() && !index.is_new) {
+        let header = cache.header.clone();
+        return Ok(scene.taken(header.snapshot, header.gaps, index.blob));
+    }
+    scene.renew(folder, boot, cache.as_ref(), index, tasks)
+}
+
+/// What identifies this run of the machine.
+fn boot() -> Vec<u8> {
+    git::read_small(Path::new("/proc/sys/kernel/random/boot_id"), git::SMALL, OFlags::empty())
+        .filter(|boot| !boot.is_empty())
+        .or_else(|| std::fs::read("/proc/sys/kernel/random/boot_id").ok())
+        .unwrap_or_default()
+}
+
+/// One snapshot in the making.
+struct Scene<'a> {
+    request: &'a Request<'a>,
+    objects: &'a Objects,
+    root: OwnedFd,
+    store: Option<(u64, u64)>,
+    location: Option<Location>,
+    rules: Rules,
+    now: i64,
+    is_remote: bool,
+}
+
+impl<'a> Scene<'a> {
+    fn open(objects: &'a Objects, request: &'a Request<'a>) -> Result<Self> {
+        let now = disk::now();
+        let root = disk::open_root(request.root)
+            .map_err(std::io::Error::from)
+            .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
+        let location = Location::of(request.root);
+        Ok(Self {
+            request,
+            objects,
+            is_remote: disk::is_remote(root.as_fd()),
+            store: request.store.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino())),
+            rules: outer_rules(request, location.as_ref()),
+            location,
+            now,
+            root,
+        })
+    }
+
+    /// The hash of all that decides, besides the workspace itself, what is captured of it.
+    fn wishes(&self) -> ObjectId {
+        let sizes = self.request.whatever_size.iter().map(|path| [path.as_bytes(), b"\0"].concat());
+        let sizes: Vec<u8> = sizes.flatten().chain(self.request.max_file_size.to_le_bytes()).collect();
+        hash::hash(ObjectKind::Blob, &[self.rules.encode().unwrap_or_default(), sizes].concat())
+    }
+
+    fn named(&self) -> BTreeSet<Vec<u8>> {
+        self.request.named.iter().map(|path| path.as_bytes().to_vec()).collect()
+    }
+
+    fn is_named(&self, path: &[u8]) -> bool {
+        self.request.named.iter().any(|named| named.as_bytes() == path)
+    }
+
+    fn packs(&self) -> Stamp {
+        let folder = self.objects.repository().join("objects/pack");
+        rustix::fs::lstat(folder).map(|stat| Stamp::of(&stat)).unwrap_or_default()
+    }
+
+    /// Whether nobody but us can have touched the objects that a cache names.
+    fn holds_all(&self, cache: &Cache, boot: &[u8]) -> bool {
+        cache.header.boot == boot && cache.header.packs == self.packs() && cache.header.packs != Stamp::default()
+    }
+
+    /// Looks whether the store has every object that a cache names: the power may have failed, or `gc` have run.
+    fn verify(&self, cache: &Cache) -> bool {
+        let Ok(reader) = self.objects.reader() else { return false };
+        if reader.refresh().is_err() {
+            return false;
+        }
+        let header = &cache.header;
+        let index = header.index.map(|(_, _, blob)| blob);
+        let own = [Some(header.snapshot.tree), header.snapshot.attributes, header.snapshot.rules, index];
+        own.into_iter().flatten().all(|id| reader.contains(id))
+            && (0..cache.len()).all(|number| {
+                cache.directory(number).is_some_and(|directory| {
+                    directory.tree().is_none_or(|tree| reader.contains(tree))
+                        && directory.items().filter_map(|item| item.content()).all(|blob| reader.contains(blob))
+                })
+            })
+    }
+
+    /// Looks at what differs, and stores what is new.
+    fn renew(
+        &self,
+        folder: &Path,
+        boot: Vec<u8>,
+        cache: Option<&Cache>,
+        index: Index<'_>,
+        tasks: Vec<Task>,
+    ) -> Result<Taken> {
+        let sink = Sink::new(self.objects)?;
+        let wishes = self.wishes();
+        let is_stale = tasks.iter().any(|task| matches!(task, Task::Directory { names: Names::AgainBelow, .. }));
+        let known = cache.filter(|_| !is_stale && !index.is_new);
+        let Scanned { mut overlay, touched, forced } = self.scan(cache, known, &index, tasks, &sink)?;
+        let tree = assemble::trees(&mut overlay, &touched, &sink)?;
+        let attributes = store(&sink, assemble::attributes(&overlay).encode())?;
+        let rules = Rules { forced: forced.clone(), ..self.rules.clone() };
+        let rules = store(&sink, rules.encode())?;
+        store(&sink, index.new_bytes())?;
+        let gaps = assemble::gaps(&overlay);
+        sink.finish()?;
+        let snapshot = Snapshot { tree, attributes, rules };
+        let header = Header {
+            boot,
+            packs: self.packs(),
+            wishes,
+            index: index.remembered(),
+            named: self.named().into_iter().collect(),
+            forced: forced.into_iter().collect(),
+            snapshot,
+            gaps: gaps.clone(),
+        };
+        if cache.is_none_or(|cache| cache.header != header) || !overlay.is_same() {
+            // A cache that cannot be written makes the next snapshot slower; this one is safe.
+            let _ = Cache::write(folder, &header, &overlay);
+        }
+        Ok(self.taken(snapshot, gaps, index.blob))
+    }
+
+    fn taken(&self, snapshot: Snapshot, gaps: Vec<super::Gap>, index: Option<ObjectId>) -> Taken {
+        let git = self.location.as_ref().map(|location| {
+            let (head, branch) = state::head(location);
+            GitState { head, branch, index }
+        });
+        Taken { snapshot, gaps, git }
+    }
+}
+
+fn store(sink: &Sink<'_>, bytes: Option<Vec<u8>>) -> Result<Option<ObjectId>> {
+    match bytes {
+        Some(bytes) => sink.add(ObjectKind::Blob, &bytes),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,51 @@
+//! The ignore rules that stand outside the snapshot's tree, and those that are read on the way. This module does IO.
+
+use std::collections::{BTreeSet, HashMap};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use crate::entry::ObjectId;
+use crate::snapshot::Request;
+use crate::snapshot::git::{Location, excludes};
+use crate::snapshot::rules::{self, Rules};
+use crate::snapshot::scan::{disk, walk};
+
+pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) -> Rules {
+    let lines = |patterns: &[String]| rules::significant_lines(patterns.join("\n").as_bytes());
+    Rules {
+        global: rules::significant_lines(&excludes::of_user(request.home, request.config_home)),
+        info: rules::significant_lines(&location.map(excludes::of_repository).unwrap_or_default()),
+        above: request.scope.map(|scope| rules_above(request.root, scope.as_bytes())).unwrap_or_default(),
+        scope: request.scope.map(|scope| scope.as_bytes().to_vec()),
+        include: lines(request.include),
+        exclude: lines(request.exclude),
+        built_in: location.is_none(),
+        forced: BTreeSet::new(),
+    }
+}
+
+/// The ignore files of the directories above the scope are not files of the tree.
+fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+    let Ok(root) = disk::open_root(root) else { return Vec::new() };
+    let ends = std::iter::once(0).chain((0..scope.len()).filter(|end| scope[*end] == b'/'));
+    let read = |end| {
+        let directory = disk::open_directory(root.as_fd(), &scope[..end]).ok()?;
+        let lines = rules::significant_lines(&walk::rules_of(directory.as_fd())?.0);
+        (!lines.is_empty()).then(|| (scope[..end].to_vec(), lines))
+    };
+    ends.filter_map(read).collect()
+}
+
+/// Reads the ignore file of a directory, and notes which it was.
+pub(crate) fn read_rules(
+    root: &impl AsFd,
+    directory: &[u8],
+    used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>,
+) -> Option<Vec<u8>> {
+    let opened = disk::open_directory(root.as_fd(), directory).ok()?;
+    let rules = walk::rules_of(opened.as_fd());
+    let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
+    used.insert(directory.to_vec(), rules.as_ref().map(|(_, id)| *id));
+    rules.map(|(bytes, _)| bytes)
+}

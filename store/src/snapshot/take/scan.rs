@@ -1,0 +1,195 @@
+//! Looking at directories, and putting together what the threads found. This module does IO.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Mutex, PoisonError};
+
+use super::Scene;
+use super::index::Index;
+use super::outer::read_rules;
+use crate::entry::ObjectId;
+use crate::error::{Context, Error, Result};
+use crate::snapshot::cache::Cache;
+use crate::snapshot::git;
+use crate::snapshot::git::tracked::Tracked;
+use crate::snapshot::rules;
+use crate::snapshot::scan::listing::{Item, Kind, State, join, parent};
+use crate::snapshot::scan::overlay::Overlay;
+use crate::snapshot::scan::sink::Sink;
+use crate::snapshot::scan::threads;
+use crate::snapshot::scan::walk::{Found, Task, Walk};
+
+/// What a scan gives.
+pub(super) struct Scanned<'c> {
+    /// All directories.
+    pub overlay: Overlay<'c>,
+    /// Those whose trees may have changed.
+    pub touched: Vec<Vec<u8>>,
+    /// The files that are captured although ignored.
+    pub forced: BTreeSet<Vec<u8>>,
+}
+
+impl Scene<'_> {
+    /// Looks at the directories and stores what is new of them. `known` is the cache where what it says of forced files
+    /// still holds.
+    pub(super) fn scan<'c>(
+        &self,
+        cache: Option<&'c Cache>,
+        known: Option<&Cache>,
+        index: &Index<'_>,
+        tasks: Vec<Task>,
+        sink: &Sink<'_>,
+    ) -> Result<Scanned<'c>> {
+        let used = Mutex::new(HashMap::new());
+        let matcher = self.rules.matcher(|directory| read_rules(&self.root, directory, &used));
+        let named = self.named();
+        let any_size: BTreeSet<_> = self.request.whatever_size.iter().map(|path| path.as_bytes()).collect();
+        let old_forced: Option<BTreeSet<Vec<u8>>> = known.map(|cache| cache.header.forced.iter().cloned().collect());
+        let hits = Mutex::new(BTreeSet::new());
+        let looks_forced = |path: &[u8], is_directory: bool| {
+            let is_named = if is_directory { rules::has_below(&named, path) } else { named.contains(path) };
+            is_named
+                || match &old_forced {
+                    Some(forced) if is_directory => rules::has_below(forced, path),
+                    Some(forced) => forced.contains(path) && index.tracked().holds(path, false),
+                    None => index.tracked().holds(path, is_directory),
+                }
+        };
+        let is_forced = |path: &[u8], is_directory: bool| {
+            let is_forced = looks_forced(path, is_directory);
+            if is_forced && !is_directory {
+                hits.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_vec());
+            }
+            is_forced
+        };
+        let walk = Walk {
+            root: self.root.try_clone().context(|| "cannot open the workspace twice")?,
+            store: self.store,
+            matcher: &matcher,
+            is_forced: &is_forced,
+            is_any_size: &|path| any_size.contains(path) || index.tracked().holds(path, false),
+            max_file_size: self.request.max_file_size,
+            remembered: &|path| cache.and_then(|cache| cache.listing(path)),
+            remembered_view: &|path| cache.and_then(|cache| Some(cache.directory(cache.find(path)?)?.view())),
+            seeded: &|_, _| None,
+            sink,
+            now: self.now,
+            is_remote: self.is_remote,
+            deadline: self.request.deadline,
+            progress: self.request.progress,
+            files: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
+        };
+        let found = walk.run(tasks, threads::count())?;
+        let fresh: Vec<_> = found.iter().flat_map(|found| found.fresh.iter().cloned()).collect();
+        // Under other wishes all was looked at afresh, and what the cache knew of other directories is of no interest.
+        let mut overlay = Overlay::over(cache.filter(|cache| cache.header.wishes == self.wishes()));
+        let touched = merge(&mut overlay, found, &walk)?;
+        check_root(&overlay, self.request.root)?;
+        note_rules(&mut overlay, &fresh, &used);
+        let forced = match old_forced.filter(|_| known.is_some_and(|cache| cache.header.named.iter().eq(&named))) {
+            Some(forced) => forced,
+            None => {
+                let mut candidates = hits.into_inner().unwrap_or_else(PoisonError::into_inner);
+                candidates.extend(named);
+                candidates.extend(cache.iter().flat_map(|cache| cache.header.forced.iter().cloned()));
+                let tracked = index.tracked();
+                candidates.retain(|path| tracked.holds(path, false) || self.is_named(path));
+                candidates.extend(missing(&overlay, tracked));
+                candidates.retain(|path| matcher.is_ignored(path));
+                candidates
+            }
+        };
+        Ok(Scanned { overlay, touched, forced })
+    }
+}
+
+/// Notes by which ignore file each directory's contents were decided. Where that is another one than was captured, the next
+/// snapshot looks again.
+fn note_rules(overlay: &mut Overlay<'_>, touched: &[Vec<u8>], used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>) {
+    let used = used.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in touched {
+        let Some(listing) = overlay.fresh_mut(path) else { continue };
+        let item = listing.items.iter_mut().find(|item| item.name == b".gitignore");
+        let captured = item.as_ref().and_then(|item| match item.kind {
+            Kind::Content(id) | Kind::Watched(id) => {
+                (item.stamp.file_type() == 0o100_000 && item.stamp.size <= git::SMALL).then_some(id)
+            }
+            Kind::Directory | Kind::Gap(_) => None,
+        });
+        listing.rules = used.get(path).copied().unwrap_or(captured);
+        if let Some(item) = item
+            && listing.rules != captured
+        {
+            item.is_settled = false;
+        }
+    }
+}
+
+/// Returns the tracked paths that no listing has the content of: they may be ignored without being there, and a later patch
+/// must tell a deleted file from one that merely went out of view.
+fn missing(overlay: &Overlay<'_>, tracked: &Tracked) -> Vec<Vec<u8>> {
+    let mut missing = Vec::new();
+    for (directory, names) in tracked.by_directory() {
+        let contents = overlay.contents(directory);
+        let names = names.into_iter().filter(|name| !contents.contains(name));
+        missing.extend(names.map(|name| join(directory, name)));
+    }
+    missing
+}
+
+fn check_root(overlay: &Overlay<'_>, root: &Path) -> Result<()> {
+    let is_known = overlay.fresh(b"").map_or(overlay.contains(b""), |listing| listing.state == State::Listed);
+    if is_known { Ok(()) } else { Err(Error::failed(format!("cannot read the directory `{}`", root.display()))) }
+}
+
+/// Puts together what the threads found, and reads the large files. Returns the directories whose trees may have changed:
+/// those that were looked at, and all that hold them.
+fn merge(overlay: &mut Overlay<'_>, found: Vec<Found>, walk: &Walk<'_>) -> Result<Vec<Vec<u8>>> {
+    let mut files = Vec::new();
+    let mut large = Vec::new();
+    let mut touched = HashSet::new();
+    for found in found {
+        for (path, listing) in found.listings {
+            touch(&mut touched, &path);
+            overlay.put(path, listing);
+        }
+        files.extend(found.files);
+        large.extend(found.large);
+    }
+    for (path, name) in large {
+        let item = walk.large(&path, &name)?;
+        files.push((path, name, item));
+    }
+    let mut vanished: HashMap<Vec<u8>, HashSet<Vec<u8>>> = HashMap::new();
+    for (path, name, item) in files {
+        match item {
+            Some(item) => fill(overlay, &path, item),
+            None => drop(vanished.entry(path).or_default().insert(name)),
+        }
+    }
+    for (path, names) in vanished {
+        if let Some(listing) = overlay.fresh_mut(&path) {
+            listing.items.retain(|item| !names.contains(&item.name));
+        }
+    }
+    overlay.prune();
+    Ok(touched.into_iter().collect())
+}
+
+fn touch(touched: &mut HashSet<Vec<u8>>, path: &[u8]) {
+    let mut next = Some(path);
+    while let Some(directory) = next
+        && touched.insert(directory.to_vec())
+    {
+        next = parent(directory);
+    }
+}
+
+fn fill(overlay: &mut Overlay<'_>, path: &[u8], item: Item) {
+    let Some(listing) = overlay.fresh_mut(path) else { return };
+    if let Ok(index) = listing.items.binary_search_by(|old| old.name.cmp(&item.name)) {
+        listing.items[index] = item;
+    }
+}

@@ -1,0 +1,108 @@
+//! Which directories to look at: all, or those that differ from the cache. This module does IO.
+
+use std::collections::{BTreeSet, HashSet};
+use std::os::fd::AsFd;
+
+use super::Scene;
+use super::index::Index;
+use crate::snapshot::cache::Cache;
+use crate::snapshot::git::tracked::Tracked;
+use crate::snapshot::rules::View;
+use crate::snapshot::scan::check::{self, Check, Differences};
+use crate::snapshot::scan::listing::{join, parent};
+use crate::snapshot::scan::walk::{Names, Task};
+
+impl Scene<'_> {
+    /// Returns the directories to look at: all, or those that the check found, and those where what is forced into view
+    /// changed.
+    pub(super) fn tasks(&self, cache: Option<&Cache>, index: &Index<'_>) -> Vec<Task> {
+        let Some(cache) = cache.filter(|cache| cache.header.wishes == self.wishes()) else {
+            let view = if self.rules.scope.is_some() { View::Passage } else { View::Open };
+            return vec![Task::Directory { path: Vec::new(), view, names: Names::AgainBelow }];
+        };
+        let differences = check::check(cache, &self.against());
+        let again = self.again(cache, index);
+        tasks_of(cache, &differences, &again)
+    }
+
+    fn against(&self) -> Check<'_> {
+        Check {
+            root: self.root.as_fd(),
+            store: self.store,
+            is_remote: self.is_remote,
+            now: self.now,
+            objects: self.objects,
+            deadline: self.request.deadline,
+        }
+    }
+
+    /// Returns the directories on the way to files that came or went as tracked or named ones.
+    fn again(&self, cache: &Cache, index: &Index<'_>) -> HashSet<Vec<u8>> {
+        let named = self.named();
+        let old: BTreeSet<_> = cache.header.named.iter().cloned().collect();
+        let mut paths: Vec<Vec<u8>> = named.symmetric_difference(&old).cloned().collect();
+        if index.is_new {
+            let tracked = index.tracked();
+            let is_gone = |path: &&Vec<u8>| !tracked.holds(path, false);
+            paths.extend(cache.header.forced.iter().filter(is_gone).cloned());
+            paths.extend(uncaptured(cache, tracked));
+        }
+        let mut again = HashSet::new();
+        for path in &paths {
+            let mut next = parent(path);
+            while let Some(directory) = next
+                && again.insert(directory.to_vec())
+            {
+                next = parent(directory);
+            }
+        }
+        again
+    }
+}
+
+fn tasks_of(cache: &Cache, differences: &Differences, again: &HashSet<Vec<u8>>) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    let mut stale: HashSet<&[u8]> = HashSet::new();
+    for directory in differences.rules.iter().filter_map(|number| cache.directory(*number)) {
+        // Paths come in order: what is below a stale directory comes after it.
+        if !is_in_or_below(&stale, directory.path) {
+            stale.insert(directory.path);
+            let (path, view) = (directory.path.to_vec(), directory.view());
+            tasks.push(Task::Directory { path, view, names: Names::AgainBelow });
+        }
+    }
+    let changed = differences.directories.iter().copied();
+    let again_numbers = again.iter().filter_map(|path| cache.find(path));
+    let numbers: BTreeSet<usize> = changed.chain(again_numbers).collect();
+    for directory in numbers.into_iter().filter_map(|number| cache.directory(number)) {
+        if !is_in_or_below(&stale, directory.path) {
+            let names = if again.contains(directory.path) { Names::Again } else { Names::Known };
+            tasks.push(Task::Directory { path: directory.path.to_vec(), view: directory.view(), names });
+        }
+    }
+    tasks
+}
+
+fn is_in_or_below(directories: &HashSet<&[u8]>, path: &[u8]) -> bool {
+    let mut next = Some(path);
+    while let Some(directory) = next {
+        if directories.contains(directory) {
+            return true;
+        }
+        next = parent(directory);
+    }
+    false
+}
+
+/// Returns the tracked paths that a cache has no content of: they are ignored, gaps, or not there.
+fn uncaptured(cache: &Cache, tracked: &Tracked) -> Vec<Vec<u8>> {
+    let mut missing = Vec::new();
+    for (directory, names) in tracked.by_directory() {
+        let cached = cache.find(directory).and_then(|number| cache.directory(number));
+        let items = cached.iter().flat_map(|directory| directory.items());
+        let captured: HashSet<&[u8]> = items.filter_map(|item| item.content().map(|_| item.name)).collect();
+        let names = names.into_iter().filter(|name| !captured.contains(name));
+        missing.extend(names.map(|name| join(directory, name)));
+    }
+    missing
+}

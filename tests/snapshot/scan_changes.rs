@@ -1,0 +1,122 @@
+//! The stat cache's file of changes: a few edits do not write all of it again, and no snapshot is another one for it.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use ckpt_store::snapshot::{Snapshots, Taken};
+
+use crate::scan_world::World;
+
+/// A world with so many files that their cache is much larger than a few changes.
+fn large() -> World {
+    let world = World::git();
+    for number in 0..2000 {
+        world.write(&format!("d{}/e{}/f{number}", number % 20, number % 100), number.to_string());
+    }
+    // What was made within the tick of a snapshot is looked at again by the next one.
+    let mut before = None;
+    while before != Some(written(&world)) {
+        before = Some(written(&world));
+        world.take();
+    }
+    world
+}
+
+fn written(world: &World) -> (Option<u64>, Option<u64>) {
+    let inode = |path: PathBuf| fs::metadata(path).ok().map(|metadata| metadata.ino());
+    (inode(whole(world)), inode(changes(world)))
+}
+
+fn whole(world: &World) -> PathBuf {
+    world.store.join("snapshots/key/cache")
+}
+
+fn changes(world: &World) -> PathBuf {
+    world.store.join("snapshots/key/cache.changes")
+}
+
+/// Takes a snapshot, and compares it with one that remembers nothing.
+fn check(world: &World, why: &str) -> Taken {
+    let taken = world.take();
+    let fresh = tempfile::tempdir().unwrap();
+    let fresh = Snapshots::open(fresh.path()).unwrap().take(&world.request()).unwrap();
+    assert_eq!(taken, fresh, "{why}: as without a cache");
+    assert_eq!(world.take(), taken, "{why}: and once more, from what is remembered now");
+    taken
+}
+
+#[test]
+fn a_few_edits_do_not_write_the_whole_cache_again() {
+    let world = large();
+    let before = fs::metadata(whole(&world)).unwrap();
+    for round in 0..5 {
+        world.write("d3/e3/f3", format!("round {round}"));
+        check(&world, "one edit");
+    }
+    let after = fs::metadata(whole(&world)).unwrap();
+    assert_eq!((before.ino(), before.len()), (after.ino(), after.len()), "it is the file that it was");
+    assert!(
+        fs::metadata(changes(&world)).unwrap().len() < before.len() / 4,
+        "the changes stand beside it, and are few"
+    );
+}
+
+#[test]
+fn many_edits_write_the_whole_cache_and_no_changes_stay() {
+    let world = large();
+    world.write("d3/e3/f3", "one");
+    check(&world, "one edit");
+    let before = fs::metadata(whole(&world)).unwrap();
+    for number in 0..2000 {
+        world.write(&format!("d{}/e{}/f{number}", number % 20, number % 100), format!("again {number}"));
+    }
+    check(&world, "all edited");
+    assert_ne!(before.ino(), fs::metadata(whole(&world)).unwrap().ino(), "it is a new file");
+    assert!(!changes(&world).exists(), "the changes belonged to the one before");
+}
+
+#[test]
+fn directories_that_come_and_go_are_remembered_as_they_are() {
+    let world = large();
+    fs::remove_dir_all(world.root.join("d7")).unwrap();
+    check(&world, "a directory of the whole cache is gone");
+    world.write("d7/new/file", "new");
+    world.write("d77/deep/er/file", "new");
+    check(&world, "it is there again, with other contents, and another one is new");
+    fs::remove_dir_all(world.root.join("d77/deep")).unwrap();
+    check(&world, "one that only the changes knew is gone");
+    fs::remove_dir_all(world.root.join("d7")).unwrap();
+    world.write("d7", "a file now");
+    check(&world, "a file where a directory was");
+    fs::remove_file(world.root.join("d7")).unwrap();
+    world.write("d7/e7/f7", "7");
+    check(&world, "and back");
+}
+
+#[test]
+fn changes_of_another_cache_are_passed_over() {
+    let world = large();
+    world.write("d3/e3/f3", "edited");
+    check(&world, "an edit");
+    let old = fs::read(changes(&world)).unwrap();
+    fs::remove_file(whole(&world)).unwrap();
+    world.write("d3/e3/f3", "edited again");
+    check(&world, "a new cache");
+    fs::write(changes(&world), old).unwrap();
+    check(&world, "the changes are those of the old one");
+}
+
+#[test]
+fn damaged_changes_are_no_matter() {
+    let world = large();
+    world.write("d3/e3/f3", "edited");
+    check(&world, "an edit");
+    let good = fs::read(changes(&world)).unwrap();
+    for length in [0, 7, 30, 60, good.len() / 2, good.len() - 1] {
+        fs::write(changes(&world), &good[..length]).unwrap();
+        check(&world, &format!("cut off at {length}"));
+    }
+    fs::write(changes(&world), [7; 4096]).unwrap();
+    check(&world, "nonsense");
+}
