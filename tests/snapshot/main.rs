@@ -13,4 +13,5 @@ mod scan_changes;
 mod scan_contents;
 mod scan_git;
 mod scan_rules;
+mod scan_seed;
 mod scan_world;

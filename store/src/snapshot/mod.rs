@@ -20,6 +20,7 @@ mod patch;
 mod reader;
 mod rules;
 mod scan;
+mod seed;
 mod take;
 mod tree;
 mod view;

@@ -2,11 +2,13 @@
 //!
 //! Our own packs hold whole objects; deltas are in packs that were linked from the user's repository or joined by `gc`.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 
 use flate2::bufread::ZlibDecoder;
+use flate2::{Decompress, FlushDecompress};
 
 use super::hash::ObjectKind;
 use crate::entry::ObjectId;
@@ -142,6 +144,25 @@ pub(crate) fn apply_delta(base: &[u8], delta: &[u8], limit: u64) -> Result<Vec<u
         return Err(Error::failed("the delta makes less than it says"));
     }
     Ok(result)
+}
+
+/// Returns the size of what a delta makes, from the front of its compressed bytes.
+pub(crate) fn size_from_delta(compressed: &[u8]) -> Result<u64> {
+    thread_local! {
+        // It is large, and made once a thread.
+        static INFLATE: RefCell<Decompress> = RefCell::new(Decompress::new(true));
+    }
+    // Two sizes of at most nine bytes.
+    let mut front = [0; 18];
+    let length = INFLATE.with_borrow_mut(|inflate| {
+        inflate.reset(true);
+        // What is cut off is no error: the sizes are all that is wanted.
+        let _ = inflate.decompress(compressed, &mut front, FlushDecompress::None);
+        usize::try_from(inflate.total_out()).unwrap_or_default()
+    });
+    let mut delta = front.get(..length).unwrap_or_default();
+    read_size(&mut delta)?;
+    read_size(&mut delta)
 }
 
 fn read_size(delta: &mut &[u8]) -> Result<u64> {

@@ -11,7 +11,7 @@ use flate2::bufread::ZlibDecoder;
 use rustix::fs::OFlags;
 
 use super::hash::{Hasher, ObjectKind, hash};
-use super::pack_entry::{Content, FileRange, Header, apply_delta, at_end, inflate, read_header};
+use super::pack_entry::{Content, FileRange, Header, apply_delta, at_end, inflate, read_header, size_from_delta};
 use super::pack_index::PackIndex;
 use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
@@ -52,6 +52,11 @@ impl PackFile {
         self.index.get_or_init(open).as_ref()?.find(id).ok()?
     }
 
+    /// Returns where those of the sorted ids stand that are in it. Fails where its index is missing or damaged.
+    pub(crate) fn offsets(&self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, u64)>> {
+        PackIndex::open(open_regular(&self.path.with_extension("idx"))?)?.offsets(ids)
+    }
+
     /// Returns the object at an offset, hashed in full.
     pub(crate) fn object(&self, offset: u64, id: ObjectId) -> Result<(ObjectKind, Vec<u8>)> {
         self.with_data(|data| {
@@ -72,11 +77,15 @@ impl PackFile {
         Ok(Some(bytes))
     }
 
-    /// Returns a blob's size in bytes; only a delta has to be decoded for it.
+    /// Returns a blob's size in bytes, as its entry or the front of its delta says.
     pub(crate) fn blob_size(&self, offset: u64) -> Result<u64> {
-        self.with_data(|data| match data.header(offset)?.0 {
-            Header { content: Content::Whole(kind), size } => check_blob_kind(kind).map(|()| size),
-            _ => self.resolve(data, offset).map(|(_, bytes)| bytes.len() as u64),
+        self.with_data(|data| {
+            let mut front = [0; 64];
+            let mut front = data.front(offset, &mut front)?;
+            match read_header(&mut front, offset)? {
+                Header { content: Content::Whole(kind), size } => check_blob_kind(kind).map(|()| size),
+                _ => size_from_delta(front),
+            }
         })
     }
 
@@ -128,39 +137,47 @@ impl PackFile {
         let what = || format!("cannot read the pack `{}`", self.path.display());
         let fresh;
         let file = match self.data.get() {
-            Some(kept) => &kept.0,
+            Some(kept) => kept,
             None => {
                 let file = open_regular(&self.path)?;
-                match Kept::new(file) {
-                    Ok(kept) => &self.data.get_or_init(|| kept).0,
-                    Err(file) => {
-                        fresh = file;
+                let length = file.metadata().context(what)?.len();
+                match Slot::new() {
+                    Some(slot) => self.data.get_or_init(|| Kept { file, length, _slot: Some(slot) }),
+                    None => {
+                        fresh = Kept { file, length, _slot: None };
                         &fresh
                     }
                 }
             }
         };
-        let length = file.metadata().context(what)?.len();
-        work(Data { file, end: length.saturating_sub(20) }).map_err(|error| Error::failed(what()).because(error))
+        work(Data { file: &file.file, end: file.length.saturating_sub(20) })
+            .map_err(|error| Error::failed(what()).because(error))
     }
 }
 
-/// A file that stays open; only so many do.
-struct Kept(File);
+/// An open pack. Only so many stay open.
+struct Kept {
+    file: File,
+    length: u64,
+    _slot: Option<Slot>,
+}
+
+/// Leave to stay open.
+struct Slot;
 
 static KEPT: AtomicUsize = AtomicUsize::new(0);
 
-impl Kept {
-    fn new(file: File) -> std::result::Result<Self, File> {
+impl Slot {
+    fn new() -> Option<Self> {
         if KEPT.fetch_add(1, Ordering::Relaxed) < STAY_OPEN {
-            return Ok(Self(file));
+            return Some(Self);
         }
         KEPT.fetch_sub(1, Ordering::Relaxed);
-        Err(file)
+        None
     }
 }
 
-impl Drop for Kept {
+impl Drop for Slot {
     fn drop(&mut self) {
         KEPT.fetch_sub(1, Ordering::Relaxed);
     }
@@ -174,6 +191,15 @@ struct Data<'a> {
 }
 
 impl<'a> Data<'a> {
+    /// Reads as much of an entry as the buffer takes.
+    fn front(self, offset: u64, buffer: &mut [u8]) -> Result<&[u8]> {
+        if offset < 12 || offset >= self.end {
+            return Err(Error::failed("the entry lies outside the pack"));
+        }
+        let read = FileRange::new(self.file, offset, self.end).read(buffer).context(|| "cannot read the entry")?;
+        Ok(&buffer[..read])
+    }
+
     fn header(self, offset: u64) -> Result<(Header, BufReader<FileRange<'a>>)> {
         if offset < 12 || offset >= self.end {
             return Err(Error::failed("the entry lies outside the pack"));

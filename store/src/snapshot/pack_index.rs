@@ -90,6 +90,9 @@ enum Bytes {
 /// The length up to which an index is read whole: some 2,000 objects.
 const WHOLE: u64 = 64 << 10;
 
+/// How many ids are read at once.
+const BLOCK: u32 = 4096;
+
 impl PackIndex {
     /// Opens an index, and checks that its parts fit together.
     pub(crate) fn open(file: File) -> Result<Self> {
@@ -141,6 +144,39 @@ impl PackIndex {
         Ok(None)
     }
 
+    /// Returns where those of the sorted ids stand that it names. Where they are many it is read once from front to end.
+    pub(crate) fn offsets(&self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, u64)>> {
+        if (ids.len() as u64) < u64::from(self.count()) / 64 {
+            let found = ids.iter().filter_map(|id| Some(self.find(*id).transpose()?.map(|offset| (*id, offset))));
+            return found.collect();
+        }
+        let mut found = Vec::new();
+        let mut ids = ids.iter().peekable();
+        for start in (0..self.count()).step_by(BLOCK as usize) {
+            let count = BLOCK.min(self.count() - start);
+            let names = self.block(IDS + u64::from(start) * 20, count as usize * 20)?;
+            let offsets = self.block(self.offsets_start() + u64::from(start) * 4, count as usize * 4)?;
+            for (id, small) in names.chunks_exact(20).zip(offsets.chunks_exact(4)) {
+                while ids.next_if(|wanted| wanted.as_bytes()[..] < *id).is_some() {}
+                if let Some(wanted) = ids.next_if(|wanted| wanted.as_bytes()[..] == *id) {
+                    let small = u32::from_be_bytes(small.try_into().expect("chunks are of four"));
+                    found.push((*wanted, self.whole_offset(small)?));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn block(&self, at: u64, length: usize) -> Result<Vec<u8>> {
+        let mut block = vec![0; length];
+        self.bytes.read(at, &mut block)?;
+        Ok(block)
+    }
+
+    fn offsets_start(&self) -> u64 {
+        IDS + u64::from(self.count()) * 24
+    }
+
     /// Returns the id at a place.
     pub(crate) fn id(&self, place: u32) -> Result<ObjectId> {
         let mut id = [0; 20];
@@ -150,10 +186,13 @@ impl PackIndex {
 
     /// Returns the offset of the entry at a place.
     pub(crate) fn offset(&self, place: u32) -> Result<u64> {
-        let offsets = IDS + u64::from(self.count()) * 24;
         let mut small = [0; 4];
-        self.bytes.read(offsets + u64::from(place) * 4, &mut small)?;
-        let small = u32::from_be_bytes(small);
+        self.bytes.read(self.offsets_start() + u64::from(place) * 4, &mut small)?;
+        self.whole_offset(u32::from_be_bytes(small))
+    }
+
+    /// What does not fit 31 bits stands in a table of its own.
+    fn whole_offset(&self, small: u32) -> Result<u64> {
         if small & LARGE == 0 {
             return Ok(u64::from(small));
         }
@@ -162,7 +201,7 @@ impl PackIndex {
             return Err(Error::failed("the index has no such large offset"));
         }
         let mut large = [0; 8];
-        self.bytes.read(offsets + u64::from(self.count()) * 4 + at * 8, &mut large)?;
+        self.bytes.read(self.offsets_start() + u64::from(self.count()) * 4 + at * 8, &mut large)?;
         Ok(u64::from_be_bytes(large))
     }
 }
@@ -209,6 +248,11 @@ mod tests {
             for (id, indexed) in &objects {
                 prop_assert_eq!(index.find(*id).expect("sound"), Some(indexed.offset));
             }
+            let mut wanted: Vec<_> = objects.keys().copied().chain([ObjectId::new(absent)]).collect();
+            wanted.sort_unstable();
+            let expected: Vec<_> =
+                wanted.iter().filter_map(|id| Some((*id, objects.get(id)?.offset))).collect();
+            prop_assert_eq!(index.offsets(&wanted).expect("sound"), expected);
             let absent = ObjectId::new(absent);
             prop_assert_eq!(index.find(absent).expect("sound").is_some(), objects.contains_key(&absent));
         }

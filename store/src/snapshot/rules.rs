@@ -7,7 +7,7 @@
 //! not be UTF-8.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use gix_glob::{Pattern, wildmatch};
 
@@ -124,7 +124,7 @@ impl Rules {
             scope: self.scope.clone(),
             forced: self.forced.clone(),
             gitignores: Box::new(gitignores),
-            chains: Mutex::new(HashMap::new()),
+            chains: RwLock::new(HashMap::new()),
         }
     }
 }
@@ -173,7 +173,7 @@ pub(crate) struct Matcher<'a> {
     scope: Option<Vec<u8>>,
     forced: BTreeSet<Vec<u8>>,
     gitignores: Box<Ignores<'a>>,
-    chains: Mutex<HashMap<Vec<u8>, Chain>>,
+    chains: RwLock<HashMap<Vec<u8>, Chain>>,
 }
 
 /// The ignore files that hold in a directory, innermost first.
@@ -294,10 +294,10 @@ impl Matcher<'_> {
     }
 
     fn chain(&self, directory: &[u8]) -> Chain {
-        let mut chains = self.chains.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(chain) = chains.get(directory) {
+        if let Some(chain) = self.chains.read().unwrap_or_else(PoisonError::into_inner).get(directory) {
             return chain.clone();
         }
+        let mut chains = self.chains.write().unwrap_or_else(PoisonError::into_inner);
         let ends = (0..directory.len()).filter(|end| directory[*end] == b'/').chain([directory.len()]);
         let ends: Vec<_> = if directory.is_empty() { vec![0] } else { [0].into_iter().chain(ends).collect() };
         let known = ends.iter().rposition(|end| chains.contains_key(&directory[..*end]));

@@ -1,4 +1,4 @@
-//! The ignore rules that are outside the work tree: `info/exclude` and the user's global excludes. This module does IO.
+//! The rules that are outside the work tree: `info/exclude`, and the user's global excludes and attributes. This module does IO.
 //!
 //! `core.excludesFile` is taken from the user's and the system's configuration, never from the workspace's; `include.path`
 //! is not followed. The user's own files may be symbolic links (people keep them in a dotfiles folder).
@@ -18,11 +18,29 @@ pub(crate) fn of_repository(location: &Location) -> Vec<u8> {
 
 /// Returns the bytes of the user's global excludes.
 pub(crate) fn of_user(home: Option<&Path>, config_home: Option<&Path>) -> Vec<u8> {
-    global_path(home, config_home).and_then(|path| read_small(&path, SMALL, OFlags::empty())).unwrap_or_default()
+    let path = global_path(home, config_home, "excludesfile", "git/ignore");
+    path.and_then(|path| read_small(&path, SMALL, OFlags::empty())).unwrap_or_default()
 }
 
-/// The last of git's three files that sets `core.excludesFile` wins; without one it is `git/ignore` beside `git/config`.
-fn global_path(home: Option<&Path>, config_home: Option<&Path>) -> Option<PathBuf> {
+/// Returns the bytes of the user's and the system's attributes.
+pub(crate) fn attributes_of_user(home: Option<&Path>, config_home: Option<&Path>) -> Vec<u8> {
+    let user = global_path(home, config_home, "attributesfile", "git/attributes");
+    let files = [user, Some(PathBuf::from("/etc/gitattributes"))].into_iter().flatten();
+    let files = files.filter_map(|path| read_small(&path, SMALL, OFlags::empty()));
+    files.collect::<Vec<_>>().join(&b'\n')
+}
+
+/// Returns whether a repository's own configuration names further attributes, or may do so.
+pub(crate) fn has_own_attributes(location: &Location) -> bool {
+    [location.common.join("config"), location.directory.join("config.worktree")].iter().any(|path| {
+        let bytes = read_small(path, SMALL, OFlags::NOFOLLOW).unwrap_or_default().to_ascii_lowercase();
+        let names = |name: &[u8]| bytes.windows(name.len()).any(|part| part == name);
+        names(b"attributesfile") || names(b"[include")
+    })
+}
+
+/// The last of git's three files that sets `core.<key>` wins; without one it is a file beside `git/config`.
+fn global_path(home: Option<&Path>, config_home: Option<&Path>, key: &str, default: &str) -> Option<PathBuf> {
     let config_home = config_home.map(Path::to_owned).or_else(|| Some(home?.join(".config")));
     let configurations = [
         home.map(|home| home.join(".gitconfig")),
@@ -31,11 +49,11 @@ fn global_path(home: Option<&Path>, config_home: Option<&Path>) -> Option<PathBu
     ];
     for configuration in configurations.into_iter().flatten() {
         let bytes = read_small(&configuration, SMALL, OFlags::empty()).unwrap_or_default();
-        if let Some(value) = value(&bytes, "core", "excludesfile") {
+        if let Some(value) = value(&bytes, "core", key) {
             return expand(&value, home);
         }
     }
-    config_home.map(|folder| folder.join("git/ignore"))
+    config_home.map(|folder| folder.join(default))
 }
 
 fn expand(value: &[u8], home: Option<&Path>) -> Option<PathBuf> {

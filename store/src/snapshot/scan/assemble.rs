@@ -1,8 +1,12 @@
 //! From directories to a snapshot: trees along changed paths, the attributes, the gaps.
 
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::listing::{Item, Kind, join, split};
 use super::overlay::Overlay;
 use super::sink::Sink;
+use super::threads;
 use crate::entry::{Mode, ObjectId};
 use crate::error::Result;
 use crate::path::WorkspacePath;
@@ -11,24 +15,62 @@ use crate::snapshot::attributes::{Attributes, Bearer, Census};
 use crate::snapshot::hash::ObjectKind;
 use crate::snapshot::tree::{self, TreeEntry, TreeMode};
 
+/// How many trees a thread makes at a time.
+const BATCH: usize = 16;
+
 /// Makes the trees of the directories that `touched` names, innermost first, and returns the root's.
 pub(crate) fn trees(overlay: &mut Overlay<'_>, touched: &[Vec<u8>], sink: &Sink<'_>) -> Result<ObjectId> {
-    let mut touched: Vec<_> = touched.iter().collect();
-    // A directory's path is longer than that of the one that holds it.
-    touched.sort_unstable_by_key(|path| std::cmp::Reverse(path.len()));
+    // A directory's tree names those of the directories in it, which are one level deeper.
+    let mut levels: BTreeMap<usize, Vec<&[u8]>> = BTreeMap::new();
     for path in touched {
-        overlay.load(path);
-        let Some(listing) = overlay.fresh(path) else { continue };
-        let mut entries: Vec<_> = listing.items.iter().filter_map(|item| entry(overlay, path, item)).collect();
-        let id = if entries.is_empty() { None } else { sink.add(ObjectKind::Tree, &tree::encode(&mut entries))? };
-        if let Some(listing) = overlay.fresh_mut(path) {
-            listing.tree = id;
+        if overlay.load(path).is_some() {
+            levels.entry(depth(path)).or_default().push(path);
+        }
+    }
+    for paths in levels.into_values().rev() {
+        for (path, id) in level(overlay, &paths, sink)? {
+            if let Some(listing) = overlay.fresh_mut(path) {
+                listing.tree = id;
+            }
         }
     }
     match overlay.tree(b"") {
         Some(id) => Ok(id),
         None => Ok(sink.add(ObjectKind::Tree, b"")?.unwrap_or(ObjectId::EMPTY_TREE)),
     }
+}
+
+fn depth(path: &[u8]) -> usize {
+    if path.is_empty() { 0 } else { 1 + path.iter().filter(|byte| **byte == b'/').count() }
+}
+
+type Made<'p> = Vec<(&'p [u8], Option<ObjectId>)>;
+
+/// Makes the trees of one level, side by side where they are many.
+fn level<'p>(overlay: &Overlay<'_>, paths: &[&'p [u8]], sink: &Sink<'_>) -> Result<Made<'p>> {
+    let next = AtomicUsize::new(0);
+    let work = |_| {
+        let mut made = Vec::new();
+        loop {
+            let start = next.fetch_add(BATCH, Ordering::Relaxed);
+            let Some(batch) = paths.get(start..paths.len().min(start + BATCH)).filter(|batch| !batch.is_empty()) else {
+                return Ok(made);
+            };
+            for path in batch {
+                made.push((*path, tree(overlay, path, sink)?));
+            }
+        }
+    };
+    let threads = if paths.len() <= 4 * BATCH { 1 } else { threads::count() };
+    let made: Result<Vec<Made<'p>>> = threads::run(threads, work).into_iter().collect();
+    Ok(made?.concat())
+}
+
+/// Makes one tree; none where nothing of the directory is captured.
+fn tree(overlay: &Overlay<'_>, path: &[u8], sink: &Sink<'_>) -> Result<Option<ObjectId>> {
+    let items = overlay.fresh(path).map(|listing| &listing.items[..]).unwrap_or_default();
+    let mut entries: Vec<_> = items.iter().filter_map(|item| entry(overlay, path, item)).collect();
+    if entries.is_empty() { Ok(None) } else { sink.add(ObjectKind::Tree, &tree::encode(&mut entries)) }
 }
 
 fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &Item) -> Option<TreeEntry> {

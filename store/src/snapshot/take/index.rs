@@ -45,6 +45,11 @@ impl<'l> Index<'l> {
         self.tracked.get_or_init(|| self.location.map(Tracked::read).unwrap_or_default())
     }
 
+    /// Returns its stamp, read before its bytes were.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.stamp.map(|(stamp, _)| stamp)
+    }
+
     /// Returns the raw index, where it has to be stored.
     pub fn new_bytes(&self) -> Option<Vec<u8>> {
         self.tracked.get().filter(|_| self.is_new).and_then(|tracked| tracked.bytes.clone())

@@ -19,6 +19,7 @@ use crate::snapshot::scan::overlay::Overlay;
 use crate::snapshot::scan::sink::Sink;
 use crate::snapshot::scan::threads;
 use crate::snapshot::scan::walk::{Found, Task, Walk};
+use crate::snapshot::seed::Seeds;
 
 /// What a scan gives.
 pub(super) struct Scanned<'c> {
@@ -31,6 +32,12 @@ pub(super) struct Scanned<'c> {
 }
 
 impl Scene<'_> {
+    /// The first snapshot takes from the user's repository what it can.
+    fn seeds<'s>(&'s self, cache: Option<&Cache>, index: &'s Index<'_>) -> Option<Seeds<'s>> {
+        let (None, Some(location), Some(stamp)) = (cache, self.location.as_ref(), index.stamp()) else { return None };
+        Seeds::take(self.request, location, &self.root, index.tracked(), &stamp, self.objects)
+    }
+
     /// Looks at the directories and stores what is new of them. `known` is the cache where what it says of forced files
     /// still holds.
     pub(super) fn scan<'c>(
@@ -63,6 +70,7 @@ impl Scene<'_> {
             }
             is_forced
         };
+        let seeds = self.seeds(cache, index);
         let walk = Walk {
             root: self.root.try_clone().context(|| "cannot open the workspace twice")?,
             store: self.store,
@@ -72,7 +80,7 @@ impl Scene<'_> {
             max_file_size: self.request.max_file_size,
             remembered: &|path| cache.and_then(|cache| cache.listing(path)),
             remembered_view: &|path| cache.and_then(|cache| Some(cache.directory(cache.find(path)?)?.view())),
-            seeded: &|_, _| None,
+            seeded: &|path, stamp| seeds.as_ref().and_then(|seeds| seeds.id(path, stamp)),
             sink,
             now: self.now,
             is_remote: self.is_remote,

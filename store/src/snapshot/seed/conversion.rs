@@ -1,0 +1,94 @@
+//! For which files the user's git may store other bytes of the same number: those with a `filter` or a `working-tree-encoding`
+//! attribute. This module does IO.
+//!
+//! Attribute files are read as `gitattributes` describes them, but only so far as to find such lines. Their patterns are then
+//! asked as those of ignore files are. Whatever is not plain counts as matching everything: too many files are read, none too
+//! few.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::snapshot::Request;
+use crate::snapshot::git::tracked::Tracked;
+use crate::snapshot::git::{self, Location, excludes, read_small};
+use crate::snapshot::rules::{Matcher, Rules};
+use crate::snapshot::scan::disk;
+use crate::snapshot::scan::listing::join;
+
+const NAME: &[u8] = b".gitattributes";
+const EVERYTHING: &[u8] = b"*\n";
+
+/// The files that a conversion may apply to.
+pub(super) struct Conversions<'a>(Matcher<'a>);
+
+impl<'a> Conversions<'a> {
+    /// Reads the attribute files outside the work tree; those in it are read when they first matter.
+    pub fn of(request: &Request<'_>, location: &Location, root: &'a OwnedFd, tracked: &'a Tracked) -> Self {
+        let info = read_small(&location.common.join("info/attributes"), git::SMALL, OFlags::NOFOLLOW);
+        let rules = Rules {
+            global: patterns(&excludes::attributes_of_user(request.home, request.config_home)),
+            info: patterns(&info.unwrap_or_default()),
+            ..Rules::default()
+        };
+        Self(rules.matcher(move |directory| Some(of_directory(root, tracked, directory))))
+    }
+
+    /// Returns whether a conversion may apply to a file.
+    pub fn may_apply_to(&self, path: &[u8]) -> bool {
+        self.0.is_ignored(path)
+    }
+}
+
+fn of_directory(root: &OwnedFd, tracked: &Tracked, directory: &[u8]) -> Vec<u8> {
+    let opened = disk::open_directory(root.as_fd(), directory);
+    match opened.and_then(|directory| disk::open_file(directory.as_fd(), NAME)) {
+        Ok(file) => match git::read_small_file(file.into(), git::SMALL) {
+            Some(bytes) => patterns(&bytes),
+            None => EVERYTHING.to_vec(),
+        },
+        // Git then takes the one in its index.
+        Err(Errno::NOENT) if !tracked.holds(&join(directory, NAME), false) => Vec::new(),
+        Err(_) => EVERYTHING.to_vec(),
+    }
+}
+
+/// Returns the patterns of the lines that name such an attribute, one a line.
+fn patterns(attributes: &[u8]) -> Vec<u8> {
+    let mut patterns = Vec::new();
+    for line in attributes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
+        if line.first() == Some(&b'#') || !is_conversion(line) {
+            continue;
+        }
+        let pattern = line.split(|byte| byte.is_ascii_whitespace()).next().unwrap_or_default();
+        // Quoted, or the definition of a macro that any line may use.
+        let is_plain = !matches!(pattern.first(), Some(b'"' | b'!' | b'[') | None);
+        patterns.extend_from_slice(if is_plain { pattern } else { b"*" });
+        patterns.push(b'\n');
+    }
+    patterns
+}
+
+fn is_conversion(line: &[u8]) -> bool {
+    let names = |name: &[u8]| line.windows(name.len()).any(|part| part == name);
+    names(b"filter") || names(b"working-tree-encoding")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_with_a_filter_or_an_encoding_give_their_patterns() {
+        let text = b"*.txt text=auto\n  *.bin filter=lfs -text\n# *.c filter=x\n*.u working-tree-encoding=UTF-16\n";
+        assert_eq!(patterns(text), b"*.bin\n*.u\n", "the others keep the bytes, or change their number");
+    }
+
+    #[test]
+    fn what_is_not_plain_matches_everything() {
+        for line in [&b"\"a b\" filter=x"[..], b"[attr]lfs filter=lfs", b"!x filter=y"] {
+            assert_eq!(patterns(line), b"*\n", "{}", line.escape_ascii());
+        }
+    }
+}

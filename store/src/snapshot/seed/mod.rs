@@ -1,0 +1,104 @@
+//! What the first snapshot takes from the user's repository instead of reading every file: ids from its index, and the packs
+//! with their objects. This module does IO.
+//!
+//! An id is taken only where nothing speaks against it: the index entry is stage 0, without flags, and older than the index;
+//! times with nanoseconds, inode, size and mode are those of the file; the object is in a pack that we hold, and is as large
+//! as the file. Line endings, `$Id$` and the like change a blob's size; what may change its bytes and keep its size, a filter
+//! or an encoding, is looked for in the attribute files (`conversion`). A file that was changed in the clock tick in which
+//! git read it is beyond this, as it is beyond git itself.
+
+mod conversion;
+mod packs;
+
+use std::collections::HashMap;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use self::conversion::Conversions;
+use super::Request;
+use super::git::index::{IndexEntry, IndexStat};
+use super::git::tracked::Tracked;
+use super::git::{Location, excludes};
+use super::objects::Objects;
+use super::pack_file::PackFile;
+use super::scan::disk::Stamp;
+use crate::entry::ObjectId;
+
+/// Sizes from here on do not fit an index entry.
+const TOO_LARGE: u64 = 1 << 32;
+const SECOND: i64 = 1_000_000_000;
+
+/// Where an object stands: in which pack, and at which offset.
+type Places = HashMap<ObjectId, (Arc<PackFile>, u64)>;
+
+/// What can be taken.
+pub(crate) struct Seeds<'a> {
+    tracked: &'a Tracked,
+    /// When the index was written, nanoseconds since the epoch.
+    index_time: i64,
+    conversions: Conversions<'a>,
+    places: Places,
+}
+
+impl<'a> Seeds<'a> {
+    /// Takes the packs of the user's repository that hold what its index names; none where there is nothing to take, or
+    /// something speaks against it.
+    pub fn take(
+        request: &'a Request<'_>,
+        location: &Location,
+        root: &'a OwnedFd,
+        tracked: &'a Tracked,
+        index: &Stamp,
+        objects: &Objects,
+    ) -> Option<Self> {
+        if !request.seed || !tracked.is_whole() || location.is_sha256() || excludes::has_own_attributes(location) {
+            return None;
+        }
+        let usable = |entry: &&IndexEntry| entry.blob.is_some() && is_older(&entry.stat, index.mtime);
+        let mut wanted: Vec<(ObjectId, u64)> = tracked
+            .entries()
+            .filter(usable)
+            .filter_map(|entry| Some((entry.blob?, u64::from(entry.stat.size))))
+            .collect();
+        wanted.sort_unstable();
+        wanted.dedup_by_key(|(id, _)| *id);
+        let places = packs::take(location, &wanted, objects);
+        let conversions = Conversions::of(request, location, root, tracked);
+        (!places.is_empty()).then_some(Self { tracked, index_time: index.mtime, conversions, places })
+    }
+
+    /// Returns the id of a file's bytes, where it can be taken.
+    pub fn id(&self, path: &[u8], stamp: &Stamp) -> Option<ObjectId> {
+        let entry = self.tracked.entry(path)?;
+        let id = entry.blob?;
+        if !is_same(&entry.stat, stamp) || !is_older(&entry.stat, self.index_time) || stamp.size >= TOO_LARGE {
+            return None;
+        }
+        let (pack, offset) = self.places.get(&id)?;
+        let is_as_large = pack.blob_size(*offset).is_ok_and(|size| size == stamp.size);
+        (is_as_large && !self.conversions.may_apply_to(path)).then_some(id)
+    }
+}
+
+/// Whether an index entry was made of a file with this stamp. The index keeps the low 32 bits of each number.
+fn is_same(entry: &IndexStat, stamp: &Stamp) -> bool {
+    let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
+    let time = |nanoseconds: i64| {
+        let (seconds, rest) = (nanoseconds.div_euclid(SECOND), nanoseconds.rem_euclid(SECOND));
+        (low(seconds.cast_unsigned()), low(rest.cast_unsigned()))
+    };
+    let mode = if stamp.mode & 0o100 == 0 { 0o100_644 } else { 0o100_755 };
+    entry.mtime == time(stamp.mtime)
+        && entry.ctime == time(stamp.ctime)
+        && entry.inode == low(stamp.inode)
+        && entry.size == low(stamp.size)
+        && stamp.file_type() == 0o100_000
+        && entry.mode == mode
+}
+
+/// Whether a later change of the file must show in its times. Where these are whole seconds, two of them have to lie between.
+fn is_older(entry: &IndexStat, index_time: i64) -> bool {
+    let time = |(seconds, nanoseconds): (u32, u32)| i64::from(seconds) * SECOND + i64::from(nanoseconds);
+    let margin = if entry.mtime.1 == 0 && entry.ctime.1 == 0 { 2 * SECOND } else { 0 };
+    time(entry.mtime).max(time(entry.ctime)) + margin < index_time
+}

@@ -1,0 +1,98 @@
+//! Holding packs of the user's repository: a hard link each, so that a `git gc` there takes nothing from us. This module does IO.
+//!
+//! Links and not alternates: objects that only an alternate has go when their owner says so. Where a link cannot be made (the
+//! store is on another file system), a pack is copied if it is no larger than the files that it saves us from reading; else
+//! these are read. A pack in which little is wanted is left alone.
+
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Places;
+use crate::entry::ObjectId;
+use crate::error::{Context, Result};
+use crate::snapshot::git::Location;
+use crate::snapshot::objects::{self, Objects};
+use crate::snapshot::pack_file::PackFile;
+
+/// Fewer objects than this are read from their files, rather than to have one more pack to look in for ever.
+const WORTH_IT: usize = 32;
+
+/// Takes the packs with wanted objects (sorted, with their sizes in bytes), and returns where these stand.
+pub(super) fn take(location: &Location, wanted: &[(ObjectId, u64)], objects: &Objects) -> Places {
+    let mut places = Places::new();
+    let ids: Vec<ObjectId> = wanted.iter().map(|(id, _)| *id).collect();
+    let to = objects.repository().join("objects/pack");
+    let mut is_any_new = false;
+    for name in names(&location.common.join("objects/pack")) {
+        let theirs = Arc::new(PackFile::new(&location.common.join("objects/pack"), &name));
+        let Ok(found) = theirs.offsets(&ids) else { continue };
+        if found.len() < WORTH_IT {
+            continue;
+        }
+        let size = |(id, _): &(ObjectId, u64)| wanted.binary_search_by_key(id, |(id, _)| *id).map(|at| wanted[at].1);
+        let saved = found.iter().filter_map(|found| size(found).ok()).sum();
+        if hold(&location.common.join("objects/pack"), &to, &name, saved, objects).is_ok() {
+            is_any_new = true;
+            places.extend(found.into_iter().map(|(id, offset)| (id, (Arc::clone(&theirs), offset))));
+        }
+    }
+    let is_safe = !is_any_new || sync(&to).is_ok() && objects.reader().and_then(|reader| reader.refresh()).is_ok();
+    if is_safe { places } else { Places::new() }
+}
+
+/// Returns the names of the packs of a directory, the largest first: what stands in several is taken from few.
+fn names(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.map(|entry| PathBuf::from(entry.file_name()));
+    let packs = names.filter(|name| name.extension().is_some_and(|extension| extension == "pack"));
+    let mut packs: Vec<_> = packs
+        .filter_map(|name| {
+            let metadata = directory.join(&name).symlink_metadata().ok()?;
+            let is_ours = metadata.uid() == rustix::process::geteuid().as_raw();
+            (metadata.is_file() && is_ours).then_some((std::cmp::Reverse(metadata.len()), name))
+        })
+        .collect();
+    packs.sort();
+    packs.into_iter().map(|(_, name)| name).collect()
+}
+
+/// Makes a pack and its index ours, synced.
+fn hold(from: &Path, to: &Path, name: &Path, saved: u64, objects: &Objects) -> Result<()> {
+    objects::prepare(objects.repository())?;
+    // The pack first: an index without its pack would name objects that are not there.
+    for name in [name.to_owned(), name.with_extension("idx")] {
+        let (from, to) = (from.join(&name), to.join(&name));
+        match fs::hard_link(&from, &to) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(_) => copy(&from, &to, saved)?,
+        }
+        let synced = File::open(&to).and_then(|file| file.sync_all());
+        synced.context(|| format!("cannot sync `{}`", to.display()))?;
+    }
+    Ok(())
+}
+
+/// Copies a file of at most `limit` bytes.
+fn copy(from: &Path, to: &Path, limit: u64) -> Result<()> {
+    let what = || format!("cannot copy `{}`", from.display());
+    let length = from.symlink_metadata().context(what)?.len();
+    if length > limit {
+        return Err(crate::error::Error::failed("the pack is larger than what it holds for us"));
+    }
+    let temporary = to.with_file_name(format!("tmp_pack_{}_copy", std::process::id()));
+    let copied = fs::copy(from, &temporary)
+        .and_then(|_| File::open(&temporary)?.sync_all())
+        .and_then(|()| fs::rename(&temporary, to));
+    if copied.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    copied.context(what)
+}
+
+fn sync(directory: &Path) -> Result<()> {
+    let synced = File::open(directory).and_then(|directory| directory.sync_all());
+    synced.context(|| format!("cannot sync the directory `{}`", directory.display()))
+}
