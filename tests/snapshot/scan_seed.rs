@@ -1,5 +1,7 @@
 //! What the first snapshot takes from the user's repository, and that it is never another byte than the file's.
 
+#![expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
+
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
