@@ -90,6 +90,8 @@ pub struct RevertRequest {
     pub dry_run: bool,
     /// Whether to go on though an agent is at work.
     pub force: bool,
+    /// Whether HEAD, branches and the index of the user's repository move along.
+    pub git: bool,
 }
 
 /// What to redo.
@@ -105,6 +107,8 @@ pub struct RedoRequest {
     pub dry_run: bool,
     /// Whether to go on though an agent is at work.
     pub force: bool,
+    /// Whether HEAD, branches and the index of the user's repository move along.
+    pub git: bool,
 }
 
 /// What to restore.
@@ -118,6 +122,8 @@ pub struct RestoreRequest {
     pub dry_run: bool,
     /// Whether to go on though an agent is at work.
     pub force: bool,
+    /// Whether HEAD, branches and the index of the user's repository move along.
+    pub git: bool,
 }
 
 impl Store {

@@ -21,6 +21,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         on_conflict: on_conflict(arguments.on_conflict),
         dry_run: arguments.dry_run,
         force: arguments.force,
+        git: arguments.git,
     };
     if arguments.message.is_none() && arguments.step.is_none() {
         return pick::revert(invocation, request);
@@ -38,6 +39,7 @@ pub fn redo(invocation: &Invocation, arguments: &UnrevertArguments, all: bool) -
         on_conflict: on_conflict(arguments.on_conflict),
         dry_run: arguments.dry_run,
         force: arguments.force,
+        git: arguments.git,
     };
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
@@ -53,6 +55,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         paths: absolute(invocation, &arguments.paths)?,
         dry_run: arguments.dry_run,
         force: arguments.force,
+        git: arguments.git,
     };
     let mut store = invocation.open()?;
     let report = store.restore(&invocation.directory()?, &request)?;
