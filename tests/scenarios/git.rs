@@ -91,11 +91,15 @@ fn commit(world: &World, path: &str, text: &str) -> String {
 fn goes_back_and_forth(prepare: impl FnOnce(&World), agent: impl FnOnce(&World)) -> (World, OperationReport) {
     let mut world = World::git(&[("a", "1\n2\n3\n"), ("b", "0\n")]);
     prepare(&world);
+    let bytes = |world: &World| std::fs::read(world.path(".git/index")).expect("there");
     let before = (git(&world), world.tree());
+    let index = bytes(&world);
     world.turn("m1", agent);
     let after = (git(&world), world.tree());
     assert_ne!(before.0, after.0, "the agent did something to git");
     let report = revert(&mut world, "m1");
+    let is_moved = report.git.iter().any(|part| part.part == GitPart::Index);
+    assert!(!is_moved || bytes(&world) == index, "the index is the same, bit by bit");
     assert_eq!((git(&world), world.tree()), before, "as it was before the message: {report:?}");
     assert_eq!(report.outcome, Outcome::Restored, "all of it: {report:?}");
     let back = unrevert(&mut world);
@@ -453,6 +457,116 @@ fn a_merge_that_began_since_refuses_git_and_no_file() {
     assert!(reason(&report).contains("a merge has begun since"), "{report:?}");
     assert_eq!((git(&world).head, world.run_git(&["ls-files", "--stage"])), before, "HEAD and index stay");
     assert_eq!(world.read("a"), "1\n", "the file is back");
+}
+
+#[test]
+fn whatever_began_since_and_is_not_finished_refuses_git() {
+    for (what, arguments) in [
+        ("rebase", &["rebase", "other"][..]),
+        ("cherry-pick", &["cherry-pick", "other"]),
+        ("revert", &["revert", "--no-edit", "HEAD~1"]),
+        ("bisect", &["bisect", "start", "HEAD", "HEAD~1"]),
+    ] {
+        let mut world = World::git(&[("a", "1\n")]);
+        world.run_git(&["checkout", "-qb", "other"]);
+        commit(&world, "a", "other\n");
+        world.run_git(&["checkout", "-q", "main"]);
+        commit(&world, "a", "one\n");
+        world.turn("m1", |world| {
+            commit(world, "a", "two\n");
+            let mut command = std::process::Command::new("git");
+            command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(arguments);
+            let _ = command.current_dir(&world.root).env("HOME", world.base().join("home")).output();
+        });
+        let before = git(&world).head;
+        let report = revert(&mut world, "m1");
+        assert!(reason(&report).contains(&format!("a {what} has begun since")), "{what}: {report:?}");
+        assert_eq!(git(&world).head, before, "{what}: HEAD stays");
+    }
+}
+
+#[test]
+fn a_branch_that_is_checked_out_elsewhere_is_not_moved() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| {
+        commit(world, "a", "agent\n");
+        world.run_git(&["checkout", "-qb", "agents"]);
+    });
+    let linked = world.base().join("linked");
+    world.run_git(&["worktree", "add", "-q", linked.to_str().expect("UTF-8"), "main"]);
+    let before = git(&world);
+    let report = revert(&mut world, "m1");
+    assert_eq!(report.outcome, Outcome::Partial, "git would refuse it, too: {report:?}");
+    assert_eq!(git(&world).head, before.head, "HEAD stays");
+}
+
+#[test]
+fn a_split_index_and_one_of_version_4_come_back() {
+    for arguments in [&["update-index", "--split-index"][..], &["update-index", "--index-version", "4"]] {
+        goes_back_and_forth(
+            |world| {
+                world.run_git(arguments);
+                world.write("b", "staged\n");
+                world.run_git(&["add", "b"]);
+            },
+            |world| {
+                commit(world, "a", "agent\n");
+            },
+        );
+    }
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_stays_out() {
+    goes_back_and_forth(
+        |world| {
+            commit(world, "deep/c", "1\n");
+            world.run_git(&["sparse-checkout", "set", "--cone", "--sparse-index"]);
+            assert!(!world.exists("deep"), "git took it away");
+        },
+        |world| {
+            commit(world, "a", "agent\n");
+        },
+    );
+}
+
+#[test]
+fn a_submodule_is_a_commit_in_the_index_and_nothing_more() {
+    goes_back_and_forth(
+        |world| {
+            let id = world.run_git(&["rev-parse", "HEAD"]);
+            world.run_git(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},module")]);
+        },
+        |world| {
+            world.run_git(&["commit", "-qm", "agent"]);
+            world.run_git(&["update-index", "--force-remove", "module"]);
+        },
+    );
+}
+
+#[test]
+fn an_index_that_git_would_believe_too_much_is_looked_at_again() {
+    // The file changes in the moment in which it was staged, and keeps its size: only the index's own time tells git.
+    let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
+    world.run_git(&["config", "core.trustctime", "false"]);
+    world.write("a", "one\n");
+    let time = std::fs::metadata(world.path("a")).and_then(|metadata| metadata.modified()).expect("it has a time");
+    world.run_git(&["add", "a"]);
+    world.write("a", "two\n");
+    for path in ["a", ".git/index"] {
+        let file = std::fs::File::options().write(true).open(world.path(path)).expect("writable");
+        file.set_modified(time).expect("it is ours");
+    }
+    let bytes = std::fs::read(world.path(".git/index")).expect("there");
+    let before = git(&world);
+    assert!(before.status.contains("1 MM"), "staged, and changed since: {before:?}");
+    world.turn("m1", |world| {
+        world.write("b", "agent\n");
+        world.run_git(&["add", "b"]);
+    });
+    let report = world.try_revert(&with_git("m1")).expect("it can be reverted");
+    assert!(std::fs::read(world.path(".git/index")).expect("there") == bytes, "bit by bit: {report:?}");
+    assert_eq!(git(&world).status, before.status, "still changed since");
 }
 
 #[test]

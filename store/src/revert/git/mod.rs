@@ -61,6 +61,9 @@ impl GitSide<'_> {
         let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
             return Ok(Vec::new());
         };
+        if movement.to.as_ref().is_some_and(|message| message.snapshot_id.is_none()) {
+            return Ok(vec![unknown(now, "what it was before the message was not captured")]);
+        }
         let past = self.past(movement, base)?;
         let Some(base) = past.line.last().and_then(|seen| seen.state.clone()) else {
             return Ok(vec![never_seen(now)]);
@@ -191,9 +194,12 @@ fn state_of(connection: &Connection, snapshot_id: i64) -> Result<Option<GitState
 
 /// There was no repository then, or it was not seen.
 fn never_seen(now: &GitStateRow) -> GitItem {
+    unknown(now, "there was no repository then, and it stays as it is")
+}
+
+fn unknown(now: &GitStateRow, reason: &str) -> GitItem {
     let heads = item::Heads::of(now);
-    GitItem::planned(GitPart::Head, "HEAD", heads.text(), None)
-        .left(FileResult::Conflict, "there was no repository then, and it stays as it is")
+    GitItem::planned(GitPart::Head, "HEAD", heads.text(), None).left(FileResult::Conflict, reason)
 }
 
 /// Returns an id in hex.

@@ -51,6 +51,8 @@ pub(super) struct Place {
     own: String,
 }
 
+const CREATE: OFlags =
+    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Place {
@@ -84,24 +86,28 @@ impl Place {
     pub fn lock(&self, new: &NewFile) -> Result<(), Trouble> {
         let what = |error| Trouble::failed(&format!("`{}` cannot be made", self.lock_name()), error);
         self.write_own(new).map_err(what)?;
-        match retry_on_intr(|| linkat(&self.home, &*self.own, &self.directory, &*self.lock_name(), AtFlags::empty())) {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                let _ = remove(&self.home, &self.own);
-                let is_held = error == Errno::EXIST;
-                Err(if is_held {
-                    Trouble { result: FileResult::Failed, reason: locked(&self.lock_name()) }
-                } else {
-                    what(error)
-                })
+        self.link().inspect_err(|_| _ = remove(&self.home, &self.own)).map_err(|error| match error {
+            Errno::EXIST => Trouble { result: FileResult::Failed, reason: locked(&self.lock_name()) },
+            error => what(error),
+        })
+    }
+
+    /// Where there are no links, the lock is made first and then replaced: after a kill nobody can tell it from one of git's, and
+    /// it is named as such.
+    fn link(&self) -> Result<(), Errno> {
+        let (own, lock) = (&*self.own, self.lock_name());
+        match retry_on_intr(|| linkat(&self.home, own, &self.directory, &*lock, AtFlags::empty())) {
+            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
+                retry_on_intr(|| openat(&self.directory, &*lock, CREATE, Mode::from_raw_mode(0o666)))?;
+                retry_on_intr(|| renameat(&self.home, own, &self.directory, &*lock))
             }
+            linked => linked,
         }
     }
 
     fn write_own(&self, new: &NewFile) -> Result<(), Errno> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         // The umask makes of it what git's own files have.
-        let file = retry_on_intr(|| openat(&self.home, &*self.own, flags, Mode::from_raw_mode(0o666)))?;
+        let file = retry_on_intr(|| openat(&self.home, &*self.own, CREATE, Mode::from_raw_mode(0o666)))?;
         let written = self.fill(file, new);
         if written.is_err() {
             let _ = remove(&self.home, &self.own);

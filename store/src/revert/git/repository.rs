@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{FileResult, GitPart};
 use rustix::fs::OFlags;
 
-use super::item::GitItem;
+use super::item::{GitItem, plain};
 use super::objects::UserObjects;
 use crate::snapshot::git::index::{self, Meaning, Staged};
 use crate::snapshot::git::{Location, SMALL, excludes, read_small, state};
@@ -53,8 +53,7 @@ impl Repository {
 
     /// Returns what is in `HEAD` now, without the end of the line.
     pub fn head(&self) -> Option<String> {
-        let text = read_small(&self.location.directory.join("HEAD"), SMALL, OFlags::NOFOLLOW)?;
-        Some(String::from_utf8(text).ok()?.trim_end().to_owned())
+        head_of(&self.location.directory)
     }
 
     /// Returns what git is in the middle of.
@@ -105,12 +104,30 @@ impl Repository {
             return Some(format!("`{name}` is a symbolic link"));
         }
         match (item.part, &item.target) {
-            (GitPart::Branch, None) => self.why_not_removed(name),
-            (GitPart::Branch, Some(commit)) => self.why_not_commit(commit),
-            (GitPart::Head, Some(text)) if !text.starts_with("ref:") => self.why_not_commit(text),
-            (GitPart::Head | GitPart::Index, _) => None,
+            (GitPart::Branch, None) => self.why_not_branch(name).or_else(|| self.why_not_removed(name)),
+            (GitPart::Branch, Some(commit)) => self.why_not_branch(name).or_else(|| self.why_not_commit(commit)),
+            (GitPart::Head, Some(text)) => match text.strip_prefix("ref: ") {
+                Some(branch) => self.why_not_branch(branch),
+                None => self.why_not_commit(text),
+            },
+            (GitPart::Head, None) | (GitPart::Index, _) => None,
         }
-        .or_else(|| (item.part == GitPart::Branch && !is_branch(name)).then(|| format!("`{name}` is no branch")))
+    }
+
+    fn why_not_branch(&self, name: &str) -> Option<String> {
+        if !is_branch(name) {
+            return Some(format!("`{name}` is no branch"));
+        }
+        let elsewhere = self.elsewhere().into_iter().find(|folder| head_of(folder) == Some(format!("ref: {name}")))?;
+        Some(format!("`{}` is checked out in another worktree (`{}`)", plain(name), elsewhere.display()))
+    }
+
+    /// The folders of the repository's other worktrees; the main one's is the common folder.
+    fn elsewhere(&self) -> Vec<PathBuf> {
+        let linked = std::fs::read_dir(self.location.common.join("worktrees")).into_iter().flatten();
+        let linked = linked.filter_map(|entry| Some(entry.ok()?.path()));
+        let own = self.location.directory.canonicalize().ok();
+        linked.chain([self.location.common.clone()]).filter(|folder| folder.canonicalize().ok() != own).collect()
     }
 
     fn why_not_removed(&self, name: &str) -> Option<String> {
@@ -146,18 +163,25 @@ impl Repository {
     }
 }
 
+fn head_of(folder: &Path) -> Option<String> {
+    let text = read_small(&folder.join("HEAD"), SMALL, OFlags::NOFOLLOW)?;
+    Some(String::from_utf8(text).ok()?.trim_end().to_owned())
+}
+
 /// Returns the reason for a lock that somebody holds.
 pub(super) fn locked(lock: &str) -> String {
     format!("`{lock}` is there: git is at work, or was interrupted")
 }
 
-/// Returns whether a name is one of a branch that git would take (`git check-ref-format`, in short).
+/// Returns whether a name is one of a branch that git would take (`git check-ref-format`, in short); one that was not UTF-8 is
+/// not known any more.
 pub(super) fn is_branch(name: &str) -> bool {
     let is_plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
     let is_odd = |byte: u8| byte <= b' ' || byte == 0x7f || b"~^:?*[\\".contains(&byte);
     name.strip_prefix("refs/heads/").is_some_and(|rest| rest.split('/').all(is_plain))
         && !name.bytes().any(is_odd)
         && !name.contains("..")
+        && !name.contains(char::REPLACEMENT_CHARACTER)
 }
 
 /// Leaves planned parts as they are, for a reason.
