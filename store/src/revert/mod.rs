@@ -39,6 +39,23 @@ pub(crate) use operate::{is_busy, short};
 pub(crate) use permanent::make_permanent;
 pub(crate) use recover::finish_open_operations;
 
+/// How far an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It looks at the workspace.
+    Looking(crate::snapshot::Progress),
+    /// It puts files back.
+    Applying {
+        /// How many paths are done.
+        done: usize,
+        /// Of how many.
+        of: usize,
+    },
+}
+
+/// Is told, now and then and from any thread, how far an operation is.
+pub type Watcher = Box<dyn Fn(Progress) + Send + Sync>;
+
 /// What to do with a file that is not what the agent left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {

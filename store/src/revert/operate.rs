@@ -13,7 +13,7 @@ use super::merge::Contents;
 use super::movement::{Movement, Part};
 use super::plan::{Move, Plan, plan};
 use super::target::{Target, target};
-use super::{OnConflict, paths};
+use super::{OnConflict, Progress, paths};
 use crate::entry::{Change, ObjectId};
 use crate::error::{Error, Result};
 use crate::path::WorkspacePath;
@@ -69,8 +69,8 @@ pub(crate) fn carry_out(
         None => Vec::new(),
     };
     let snapshots = place.snapshots()?;
-    let seen =
-        Observation::make(store, place, &snapshots, Looking { open: &open, closing: &own, ..Looking::default() })?;
+    let looking = Looking { open: &open, closing: &own, ..Looking::default() };
+    let seen = observe(store, place, &snapshots, looking)?;
     let base = movement.session.revert_base_id;
     let material = gather(store, place, &snapshots, movement, &chain, &seen, base)?;
     refuse_unavailable(movement, &material)?;
@@ -99,6 +99,18 @@ pub(crate) fn carry_out(
         is_incomplete,
     };
     execute(store, place, &snapshots, operation, &seen, &own, manner)
+}
+
+/// Looks at the workspace, and tells whoever watches.
+pub(crate) fn observe(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    looking: Looking<'_>,
+) -> Result<Observation> {
+    let watcher = store.watcher.as_deref();
+    let tell = |progress| watcher.iter().for_each(|watcher| watcher(Progress::Looking(progress)));
+    Observation::make(store, place, snapshots, Looking { progress: Some(&tell), ..looking })
 }
 
 /// Carries a plan out, or only tells it.
@@ -390,7 +402,11 @@ pub(crate) fn finish(
     let mut items = sessions::operation_items(connection, id)?;
     let directories = paths::from_json(&row.directories);
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
-    let work = Work { operation: id, items: &items, directories: &directories, contents: &contents, progress: None };
+    let of = items.iter().filter(|item| item.result == FileResult::Planned).count();
+    let watcher = store.watcher.as_deref();
+    let tell = |done| watcher.iter().for_each(|watcher| watcher(Progress::Applying { done, of }));
+    let work =
+        Work { operation: id, items: &items, directories: &directories, contents: &contents, progress: Some(&tell) };
     let done = apply::apply(root, &work);
     for (item, done) in items.iter_mut().zip(&done) {
         item.result = done.result;
@@ -401,7 +417,7 @@ pub(crate) fn finish(
     let git = git::carry_out(store, place, snapshots, id, row.kind)?;
     let now = store.now();
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
-    let mut after = Observation::make(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
+    let mut after = observe(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
     forget_own_work(&mut after, &items);
     store.database.write_synced(|connection| {
         let after_id = after.write(connection, place.row.id, None, now)?;

@@ -34,7 +34,7 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
         return Err(Error::busy("an agent is at work in this workspace").hint("wait until it is done, or give --force"));
     }
     let snapshots = place.snapshots()?;
-    let seen = Observation::make(store, place, &snapshots, Looking { open: &open, ..Looking::default() })?;
+    let seen = operate::observe(store, place, &snapshots, Looking { open: &open, ..Looking::default() })?;
     let (wanted, current) = differing(store, place, &snapshots, wanted_id, &seen, &only)?;
     let git = if request.git { Some(git_plan(store, place, &snapshots, &seen, wanted_id)?) } else { None };
     let mut notes = notes;
