@@ -6,7 +6,7 @@ use ckpt_schema::migration::MIGRATIONS;
 use rusqlite::Connection;
 
 /// The tables that hold a session store.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 11] = [
     "workspaces",
     "sessions",
     "messages",
@@ -16,6 +16,7 @@ const TABLES: [&str; 10] = [
     "git_states",
     "operations",
     "operation_files",
+    "operation_git",
     "diagnostics",
 ];
 

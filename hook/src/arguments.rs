@@ -223,6 +223,9 @@ pub struct RevertArguments {
     /// What to do with files that are not what the agent left
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub on_conflict: OnConflict,
+    /// Also move HEAD, its branch and the index back; without it they stay as they are
+    #[arg(long, conflicts_with_all = ["only", "step"])]
+    pub git: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -273,6 +276,9 @@ pub struct UnrevertArguments {
     /// What to do with files that were changed while reverted
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub on_conflict: OnConflict,
+    /// Also move HEAD, its branch and the index; they go along anyway where the revert moved them
+    #[arg(long)]
+    pub git: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -368,6 +374,9 @@ pub struct RestoreArguments {
     /// Only these paths; without them the captured files become exactly those of that state
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Also put HEAD, its branch and the index back
+    #[arg(long, conflicts_with = "paths")]
+    pub git: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,

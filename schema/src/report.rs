@@ -193,6 +193,47 @@ pub struct FileReport {
     pub deletions: Option<u64>,
 }
 
+/// A part of git's own state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GitPart {
+    /// A branch: the commit that it names.
+    Branch,
+    /// HEAD: the branch, or the commit, that it stands for.
+    Head,
+    /// The index: what is staged.
+    Index,
+}
+
+impl GitPart {
+    /// Returns the name that the part has in JSON and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Head => "head",
+            Self::Index => "index",
+        }
+    }
+}
+
+/// What an operation with `--git` does to a part of git's state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GitReport {
+    /// Which part.
+    pub part: GitPart,
+    /// The full name of the branch; `HEAD`; `index`.
+    pub name: String,
+    /// What it is before: a commit, HEAD's text, or the blob of the index in the workspace's repository of the store; null
+    /// where it is not there.
+    pub from: Option<String>,
+    /// What it is afterwards.
+    pub to: Option<String>,
+    /// How that went.
+    pub result: FileResult,
+    /// Why, where it is not plain.
+    pub reason: Option<String>,
+}
+
 /// `revert`, `redo`, `unrevert`, `restore`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationReport {
@@ -214,6 +255,9 @@ pub struct OperationReport {
     pub messages_hidden: Vec<String>,
     /// Every path that it looked at, by name.
     pub files: Vec<FileReport>,
+    /// What it does to HEAD, branches and the index, with `--git`.
+    #[serde(default)]
+    pub git: Vec<GitReport>,
     /// What else the user should know.
     pub notes: Vec<String>,
 }
@@ -344,6 +388,9 @@ pub struct OperationEntry {
     pub files: u64,
     /// How many conflicts it left.
     pub conflicts: u64,
+    /// Whether git's own state was to move along.
+    #[serde(default)]
+    pub git: bool,
 }
 
 /// `log --operations`.
@@ -534,6 +581,9 @@ pub enum ShowReport {
         operation: OperationEntry,
         /// Its files.
         files: Vec<FileReport>,
+        /// What it did to HEAD, branches and the index.
+        #[serde(default)]
+        git: Vec<GitReport>,
         /// What it noted.
         notes: Vec<String>,
     },

@@ -71,6 +71,7 @@ pub struct Surroundings {
 pub struct Store {
     surroundings: Surroundings,
     database: Database,
+    watcher: Option<revert::Watcher>,
 }
 
 /// What to revert, and how.
@@ -90,6 +91,8 @@ pub struct RevertRequest {
     pub dry_run: bool,
     /// Whether to go on though an agent is at work.
     pub force: bool,
+    /// Whether HEAD, branches and the index of the user's repository move along.
+    pub git: bool,
 }
 
 /// What to redo.
@@ -105,6 +108,8 @@ pub struct RedoRequest {
     pub dry_run: bool,
     /// Whether to go on though an agent is at work.
     pub force: bool,
+    /// Whether HEAD, branches and the index of the user's repository move along.
+    pub git: bool,
 }
 
 /// What to restore.
@@ -118,6 +123,8 @@ pub struct RestoreRequest {
     pub dry_run: bool,
     /// Whether to go on though an agent is at work.
     pub force: bool,
+    /// Whether HEAD, branches and the index of the user's repository move along.
+    pub git: bool,
 }
 
 impl Store {
@@ -129,7 +136,7 @@ impl Store {
     pub fn open(surroundings: Surroundings) -> Result<Self> {
         let directory = layout::prepare(&surroundings.directory)?;
         let database = Database::open(&directory, surroundings.settings.durability)?;
-        let mut store = Self { surroundings: Surroundings { directory, ..surroundings }, database };
+        let mut store = Self { surroundings: Surroundings { directory, ..surroundings }, database, watcher: None };
         store.tell_of_damage()?;
         Ok(store)
     }
@@ -167,6 +174,11 @@ impl Store {
         progress: Option<&(dyn Fn(snapshot::Progress) + Sync)>,
     ) -> Result<report::SnapshotReport> {
         record::snapshot(self, cwd, label, progress)
+    }
+
+    /// Says who is told how far reverts and their kin are.
+    pub fn watch(&mut self, watcher: Option<revert::Watcher>) {
+        self.watcher = watcher;
     }
 
     /// Goes back to just before a message.

@@ -35,6 +35,93 @@ fn the_log_is_a_table_of_messages() {
     .assert_eq(&world.redact(&run.stdout));
 }
 
+/// Runs git in the workspace.
+fn git(world: &World, arguments: &[&str]) {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(arguments);
+    command.current_dir(world.workspace()).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", world.home());
+    finish(&mut command, b"").exits(0);
+}
+
+/// A message whose agent committed.
+fn committed() -> World {
+    let world = World::new();
+    git(&world, &["init", "-q", "-b", "main"]);
+    world.write("menu", "bread\n");
+    git(&world, &["add", "menu"]);
+    git(&world, &["commit", "-qm", "open"]);
+    world.play("m1", "add cakes", |world| {
+        world.write("menu", "bread\ncakes\n");
+        git(world, &["commit", "-qam", "Sell cakes"]);
+    });
+    world
+}
+
+#[test]
+fn a_revert_names_the_commits_that_stay_or_moves_the_branch_back() {
+    let world = committed();
+    let run = world.run(&["revert", "--message", "m1"], b"").exits(0);
+    expect![[r#"
+        ✓ Went back to just before “add cakes” (12345678)
+          restored    -1  menu
+        note: the agent made 1 commit since: 12345678 Sell cakes; `--git` moves the branch back
+        1 message is hidden until you redo, or send a new one.
+        To undo this: ckpt-hook unrevert
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+    let run = world.run(&["revert", "--message", "m1", "--git", "--dry-run"], b"").exits(0);
+    expect![[r#"
+        ✓ Would go back to just before “add cakes” (12345678)
+          move      branch main: 12345678 → 12345678
+          move      git's index
+        1 message would be hidden until you redo, or send a new one.
+        This is a plan; nothing was changed.
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+    let run = world.run(&["revert", "--message", "m1", "--git"], b"").exits(0);
+    expect![[r#"
+        ✓ Went back to just before “add cakes” (12345678)
+          moved      branch main: 12345678 → 12345678
+          moved      git's index
+        1 message is hidden until you redo, or send a new one.
+        To undo this: ckpt-hook unrevert
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+    let operation = world.json(&["log", "--operations"])["operations"][0]["id"].as_str().expect("an id").to_owned();
+    let shown = world.run(&["show", &operation], b"").exits(0).stdout;
+    assert!(shown.contains("branch main: "), "the operation log has it: {shown}");
+    let run = world.run(&["unrevert"], b"").exits(0);
+    expect![[r#"
+        ✓ Went all the way forward; nothing is reverted any more
+          restored  +1    menu
+          moved           branch main: 12345678 → 12345678
+          moved           git's index
+        To undo this: ckpt-hook revert --message 12345678 --git
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+}
+
+#[test]
+fn what_git_keeps_is_named_with_its_reason() {
+    let world = committed();
+    world.write("notes", "mine\n");
+    git(&world, &["add", "notes"]);
+    git(&world, &["commit", "-qm", "Note"]);
+    let run = world.run(&["revert", "--message", "m1", "--git"], b"").exits(3);
+    expect![[r#"
+        ! Went back to just before “add cakes” (12345678), but not everything
+          restored    -1  menu
+          kept            branch main (changed since by the user)
+          kept            git's index (changed since by the user)
+        1 message is hidden until you redo, or send a new one.
+        To undo this: ckpt-hook unrevert
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+    let document =
+        world.json(&["show", world.json(&["log", "--operations"])["operations"][0]["id"].as_str().expect("an id")]);
+    assert_eq!(document["git"][0]["result"], "conflict", "programs can read it: {document}");
+}
+
 #[test]
 fn all_is_well_in_one_line() {
     let world = two_messages();

@@ -314,3 +314,16 @@ fn a_dry_run_changes_nothing_and_is_what_then_happens() {
     };
     assert_eq!(what(&planned), what(&done), "the plan was the truth");
 }
+
+#[test]
+fn a_revert_tells_whoever_watches_how_far_it_is() {
+    use ckpt_store::revert::Progress;
+    let mut world = World::new();
+    world.turn("m1", |world| (0..40).for_each(|number| world.write(format!("{number}"), "x\n")));
+    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let tell = std::sync::Arc::clone(&told);
+    world.store.watch(Some(Box::new(move |progress| tell.lock().expect("no panic").push(progress))));
+    world.revert("m1");
+    let told = told.lock().expect("no panic");
+    assert!(told.contains(&Progress::Applying { done: 40, of: 40 }), "all of them: {told:?}");
+}

@@ -1,6 +1,7 @@
 //! Behaviour as a user would state it, through the library's doors: the sentences of the project's scenarios, by name.
 
 mod basic;
+mod git;
 mod honesty;
 mod lifecycle;
 mod names;

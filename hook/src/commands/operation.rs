@@ -10,6 +10,7 @@ use super::{Invocation, pick};
 use crate::arguments::{self, RestoreArguments, RevertArguments, UnrevertArguments};
 use crate::failure::{DONE, Failure, PARTIAL, UNAVAILABLE};
 use crate::output::operation::{self, Around};
+use crate::output::progress::Line;
 
 /// Goes back to just before a message; on a terminal without one, lets the user choose.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
@@ -21,12 +22,14 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         on_conflict: on_conflict(arguments.on_conflict),
         dry_run: arguments.dry_run,
         force: arguments.force,
+        git: arguments.git,
     };
     if arguments.message.is_none() && arguments.step.is_none() {
         return pick::revert(invocation, request);
     }
     let mut store = invocation.open()?;
-    let report = store.revert(&invocation.directory()?, &request)?;
+    let directory = invocation.directory()?;
+    let report = watched(invocation, &mut store, |store| store.revert(&directory, &request))?;
     finish(invocation, &mut store, &report, None)
 }
 
@@ -38,11 +41,12 @@ pub fn redo(invocation: &Invocation, arguments: &UnrevertArguments, all: bool) -
         on_conflict: on_conflict(arguments.on_conflict),
         dry_run: arguments.dry_run,
         force: arguments.force,
+        git: arguments.git,
     };
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
     let before = store.status(&directory, request.session.as_deref())?.revert_point;
-    let report = store.redo(&directory, &request)?;
+    let report = watched(invocation, &mut store, |store| store.redo(&directory, &request))?;
     finish(invocation, &mut store, &report, before)
 }
 
@@ -53,10 +57,26 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
         paths: absolute(invocation, &arguments.paths)?,
         dry_run: arguments.dry_run,
         force: arguments.force,
+        git: arguments.git,
     };
     let mut store = invocation.open()?;
-    let report = store.restore(&invocation.directory()?, &request)?;
+    let directory = invocation.directory()?;
+    let report = watched(invocation, &mut store, |store| store.restore(&directory, &request))?;
     finish(invocation, &mut store, &report, None)
+}
+
+/// Does something that may take long, with a line that tells how far it is where somebody looks.
+pub fn watched<T>(invocation: &Invocation, store: &mut Store, work: impl FnOnce(&mut Store) -> T) -> T {
+    if !invocation.output.shows_progress() {
+        return work(store);
+    }
+    let line = Line::new();
+    let told = line.clone();
+    store.watch(Some(Box::new(move |progress| told.operation(progress))));
+    let done = work(store);
+    store.watch(None);
+    line.end();
+    done
 }
 
 /// Shows what was done, and returns the exit code that says how much of it. `before` is the revert point before it.

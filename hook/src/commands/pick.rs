@@ -25,7 +25,8 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
         return Ok(DONE);
     };
     let request = RevertRequest { message: message.id.clone(), session: Some(message.session.clone()), ..request };
-    let plan = store.revert(&directory, &RevertRequest { dry_run: true, ..request.clone() })?;
+    let plan = RevertRequest { dry_run: true, ..request.clone() };
+    let plan = operation::watched(invocation, &mut store, |store| store.revert(&directory, &plan))?;
     let is_over = request.dry_run || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
     if is_over {
         return operation::finish(invocation, &mut store, &plan, None);
@@ -36,7 +37,7 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
         invocation.output.text("Nothing was changed.\n")?;
         return Ok(DONE);
     }
-    let report = store.revert(&directory, &request)?;
+    let report = operation::watched(invocation, &mut store, |store| store.revert(&directory, &request))?;
     operation::finish(invocation, &mut store, &report, None)
 }
 

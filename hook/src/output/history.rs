@@ -142,9 +142,9 @@ pub fn show(report: &ShowReport, view: &View) -> String {
         ShowReport::Message { message, snapshot, steps, .. } => show_message(message, snapshot.as_deref(), steps, view),
         ShowReport::Step { step, .. } => show_step(step, view),
         ShowReport::Session { session, messages, .. } => show_session(session, messages, view),
-        ShowReport::Operation { operation: entry, files, notes, .. } => {
+        ShowReport::Operation { operation: entry, files, git, notes, .. } => {
             let notes = notes.iter().map(|note| format!("note: {}\n", safe(note))).collect::<String>();
-            show_operation(entry, view) + &operation::files(files, view) + &notes
+            show_operation(entry, view) + &operation::moved(files, git, view) + &notes
         }
         ShowReport::Snapshot { snapshot, repository, time, label, gaps, .. } => {
             let mut fields = vec![("repository", safe(repository).into_owned()), ("taken", view.times.exact(*time))];

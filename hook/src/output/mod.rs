@@ -9,6 +9,7 @@ pub mod failure;
 pub mod history;
 pub mod operation;
 pub mod paint;
+pub mod progress;
 pub mod status;
 pub mod table;
 pub mod text;

@@ -1,6 +1,8 @@
 //! What a revert, redo or restore did, or would do, and how to get back.
 
-use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, OperationReport, Outcome};
+use ckpt_schema::report::{
+    FileAction, FileReport, FileResult, GitPart, GitReport, OperationKind, OperationReport, Outcome,
+};
 
 use super::View;
 use super::diff::counts;
@@ -20,7 +22,7 @@ pub struct Around {
 /// Returns the outcome as lines.
 pub fn render(report: &OperationReport, around: &Around, view: &View) -> String {
     let mut text = format!("{}\n", headline(report, around, view.paint));
-    text.push_str(&files(&report.files, view));
+    text.push_str(&moved(&report.files, &report.git, view));
     for note in &report.notes {
         text.push_str(&format!("{} {}\n", view.paint.warning("note:"), safe(note)));
     }
@@ -80,11 +82,53 @@ fn nothing(kind: OperationKind) -> &'static str {
 
 /// Returns a line for each file that says something: those that already are what they should be say nothing.
 pub fn files(files: &[FileReport], view: &View) -> String {
+    moved(files, &[], view)
+}
+
+/// The same, with a line for each part of git's state below.
+pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     let mut table = Table::new(&[1, 2]).indented(2);
     for file in files.iter().filter(|file| says_something(file) || view.verbose) {
         table.row(row(file, view.paint));
     }
+    for part in git {
+        table.row(vec![git_word(part.result, view.paint), String::new(), String::new(), git_part(part, view.paint)]);
+    }
     table.render(view)
+}
+
+fn git_word(result: FileResult, paint: Paint) -> String {
+    match result {
+        FileResult::Done => paint.good("moved"),
+        FileResult::Planned => paint.id("move"),
+        FileResult::Failed => paint.bad("failed"),
+        FileResult::Conflict | FileResult::Gap => paint.warning("kept"),
+    }
+}
+
+fn git_part(part: &GitReport, paint: Paint) -> String {
+    let what = match part.part {
+        GitPart::Branch => format!("branch {}", safe(plain(&part.name))),
+        GitPart::Head => "HEAD".to_owned(),
+        GitPart::Index => "git's index".to_owned(),
+    };
+    let value = |text: &Option<String>| match text.as_deref().map(|text| (text, text.strip_prefix("ref: "))) {
+        Some((_, Some(branch))) => safe(plain(branch)).into_owned(),
+        Some((commit, None)) => paint.id(&short(commit)),
+        None => "none".to_owned(),
+    };
+    let way = match (part.part, part.result) {
+        (GitPart::Branch | GitPart::Head, FileResult::Done | FileResult::Planned) => {
+            format!(": {} → {}", value(&part.from), value(&part.to))
+        }
+        _ => String::new(),
+    };
+    let reason = part.reason.as_deref().map(|reason| paint.faint(&format!(" ({})", safe(reason)))).unwrap_or_default();
+    what + &way + &reason
+}
+
+fn plain(branch: &str) -> &str {
+    branch.strip_prefix("refs/heads/").unwrap_or(branch)
 }
 
 fn says_something(file: &FileReport) -> bool {
@@ -142,6 +186,7 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
         return Some("This is a plan; nothing was changed.".to_owned());
     }
     let operation = report.operation.as_deref().filter(|_| report.outcome != Outcome::Nothing)?;
+    let git = if report.git.iter().any(|part| part.result == FileResult::Done) { " --git" } else { "" };
     let command = match (report.kind, &around.before) {
         (OperationKind::Revert, _) if report.messages_hidden.len() > 1 => {
             let (redo, unrevert) = (paint.strong("ckpt-hook redo"), paint.strong("ckpt-hook unrevert"));
@@ -149,9 +194,9 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
         }
         (OperationKind::Revert, _) if report.message.is_some() => "ckpt-hook unrevert".to_owned(),
         (OperationKind::Redo | OperationKind::Unrevert, Some(before)) => {
-            format!("ckpt-hook revert --message {}", short(before))
+            format!("ckpt-hook revert --message {}{git}", short(before))
         }
-        _ => format!("ckpt-hook restore {}", short(operation)),
+        _ => format!("ckpt-hook restore {}{git}", short(operation)),
     };
     Some(format!("To undo this: {}", paint.strong(&command)))
 }
@@ -185,6 +230,7 @@ mod tests {
             dry_run: false,
             messages_hidden: vec!["abcdefghij".to_owned()],
             files,
+            git: Vec::new(),
             notes: Vec::new(),
         }
     }

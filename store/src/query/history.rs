@@ -151,7 +151,7 @@ pub(super) fn read_operations(
     value: impl rusqlite::ToSql,
 ) -> Result<Vec<OperationEntry>> {
     let sql = format!(
-        "SELECT operations.id, kind, session_id, message_id, started_at, state, outcome,
+        "SELECT operations.id, kind, session_id, message_id, started_at, state, outcome, git,
                 before.tree AS before_tree, after.tree AS after_tree,
                 count(*) FILTER (WHERE result = 'done' AND action IN ('write', 'delete', 'merge')) AS files,
                 count(*) FILTER (WHERE result = 'conflict') AS conflicts
@@ -179,5 +179,6 @@ fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
         after: row.get("after_tree")?,
         files: count(row, "files")?,
         conflicts: count(row, "conflicts")?,
+        git: row.get("git")?,
     })
 }

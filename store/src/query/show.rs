@@ -10,6 +10,7 @@ use super::rows::{all, gaps, operation_file};
 use super::{compare, history};
 use crate::error::{Context, Error, Result};
 use crate::record::Place;
+use crate::revert::git::item::GitItem;
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
 use crate::{Milliseconds, Store};
@@ -62,7 +63,8 @@ fn show_operation(connection: &Connection, id: &str) -> Result<ShowReport> {
     let notes = "SELECT note.value AS note FROM operations, json_each(operations.notes) AS note
                   WHERE operations.id = ?1 ORDER BY note.key";
     let notes: Vec<String> = all(connection, notes, [id], |row| row.get("note"))?;
-    Ok(ShowReport::Operation { version: VERSION, operation, files, notes })
+    let git = sessions::git_items(connection, id)?.iter().map(GitItem::report).collect();
+    Ok(ShowReport::Operation { version: VERSION, operation, files, git, notes })
 }
 
 /// A tree that was taken several times is shown as it was taken first, with the newest label and what is known of it now.

@@ -12,7 +12,7 @@ use crate::entry::{Change, EntryKind, ObjectId, State};
 use crate::error::Result;
 use crate::lines;
 use crate::sessions::{self, Attribution, ChangeRow, GapRow, GitStateRow, OpenStep, SnapshotRow};
-use crate::snapshot::{Gap, Progress, Side, Snapshot, Snapshots, Taken};
+use crate::snapshot::{Gap, GitState, Progress, Side, Snapshot, Snapshots, Taken};
 use crate::{Milliseconds, Store};
 
 /// A larger file's lines are not counted, in bytes.
@@ -67,7 +67,7 @@ impl Observation {
         Ok(Self {
             snapshot: taken.snapshot,
             gaps: gaps::to_rows(&taken.gaps),
-            git: taken.git.map(|git| GitStateRow { head: git.head, branch: git.branch, index: git.index }),
+            git: taken.git.map(git_row),
             previous,
             changes: drafts,
             replaced,
@@ -112,6 +112,10 @@ impl Observation {
     pub fn changes_of(&self, step: &str) -> u64 {
         self.changes.iter().filter(|change| change.step_id.as_deref() == Some(step)).count() as u64
     }
+}
+
+fn git_row(git: GitState) -> GitStateRow {
+    GitStateRow { head: git.head, branch: git.branch, index: git.index, doing: git.doing }
 }
 
 /// Returns what a snapshot of the store does not hold.

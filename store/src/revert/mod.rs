@@ -17,6 +17,7 @@ pub mod rule;
 pub mod target;
 
 mod gather;
+pub(crate) mod git;
 mod movement;
 mod operate;
 mod paths;
@@ -28,7 +29,7 @@ use std::path::Path;
 
 use ckpt_schema::report::{OperationKind, OperationReport, Outcome, VERSION};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::record::Place;
 use crate::{RedoRequest, RestoreRequest, RevertRequest, Store};
 use movement::Movement;
@@ -37,6 +38,23 @@ use operate::Manner;
 pub(crate) use operate::{is_busy, short};
 pub(crate) use permanent::make_permanent;
 pub(crate) use recover::finish_open_operations;
+
+/// How far an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It looks at the workspace.
+    Looking(crate::snapshot::Progress),
+    /// It puts files back.
+    Applying {
+        /// How many paths are done.
+        done: usize,
+        /// Of how many.
+        of: usize,
+    },
+}
+
+/// Is told, now and then and from any thread, how far an operation is.
+pub type Watcher = Box<dyn Fn(Progress) + Send + Sync>;
 
 /// What to do with a file that is not what the agent left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,11 +81,16 @@ impl OnConflict {
 
 /// Goes back to just before a message.
 pub(crate) fn revert(store: &mut Store, cwd: &Path, request: &RevertRequest) -> Result<OperationReport> {
+    if request.git && (request.step.is_some() || !request.only.is_empty()) {
+        return Err(Error::failed(
+            "`--git` goes with a whole revert: HEAD and the index are of no path and of no step",
+        ));
+    }
     let place = Place::known(store, cwd)?;
     let _lock = place.lock(crate::record::PATIENCE)?;
     let notes = recover::recover(store, &place, request.dry_run)?;
     let movement = Movement::of_revert(store, &place, request)?;
-    operate::carry_out(store, &place, &movement, Manner { dry_run: request.dry_run, force: request.force }, notes)
+    operate::carry_out(store, &place, &movement, manner(request.dry_run, request.force, request.git), notes)
 }
 
 /// Goes forward again.
@@ -79,13 +102,17 @@ pub(crate) fn redo(store: &mut Store, cwd: &Path, request: &RedoRequest) -> Resu
         let kind = if request.all { OperationKind::Unrevert } else { OperationKind::Redo };
         return Ok(nothing_reverted(kind, request.dry_run, notes));
     };
-    operate::carry_out(store, &place, &movement, Manner { dry_run: request.dry_run, force: request.force }, notes)
+    operate::carry_out(store, &place, &movement, manner(request.dry_run, request.force, request.git), notes)
 }
 
 /// Puts paths back to any captured state.
 pub(crate) fn restore(store: &mut Store, cwd: &Path, request: &RestoreRequest) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
     restore::restore(store, &place, request)
+}
+
+fn manner(dry_run: bool, force: bool, git: bool) -> Manner {
+    Manner { dry_run, force, git }
 }
 
 fn nothing_reverted(kind: OperationKind, dry_run: bool, mut notes: Vec<String>) -> OperationReport {
@@ -100,6 +127,7 @@ fn nothing_reverted(kind: OperationKind, dry_run: bool, mut notes: Vec<String>) 
         dry_run,
         messages_hidden: Vec::new(),
         files: Vec::new(),
+        git: Vec::new(),
         notes,
     }
 }

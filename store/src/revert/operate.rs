@@ -6,13 +6,14 @@ use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, Ope
 
 use super::apply::{self, Root, Work};
 use super::gather::{Material, States, gather};
+use super::git::{self, GitSide, item::GitItem};
 use super::history::History;
 use super::item::Item;
 use super::merge::Contents;
 use super::movement::{Movement, Part};
 use super::plan::{Move, Plan, plan};
 use super::target::{Target, target};
-use super::{OnConflict, paths};
+use super::{OnConflict, Progress, paths};
 use crate::entry::{Change, ObjectId};
 use crate::error::{Error, Result};
 use crate::path::WorkspacePath;
@@ -29,6 +30,8 @@ const AT_WORK: Milliseconds = 30_000;
 pub(crate) struct Manner {
     pub dry_run: bool,
     pub force: bool,
+    /// Whether HEAD, branches and the index move along.
+    pub git: bool,
 }
 
 /// A plan with everything that its operation's row says.
@@ -36,6 +39,8 @@ pub(crate) struct Operation<'a> {
     pub kind: OperationKind,
     pub movement: Option<&'a Movement>,
     pub plan: Plan,
+    /// What becomes of git's own state; none where nobody asked.
+    pub git: Option<Vec<GitItem>>,
     pub on_conflict: OnConflict,
     /// The state before the first revert, where it is older than the operation itself.
     pub base: Option<i64>,
@@ -64,12 +69,19 @@ pub(crate) fn carry_out(
         None => Vec::new(),
     };
     let snapshots = place.snapshots()?;
-    let seen =
-        Observation::make(store, place, &snapshots, Looking { open: &open, closing: &own, ..Looking::default() })?;
+    let looking = Looking { open: &open, closing: &own, ..Looking::default() };
+    let seen = observe(store, place, &snapshots, looking)?;
     let base = movement.session.revert_base_id;
     let material = gather(store, place, &snapshots, movement, &chain, &seen, base)?;
     refuse_unavailable(movement, &material)?;
-    notes.extend(notes_on(store, movement, &material, &seen)?);
+    let side = GitSide { connection, place, snapshots: &snapshots, now: seen.git.as_ref() };
+    let moves_git = manner.git || (movement.kind != OperationKind::Revert && git::was_moved(connection, &chain)?);
+    let git = if moves_git { Some(side.plan(movement, &chain, base)?) } else { None };
+    notes.extend(unprotected_notes(&material));
+    notes.extend(match &git {
+        Some(_) => git::why_nothing(&place.root),
+        None => head_moved(&side, movement, base)?,
+    });
     let on_conflict = movement.on_conflict.unwrap_or_else(|| policy(&chain));
     let plan = plan_for(&snapshots, &material, on_conflict)?;
     notes.extend(not_captured(movement, &plan, &seen));
@@ -79,6 +91,7 @@ pub(crate) fn carry_out(
         kind: movement.kind,
         movement: Some(movement),
         plan,
+        git,
         on_conflict,
         base,
         reference,
@@ -86,6 +99,18 @@ pub(crate) fn carry_out(
         is_incomplete,
     };
     execute(store, place, &snapshots, operation, &seen, &own, manner)
+}
+
+/// Looks at the workspace, and tells whoever watches.
+pub(crate) fn observe(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    looking: Looking<'_>,
+) -> Result<Observation> {
+    let watcher = store.watcher.as_deref();
+    let tell = |progress| watcher.iter().for_each(|watcher| watcher(Progress::Looking(progress)));
+    Observation::make(store, place, snapshots, Looking { progress: Some(&tell), ..looking })
 }
 
 /// Carries a plan out, or only tells it.
@@ -101,12 +126,15 @@ pub(crate) fn execute(
     count_lines(snapshots, &mut operation.plan);
     check_objects(snapshots, &operation.plan)?;
     if manner.dry_run {
-        return Ok(report(store, &operation, None, &operation.plan.items, true));
+        let git = operation.git.clone().unwrap_or_default();
+        return Ok(report(store, &operation, None, (&operation.plan.items, &git), true));
     }
+    let moves_git = operation.git.iter().flatten().any(GitItem::is_planned);
     let is_move = operation.movement.is_some_and(|movement| movement.part.is_none() && !is_same_point(movement));
-    if !operation.plan.has_work() && !is_move {
+    if !operation.plan.has_work() && !is_move && !moves_git {
         keep_what_was_seen(store, place, seen, closing)?;
-        return Ok(report(store, &operation, None, &operation.plan.items, false));
+        let git = operation.git.clone().unwrap_or_default();
+        return Ok(report(store, &operation, None, (&operation.plan.items, &git), false));
     }
     let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
     snapshots.write_blobs(&merged)?;
@@ -114,8 +142,8 @@ pub(crate) fn execute(
     refuse_what_must_fail(&root, snapshots, &operation.plan.items)?;
     let id = crate::new_id();
     write_down(store, place, &id, &mut operation, seen, closing)?;
-    let items = finish(store, place, snapshots, &root, &id)?;
-    Ok(report(store, &operation, Some(id), &items, false))
+    let (items, git) = finish(store, place, snapshots, &root, &id)?;
+    Ok(report(store, &operation, Some(id), (&items, &git), false))
 }
 
 /// A file system that is read-only or full refuses the whole operation; a single directory is that file's failure.
@@ -150,14 +178,11 @@ fn refuse_unavailable(movement: &Movement, material: &Material) -> Result<()> {
         .hint("`ckpt-hook status` shows what went wrong"))
 }
 
-fn notes_on(store: &Store, movement: &Movement, material: &Material, seen: &Observation) -> Result<Vec<String>> {
-    let mut notes: Vec<String> = material
-        .unprotected
-        .iter()
-        .map(|(step, why)| format!("step `{}` was not recorded, and its changes stay: {why}", short(step)))
-        .collect();
-    notes.extend(head_moved(store, movement, seen)?);
-    Ok(notes)
+fn unprotected_notes(material: &Material) -> impl Iterator<Item = String> {
+    let note = |(step, why): &(String, String)| {
+        format!("step `{}` was not recorded, and its changes stay: {why}", short(step))
+    };
+    material.unprotected.iter().map(note)
 }
 
 /// What snapshots cannot hold may have been changed by the agent, and nobody saw it: it is named again at revert.
@@ -182,12 +207,17 @@ fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<
 }
 
 /// Commits, branches and the index stay as they are; a revert over commits that the agent made says so.
-fn head_moved(store: &Store, movement: &Movement, seen: &Observation) -> Result<Option<String>> {
-    let connection = store.database.connection();
+fn head_moved(side: &GitSide<'_>, movement: &Movement, base: Option<i64>) -> Result<Option<String>> {
+    const WAY: &str = "`--git` moves the branch back";
+    let commits = if movement.kind == OperationKind::Revert { side.commits(movement, base)? } else { None };
+    if let Some(commits) = commits {
+        return Ok(Some(format!("{commits}; {WAY}")));
+    }
+    let connection = side.connection;
     let Some(snapshot_id) = movement.reference_snapshot(0).filter(|id| *id != 0) else { return Ok(None) };
     let Some(git_state_id) = sessions::snapshot(connection, snapshot_id)?.git_state_id else { return Ok(None) };
     let then = sessions::git_state(connection, git_state_id)?;
-    let Some(now) = &seen.git else { return Ok(None) };
+    let Some(now) = side.now else { return Ok(None) };
     if then.head == now.head && then.branch == now.branch {
         return Ok(None);
     }
@@ -199,7 +229,7 @@ fn head_moved(store: &Store, movement: &Movement, seen: &Observation) -> Result<
         }
     };
     Ok(Some(format!(
-        "git's HEAD was at {} and is at {}: commits, branches and the index stay as they are",
+        "git's HEAD was at {} and is at {}: commits, branches and the index stay as they are without `--git`",
         name(&then),
         name(now)
     )))
@@ -336,8 +366,10 @@ fn write_down(
             notes: &notes,
             directories: &paths::to_json(&directories),
             is_incomplete: operation.is_incomplete,
+            git: operation.git.is_some(),
         };
         sessions::insert_operation(connection, &new, &operation.plan.items, now)?;
+        sessions::insert_git_items(connection, id, operation.git.as_deref().unwrap_or_default())?;
         Ok(base)
     })?;
     Ok(())
@@ -357,36 +389,43 @@ fn directories_that_may_go(store: &Store, place: &Place, operation: &Operation<'
 }
 
 /// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Returns its
-/// files.
+/// files, and what became of git's own state.
 pub(crate) fn finish(
     store: &mut Store,
     place: &Place,
     snapshots: &Snapshots,
     root: &Root,
     id: &str,
-) -> Result<Vec<Item>> {
+) -> Result<(Vec<Item>, Vec<GitItem>)> {
     let connection = store.database.connection();
     let row = sessions::operation(connection, id)?;
     let mut items = sessions::operation_items(connection, id)?;
     let directories = paths::from_json(&row.directories);
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
-    let work = Work { operation: id, items: &items, directories: &directories, contents: &contents, progress: None };
+    let of = items.iter().filter(|item| item.result == FileResult::Planned).count();
+    let watcher = store.watcher.as_deref();
+    let tell = |done| watcher.iter().for_each(|watcher| watcher(Progress::Applying { done, of }));
+    let work =
+        Work { operation: id, items: &items, directories: &directories, contents: &contents, progress: Some(&tell) };
     let done = apply::apply(root, &work);
     for (item, done) in items.iter_mut().zip(&done) {
         item.result = done.result;
         // A file that goes back in part says so before and after.
         item.reason = done.reason.clone().or(item.reason.take());
     }
+    // After the files: an index is believed of what is older than it.
+    let git = git::carry_out(store, place, snapshots, id, row.kind)?;
     let now = store.now();
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
-    let mut after = Observation::make(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
+    let mut after = observe(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
     forget_own_work(&mut after, &items);
     store.database.write_synced(|connection| {
         let after_id = after.write(connection, place.row.id, None, now)?;
-        sessions::close_operation(connection, id, &items, outcome(&items), Some(after_id), &row.notes, now)?;
+        sessions::close_git_items(connection, id, &git)?;
+        sessions::close_operation(connection, id, &items, outcome(&items, &git), Some(after_id), &row.notes, now)?;
         move_point(connection, &row)
     })?;
-    Ok(items)
+    Ok((items, git))
 }
 
 /// What the operation did is in its own rows, and nobody's change.
@@ -414,15 +453,16 @@ fn move_point(connection: &rusqlite::Connection, row: &sessions::OperationRow) -
     sessions::set_hidden_from(connection, session, point.map(|message| message.seq))
 }
 
-fn outcome(items: &[Item]) -> Outcome {
+fn outcome(items: &[Item], git: &[GitItem]) -> Outcome {
+    let is_git_left = |item: &GitItem| !matches!(item.result, FileResult::Done | FileResult::Planned);
     let is_done = |item: &&Item| item.action != FileAction::None && item.result == FileResult::Done;
     let is_left = |item: &Item| {
         let is_in_part = item.reason.is_some() && item.action != FileAction::None;
         is_in_part || matches!(item.result, FileResult::Conflict | FileResult::Gap | FileResult::Failed)
     };
-    if items.iter().any(is_left) {
+    if items.iter().any(is_left) || git.iter().any(is_git_left) {
         Outcome::Partial
-    } else if items.iter().any(|item| is_done(&item) || item.result == FileResult::Planned) {
+    } else if items.iter().any(|item| is_done(&item) || item.result == FileResult::Planned) || !git.is_empty() {
         Outcome::Restored
     } else {
         Outcome::Nothing
@@ -433,11 +473,11 @@ fn report(
     store: &Store,
     operation: &Operation<'_>,
     id: Option<String>,
-    items: &[Item],
+    (items, git): (&[Item], &[GitItem]),
     dry_run: bool,
 ) -> OperationReport {
     let movement = operation.movement;
-    let outcome = if operation.is_incomplete { Outcome::Partial } else { outcome(items) };
+    let outcome = if operation.is_incomplete { Outcome::Partial } else { outcome(items, git) };
     OperationReport {
         version: VERSION,
         operation: id,
@@ -448,6 +488,7 @@ fn report(
         dry_run,
         messages_hidden: movement.map(|movement| hidden(store, movement)).unwrap_or_default(),
         files: items.iter().map(file_report).collect(),
+        git: git.iter().map(GitItem::report).collect(),
         notes: operation.notes.clone(),
     }
 }

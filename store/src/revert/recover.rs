@@ -28,9 +28,10 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
     for row in open {
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-        let items = operate::finish(store, place, &snapshots, &root, &row.id)?;
+        let (items, git) = operate::finish(store, place, &snapshots, &root, &row.id)?;
+        let also = if git.is_empty() { "" } else { ", and git's state" };
         notes.push(format!(
-            "finished the {} `{}` that was interrupted ({} files)",
+            "finished the {} `{}` that was interrupted ({} files{also})",
             row.kind.name(),
             operate::short(&row.id),
             items.len()

@@ -7,6 +7,7 @@ use ckpt_schema::report::{OperationKind, OperationReport};
 
 use super::OnConflict;
 use super::gather::States;
+use super::git::{GitSide, item::GitItem};
 use super::operate::{self, Manner, Operation};
 use crate::RestoreRequest;
 use crate::Store;
@@ -18,6 +19,9 @@ use crate::sessions;
 use crate::snapshot::{Side, Snapshots};
 
 pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest) -> Result<OperationReport> {
+    if request.git && !request.paths.is_empty() {
+        return Err(Error::failed("`--git` goes with a whole restore: HEAD and the index are of no path"));
+    }
     let is_all = request.paths.iter().any(|path| place.is_root(path));
     let named = request.paths.iter().filter(|_| !is_all);
     let only: Vec<WorkspacePath> = named.map(|path| path_below(place, path)).collect::<Result<_>>()?;
@@ -30,21 +34,36 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
         return Err(Error::busy("an agent is at work in this workspace").hint("wait until it is done, or give --force"));
     }
     let snapshots = place.snapshots()?;
-    let seen = Observation::make(store, place, &snapshots, Looking { open: &open, ..Looking::default() })?;
+    let seen = operate::observe(store, place, &snapshots, Looking { open: &open, ..Looking::default() })?;
     let (wanted, current) = differing(store, place, &snapshots, wanted_id, &seen, &only)?;
+    let git = if request.git { Some(git_plan(store, place, &snapshots, &seen, wanted_id)?) } else { None };
+    let mut notes = notes;
+    notes.extend(git.as_ref().and_then(|_| super::git::why_nothing(&place.root)));
     let plan = operate::plan_exactly(&snapshots, &wanted, &current)?;
     let operation = Operation {
         kind: OperationKind::Restore,
         movement: None,
         plan,
+        git,
         on_conflict: OnConflict::Overwrite,
         base: None,
         reference: Some(wanted_id),
         notes,
         is_incomplete: false,
     };
-    let manner = Manner { dry_run: request.dry_run, force: request.force };
+    let manner = Manner { dry_run: request.dry_run, force: request.force, git: request.git };
     operate::execute(store, place, &snapshots, operation, &seen, &[], manner)
+}
+
+fn git_plan(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    seen: &Observation,
+    wanted_id: i64,
+) -> Result<Vec<GitItem>> {
+    let connection = store.database.connection();
+    GitSide { connection, place, snapshots, now: seen.git.as_ref() }.plan_exactly(wanted_id)
 }
 
 fn path_below(place: &Place, path: &std::path::Path) -> Result<WorkspacePath> {

@@ -6,6 +6,7 @@
 
 mod changes;
 mod database;
+mod git;
 mod operations;
 mod rows;
 mod runs;
@@ -19,6 +20,7 @@ pub(crate) use changes::{
     Attribution, ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change,
     live_changes, mark_undone, release_to_outside, sharers,
 };
+pub(crate) use git::{SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans};
 pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, open_operations, operation,
     operation_items,

@@ -29,6 +29,8 @@ pub(crate) struct NewOperation<'a> {
     pub directories: &'a str,
     /// Whether something that was asked for was never recorded: it is partial, however its files go.
     pub is_incomplete: bool,
+    /// Whether git's state was to move along.
+    pub git: bool,
 }
 
 /// An operation as it is stored.
@@ -40,6 +42,7 @@ pub(crate) struct OperationRow {
     pub message_id: Option<String>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: Option<i64>,
+    pub after_snapshot_id: Option<i64>,
     pub only_paths: String,
     pub part_message_id: Option<String>,
     pub step_id: Option<String>,
@@ -55,7 +58,7 @@ pub(crate) struct ChainOperation {
     pub items: Vec<Item>,
 }
 
-const COLUMNS: &str = "id, session_id, kind, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, only_paths, notes, directories, on_conflict";
+const COLUMNS: &str = "id, session_id, kind, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict";
 
 fn kind(name: &str) -> OperationKind {
     match name {
@@ -76,7 +79,7 @@ fn action(name: &str) -> FileAction {
     }
 }
 
-fn result(name: &str) -> FileResult {
+pub(super) fn result(name: &str) -> FileResult {
     match name {
         "done" => FileResult::Done,
         "conflict" => FileResult::Conflict,
@@ -102,6 +105,7 @@ impl OperationRow {
             kind: kind(row.get_ref("kind")?.as_str()?),
             message_id: row.get("message_id")?,
             before_snapshot_id: row.get("before_snapshot_id")?,
+            after_snapshot_id: row.get("after_snapshot_id")?,
             part_message_id: row.get("part_message_id")?,
             base_snapshot_id: row.get("base_snapshot_id")?,
             only_paths: row.get("only_paths")?,
@@ -122,8 +126,8 @@ pub(crate) fn insert_operation(
     connection
         .execute(
             "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
-                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, started_at)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
             params![
                 new.id,
                 new.workspace_id,
@@ -140,6 +144,7 @@ pub(crate) fn insert_operation(
                 new.notes,
                 new.directories,
                 new.is_incomplete.then(|| Outcome::Partial.name()),
+                new.git,
                 now,
             ],
         )

@@ -26,14 +26,28 @@ pub(crate) struct GapRow {
 }
 
 /// HEAD, branch and index of the user's repository.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GitStateRow {
     pub head: Option<String>,
     pub branch: Option<String>,
     pub index: Option<ObjectId>,
+    /// What git was in the middle of.
+    pub doing: Option<String>,
 }
 
 const COLUMNS: &str = "id, workspace_id, tree, attributes_blob, rules_blob, git_state_id";
+
+impl GitStateRow {
+    /// Reads the columns `head`, `branch`, `index_blob` and `doing`.
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            head: row.get("head")?,
+            branch: row.get("branch")?,
+            index: row.get("index_blob")?,
+            doing: row.get("doing")?,
+        })
+    }
+}
 
 impl SnapshotRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -123,9 +137,9 @@ pub(crate) fn put_git_state(
 ) -> Result<i64> {
     let known: Option<i64> = connection
         .query_row(
-            "SELECT id FROM git_states WHERE workspace_id = ?1 AND head IS ?2 AND branch IS ?3 AND index_blob IS ?4
+            "SELECT id FROM git_states WHERE workspace_id = ?1 AND head IS ?2 AND branch IS ?3 AND index_blob IS ?4 AND doing IS ?5
              ORDER BY id DESC LIMIT 1",
-            params![workspace_id, state.head, state.branch, state.index],
+            params![workspace_id, state.head, state.branch, state.index, state.doing],
             |row| row.get(0),
         )
         .optional()
@@ -135,8 +149,8 @@ pub(crate) fn put_git_state(
     }
     connection
         .execute(
-            "INSERT INTO git_states (workspace_id, head, branch, index_blob, seen_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-            params![workspace_id, state.head, state.branch, state.index, now],
+            "INSERT INTO git_states (workspace_id, head, branch, index_blob, doing, seen_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![workspace_id, state.head, state.branch, state.index, state.doing, now],
         )
         .context(|| "cannot add a git state")?;
     Ok(connection.last_insert_rowid())
@@ -145,8 +159,6 @@ pub(crate) fn put_git_state(
 /// Returns the state of the user's repository with an id.
 pub(crate) fn git_state(connection: &Connection, id: i64) -> Result<GitStateRow> {
     connection
-        .query_row("SELECT head, branch, index_blob FROM git_states WHERE id = ?1", [id], |row| {
-            Ok(GitStateRow { head: row.get(0)?, branch: row.get(1)?, index: row.get(2)? })
-        })
+        .query_row("SELECT head, branch, index_blob, doing FROM git_states WHERE id = ?1", [id], GitStateRow::read)
         .context(|| "cannot read a git state")
 }

@@ -6,12 +6,12 @@ mod attributes;
 mod cache;
 mod capture;
 mod difference;
-mod git;
+pub(crate) mod git;
 mod hash;
 mod hides;
 mod objects;
 mod pack;
-mod pack_entry;
+pub(crate) mod pack_entry;
 mod pack_file;
 mod pack_index;
 #[cfg(test)]
@@ -94,6 +94,8 @@ pub struct GitState {
     pub branch: Option<String>,
     /// The raw index as a blob in our repository; none where there is no index.
     pub index: Option<ObjectId>,
+    /// What git is in the middle of: a merge, a rebase and the like.
+    pub doing: Option<String>,
 }
 
 /// What [`Snapshots::take`] is asked for.

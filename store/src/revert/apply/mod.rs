@@ -18,7 +18,7 @@ mod order;
 mod preflight;
 mod root;
 mod run;
-mod sys;
+pub(in crate::revert) mod sys;
 mod trouble;
 mod workers;
 

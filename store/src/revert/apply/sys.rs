@@ -11,7 +11,7 @@ use rustix::fs::{chownat, fstat, fsync, linkat, openat, renameat, statat, unlink
 use rustix::io::{Errno, retry_on_intr};
 
 /// What a system call gives.
-pub(super) type Answer<T> = Result<T, Errno>;
+pub(in crate::revert) type Answer<T> = Result<T, Errno>;
 
 /// How a directory is opened that is only passed through or worked in.
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -137,7 +137,7 @@ pub(super) fn exists(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<bool> {
 }
 
 /// Removes a file or a link.
-pub(super) fn unlink(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<()> {
+pub(in crate::revert) fn unlink(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<()> {
     again(|| unlinkat(directory, name, AtFlags::empty()))
 }
 
@@ -156,7 +156,7 @@ fn again(mut call: impl FnMut() -> Answer<()>) -> Answer<()> {
 }
 
 /// Syncs a directory's names.
-pub(super) fn sync_directory(directory: BorrowedFd<'_>) -> Answer<()> {
+pub(in crate::revert) fn sync_directory(directory: BorrowedFd<'_>) -> Answer<()> {
     let readable = open_readable(directory, b".")?;
     retry_on_intr(|| fsync(&readable))
 }
@@ -175,7 +175,7 @@ pub(super) fn sync_all(root: BorrowedFd<'_>) -> Answer<()> {
 }
 
 /// Returns to whom root must give what it makes in a directory; none for everybody else, and where it is root's own.
-pub(super) fn owner_to_keep(directory: BorrowedFd<'_>) -> Answer<Option<(Uid, Gid)>> {
+pub(in crate::revert) fn owner_to_keep(directory: BorrowedFd<'_>) -> Answer<Option<(Uid, Gid)>> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
     }
@@ -185,6 +185,6 @@ pub(super) fn owner_to_keep(directory: BorrowedFd<'_>) -> Answer<Option<(Uid, Gi
 }
 
 /// Gives an entry that we made to its owner; a link itself, never what it points at.
-pub(super) fn give_to(directory: BorrowedFd<'_>, name: &[u8], user: Uid, group: Gid) -> Answer<()> {
+pub(in crate::revert) fn give_to(directory: BorrowedFd<'_>, name: &[u8], user: Uid, group: Gid) -> Answer<()> {
     retry_on_intr(|| chownat(directory, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW))
 }

@@ -45,6 +45,7 @@ pub(crate) struct Index {
 
 const EXTENDED: u16 = 0x4000;
 const ASSUME_VALID: u16 = 0x8000;
+const STAGE: u16 = 0x3000;
 const SKIP_WORKTREE_OR_INTENT: u16 = 0x6000;
 
 /// Reads an index whose ids have `id_length` bytes; none where it is damaged.
@@ -61,11 +62,66 @@ pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<Index> {
     let mut index = Index { is_whole: true, ..Index::default() };
     for _ in 0..count {
         let previous = index.entries.last().map_or(&b""[..], |entry| &entry.path);
-        let entry = reader.entry(version, id_length, previous)?;
-        index.entries.push(entry);
+        let read = reader.entry(version, id_length, previous)?;
+        index.entries.push(read.entry);
     }
     reader.extensions(id_length, &mut index)?;
     Some(index)
+}
+
+/// What an index says, without what git only remembers of the files: two that are equal here stage the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Meaning {
+    /// The entries, in order.
+    pub entries: Vec<Staged>,
+    /// The shared index that it adds to, with what it changes of it.
+    pub link: Option<Vec<u8>>,
+    /// The newest time of a file in it, in seconds and nanoseconds.
+    pub newest: (u32, u32),
+}
+
+/// What an entry stages.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Staged {
+    /// Its path.
+    pub path: Vec<u8>,
+    /// Its blob, or a submodule's commit.
+    pub id: Vec<u8>,
+    /// Git's mode.
+    pub mode: u32,
+    /// Its stage, and assume-unchanged.
+    pub flags: u16,
+    /// Intent-to-add and skip-worktree.
+    pub extended: u16,
+}
+
+/// Returns what an index says; none where it is damaged.
+pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
+    let mut reader = Bytes { bytes, position: 0 };
+    if reader.take(4)? != b"DIRC" {
+        return None;
+    }
+    let version = reader.u32().filter(|version| (2..=4).contains(version))?;
+    let mut meaning = Meaning::default();
+    for _ in 0..reader.u32()? {
+        let previous = meaning.entries.last().map_or(&b""[..], |entry| &entry.path);
+        let Read { entry, id, flags, extended } = reader.entry(version, id_length, previous)?;
+        meaning.newest = meaning.newest.max(entry.stat.mtime);
+        let flags = flags & (ASSUME_VALID | STAGE);
+        let extended = extended & SKIP_WORKTREE_OR_INTENT;
+        meaning.entries.push(Staged { path: entry.path, id: id.to_vec(), mode: entry.stat.mode, flags, extended });
+    }
+    let mut index = Index::default();
+    meaning.link = reader.extensions(id_length, &mut index)?.map(<[u8]>::to_vec);
+    Some(meaning)
+}
+
+/// An entry with what only its meaning needs.
+struct Read<'a> {
+    entry: IndexEntry,
+    id: &'a [u8],
+    flags: u16,
+    extended: u16,
 }
 
 struct Bytes<'a> {
@@ -89,7 +145,7 @@ impl<'a> Bytes<'a> {
         Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
     }
 
-    fn entry(&mut self, version: u32, id_length: usize, previous: &[u8]) -> Option<IndexEntry> {
+    fn entry(&mut self, version: u32, id_length: usize, previous: &[u8]) -> Option<Read<'a>> {
         let start = self.position;
         let ctime = (self.u32()?, self.u32()?);
         let mtime = (self.u32()?, self.u32()?);
@@ -103,7 +159,8 @@ impl<'a> Bytes<'a> {
         let silent = stage != 0 || flags & ASSUME_VALID != 0 || extended & SKIP_WORKTREE_OR_INTENT != 0;
         let is_content = matches!(mode & 0o170_000, 0o100_000 | 0o120_000);
         let blob = id.try_into().ok().map(ObjectId::new).filter(|_| !silent && is_content);
-        Some(IndexEntry { path, stat: IndexStat { mtime, ctime, inode, size, mode }, blob })
+        let entry = IndexEntry { path, stat: IndexStat { mtime, ctime, inode, size, mode }, blob };
+        Some(Read { entry, id, flags, extended })
     }
 
     fn name(&mut self) -> Option<&'a [u8]> {
@@ -138,7 +195,9 @@ impl<'a> Bytes<'a> {
         Some(value)
     }
 
-    fn extensions(&mut self, id_length: usize, index: &mut Index) -> Option<()> {
+    /// Returns what stands in the extension of a split index, too.
+    fn extensions(&mut self, id_length: usize, index: &mut Index) -> Option<Option<&'a [u8]>> {
+        let mut link = None;
         while self.bytes.len().checked_sub(self.position)? > id_length {
             let name = self.take(4)?;
             let length = usize::try_from(self.u32()?).ok()?;
@@ -147,6 +206,7 @@ impl<'a> Bytes<'a> {
                 b"link" => {
                     index.is_whole = false;
                     index.shared = body.get(..id_length).map(<[u8]>::to_vec);
+                    link = Some(body);
                 }
                 b"sdir" => index.is_whole = false,
                 // In lower case an extension is needed to understand the rest (git's documentation).
@@ -154,7 +214,7 @@ impl<'a> Bytes<'a> {
                 _ => {}
             }
         }
-        Some(())
+        Some(link)
     }
 }
 

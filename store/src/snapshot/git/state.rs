@@ -24,6 +24,28 @@ pub(crate) fn head(location: &Location) -> (Option<String>, Option<String>) {
     }
 }
 
+/// What git leaves in the work tree's own folder while it is in the middle of something (`wt-status.c`); a rebase picks, too.
+const UNDER_WAY: [(&str, &str); 7] = [
+    ("rebase-merge", "rebase"),
+    ("rebase-apply", "rebase"),
+    ("MERGE_HEAD", "merge"),
+    ("CHERRY_PICK_HEAD", "cherry-pick"),
+    ("REVERT_HEAD", "revert"),
+    ("sequencer", "sequence of picks"),
+    ("BISECT_LOG", "bisect"),
+];
+
+/// Returns what git is in the middle of, by its command's name.
+pub(crate) fn doing(location: &Location) -> Option<String> {
+    let is_there = |name: &str| rustix::fs::lstat(location.directory.join(name)).is_ok();
+    UNDER_WAY.iter().find(|(name, _)| is_there(name)).map(|(_, what)| (*what).to_owned())
+}
+
+/// Returns the commit that a ref names itself, not through another ref.
+pub(crate) fn value(location: &Location, name: &str) -> Option<String> {
+    resolve(location, name, 1)
+}
+
 fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
     let is_plain = name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
     if !is_plain || links == 0 {
@@ -40,7 +62,8 @@ fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
     }
 }
 
-fn packed(location: &Location, name: &str) -> Option<String> {
+/// Returns the commit that `packed-refs` has for a ref.
+pub(crate) fn packed(location: &Location, name: &str) -> Option<String> {
     let refs = read_small(&location.common.join("packed-refs"), PACKED_REFS, OFlags::NOFOLLOW)?;
     let line = refs.split(|byte| *byte == b'\n').find(|line| {
         line.strip_suffix(name.as_bytes()).is_some_and(|start| start.ends_with(b" ") && start[0] != b'#')

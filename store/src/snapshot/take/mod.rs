@@ -172,7 +172,7 @@ impl<'a> Scene<'a> {
     fn taken(&self, snapshot: Snapshot, gaps: Vec<super::Gap>, index: Option<ObjectId>) -> Taken {
         let git = self.location.as_ref().map(|location| {
             let (head, branch) = state::head(location);
-            GitState { head, branch, index }
+            GitState { head, branch, index, doing: state::doing(location) }
         });
         Taken { snapshot, gaps, git }
     }

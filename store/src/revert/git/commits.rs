@@ -1,0 +1,96 @@
+//! Which commits the agent made: what a revert without `--git` leaves, told by name. This module does IO; it reads.
+
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+
+use super::objects::{Commit, UserObjects};
+use super::repository::Repository;
+use super::timeline::covers;
+use crate::Milliseconds;
+use crate::sessions::{GitStateRow, SeenGit, StepSpan};
+
+/// How many commits are looked at: a fetched history is not the agent's work, and nobody reads more names.
+const LOOKED_AT: usize = 2000;
+/// How many are named.
+const NAMED: usize = 5;
+
+/// Where the agent moved HEAD from and to, and since when it was at work.
+pub(crate) struct Interval {
+    pub old: Option<String>,
+    pub new: String,
+    pub since: Milliseconds,
+}
+
+/// Returns where the steps of a session moved HEAD, oldest first.
+pub(crate) fn intervals(line: &[SeenGit], spans: &[StepSpan], session: &str, message_seq: i64) -> Vec<Interval> {
+    let own = |from: i64, to: i64| {
+        spans
+            .iter()
+            .find(|span| span.session_id == session && span.message_seq >= message_seq && covers(span, from, to))
+    };
+    let interval = |pair: &[SeenGit]| {
+        let (old, new): (&GitStateRow, &GitStateRow) = (pair[0].state.as_ref()?, pair[1].state.as_ref()?);
+        let step = own(pair[0].snapshot_id, pair[1].snapshot_id)?;
+        let moved = new.head.clone().filter(|_| old.head != new.head)?;
+        Some(Interval { old: old.head.clone(), new: moved, since: step.started_at })
+    };
+    line.windows(2).filter_map(interval).collect()
+}
+
+/// Returns a sentence on the commits that were made in the intervals; none where there are none.
+pub(crate) fn sentence(repository: &Repository, intervals: &[Interval]) -> Option<String> {
+    let objects = UserObjects::open(&repository.location, repository.id_length);
+    let mut made: Vec<(String, Commit)> = Vec::new();
+    for interval in intervals {
+        for (id, commit) in between(&objects, interval) {
+            // A commit's time has seconds.
+            if commit.time >= interval.since / 1000 && !made.iter().any(|(known, _)| *known == id) {
+                made.push((id, commit));
+            }
+        }
+    }
+    let number = made.len();
+    if number == 0 {
+        return None;
+    }
+    let mut names: Vec<String> =
+        made.iter().take(NAMED).map(|(id, commit)| format!("{} {}", super::short(id), commit.subject)).collect();
+    if number > NAMED {
+        names.push(format!("and {} more", number - NAMED));
+    }
+    let commits = if number == 1 { "commit" } else { "commits" };
+    Some(format!("the agent made {number} {commits} since: {}", names.join(", ")))
+}
+
+/// The commits that are before the new one and not before the old one, newest first (`git rev-list new ^old`).
+fn between(objects: &UserObjects, interval: &Interval) -> Vec<(String, Commit)> {
+    let mut queue: BinaryHeap<(i64, String)> = BinaryHeap::new();
+    let mut is_old: HashMap<String, bool> = HashMap::new();
+    let mut commits: BTreeMap<String, Commit> = BTreeMap::new();
+    let mut order = Vec::new();
+    for (id, old) in [(Some(&interval.new), false), (interval.old.as_ref(), true)] {
+        if let Some(id) = id {
+            is_old.entry(id.clone()).and_modify(|known| *known |= old).or_insert(old);
+            queue.push((objects.commit(id).map_or(0, |commit| commit.time), id.clone()));
+        }
+    }
+    while let Some((_, id)) = queue.pop() {
+        // What is left is all before the old one.
+        if order.len() > LOOKED_AT || (is_old[&id] && queue.iter().all(|(_, id)| is_old[id])) {
+            break;
+        }
+        let Some(commit) = objects.commit(&id) else { continue };
+        for parent in &commit.parents {
+            let old = is_old[&id];
+            let is_news = is_old.get(parent).is_none_or(|known| old && !known);
+            if is_news {
+                is_old.insert(parent.clone(), old);
+                queue.push((objects.commit(parent).map_or(0, |commit| commit.time), parent.clone()));
+            }
+        }
+        if commits.insert(id.clone(), commit).is_none() {
+            order.push(id);
+        }
+    }
+    let new = order.into_iter().filter(|id| !is_old[id]);
+    new.filter_map(|id| Some((id.clone(), commits.remove(&id)?))).collect()
+}

@@ -1,0 +1,66 @@
+//! The indexes that the store holds, beside the one that is there. This module does IO; it reads.
+
+use rustix::fs::OFlags;
+
+use super::place::NewFile;
+use super::repository::Repository;
+use crate::Milliseconds;
+use crate::entry::ObjectId;
+use crate::snapshot::Snapshots;
+use crate::snapshot::git::index::Meaning;
+use crate::snapshot::git::read_small;
+use crate::snapshot::git::tracked::LARGEST;
+
+/// The indexes that the store holds, and the one that is there.
+#[derive(Clone, Copy)]
+pub(super) struct Indexes<'a> {
+    pub repository: &'a Repository,
+    pub snapshots: &'a Snapshots,
+}
+
+impl Indexes<'_> {
+    /// Returns whether two indexes stage the same; what git only remembers of the files changes with every `git status`.
+    pub fn same(&self, one: Option<ObjectId>, other: Option<ObjectId>) -> bool {
+        let meaning = |blob: ObjectId| self.repository.meaning(&self.snapshots.read_blob(blob).ok()?);
+        match (one, other) {
+            (Some(one), Some(other)) if one != other => {
+                meaning(one).zip(meaning(other)).is_some_and(|(one, other)| same_meaning(&one, &other))
+            }
+            (one, other) => one == other,
+        }
+    }
+
+    /// Returns whether the index that is there now is this one, or stages the same.
+    pub fn is_now(&self, wanted: Option<ObjectId>) -> bool {
+        let path = self.repository.location.directory.join("index");
+        let now = read_small(&path, LARGEST, OFlags::NOFOLLOW);
+        let wanted = wanted.map(|blob| self.snapshots.read_blob(blob).ok());
+        match (now, wanted) {
+            (None, None) => path.symlink_metadata().is_err(),
+            (Some(now), Some(Some(wanted))) if now == wanted => true,
+            (Some(now), Some(Some(wanted))) => {
+                let meanings = self.repository.meaning(&now).zip(self.repository.meaning(&wanted));
+                meanings.is_some_and(|(one, other)| same_meaning(&one, &other))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns an index's bytes, and the time that its file is to have.
+    ///
+    /// Git believes what an index says of a file only where the file is older than the index (`Documentation/technical/
+    /// racy-git.txt`). An old index with the time of now would be believed too much: it gets the time of the newest file in
+    /// it, so that those of that moment are looked at again.
+    pub fn contents(&self, blob: &str, now: Milliseconds) -> Option<NewFile> {
+        let bytes = self.snapshots.read_blob(ObjectId::from_hex(blob)?).ok()?;
+        let newest = self.repository.meaning(&bytes).map(|meaning| meaning.newest);
+        let time = newest
+            .filter(|newest| *newest != (0, 0))
+            .map(|(seconds, rest)| (i64::from(seconds), i64::from(rest)).min((now / 1000, now % 1000 * 1_000_000)));
+        Some(NewFile { bytes, time })
+    }
+}
+
+fn same_meaning(one: &Meaning, other: &Meaning) -> bool {
+    (&one.entries, &one.link) == (&other.entries, &other.link)
+}

@@ -1,0 +1,215 @@
+//! `--git`: HEAD, branches and the index move along with a revert.
+//!
+//! ```text
+//! rows ─► timeline ─► plan ─► check ─► (journal) ─► hand
+//!         └──── pure ────┘    └──────── IO ──────────┘
+//! ```
+//!
+//! Git, its hooks and its filters are never run, libgit2 never sees the repository, and below `.git` nothing is written but
+//! these three, their locks and their reflogs. Objects stay: a commit that no branch names any more is in the reflog.
+
+mod commits;
+mod hand;
+mod indexes;
+pub(crate) mod item;
+mod objects;
+mod place;
+mod plan;
+#[cfg(test)]
+mod plan_tests;
+mod reflog;
+mod repository;
+mod timeline;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ckpt_schema::report::{FileResult, GitPart, OperationKind};
+use rusqlite::Connection;
+
+use super::movement::Movement;
+use super::short;
+use crate::Store;
+use crate::entry::ObjectId;
+use crate::error::Result;
+use crate::record::Place;
+use crate::sessions::{self, ChainOperation, GitStateRow, SeenGit, StepSpan};
+use crate::snapshot::Snapshots;
+use indexes::Indexes;
+use item::GitItem;
+use plan::{Asked, GitMove, Moved};
+use repository::Repository;
+use timeline::Since;
+
+/// The history of git's state that a movement is about.
+struct Past {
+    line: Vec<SeenGit>,
+    spans: Vec<StepSpan>,
+}
+
+/// The git side of a movement: what it goes back over, and the state now.
+pub(crate) struct GitSide<'a> {
+    pub connection: &'a Connection,
+    pub place: &'a Place,
+    pub snapshots: &'a Snapshots,
+    pub now: Option<&'a GitStateRow>,
+}
+
+impl GitSide<'_> {
+    /// Plans what becomes of git's state in a movement of the revert point.
+    pub fn plan(&self, movement: &Movement, chain: &[ChainOperation], base: Option<i64>) -> Result<Vec<GitItem>> {
+        let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
+            return Ok(Vec::new());
+        };
+        if movement.to.as_ref().is_some_and(|message| message.snapshot_id.is_none()) {
+            return Ok(vec![unknown(now, "what it was before the message was not captured")]);
+        }
+        let past = self.past(movement, base)?;
+        let Some(base) = past.line.last().and_then(|seen| seen.state.clone()) else {
+            return Ok(vec![never_seen(now)]);
+        };
+        if past.line.first().is_some_and(|seen| seen.state.is_none()) {
+            return Ok(vec![never_seen(now)]);
+        }
+        let since = Since { session: &movement.session.id, message_seq: first_seq(movement) };
+        let changes = match &movement.to {
+            Some(_) => timeline::changes(&past.line, &past.spans, since),
+            None => Vec::new(),
+        };
+        let (moved, left) = self.moved(chain)?;
+        let left = left.unwrap_or_else(|| base.clone());
+        let indexes = Indexes { repository: &repository, snapshots: self.snapshots };
+        let asked =
+            Asked { value_of: &|name| repository.value_of(name), same_index: &|one, other| indexes.same(one, other) };
+        let movement = GitMove { base: &base, changes: &changes, left: &left, moved: &moved, now, asked };
+        Ok(checked(&repository, &indexes, plan::plan(movement)))
+    }
+
+    /// Plans to make git's state that of a snapshot.
+    pub fn plan_exactly(&self, snapshot_id: i64) -> Result<Vec<GitItem>> {
+        let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
+            return Ok(Vec::new());
+        };
+        let Some(wanted) = state_of(self.connection, snapshot_id)? else { return Ok(vec![never_seen(now)]) };
+        let indexes = Indexes { repository: &repository, snapshots: self.snapshots };
+        let asked =
+            Asked { value_of: &|name| repository.value_of(name), same_index: &|one, other| indexes.same(one, other) };
+        Ok(checked(&repository, &indexes, plan::plan_exactly(&wanted, now, asked)))
+    }
+
+    /// Returns a sentence on the commits that the agent made and that stay; none where it made none.
+    pub fn commits(&self, movement: &Movement, base: Option<i64>) -> Result<Option<String>> {
+        let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else { return Ok(None) };
+        let past = self.past(movement, base)?;
+        let intervals = commits::intervals(&past.line, &past.spans, &movement.session.id, first_seq(movement));
+        Ok(commits::sentence(&repository, &intervals))
+    }
+
+    /// The states from the point on: up to the first revert, or up to now.
+    fn past(&self, movement: &Movement, base: Option<i64>) -> Result<Past> {
+        let first = movement.to.as_ref().and_then(|message| message.snapshot_id).or(base).unwrap_or(i64::MAX);
+        let mut line = sessions::git_line(self.connection, self.place.row.id, first, base.unwrap_or(i64::MAX))?;
+        if base.is_none() {
+            line.push(SeenGit { snapshot_id: i64::MAX, state: self.now.cloned() });
+        }
+        Ok(Past { line, spans: sessions::step_spans(self.connection, self.place.row.id, first)? })
+    }
+
+    /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything.
+    fn moved(&self, chain: &[ChainOperation]) -> Result<(BTreeMap<String, Moved>, Option<GitStateRow>)> {
+        let mut moved: BTreeMap<String, Moved> = BTreeMap::new();
+        let mut left = None;
+        for operation in chain {
+            let items = sessions::git_items(self.connection, &operation.row.id)?;
+            let done: Vec<GitItem> = items.into_iter().filter(|item| item.result == FileResult::Done).collect();
+            if !done.is_empty() {
+                left = operation.row.after_snapshot_id.map_or(Ok(None), |id| state_of(self.connection, id))?;
+            }
+            for item in done.into_iter().filter(|item| item.part == GitPart::Branch) {
+                let entry = moved.entry(item.name).or_insert(Moved { base: item.expected, left: None });
+                entry.left = item.target;
+            }
+        }
+        Ok((moved, left))
+    }
+}
+
+/// Returns whether a revert of a chain moved git's state: going forward takes it along.
+pub(crate) fn was_moved(connection: &Connection, chain: &[ChainOperation]) -> Result<bool> {
+    for operation in chain {
+        let items = sessions::git_items(connection, &operation.row.id)?;
+        if items.iter().any(|item| item.result == FileResult::Done) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Carries out what an operation's rows say of git, as far as it is not done yet.
+pub(crate) fn carry_out(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    operation: &str,
+    kind: OperationKind,
+) -> Result<Vec<GitItem>> {
+    let mut items = sessions::git_items(store.database.connection(), operation)?;
+    if !items.iter().any(GitItem::is_planned) {
+        return Ok(items);
+    }
+    match Repository::of(&place.root) {
+        Some(repository) => {
+            let indexes = Indexes { repository: &repository, snapshots };
+            let work = hand::Work { repository: &repository, operation, kind: kind.name(), indexes, now: store.now() };
+            hand::carry_out(&work, &mut items);
+        }
+        None => repository::refuse(&mut items, |_| true, "the repository is gone"),
+    }
+    Ok(items)
+}
+
+fn checked(repository: &Repository, indexes: &Indexes<'_>, mut items: Vec<GitItem>) -> Vec<GitItem> {
+    let meaning = |blob: &Option<String>| {
+        let blob = blob.as_deref().and_then(ObjectId::from_hex);
+        blob.map_or_else(
+            || Some(Default::default()),
+            |blob| repository.meaning(&indexes.snapshots.read_blob(blob).ok()?),
+        )
+    };
+    let index = items.iter().find(|item| item.part == GitPart::Index && item.is_planned());
+    let meanings = index.and_then(|item| meaning(&item.expected).zip(meaning(&item.target)));
+    repository.check(&mut items, meanings);
+    items
+}
+
+/// The messages that a movement undoes begin here.
+fn first_seq(movement: &Movement) -> i64 {
+    movement.to.as_ref().map_or(i64::MAX, |message| message.seq)
+}
+
+fn state_of(connection: &Connection, snapshot_id: i64) -> Result<Option<GitStateRow>> {
+    let row = sessions::snapshot(connection, snapshot_id)?;
+    row.git_state_id.map(|id| sessions::git_state(connection, id)).transpose()
+}
+
+/// There was no repository then, or it was not seen.
+fn never_seen(now: &GitStateRow) -> GitItem {
+    unknown(now, "there was no repository then, and it stays as it is")
+}
+
+fn unknown(now: &GitStateRow, reason: &str) -> GitItem {
+    let heads = item::Heads::of(now);
+    GitItem::planned(GitPart::Head, "HEAD", heads.text(), None).left(FileResult::Conflict, reason)
+}
+
+/// Returns an id in hex.
+fn hex(id: &[u8]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns why `--git` has nothing to move, where that is so.
+pub(crate) fn why_nothing(root: &Path) -> Option<String> {
+    Repository::of(root)
+        .is_none()
+        .then(|| "this workspace is no git repository: `--git` has nothing to move".to_owned())
+}

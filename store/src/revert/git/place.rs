@@ -1,0 +1,209 @@
+//! Where a part of git's state is on the disk, its lock, and what an interrupted try left there. This module does IO.
+//!
+//! A lock is made as git makes it: `NAME.lock` beside the file, which nobody else can make at the same time, renamed over the
+//! file in the end. Ours is made whole under a name of our own first and then linked, so that a lock whose owner was killed
+//! can be told from one of git's: it is the same file as the one under our name.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use ckpt_schema::report::FileResult;
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, Timespec, Timestamps};
+use rustix::fs::{fchmod, fchown, fsync, futimens, linkat, mkdirat, openat, renameat, statat};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::item::GitItem;
+use super::repository::{Repository, locked};
+use crate::revert::apply::sys;
+
+/// Why a part is left as it is.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub result: FileResult,
+    pub reason: String,
+}
+
+impl Trouble {
+    pub fn failed(what: &str, error: Errno) -> Self {
+        Self { result: FileResult::Failed, reason: format!("{what}: {error}") }
+    }
+}
+
+/// A file that is to take a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct NewFile {
+    pub bytes: Vec<u8>,
+    /// The time that it gets, in seconds and nanoseconds; that of now where there is none.
+    pub time: Option<(i64, i64)>,
+}
+
+/// The file of a part of git's state.
+pub(super) struct Place {
+    /// The folder that holds it.
+    directory: OwnedFd,
+    name: String,
+    /// The folder of the repository, where nothing but names of our own is made: a file among the refs would be one.
+    home: OwnedFd,
+    own: String,
+}
+
+const CREATE: OFlags =
+    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+impl Place {
+    /// Opens the place of a part; folders of a branch that are missing are made.
+    pub fn open(repository: &Repository, item: &GitItem, operation: &str, position: usize) -> Result<Self, Trouble> {
+        let (folder, name) = repository.place(item);
+        let what = |error| Trouble::failed(&format!("the folder of `{name}` cannot be entered"), error);
+        let home = open_folder(folder).map_err(what)?;
+        let (below, leaf) = name.rsplit_once('/').unwrap_or(("", name));
+        let directory = enter(&home, below, true).map_err(what)?;
+        let operation: String = operation.chars().take(16).collect();
+        Ok(Self { directory, name: leaf.to_owned(), home, own: format!("ckpt-hook-{operation}-{position}") })
+    }
+
+    fn lock_name(&self) -> String {
+        format!("{}.lock", self.name)
+    }
+
+    /// Takes away what an interrupted try of the same operation left: its lock, and the file under our own name.
+    pub fn settle(&self) -> Result<(), Trouble> {
+        let what = |error| Trouble::failed("what an interrupted try left cannot be taken away", error);
+        let Some(own) = stat(&self.home, &self.own).map_err(what)? else { return Ok(()) };
+        let lock = stat(&self.directory, &self.lock_name()).map_err(what)?;
+        if lock.is_some_and(|lock| (lock.st_dev, lock.st_ino) == (own.st_dev, own.st_ino)) {
+            self.unlock().map_err(what)?;
+        }
+        remove(&self.home, &self.own).map_err(what)
+    }
+
+    /// Takes the lock; the file that is to take the place, where there is to be one, is in it, whole and synced.
+    pub fn lock(&self, new: &NewFile) -> Result<(), Trouble> {
+        let what = |error| Trouble::failed(&format!("`{}` cannot be made", self.lock_name()), error);
+        self.write_own(new).map_err(what)?;
+        self.link().inspect_err(|_| _ = remove(&self.home, &self.own)).map_err(|error| match error {
+            Errno::EXIST => Trouble { result: FileResult::Failed, reason: locked(&self.lock_name()) },
+            error => what(error),
+        })
+    }
+
+    /// Where there are no links, the lock is made first and then replaced: after a kill nobody can tell it from one of git's, and
+    /// it is named as such.
+    fn link(&self) -> Result<(), Errno> {
+        let (own, lock) = (&*self.own, self.lock_name());
+        match retry_on_intr(|| linkat(&self.home, own, &self.directory, &*lock, AtFlags::empty())) {
+            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
+                retry_on_intr(|| openat(&self.directory, &*lock, CREATE, Mode::from_raw_mode(0o666)))?;
+                retry_on_intr(|| renameat(&self.home, own, &self.directory, &*lock))
+            }
+            linked => linked,
+        }
+    }
+
+    fn write_own(&self, new: &NewFile) -> Result<(), Errno> {
+        // The umask makes of it what git's own files have.
+        let file = retry_on_intr(|| openat(&self.home, &*self.own, CREATE, Mode::from_raw_mode(0o666)))?;
+        let written = self.fill(file, new);
+        if written.is_err() {
+            let _ = remove(&self.home, &self.own);
+        }
+        written
+    }
+
+    fn fill(&self, file: OwnedFd, new: &NewFile) -> Result<(), Errno> {
+        let mut file = File::from(file);
+        file.write_all(&new.bytes).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        if let Some(old) = stat(&self.directory, &self.name)? {
+            retry_on_intr(|| fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o777)))?;
+        }
+        if let Some((user, group)) = sys::owner_to_keep(self.directory.as_fd())? {
+            retry_on_intr(|| fchown(&file, Some(user), Some(group)))?;
+        }
+        if let Some((seconds, nanoseconds)) = new.time {
+            let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
+            retry_on_intr(|| futimens(&file, &Timestamps { last_access: time, last_modification: time }))?;
+        }
+        retry_on_intr(|| fsync(&file))
+    }
+
+    /// Puts what is in the lock into the place, and so gives the lock up.
+    pub fn put_in(&self) -> Result<(), Trouble> {
+        retry_on_intr(|| renameat(&self.directory, &*self.lock_name(), &self.directory, &*self.name))
+            .map_err(|error| Trouble::failed(&format!("`{}` cannot be replaced", self.name), error))?;
+        self.tidy();
+        Ok(())
+    }
+
+    /// Takes what is in the place away, and gives the lock up.
+    pub fn take_out(&self) -> Result<(), Trouble> {
+        remove(&self.directory, &self.name)
+            .map_err(|error| Trouble::failed(&format!("`{}` cannot be removed", self.name), error))?;
+        self.give_up();
+        Ok(())
+    }
+
+    /// Gives the lock up; the place is as it was.
+    pub fn give_up(&self) {
+        // What cannot be taken away now, the next try of the operation, or its recovery, takes away.
+        let _ = self.unlock();
+        self.tidy();
+    }
+
+    fn unlock(&self) -> Result<(), Errno> {
+        remove(&self.directory, &self.lock_name())
+    }
+
+    fn tidy(&self) {
+        let _ = remove(&self.home, &self.own);
+        let _ = sys::sync_directory(self.directory.as_fd());
+    }
+}
+
+/// Opens a folder of the repository itself.
+pub(super) fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
+    retry_on_intr(|| openat(CWD, folder, DIRECTORY, Mode::empty()))
+}
+
+/// Goes down from a folder, through no link; what is missing is made where that is asked for.
+pub(super) fn enter(folder: &OwnedFd, below: &str, make: bool) -> Result<OwnedFd, Errno> {
+    let mut directory = retry_on_intr(|| openat(folder, c".", DIRECTORY, Mode::empty()))?;
+    for part in below.split('/').filter(|part| !part.is_empty()) {
+        let part = OsStr::from_bytes(part.as_bytes());
+        if make {
+            match retry_on_intr(|| mkdirat(&directory, part, Mode::from_raw_mode(0o777))) {
+                Ok(()) => keep_owner(&directory, part)?,
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        directory = retry_on_intr(|| openat(&directory, part, DIRECTORY, Mode::empty()))?;
+    }
+    Ok(directory)
+}
+
+fn keep_owner(directory: &OwnedFd, name: &OsStr) -> Result<(), Errno> {
+    match sys::owner_to_keep(directory.as_fd())? {
+        Some((user, group)) => sys::give_to(directory.as_fd(), name.as_bytes(), user, group),
+        None => Ok(()),
+    }
+}
+
+fn stat(directory: &OwnedFd, name: &str) -> Result<Option<Stat>, Errno> {
+    match retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn remove(directory: &OwnedFd, name: &str) -> Result<(), Errno> {
+    match sys::unlink(directory.as_fd(), name.as_bytes()) {
+        Err(error) if error != Errno::NOENT => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,242 @@
+//! What becomes of HEAD, of branches and of the index: the same rule as for files, with nothing to merge. Pure.
+//!
+//! ```text
+//!    base ──undo the agent's changes after the point──► goal
+//!    where the reverts so far left it ──must be what is there now──► goal
+//! ```
+//!
+//! HEAD, its branch and its commit are one thing, the index is another. The index goes with HEAD or not at all: staged
+//! changes mean nothing over another commit. A branch that the agent made or switched to stays; only the branch that HEAD goes
+//! back to moves, and what a revert before moved.
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::{FileResult, GitPart};
+
+use super::item::{GitItem, Heads, plain};
+use crate::entry::ObjectId;
+use crate::sessions::GitStateRow;
+
+/// One change of git's state in the history.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitChange {
+    pub old: GitStateRow,
+    pub new: GitStateRow,
+    pub claim: GitClaim,
+}
+
+/// Whose a change is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum GitClaim {
+    /// The agent's, and to be undone.
+    Undo,
+    /// Somebody else's: their name.
+    Keep(String),
+    /// It cannot be told from what another session did: its name.
+    Shared(String),
+}
+
+/// A branch that the reverts so far moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// What it was before the first of them.
+    pub base: Option<String>,
+    /// Where they left it.
+    pub left: Option<String>,
+}
+
+/// What the repository is asked while planning.
+#[derive(Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    /// The commit that a branch names now.
+    pub value_of: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether two indexes, by their blobs, stage the same.
+    pub same_index: &'a dyn Fn(Option<ObjectId>, Option<ObjectId>) -> bool,
+}
+
+/// Everything that the plan is made of.
+#[derive(Clone, Copy)]
+pub(crate) struct GitMove<'a> {
+    /// The state before the first revert.
+    pub base: &'a GitStateRow,
+    /// What happened since the point, up to then; newest first.
+    pub changes: &'a [GitChange],
+    /// Where the reverts so far left it; `base` where none moved it.
+    pub left: &'a GitStateRow,
+    /// The branches that they moved.
+    pub moved: &'a BTreeMap<String, Moved>,
+    /// What is there.
+    pub now: &'a GitStateRow,
+    /// The repository.
+    pub asked: Asked<'a>,
+}
+
+/// A state to go to, or why there is none.
+type Goal<T> = Result<T, String>;
+
+/// Plans to undo what the agent did.
+pub(crate) fn plan(movement: GitMove<'_>) -> Vec<GitItem> {
+    let GitMove { base, changes, asked, .. } = movement;
+    let heads = fold(Heads::of(base), changes, Heads::of, |one, other| one == other);
+    let index = fold(base.index, changes, |state| state.index, |one, other| (asked.same_index)(*one, *other));
+    towards(movement, heads, index)
+}
+
+/// Plans to make it what it was, whoever changed it since: `restore`.
+pub(crate) fn plan_exactly(wanted: &GitStateRow, now: &GitStateRow, asked: Asked<'_>) -> Vec<GitItem> {
+    let movement = GitMove { base: now, changes: &[], left: now, moved: &BTreeMap::new(), now, asked };
+    towards(movement, Ok(Heads::of(wanted)), Ok(wanted.index))
+}
+
+/// Undoes the agent's changes one after the other, and keeps everybody else's.
+fn fold<T>(
+    base: T,
+    changes: &[GitChange],
+    part: impl Fn(&GitStateRow) -> T,
+    is_same: impl Fn(&T, &T) -> bool,
+) -> Goal<T> {
+    let mut state = base;
+    let mut other = "the user";
+    for change in changes {
+        let (old, new) = (part(&change.old), part(&change.new));
+        if is_same(&old, &new) {
+            continue;
+        }
+        match &change.claim {
+            GitClaim::Keep(by) => other = by,
+            GitClaim::Shared(with) => return Err(format!("changed while {with} was at work, too")),
+            GitClaim::Undo if is_same(&state, &new) => state = old,
+            GitClaim::Undo if is_same(&state, &old) => {}
+            GitClaim::Undo => return Err(format!("changed since by {other}")),
+        }
+    }
+    Ok(state)
+}
+
+fn towards(movement: GitMove<'_>, heads: Goal<Heads>, index: Goal<Option<ObjectId>>) -> Vec<GitItem> {
+    let mut items = match heads {
+        Ok(goal) => heads_items(movement, &goal),
+        Err(reason) => vec![whole(movement, wanted(movement)).left(FileResult::Conflict, reason)],
+    };
+    let stays = items.iter().any(|item| !item.is_planned());
+    items.extend(index_item(movement, index, stays));
+    items
+}
+
+/// Where HEAD was before the oldest change that is to be undone: what a conflict is about.
+fn wanted(movement: GitMove<'_>) -> Heads {
+    let oldest = movement.changes.iter().rfind(|change| change.claim == GitClaim::Undo);
+    Heads::of(oldest.map_or(movement.base, |change| &change.old))
+}
+
+/// HEAD and its branch as one part, for a reason.
+fn whole(movement: GitMove<'_>, goal: Heads) -> GitItem {
+    let now = Heads::of(movement.now);
+    match &goal.branch {
+        Some(branch) if now.branch == goal.branch => GitItem::planned(GitPart::Branch, branch, now.commit, goal.commit),
+        _ => GitItem::planned(GitPart::Head, "HEAD", now.text(), goal.text()),
+    }
+}
+
+fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
+    let now = Heads::of(movement.now);
+    if let Some(reason) = why_not(movement, goal, &now) {
+        return vec![whole(movement, goal.clone()).left(FileResult::Conflict, reason)];
+    }
+    let mut items = Vec::new();
+    if let Some(branch) = &goal.branch {
+        items.extend(branch_item(movement, branch, goal));
+    }
+    items.extend(others(movement, goal));
+    if now.text() != goal.text() {
+        items.push(GitItem::planned(GitPart::Head, "HEAD", now.text(), goal.text()));
+    }
+    items
+}
+
+/// Returns why HEAD stays where it is; nothing where it is there already, too.
+fn why_not(movement: GitMove<'_>, goal: &Heads, now: &Heads) -> Option<String> {
+    let is_there = now.is_at(goal);
+    match (&now.doing, &goal.doing) {
+        (Some(doing), None) => return Some(format!("a {doing} has begun since and is not finished")),
+        (None, Some(doing)) => return Some(format!("a {doing} was under way then, and cannot be taken up again")),
+        (Some(doing), Some(_)) if !is_there || now.doing != goal.doing => {
+            return Some(format!("a {doing} is under way"));
+        }
+        _ if is_there => return None,
+        _ => {}
+    }
+    if goal.text().is_none() {
+        return Some("HEAD could not be read then".to_owned());
+    }
+    (!now.is_at(&Heads::of(movement.left))).then(|| "changed since by the user".to_owned())
+}
+
+/// The branch that HEAD goes back to.
+fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitItem> {
+    let value = (movement.asked.value_of)(branch);
+    if value == goal.commit {
+        return None;
+    }
+    let item = GitItem::planned(GitPart::Branch, branch, value.clone(), goal.commit.clone());
+    // It was removed or renamed: to make it again takes nothing away.
+    if movement.left.branch.as_deref() == Some(branch) || value.is_none() {
+        return Some(item);
+    }
+    let moved = movement.moved.get(branch);
+    let base = moved.map_or(&value, |moved| &moved.base).clone();
+    let undone = fold_branch(branch, base, movement.changes);
+    let is_left_alone = moved.is_none_or(|moved| moved.left == value);
+    if is_left_alone && undone.as_ref() == Ok(&goal.commit) {
+        return Some(item);
+    }
+    Some(item.left(FileResult::Conflict, "nothing tells that it was the agent who moved it"))
+}
+
+/// What a branch was before the agent's commits on it, as far as they were seen while HEAD was on it.
+fn fold_branch(branch: &str, base: Option<String>, changes: &[GitChange]) -> Goal<Option<String>> {
+    let is_on = |state: &GitStateRow| state.branch.as_deref() == Some(branch);
+    let on: Vec<GitChange> =
+        changes.iter().filter(|change| is_on(&change.old) && is_on(&change.new)).cloned().collect();
+    fold(base, &on, |state| state.head.clone(), |one, other| one == other)
+}
+
+/// The branches that a revert before moved, and that this one leaves: they are what they were.
+fn others(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
+    let rest = movement.moved.iter().filter(|(name, _)| goal.branch.as_ref() != Some(*name));
+    let item = |(name, moved): (&String, &Moved)| {
+        let value = (movement.asked.value_of)(name);
+        let item = GitItem::planned(GitPart::Branch, name, value.clone(), moved.base.clone());
+        match () {
+            () if value == moved.base => None,
+            () if value == moved.left => Some(item),
+            () => Some(item.left(FileResult::Conflict, "changed since by the user")),
+        }
+    };
+    rest.filter_map(item).collect()
+}
+
+fn index_item(movement: GitMove<'_>, goal: Goal<Option<ObjectId>>, stays: bool) -> Option<GitItem> {
+    let same = movement.asked.same_index;
+    let now = movement.now.index;
+    let target = goal.clone().unwrap_or_else(|_| {
+        movement.changes.iter().rfind(|change| change.claim == GitClaim::Undo).and_then(|change| change.old.index)
+    });
+    if same(now, target) {
+        return None;
+    }
+    let text = |index: Option<ObjectId>| index.map(|blob| blob.to_string());
+    let item = GitItem::planned(GitPart::Index, "index", text(now), text(target));
+    Some(match goal {
+        Err(reason) => item.left(FileResult::Conflict, reason),
+        Ok(_) if stays => item.left(FileResult::Conflict, "it stays with HEAD"),
+        Ok(_) if !same(now, movement.left.index) => item.left(FileResult::Conflict, "changed since by the user"),
+        Ok(_) => item,
+    })
+}
+
+/// Returns the plan in a sentence for the reflog.
+pub(crate) fn way(from: &str, to: &str) -> String {
+    let name = |text: &str| plain(text.strip_prefix("ref: ").unwrap_or(text)).to_owned();
+    format!("moving from {} to {}", name(from), name(to))
+}

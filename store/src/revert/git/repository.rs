@@ -1,0 +1,192 @@
+//! What the user's repository says now, as far as a plan needs it. This module does IO; it reads, and changes nothing.
+//!
+//! It reads by itself: neither git nor libgit2 ever sees the user's repository.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::{FileResult, GitPart};
+use rustix::fs::OFlags;
+
+use super::item::{GitItem, plain};
+use super::objects::UserObjects;
+use crate::snapshot::git::index::{self, Meaning, Staged};
+use crate::snapshot::git::{Location, SMALL, excludes, read_small, state};
+
+/// The user's repository.
+#[derive(Clone, Debug)]
+pub(crate) struct Repository {
+    pub location: Location,
+    /// The length of an id in bytes.
+    pub id_length: usize,
+}
+
+impl Repository {
+    /// Returns the repository of a workspace.
+    pub fn of(root: &Path) -> Option<Self> {
+        let location = Location::of(root)?;
+        let id_length = if location.is_sha256() { 32 } else { 20 };
+        Some(Self { location, id_length })
+    }
+
+    /// Returns why nothing of it may be written, whatever is asked for.
+    pub fn obstacle(&self) -> Option<String> {
+        if self.config("extensions", "refstorage").is_some_and(|storage| !storage.eq_ignore_ascii_case(b"files")) {
+            return Some("the repository does not keep its refs in files".to_owned());
+        }
+        let user = rustix::process::geteuid();
+        let is_foreign = |folder: &PathBuf| {
+            folder.symlink_metadata().map_or(true, |metadata| !metadata.is_dir() || metadata.uid() != user.as_raw())
+        };
+        let folders = [&self.location.directory, &self.location.common];
+        if !user.is_root() && folders.into_iter().any(is_foreign) {
+            return Some("the repository belongs to another user".to_owned());
+        }
+        None
+    }
+
+    /// Returns the commit that a ref names now.
+    pub fn value_of(&self, name: &str) -> Option<String> {
+        state::value(&self.location, name)
+    }
+
+    /// Returns what is in `HEAD` now, without the end of the line.
+    pub fn head(&self) -> Option<String> {
+        head_of(&self.location.directory)
+    }
+
+    /// Returns what git is in the middle of.
+    pub fn doing(&self) -> Option<String> {
+        state::doing(&self.location)
+    }
+
+    /// Returns what an index says; none where it is damaged.
+    pub fn meaning(&self, index: &[u8]) -> Option<Meaning> {
+        index::meaning(index, self.id_length)
+    }
+
+    /// Returns the folder that holds a part's file, and the file's name below it.
+    pub fn place<'a>(&'a self, item: &'a GitItem) -> (&'a Path, &'a str) {
+        match item.part {
+            GitPart::Branch => (&self.location.common, &item.name),
+            GitPart::Head | GitPart::Index => (&self.location.directory, &item.name),
+        }
+    }
+
+    /// Leaves alone what cannot be done, and says why: nothing is begun that is known to fail. `indexes` are the bytes of the
+    /// index now, and of the one that is to be put there.
+    pub fn check(&self, items: &mut [GitItem], indexes: Option<(Meaning, Meaning)>) {
+        let refusal = self.obstacle().or_else(|| items.iter().find_map(|item| self.why_not(item)));
+        if let Some(reason) = refusal {
+            refuse(items, |_| true, &reason);
+        }
+        if let Some(reason) = indexes.and_then(|(now, then)| self.why_not_index(&now, &then)) {
+            refuse(items, |item| item.part == GitPart::Index, &reason);
+        }
+    }
+
+    fn config(&self, section: &str, key: &str) -> Option<Vec<u8>> {
+        let config = read_small(&self.location.common.join("config"), SMALL, OFlags::NOFOLLOW)?;
+        excludes::value(&config, section, key)
+    }
+
+    fn why_not(&self, item: &GitItem) -> Option<String> {
+        if !item.is_planned() {
+            return None;
+        }
+        let (folder, name) = self.place(item);
+        let lock = format!("{name}.lock");
+        if folder.join(&lock).symlink_metadata().is_ok() {
+            return Some(locked(&lock));
+        }
+        if folder.join(name).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+            return Some(format!("`{name}` is a symbolic link"));
+        }
+        match (item.part, &item.target) {
+            (GitPart::Branch, None) => self.why_not_branch(name).or_else(|| self.why_not_removed(name)),
+            (GitPart::Branch, Some(commit)) => self.why_not_branch(name).or_else(|| self.why_not_commit(commit)),
+            (GitPart::Head, Some(text)) => match text.strip_prefix("ref: ") {
+                Some(branch) => self.why_not_branch(branch),
+                None => self.why_not_commit(text),
+            },
+            (GitPart::Head, None) | (GitPart::Index, _) => None,
+        }
+    }
+
+    fn why_not_branch(&self, name: &str) -> Option<String> {
+        if !is_branch(name) {
+            return Some(format!("`{name}` is no branch"));
+        }
+        let elsewhere = self.elsewhere().into_iter().find(|folder| head_of(folder) == Some(format!("ref: {name}")))?;
+        Some(format!("`{}` is checked out in another worktree (`{}`)", plain(name), elsewhere.display()))
+    }
+
+    /// The folders of the repository's other worktrees; the main one's is the common folder.
+    fn elsewhere(&self) -> Vec<PathBuf> {
+        let linked = std::fs::read_dir(self.location.common.join("worktrees")).into_iter().flatten();
+        let linked = linked.filter_map(|entry| Some(entry.ok()?.path()));
+        let own = self.location.directory.canonicalize().ok();
+        linked.chain([self.location.common.clone()]).filter(|folder| folder.canonicalize().ok() != own).collect()
+    }
+
+    fn why_not_removed(&self, name: &str) -> Option<String> {
+        state::packed(&self.location, name).map(|_| format!("`{name}` is among the packed refs, and cannot be removed"))
+    }
+
+    fn why_not_commit(&self, commit: &str) -> Option<String> {
+        let objects = UserObjects::open(&self.location, self.id_length);
+        let is_whole = objects.commit(commit).is_some_and(|commit| objects.contains(&commit.tree));
+        (!is_whole).then(|| format!("commit {} is no longer in the repository", super::short(commit)))
+    }
+
+    /// What was staged then, and is not now, may be gone.
+    fn why_not_index(&self, now: &Meaning, then: &Meaning) -> Option<String> {
+        const LINK_TREE: [u32; 2] = [0o160_000, 0];
+        if let Some(link) = &then.link {
+            let id: String = link.iter().take(self.id_length).map(|byte| format!("{byte:02x}")).collect();
+            let shared = self.location.directory.join(format!("sharedindex.{id}"));
+            if !shared.is_file() && id.bytes().any(|digit| digit != b'0') {
+                return Some("the shared index that it adds to is gone".to_owned());
+            }
+        }
+        if self.config("extensions", "partialclone").is_some() {
+            return None;
+        }
+        let known: BTreeSet<&Staged> = now.entries.iter().collect();
+        let objects = UserObjects::open(&self.location, self.id_length);
+        let is_gone = |entry: &&Staged| {
+            !known.contains(entry) && !LINK_TREE.contains(&entry.mode) && !objects.contains(&super::hex(&entry.id))
+        };
+        let gone = then.entries.iter().find(is_gone)?;
+        Some(format!("what was staged of `{}` is no longer in the repository", String::from_utf8_lossy(&gone.path)))
+    }
+}
+
+fn head_of(folder: &Path) -> Option<String> {
+    let text = read_small(&folder.join("HEAD"), SMALL, OFlags::NOFOLLOW)?;
+    Some(String::from_utf8(text).ok()?.trim_end().to_owned())
+}
+
+/// Returns the reason for a lock that somebody holds.
+pub(super) fn locked(lock: &str) -> String {
+    format!("`{lock}` is there: git is at work, or was interrupted")
+}
+
+/// Returns whether a name is one of a branch that git would take (`git check-ref-format`, in short); one that was not UTF-8 is
+/// not known any more.
+pub(super) fn is_branch(name: &str) -> bool {
+    let is_plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    let is_odd = |byte: u8| byte <= b' ' || byte == 0x7f || b"~^:?*[\\".contains(&byte);
+    name.strip_prefix("refs/heads/").is_some_and(|rest| rest.split('/').all(is_plain))
+        && !name.bytes().any(is_odd)
+        && !name.contains("..")
+        && !name.contains(char::REPLACEMENT_CHARACTER)
+}
+
+/// Leaves planned parts as they are, for a reason.
+pub(super) fn refuse(items: &mut [GitItem], which: impl Fn(&GitItem) -> bool, reason: &str) {
+    for item in items.iter_mut().filter(|item| item.is_planned() && which(item)) {
+        *item = item.clone().left(FileResult::Failed, reason);
+    }
+}

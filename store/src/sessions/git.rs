@@ -1,0 +1,155 @@
+//! Rows of `operation_git`, and the line of states that a workspace's repository was seen in.
+
+use ckpt_schema::report::GitPart;
+use rusqlite::{Connection, params};
+
+use super::GitStateRow;
+use super::operations::result;
+use crate::Milliseconds;
+use crate::error::{Context, Result};
+use crate::revert::git::item::GitItem;
+
+/// A snapshot with the state of the user's repository at that time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SeenGit {
+    pub snapshot_id: i64,
+    /// None where there was no repository.
+    pub state: Option<GitStateRow>,
+}
+
+/// The part of the line of snapshots in which a step was at work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepSpan {
+    /// The session of its message: that at the top of its own session's line of parents.
+    pub session_id: String,
+    pub agent: String,
+    pub message_seq: i64,
+    pub start: i64,
+    /// None while it is open.
+    pub finish: Option<i64>,
+    pub started_at: Milliseconds,
+    /// Whether a revert that was made permanent has undone it in git, too.
+    pub is_undone: bool,
+}
+
+/// Returns the states from one snapshot of a workspace up to another, oldest first.
+pub(crate) fn git_line(connection: &Connection, workspace_id: i64, from: i64, to: i64) -> Result<Vec<SeenGit>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT snapshots.id AS snapshot_id, git_states.id AS state_id, head, branch, index_blob, doing
+               FROM snapshots LEFT JOIN git_states ON git_states.id = snapshots.git_state_id
+              WHERE snapshots.workspace_id = ?1 AND snapshots.id BETWEEN ?2 AND ?3 ORDER BY snapshots.id",
+        )
+        .context(|| "cannot read git states")?;
+    let rows = statement
+        .query_map([workspace_id, from, to], |row| {
+            let is_there = row.get::<_, Option<i64>>("state_id")?.is_some();
+            let state = if is_there { Some(GitStateRow::read(row)?) } else { None };
+            Ok(SeenGit { snapshot_id: row.get("snapshot_id")?, state })
+        })
+        .context(|| "cannot read git states")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read git states")
+}
+
+/// Returns the steps of a workspace that ended after a snapshot, or are open.
+pub(crate) fn step_spans(connection: &Connection, workspace_id: i64, from: i64) -> Result<Vec<StepSpan>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
+                    steps.finish_snapshot_id, steps.started_at,
+                    messages.state = 'discarded' AND EXISTS (
+                      SELECT 1 FROM operations
+                        JOIN messages AS point ON point.id = operations.message_id
+                        JOIN operation_git ON operation_git.operation_id = operations.id
+                       WHERE operations.session_id = messages.session_id AND operations.kind = 'revert'
+                         AND operation_git.result = 'done' AND operation_git.part <> 'index'
+                         AND point.seq <= messages.seq AND operations.started_at >= messages.created_at) AS is_undone
+               FROM steps
+               JOIN messages ON messages.id = steps.message_id
+               JOIN sessions ON sessions.id = messages.session_id
+              WHERE sessions.workspace_id = ?1 AND steps.start_snapshot_id IS NOT NULL
+                AND (steps.finish_snapshot_id > ?2 OR steps.state = 'open')
+              ORDER BY steps.seq",
+        )
+        .context(|| "cannot read steps")?;
+    let rows = statement
+        .query_map([workspace_id, from], |row| {
+            Ok(StepSpan {
+                session_id: row.get("session_id")?,
+                agent: row.get("agent")?,
+                message_seq: row.get("message_seq")?,
+                start: row.get("start_snapshot_id")?,
+                finish: row.get("finish_snapshot_id")?,
+                started_at: row.get("started_at")?,
+                is_undone: row.get("is_undone")?,
+            })
+        })
+        .context(|| "cannot read steps")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read steps")
+}
+
+/// Writes the plan for git down.
+pub(crate) fn insert_git_items(connection: &Connection, operation: &str, items: &[GitItem]) -> Result<()> {
+    for (position, item) in (0_i64..).zip(items) {
+        connection
+            .execute(
+                "INSERT INTO operation_git (operation_id, position, part, name, expected, target, result, reason)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                params![
+                    operation,
+                    position,
+                    item.part.name(),
+                    item.name,
+                    item.expected,
+                    item.target,
+                    item.result.name(),
+                    item.reason
+                ],
+            )
+            .context(|| "cannot write the operation down")?;
+    }
+    Ok(())
+}
+
+/// Notes how each part went.
+pub(crate) fn close_git_items(connection: &Connection, operation: &str, items: &[GitItem]) -> Result<()> {
+    for (position, item) in (0_i64..).zip(items) {
+        connection
+            .execute(
+                "UPDATE operation_git SET result = ?3, reason = ?4 WHERE operation_id = ?1 AND position = ?2",
+                params![operation, position, item.result.name(), item.reason],
+            )
+            .context(|| "cannot close the operation")?;
+    }
+    Ok(())
+}
+
+/// Returns an operation's plan for git, in order, with the results that are known.
+pub(crate) fn git_items(connection: &Connection, operation: &str) -> Result<Vec<GitItem>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT part, name, expected, target, result, reason FROM operation_git WHERE operation_id = ?1 ORDER BY position",
+        )
+        .context(|| "cannot read an operation")?;
+    let rows = statement
+        .query_map([operation], |row| {
+            Ok(GitItem {
+                part: part(row.get_ref("part")?.as_str()?),
+                name: row.get("name")?,
+                expected: row.get("expected")?,
+                target: row.get("target")?,
+                result: result(row.get_ref("result")?.as_str()?),
+                reason: row.get("reason")?,
+            })
+        })
+        .context(|| "cannot read an operation")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read an operation")
+}
+
+fn part(name: &str) -> GitPart {
+    match name {
+        "branch" => GitPart::Branch,
+        "head" => GitPart::Head,
+        _ => GitPart::Index,
+    }
+}
