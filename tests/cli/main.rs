@@ -5,6 +5,7 @@ mod common;
 
 mod concurrency;
 mod generated;
+mod install;
 mod manners;
 mod replay;
 mod session;

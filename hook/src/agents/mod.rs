@@ -31,6 +31,9 @@ use ckpt_schema::event::Event;
 
 use payload::{Payload, Problem};
 
+/// The agent of scripts: our own contract.
+pub const GENERIC: &str = "generic";
+
 /// What the hook process knows beside the payload.
 pub struct Context<'a> {
     /// The hook's own working directory, for payloads that name none.

@@ -13,7 +13,7 @@ use ckpt_store::error::{Error, ErrorKind, Result};
 use ckpt_store::sessions::Diagnostic;
 use ckpt_store::{Settings, Store};
 
-use crate::agents::{self, Context, Parsed};
+use crate::agents::{self, Context, GENERIC, Parsed};
 use crate::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
 use crate::config::{self, Config};
 use crate::detached;
@@ -48,9 +48,6 @@ pub fn run(
 fn agent(command: &Command) -> &str {
     if let Command::Event(arguments) = command { &arguments.agent } else { GENERIC }
 }
-
-/// The agent of scripts.
-const GENERIC: &str = "generic";
 
 /// Returns the events of a command line.
 fn understand(arguments: &Arguments, surroundings: &Surroundings) -> Result<Parsed> {

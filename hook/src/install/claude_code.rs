@@ -6,15 +6,17 @@
 use ckpt_store::error::Result;
 use serde_json::json;
 
-use super::hook_table::{Handler, HookTable};
+use super::hook_table::{self, Handler, HookTable};
 use super::{Content, Place, Scope, SettingsFile, Target, command};
 
 /// Claude Code.
 pub const TARGET: Target = Target {
     agent: "claude-code",
+    programs: &["claude"],
+    home: |place| place.directory("CLAUDE_CONFIG_DIR", ".claude"),
     files,
     follow: None,
-    check: None,
+    check: Some(hook_table::check_switch),
     notes: &["a session of Claude Code that is open now may call the hook only after it was started anew"],
     project_notes: &[],
 };

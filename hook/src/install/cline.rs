@@ -8,6 +8,8 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 /// Cline.
 pub const TARGET: Target = Target {
     agent: "cline",
+    programs: &["cline"],
+    home: |place| place.home.join(".cline"),
     files,
     follow: None,
     check: None,

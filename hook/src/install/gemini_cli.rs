@@ -2,15 +2,17 @@
 
 use ckpt_store::error::Result;
 
-use super::hook_table::HookTable;
+use super::hook_table::{self, HookTable};
 use super::{Content, Place, Scope, SettingsFile, Target, command};
 
 /// Gemini CLI.
 pub const TARGET: Target = Target {
     agent: "gemini-cli",
+    programs: &["gemini"],
+    home: |place| place.home.join(".gemini"),
     files,
     follow: None,
-    check: None,
+    check: Some(hook_table::check_switch),
     notes: &["a session of Gemini CLI that is open now calls the hook only after it was started anew"],
     project_notes: &["Gemini CLI runs a project's hooks only in a folder that you trust"],
 };

@@ -11,6 +11,8 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 /// opencode.
 pub const OPENCODE: Target = Target {
     agent: "opencode",
+    programs: &["opencode"],
+    home: |place| directory("opencode", Scope::User, place),
     files: |scope, place| files("opencode", scope, place),
     follow: None,
     check: None,
@@ -21,6 +23,8 @@ pub const OPENCODE: Target = Target {
 /// Kilo.
 pub const KILO: Target = Target {
     agent: "kilo",
+    programs: &["kilo", "kilocode"],
+    home: |place| directory("kilo", Scope::User, place),
     files: |scope, place| files("kilo", scope, place),
     follow: None,
     check: None,

@@ -2,6 +2,7 @@
 
 use ckpt_store::error::{Error, Result};
 
+use super::command;
 use super::hook_table::Found;
 
 /// What we want in a file of our own.
@@ -34,11 +35,31 @@ impl OwnFile {
 
     /// Returns what the file holds of ours.
     pub fn find(&self, text: &str) -> Found {
-        let binaries = if self.is_ours(text) { vec![self.binary.clone()] } else { Vec::new() };
-        Found { binaries, doubled: false, exact: text == self.text }
+        if !self.is_ours(text) {
+            return Found::default();
+        }
+        let called = called(text);
+        let binaries = if called.is_empty() { vec![self.binary.clone()] } else { called };
+        Found { binaries, exact: text == self.text, ..Found::default() }
     }
 
     fn is_ours(&self, text: &str) -> bool {
         text.contains(&format!("event --agent {}", self.agent))
     }
+}
+
+/// Returns the binaries that a file of ours calls: in a constant of a plugin, in a line of shell, or in one within JSON.
+fn called(text: &str) -> Vec<String> {
+    let binary = |line: &str| {
+        let line = line.trim().trim_end_matches(',');
+        if let Some(constant) = line.strip_prefix("const binary = ") {
+            return serde_json::from_str(constant).ok();
+        }
+        let quoted = line.strip_prefix("\"bash\": ").and_then(|line| serde_json::from_str::<String>(line).ok());
+        command::binary(quoted.as_deref().unwrap_or(line))
+    };
+    let mut binaries: Vec<String> = text.lines().filter_map(binary).collect();
+    binaries.sort();
+    binaries.dedup();
+    binaries
 }

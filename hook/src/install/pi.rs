@@ -9,6 +9,8 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 /// Pi.
 pub const TARGET: Target = Target {
     agent: "pi",
+    programs: &["pi"],
+    home: |place| place.home.join(".pi"),
     files,
     follow: None,
     check: None,

@@ -2,15 +2,17 @@
 
 use ckpt_store::error::Result;
 
-use super::hook_table::HookTable;
+use super::hook_table::{self, HookTable};
 use super::{Content, Place, Scope, SettingsFile, Target, command};
 
 /// Qwen Code.
 pub const TARGET: Target = Target {
     agent: "qwen-code",
+    programs: &["qwen"],
+    home: |place| place.home.join(".qwen"),
     files,
     follow: None,
-    check: None,
+    check: Some(hook_table::check_switch),
     notes: &["a session of Qwen Code that is open now calls the hook only after it was started anew"],
     project_notes: &["Qwen Code runs a project's hooks only in a folder that you trust"],
 };

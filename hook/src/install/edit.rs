@@ -1,0 +1,101 @@
+//! The change of an agent's settings: planned for all of its files, carried out where none of them was refused.
+
+use ckpt_schema::report::SettingsChange;
+use ckpt_store::error::{Error, Result};
+
+use super::target::{Content, SettingsFile, Target};
+use super::{Place, Scope, diff, file};
+
+/// Returns what a file becomes; `None` where nothing is left of it.
+pub type Work = fn(&Content, Option<&str>) -> Result<Option<String>>;
+
+/// What a settings file becomes.
+pub struct Edit {
+    /// Which file.
+    pub file: SettingsFile,
+    /// Its text.
+    pub before: Option<String>,
+    /// The text that takes its place.
+    pub after: Option<String>,
+}
+
+/// Plans the change of all files of an agent, and carries it out where none of them was refused.
+///
+/// # Errors
+///
+/// A settings file that cannot be read, understood or written; it is left as it was.
+pub fn change(
+    target: &Target,
+    scope: Scope,
+    place: &Place<'_>,
+    dry_run: bool,
+    work: Work,
+) -> Result<Vec<SettingsChange>> {
+    let files = (target.files)(scope, place)?;
+    if scope == Scope::Project {
+        files.iter().try_for_each(|file| file::check_inside(&file.path, place.project))?;
+    }
+    let mut edits = files.into_iter().map(|file| Edit::plan(file, work)).collect::<Result<Vec<_>>>()?;
+    if let (Some(follow), Some(first)) = (target.follow, edits.first()) {
+        let file = follow(place, first)?;
+        edits.extend(file.map(|file| Edit::plan(file, work)).transpose()?);
+    }
+    if !dry_run {
+        edits.iter().try_for_each(|edit| edit.carry_out(place))?;
+    }
+    Ok(edits.iter().map(|edit| edit.report(target, place, scope, dry_run)).collect())
+}
+
+impl Edit {
+    fn plan(file: SettingsFile, work: Work) -> Result<Self> {
+        let before = file::read(&file.path)?;
+        let after = work(&file.content, before.as_deref()).map_err(|error| {
+            let hint = "the file was left as it was; correct it and try again";
+            Error::failed(format!("cannot edit `{}`", file.path.display())).because(error).hint(hint)
+        })?;
+        Ok(Self { file, before, after })
+    }
+
+    fn carry_out(&self, place: &Place<'_>) -> Result<()> {
+        let path = &self.file.path;
+        match (&self.before, &self.after) {
+            (before, after) if before == after => Ok(()),
+            (before, Some(after)) => file::replace(path, before.as_deref(), after, self.file.mode),
+            // A symlink is not ours to remove.
+            (before, None) if file::is_symlink(path) => {
+                file::replace(path, before.as_deref(), self.file.content.empty(), self.file.mode)
+            }
+            (before, None) => file::remove(path, before.as_deref(), &[place.home, place.project]),
+        }
+    }
+
+    fn report(&self, target: &Target, place: &Place<'_>, scope: Scope, dry_run: bool) -> SettingsChange {
+        let action = match (&self.before, &self.after) {
+            (before, after) if before == after => "unchanged",
+            (None, _) => "created",
+            (Some(_), Some(_)) => "updated",
+            (Some(_), None) => "removed",
+        };
+        let changed = action != "unchanged";
+        let after = self.after.as_deref().filter(|_| changed);
+        let notes = after.map(|after| self.notes(target, place, scope, after)).unwrap_or_default();
+        SettingsChange {
+            agent: target.agent.to_owned(),
+            file: self.file.path.display().to_string(),
+            action: action.to_owned(),
+            dry_run,
+            diff: changed.then(|| diff::unified(&self.file.path, self.before.as_deref(), self.after.as_deref())),
+            notes,
+        }
+    }
+
+    fn notes(&self, target: &Target, place: &Place<'_>, scope: Scope, after: &str) -> Vec<String> {
+        if let Content::Trust(_) = self.file.content {
+            return vec!["Codex trusts the hook now without a review".to_owned()];
+        }
+        let mut notes = target.notes_for(scope);
+        let advice = target.advice(scope, place, &self.file.path, after);
+        notes.extend(advice.into_iter().map(|advice| format!("{}: {}", advice.message, advice.hint)));
+        notes
+    }
+}
