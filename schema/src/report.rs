@@ -48,6 +48,10 @@ pub struct EventReport {
     pub changes: Option<u64>,
     /// How many paths the snapshot could not hold.
     pub gaps: Option<u64>,
+    /// What reverts and restores did to files since the session's last message; said once, with the message that makes them
+    /// permanent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub went_back: Vec<FileReport>,
 }
 
 /// `snapshot`.

@@ -11,4 +11,5 @@ mod replay;
 mod session;
 mod surroundings;
 mod terminal;
+mod told;
 mod usage;

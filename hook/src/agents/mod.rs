@@ -18,6 +18,7 @@ pub mod payload;
 mod pi;
 mod qwen_code;
 mod shape;
+pub mod told;
 mod vscode;
 mod windsurf;
 
@@ -59,6 +60,12 @@ pub trait Agent: Sync {
     /// Returns the versions of the agent on which the translation was seen at work; none where it follows
     /// documentation alone.
     fn proven_on(&self) -> &'static [&'static str];
+
+    /// Returns what to print at a user message, so that the model reads a line with it; `None` where the agent has no
+    /// documented way to be told.
+    fn tell(&self, _line: &str) -> Option<String> {
+        None
+    }
 
     /// Returns what a payload of the agent means.
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem>;
