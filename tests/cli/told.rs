@@ -108,3 +108,33 @@ fn what_is_told_after_a_revert_names_what_became_of_each_file() {
     let run = message(&world, "claude-code", 2);
     assert!(run.stdout.contains("`menu`, `new` (removed)"), "{run}");
 }
+
+#[test]
+fn our_own_commands_are_no_messages_and_make_no_revert_permanent() {
+    let world = World::new();
+    let tell = |name: &str, extra: Value| {
+        let mut payload = json!({"session_id": "s", "cwd": world.workspace(), "turn_id": "t"});
+        payload.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
+        let payload = payload.to_string();
+        world.run(&["event", "--agent", "codex", "--event", name], payload.as_bytes()).ends_silently();
+    };
+    world.write("menu", "soup\n");
+    tell("UserPromptSubmit", json!({"prompt": "salad, please"}));
+    tell("PreModelRequest", json!({}));
+    world.write("menu", "salad\n");
+    tell("Stop", json!({}));
+    // Codex has its model run the command, so that its own tool is at work.
+    tell("UserPromptSubmit", json!({"prompt": "$ckpt-revert", "turn_id": "u"}));
+    tell("PreModelRequest", json!({"turn_id": "u"}));
+    tell("PreToolUse", json!({"turn_id": "u", "tool_name": "Bash", "tool_use_id": "1"}));
+    world.run(&["revert", "--message", "last", "--force"], b"").exits(0);
+    assert_eq!(world.read("menu"), b"soup\n", "it went back");
+    tell("PostToolUse", json!({"turn_id": "u", "tool_name": "Bash", "tool_use_id": "1"}));
+    tell("PreModelRequest", json!({"turn_id": "u"}));
+    tell("Stop", json!({"turn_id": "u"}));
+    let log = world.json(&["log"]);
+    assert_eq!(log["messages"].as_array().map(Vec::len), Some(1), "what was said to us is no message: {log}");
+    assert_eq!(log["messages"][0]["state"], "hidden", "and the revert can still be taken back: {log}");
+    world.run(&["unrevert"], b"").exits(0);
+    assert_eq!(world.read("menu"), b"salad\n", "byte for byte");
+}

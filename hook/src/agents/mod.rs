@@ -14,6 +14,7 @@ mod generic;
 mod goose;
 pub mod json;
 mod opencode;
+pub mod own_command;
 pub mod payload;
 mod pi;
 mod qwen_code;

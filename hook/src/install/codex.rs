@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use ckpt_store::error::Result;
 
 use super::codex_trust::{self, Trust};
+use super::commands::{self, Form};
 use super::edit::Edit;
 use super::hook_table::{HookTable, positions};
 use super::{Advice, Content, Place, Scope, SettingsFile, Target, command, file};
@@ -48,7 +49,12 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let handler = |event, timeout| command::handler(place, "codex", event, timeout);
     let handlers = events.map(|(event, timeout, _)| Ok((*event, handler(event, *timeout)?))).collect::<Result<_>>()?;
     let content = Content::Table(HookTable { handlers });
-    Ok(vec![SettingsFile { path: directory.join("hooks.json"), mode: scope.mode(), content }])
+    let mut files = vec![SettingsFile { path: directory.join("hooks.json"), mode: scope.mode(), content }];
+    // Those of a project are elsewhere, where other agents would find them, too.
+    if scope == Scope::User {
+        files.extend(commands::files(Form::Skill, &directory.join("skills"), scope, place)?);
+    }
+    Ok(files)
 }
 
 fn home(place: &Place<'_>) -> PathBuf {

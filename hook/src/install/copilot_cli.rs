@@ -43,11 +43,8 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
         Scope::User => place.directory("COPILOT_HOME", ".copilot").join("hooks"),
         Scope::Project => place.project.join(".github").join("hooks"),
     };
-    let content = Content::Own(OwnFile {
-        text: text(place)?,
-        agent: "copilot-cli",
-        binary: command::text(place.binary)?.to_owned(),
-    });
+    let own = OwnFile::of_hook("copilot-cli", command::text(place.binary)?, text(place)?);
+    let content = Content::Own(own);
     Ok(vec![SettingsFile { path: directory.join("ckpt-hook.json"), mode: scope.mode(), content }])
 }
 

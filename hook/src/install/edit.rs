@@ -1,5 +1,7 @@
 //! The change of an agent's settings: planned for all of its files, carried out where none of them was refused.
 
+use std::path::Path;
+
 use ckpt_schema::report::SettingsChange;
 use ckpt_store::error::{Error, Result};
 
@@ -41,9 +43,16 @@ pub fn change(
         edits.extend(file.map(|file| Edit::plan(file, work)).transpose()?);
     }
     if !dry_run {
-        edits.iter().try_for_each(|edit| edit.carry_out(place))?;
+        // The hook itself comes last: what is beside it makes no sense without it, and keeps its folder from going.
+        edits.iter().rev().try_for_each(|edit| edit.carry_out(place))?;
     }
-    Ok(edits.iter().map(|edit| edit.report(target, place, scope, dry_run)).collect())
+    let mut changes: Vec<SettingsChange> = edits.iter().map(|edit| edit.report(target.agent, dry_run)).collect();
+    let changed = edits.iter().position(|edit| edit.before != edit.after);
+    if let (Some(changed), Some(hook)) = (changed, edits.first().filter(|edit| edit.holds_hook())) {
+        let text = hook.after.as_deref().unwrap_or_default();
+        changes[changed].notes.extend(notes(target, scope, place, &hook.file.path, text));
+    }
+    Ok(changes)
 }
 
 impl Edit {
@@ -69,7 +78,7 @@ impl Edit {
         }
     }
 
-    fn report(&self, target: &Target, place: &Place<'_>, scope: Scope, dry_run: bool) -> SettingsChange {
+    fn report(&self, agent: &str, dry_run: bool) -> SettingsChange {
         let action = match (&self.before, &self.after) {
             (before, after) if before == after => "unchanged",
             (None, _) => "created",
@@ -77,25 +86,41 @@ impl Edit {
             (Some(_), None) => "removed",
         };
         let changed = action != "unchanged";
-        let after = self.after.as_deref().filter(|_| changed);
-        let notes = after.map(|after| self.notes(target, place, scope, after)).unwrap_or_default();
         SettingsChange {
-            agent: target.agent.to_owned(),
+            agent: agent.to_owned(),
             file: self.file.path.display().to_string(),
             action: action.to_owned(),
             dry_run,
             diff: changed.then(|| diff::unified(&self.file.path, self.before.as_deref(), self.after.as_deref())),
-            notes,
+            notes: self.note().into_iter().collect(),
         }
     }
 
-    fn notes(&self, target: &Target, place: &Place<'_>, scope: Scope, after: &str) -> Vec<String> {
-        if let Content::Trust(_) = self.file.content {
-            return vec!["Codex trusts the hook now without a review".to_owned()];
-        }
-        let mut notes = target.notes_for(scope);
-        let advice = target.advice(scope, place, &self.file.path, after);
-        notes.extend(advice.into_iter().map(|advice| format!("{}: {}", advice.message, advice.hint)));
-        notes
+    /// Returns whether the hook is in the file once it is changed.
+    fn holds_hook(&self) -> bool {
+        let found = self.after.as_deref().map(|after| self.file.content.find(after));
+        found.is_some_and(|found| found.is_ok_and(|found| !found.binaries.is_empty()))
     }
+
+    /// What there is to say of this file alone.
+    fn note(&self) -> Option<String> {
+        let after = self.after.as_deref()?;
+        match self.file.content {
+            Content::Trust(_) if self.before.as_deref() != Some(after) => {
+                Some("Codex trusts the hook now without a review".to_owned())
+            }
+            _ if self.file.content.gives_way_to(after) => {
+                Some("somebody else's file has the name of this command, and stays".to_owned())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What there is to say of the whole installation.
+fn notes(target: &Target, scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Vec<String> {
+    let mut notes = target.notes_for(scope);
+    let advice = target.advice(scope, place, file, text);
+    notes.extend(advice.into_iter().map(|advice| format!("{}: {}", advice.message, advice.hint)));
+    notes
 }

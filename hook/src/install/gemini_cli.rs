@@ -2,6 +2,7 @@
 
 use ckpt_store::error::Result;
 
+use super::commands::{self, Form};
 use super::hook_table::{self, HookTable};
 use super::{Content, Place, Scope, SettingsFile, Target, command};
 
@@ -40,5 +41,8 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let handler = |event| command::handler(place, "gemini-cli", event, TIMEOUT);
     let handlers = events.map(|(event, _)| Ok((*event, handler(event)?))).collect::<Result<_>>()?;
     let content = Content::Table(HookTable { handlers });
-    Ok(vec![SettingsFile { path: home.join(".gemini").join("settings.json"), mode: scope.mode(), content }])
+    let directory = home.join(".gemini");
+    let mut files = vec![SettingsFile { path: directory.join("settings.json"), mode: scope.mode(), content }];
+    files.extend(commands::files(Form::Toml, &directory.join("commands"), scope, place)?);
+    Ok(files)
 }

@@ -114,11 +114,17 @@ impl Target {
 fn state_of(files: &[SettingsFile], place: &Place<'_>) -> Result<State> {
     let mut states = Vec::new();
     for file in files {
-        let found = file::read(&file.path)?.map(|text| file.content.find(&text)).transpose()?;
+        let text = file::read(&file.path)?;
+        if text.as_deref().is_some_and(|text| file.content.gives_way_to(text)) {
+            continue;
+        }
+        let found = text.map(|text| file.content.find(&text)).transpose()?;
         states.push(found.map_or(State::Absent, |found| judge(&found, place.binary)));
     }
     let first = states.first().copied().unwrap_or(State::Absent);
-    let worst = [State::Doubled, State::Moved, State::Elsewhere].into_iter().find(|state| states.contains(state));
+    let worst = [State::Doubled, State::Moved, State::Elsewhere, State::Hurried]
+        .into_iter()
+        .find(|state| states.contains(state));
     Ok(if states.iter().all(|state| *state == first) { first } else { worst.unwrap_or(State::Outdated) })
 }
 

@@ -8,6 +8,7 @@ mod cline;
 mod codex;
 mod codex_trust;
 mod command;
+mod commands;
 mod copilot_cli;
 mod diff;
 mod edit;

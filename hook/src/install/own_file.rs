@@ -9,13 +9,20 @@ use super::hook_table::Found;
 pub struct OwnFile {
     /// The whole text.
     pub text: String,
-    /// The agent; its name behind our subcommand is how the file is known for ours.
-    pub agent: &'static str,
+    /// What a file of ours holds, and nobody else's.
+    pub marker: String,
     /// The binary that it calls.
     pub binary: String,
+    /// Whether the hook works without it: then somebody else's file of that name stays.
+    pub is_optional: bool,
 }
 
 impl OwnFile {
+    /// Returns a file that calls the hook for an agent; its name behind our subcommand is how the file is known for ours.
+    pub fn of_hook(agent: &str, binary: &str, text: String) -> Self {
+        Self { text, marker: format!("event --agent {agent}"), binary: binary.to_owned(), is_optional: false }
+    }
+
     /// Returns the text that the file is to have.
     ///
     /// # Errors
@@ -24,6 +31,9 @@ impl OwnFile {
     pub fn insert(&self, before: &str) -> Result<String> {
         if before.trim().is_empty() || self.is_ours(before) {
             return Ok(self.text.clone());
+        }
+        if self.is_optional {
+            return Ok(before.to_owned());
         }
         Err(Error::failed("somebody else's file has the name that ours needs"))
     }
@@ -43,8 +53,9 @@ impl OwnFile {
         Found { binaries, exact: text == self.text, ..Found::default() }
     }
 
-    fn is_ours(&self, text: &str) -> bool {
-        text.contains(&format!("event --agent {}", self.agent))
+    /// Returns whether a text is one of ours, of whatever version.
+    pub fn is_ours(&self, text: &str) -> bool {
+        text.contains(&self.marker)
     }
 }
 

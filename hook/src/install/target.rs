@@ -140,6 +140,14 @@ impl Content {
         }
     }
 
+    /// Returns whether a text is somebody else's, and stays: what we want in the file is not needed.
+    pub fn gives_way_to(&self, text: &str) -> bool {
+        match self {
+            Self::Own(file) => file.is_optional && !text.trim().is_empty() && !file.is_ours(text),
+            Self::Table(_) | Self::Trust(_) => false,
+        }
+    }
+
     /// Returns the text of a file that must stay although nothing is in it.
     pub fn empty(&self) -> &'static str {
         match self {
