@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{
-    DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport, LogReport, OperationReport, OperationsReport,
-    SessionsReport, ShowReport, SnapshotReport, StatusReport,
+    AgentsReport, DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport, LogReport, OperationReport,
+    OperationsReport, SessionsReport, ShowReport, SnapshotReport, StatusReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::{JsonSchema, schema_for};
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         ("event", schema::<Event>()),
+        ("report-agents", schema::<AgentsReport>()),
         ("report-diff", schema::<DiffReport>()),
         ("report-doctor", schema::<DoctorReport>()),
         ("report-error", schema::<ErrorReport>()),

@@ -9,15 +9,18 @@ const binary = "ckpt-hook"
 const agent = "opencode"
 const patience = 15_000
 
+// Returns what the hook has to say to the model, which is nothing but after a revert.
 const run = (name, payload, directory) =>
   new Promise((resolve) => {
     try {
-      const options = { cwd: directory, stdio: ["pipe", "ignore", "ignore"] }
+      const options = { cwd: directory, stdio: ["pipe", "pipe", "ignore"] }
       const child = spawn(binary, ["event", "--agent", agent, "--event", name], options)
       const timer = setTimeout(() => (child.kill(), resolve()), patience)
-      const done = () => (clearTimeout(timer), resolve())
+      let words = ""
+      const done = () => (clearTimeout(timer), resolve(words.trim()))
+      child.stdout.on("data", (data) => (words += data))
       child.on("error", done)
-      child.on("exit", done)
+      child.on("close", done)
       child.stdin.on("error", () => {})
       child.stdin.end(JSON.stringify(payload))
     } catch {
@@ -61,12 +64,17 @@ export const CkptHook = async (context) => {
   }
 
   return {
-    "chat.message": safely((input, output) =>
-      tell("chat.message", input.sessionID, {
+    "chat.message": safely(async (input, output) => {
+      const words = await tell("chat.message", input.sessionID, {
         input: pick(input, ["sessionID"]),
         output: { message: pick(output.message, ["id"]), parts: texts(output.parts).map((part) => pick(part, ["type", "text"])) },
-      }),
-    ),
+      })
+      const last = output.parts.at(-1)
+      // A part of the message that only the model sees; its id puts it behind the user's own.
+      if (words && last?.id) {
+        output.parts.push({ ...pick(last, ["sessionID", "messageID"]), id: `${last.id}z`, type: "text", synthetic: true, text: words })
+      }
+    }),
     "chat.params": safely((input) =>
       tell("chat.params", input.sessionID, { input: pick(input, ["sessionID", "agent"]) }),
     ),

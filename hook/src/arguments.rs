@@ -209,7 +209,7 @@ Example, a script as the agent:
 #[command(after_help = REVERT_EXAMPLES)]
 pub struct RevertArguments {
     /// The message to go back to: its changes, and all that came after it, are undone. On a terminal you can choose one
-    #[arg(long, value_name = "ID", conflicts_with = "step")]
+    #[arg(long, value_name = "ID", conflicts_with = "step", overrides_with = "message")]
     pub message: Option<String>,
     /// Undo one step alone, and nothing that came after it
     #[arg(long, value_name = "ID")]
@@ -392,10 +392,17 @@ Examples:
 
 /// `install` and `uninstall`.
 #[derive(Debug, Args)]
+#[command(after_help = INSTALL_EXAMPLES)]
 pub struct InstallArguments {
     /// The agents
-    #[arg(value_name = "AGENT", required = true)]
+    #[arg(value_name = "AGENT", required_unless_present_any = ["all", "list"])]
     pub agents: Vec<String>,
+    /// Every agent that is on this machine
+    #[arg(long, conflicts_with = "agents")]
+    pub all: bool,
+    /// Show which agents there are and where the hook is installed, and change nothing
+    #[arg(long, conflicts_with_all = ["agents", "all", "dry_run", "trust", "user", "project"])]
+    pub list: bool,
     /// In the settings of this project
     #[arg(long, conflicts_with = "user")]
     pub project: bool,
@@ -409,6 +416,13 @@ pub struct InstallArguments {
     #[arg(long)]
     pub trust: bool,
 }
+
+const INSTALL_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook install --list                       the agents, and where the hook is installed
+  ckpt-hook install --all --dry-run              what would change for every agent on this machine
+  ckpt-hook install claude-code codex            into the settings of these two
+  ckpt-hook uninstall --all                      and out of all of them";
 
 impl Common {
     /// Returns how to speak about arguments that cannot be read.

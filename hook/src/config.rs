@@ -124,6 +124,7 @@ fn set(settings: &mut Settings, key: &str, value: &Value) -> Result<bool, &'stat
         "durability" => settings.durability = durability(value)?,
         "seed" => settings.seed = boolean(value)?,
         "tool_events" => settings.tool_events = boolean(value)?,
+        "tell_agent" => settings.tell_agent = boolean(value)?,
         "record_prompts" => settings.record_prompts = record_prompts(value)?,
         "keep" => settings.keep = duration(value)?,
         "max_store_size" => settings.max_store_size = bytes(value)?,
@@ -203,6 +204,7 @@ mod tests {
             durability = "full"
             seed = false
             tool_events = false
+            tell_agent = false
             record_prompts = "title"
             keep = "30 days"
             max_store_size = "5 GiB"
@@ -219,6 +221,7 @@ mod tests {
             durability: Durability::Full,
             seed: false,
             tool_events: false,
+            tell_agent: false,
             record_prompts: RecordPrompts::Title,
             keep: Duration::from_secs(30 * 24 * 3600),
             max_store_size: 5 << 30,

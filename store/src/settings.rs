@@ -56,6 +56,8 @@ pub struct Settings {
     pub seed: bool,
     /// Whether tool-start events are used.
     pub tool_events: bool,
+    /// Whether an agent is told, with the user's next message, which files went back.
+    pub tell_agent: bool,
     /// How much of a prompt is kept.
     pub record_prompts: RecordPrompts,
     /// The time after which an unused session goes at the next `gc`.
@@ -80,6 +82,7 @@ impl Default for Settings {
             durability: Durability::default(),
             seed: true,
             tool_events: true,
+            tell_agent: true,
             record_prompts: RecordPrompts::default(),
             keep: Duration::from_secs(30 * 24 * 3600),
             max_store_size: 5 << 30,

@@ -5,9 +5,11 @@ mod common;
 
 mod concurrency;
 mod generated;
+mod install;
 mod manners;
 mod replay;
 mod session;
 mod surroundings;
 mod terminal;
+mod told;
 mod usage;

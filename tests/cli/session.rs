@@ -253,6 +253,8 @@ fn every_document_has_the_shape_of_its_schema() {
         let _: report::ShowReport = read(&world, &["show", id]);
     }
     let _: report::InstallReport = read(&world, &["install", "claude-code", "--dry-run"]);
+    let _: report::InstallReport = read(&world, &["install", "--all", "--dry-run"]);
+    let _: report::AgentsReport = read(&world, &["install", "--list"]);
     let _: report::ErrorReport = read(&world, &["show", "nothing-of-that-name"]);
 }
 

@@ -7,6 +7,7 @@ mod lifecycle;
 mod names;
 mod redo;
 mod sessions;
+mod told;
 mod unprotected;
 mod user_edits;
 mod world;

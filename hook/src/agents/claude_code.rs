@@ -24,6 +24,10 @@ impl Agent for ClaudeCode {
         &["2.1.329"]
     }
 
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(shape::additional_context("UserPromptSubmit", line))
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         if is_copilot(payload) {
             return copilot_cli::CopilotCli.translate(&payload.of_agent("copilot-cli"));

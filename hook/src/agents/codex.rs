@@ -20,6 +20,10 @@ impl Agent for Codex {
         &["0.169.0"]
     }
 
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(shape::additional_context("UserPromptSubmit", line))
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
         let event = shape::event(payload, kind, &["apply_patch"])?;

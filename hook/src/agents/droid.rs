@@ -19,6 +19,10 @@ impl Agent for Droid {
         &[]
     }
 
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(shape::additional_context("UserPromptSubmit", line))
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
         let event = shape::event(payload, kind, &["Create", "Edit", "MultiEdit", "ApplyPatch"])?;

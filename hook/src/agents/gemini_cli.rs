@@ -20,6 +20,10 @@ impl Agent for GeminiCli {
         &["0.61.0"]
     }
 
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(shape::additional_context("BeforeAgent", line))
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
         Ok(vec![shape::event(payload, kind, &["write_file", "replace"])?])

@@ -12,7 +12,7 @@ pub struct Generic;
 
 impl Agent for Generic {
     fn name(&self) -> &'static str {
-        "generic"
+        super::GENERIC
     }
 
     fn proven_on(&self) -> &'static [&'static str] {

@@ -14,10 +14,12 @@ mod generic;
 mod goose;
 pub mod json;
 mod opencode;
+pub mod own_command;
 pub mod payload;
 mod pi;
 mod qwen_code;
 mod shape;
+pub mod told;
 mod vscode;
 mod windsurf;
 
@@ -30,6 +32,9 @@ use std::path::Path;
 use ckpt_schema::event::Event;
 
 use payload::{Payload, Problem};
+
+/// The agent of scripts: our own contract.
+pub const GENERIC: &str = "generic";
 
 /// What the hook process knows beside the payload.
 pub struct Context<'a> {
@@ -56,6 +61,12 @@ pub trait Agent: Sync {
     /// Returns the versions of the agent on which the translation was seen at work; none where it follows
     /// documentation alone.
     fn proven_on(&self) -> &'static [&'static str];
+
+    /// Returns what to print at a user message, so that the model reads a line with it; `None` where the agent has no
+    /// documented way to be told.
+    fn tell(&self, _line: &str) -> Option<String> {
+        None
+    }
 
     /// Returns what a payload of the agent means.
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem>;

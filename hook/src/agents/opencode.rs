@@ -38,6 +38,11 @@ impl Agent for Opencode {
         self.proven_on
     }
 
+    /// The plugin hands it on.
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(line.to_owned())
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let event = match payload.event_name()?.as_str() {
             "chat.message" => message(payload)?,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use ckpt_schema::event::{Event, EventKind, MAX_PAYLOAD};
 
 use super::json::{self, Object};
+use super::own_command::is_own_command;
 use super::{Context, Parsed};
 
 /// The longest prompt that is kept, in bytes.
@@ -72,9 +73,17 @@ fn breakage(agent: &str, payload: &[u8]) -> String {
 
 fn translated(payload: &Payload<'_>, translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, Problem>) -> Parsed {
     match translate(payload) {
-        Ok(events) => Parsed { events, problems: Vec::new() },
+        Ok(mut events) => {
+            events.retain(|event| !is_command(event));
+            Parsed { events, problems: Vec::new() }
+        }
         Err(problem) => Parsed { events: Vec::new(), problems: vec![payload.describe(problem)] },
     }
+}
+
+/// What the user says to us is nothing that they say to the agent.
+fn is_command(event: &Event) -> bool {
+    event.event == EventKind::UserMessage && event.prompt.as_deref().is_some_and(is_own_command)
 }
 
 impl<'a> Payload<'a> {

@@ -20,6 +20,11 @@ impl Agent for Pi {
         &["0.73.1"]
     }
 
+    /// The plugin hands it on.
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(line.to_owned())
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
         let context = payload.object().object("ctx").unwrap_or_default();

@@ -20,6 +20,10 @@ impl Agent for QwenCode {
         &["0.24.4"]
     }
 
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(shape::additional_context("UserPromptSubmit", line))
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let name = payload.event_name()?;
         let Some(kind) = (if name == "UserPromptSubmit" { prompt_kind(payload) } else { kind(&name) }) else {

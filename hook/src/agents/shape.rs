@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ckpt_schema::event::{Event, EventKind};
+use serde_json::json;
 
 use super::json::Object;
 use super::payload::{Payload, Problem};
@@ -23,6 +24,13 @@ pub fn event(payload: &Payload<'_>, kind: EventKind, edit_tools: &[&str]) -> Res
         EventKind::SessionStart | EventKind::StepStart | EventKind::TurnEnd | EventKind::SessionEnd => {}
     }
     Ok(event)
+}
+
+/// Returns what a hook prints so that the model reads a line with the user's message, at the agent's own event for it.
+///
+/// Nothing else may stand in it: Codex refuses a field that it does not know.
+pub fn additional_context(event: &str, line: &str) -> String {
+    json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": line}}).to_string()
 }
 
 /// Adds the tool's name, the id of its use, and the files that one of the `edit_tools` names.

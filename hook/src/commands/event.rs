@@ -13,7 +13,7 @@ use ckpt_store::error::{Error, ErrorKind, Result};
 use ckpt_store::sessions::Diagnostic;
 use ckpt_store::{Settings, Store};
 
-use crate::agents::{self, Context, Parsed};
+use crate::agents::{self, Context, GENERIC, Parsed, told};
 use crate::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
 use crate::config::{self, Config};
 use crate::detached;
@@ -22,35 +22,48 @@ use crate::guard::{self, Payload, Watchdog};
 use crate::log_file::{Level, LogFile};
 use crate::surroundings::{self, Surroundings};
 
-/// Records what the command line, and perhaps stdin, says. Returns the report of the last event.
+/// What became of a hook call.
+pub struct Recorded {
+    /// The report of the last event.
+    pub report: EventReport,
+    /// What the agent is to be told.
+    pub words: Option<String>,
+}
+
+impl Recorded {
+    /// Nothing was.
+    pub fn nothing() -> Self {
+        Self { report: guard::nothing(), words: None }
+    }
+}
+
+/// Records what the command line, and perhaps stdin, says.
 pub fn run(
     words: &[OsString],
     surroundings: &Surroundings,
     store: &Path,
     log: &LogFile,
     watchdog: &Watchdog,
-) -> std::result::Result<EventReport, Failure> {
+) -> std::result::Result<Recorded, Failure> {
     let config = config::read(surroundings.config_file().as_deref(), surroundings.home.as_deref());
     watchdog.set(config.settings.hook_deadline);
     #[cfg(debug_assertions)]
     guard::fault::hang();
     if !config.settings.enabled {
         guard::listen();
-        return Ok(guard::nothing());
+        return Ok(Recorded::nothing());
     }
-    let mut recorder = Recorder { surroundings, directory: store, config: &config, log, store: None };
+    let mut recorder = Recorder { surroundings, directory: store, config: &config, log, store: None, words: None };
     let arguments = Arguments::read(words).map_err(|error| recorder.refuse(error))?;
     let parsed = understand(&arguments, surroundings)
         .inspect_err(|error| recorder.note("error", &Subject::default(), &error.to_string(), &error.causes()))?;
-    Ok(recorder.record_all(agent(&arguments.command), parsed)?)
+    let report = recorder.record_all(agent(&arguments.command), parsed)?;
+    Ok(Recorded { report, words: recorder.words })
 }
 
 fn agent(command: &Command) -> &str {
     if let Command::Event(arguments) = command { &arguments.agent } else { GENERIC }
 }
-
-/// The agent of scripts.
-const GENERIC: &str = "generic";
 
 /// Returns the events of a command line.
 fn understand(arguments: &Arguments, surroundings: &Surroundings) -> Result<Parsed> {
@@ -111,6 +124,8 @@ struct Recorder<'a> {
     config: &'a Config,
     log: &'a LogFile,
     store: Option<Store>,
+    /// What the agent is to be told.
+    words: Option<String>,
 }
 
 impl Recorder<'_> {
@@ -137,7 +152,10 @@ impl Recorder<'_> {
         }
         let report = self.store().and_then(|store| store.record(event));
         match &report {
-            Ok(_) => self.log.line(Level::Info, &format!("recorded `{}` of {}", event.event.name(), event.agent)),
+            Ok(report) => {
+                self.log.line(Level::Info, &format!("recorded `{}` of {}", event.event.name(), event.agent));
+                self.tell(event, report);
+            }
             Err(error) => {
                 let subject = Subject { agent: Some(&event.agent), event: Some(event) };
                 self.note("error", &subject, &error.to_string(), &error.causes());
@@ -147,6 +165,14 @@ impl Recorder<'_> {
             }
         }
         report
+    }
+
+    /// What the user put back since the last message is told with this one, where the agent can be told.
+    fn tell(&mut self, event: &Event, report: &EventReport) {
+        if !report.went_back.is_empty() && self.settings(event).tell_agent {
+            let line = told::line(&report.went_back);
+            self.words = agents::find(&event.agent).and_then(|agent| agent.tell(&line));
+        }
     }
 
     /// The first snapshot of a large workspace is finished by a process of its own, so that the next step is protected.

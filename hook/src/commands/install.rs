@@ -1,40 +1,143 @@
 //! `install` and `uninstall`: the hook into agents' settings, and out again.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{self, InstallReport, SettingsChange};
+use ckpt_schema::report::{
+    self, AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
+};
 use ckpt_store::Error;
 use ckpt_store::error::{Context, Result};
 
 use super::Invocation;
 use crate::arguments::InstallArguments;
-use crate::failure::{DONE, Failure};
-use crate::install::{self, Place, Scope};
-use crate::output::doctor;
+use crate::failure::{DONE, FAILED, Failure, PARTIAL};
+use crate::install::{self, AgentState, Installed, Place, Scope};
+use crate::output::agents;
 use crate::surroundings;
+
+/// What is done to settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Install,
+    Uninstall,
+}
 
 type Work = fn(&str, Scope, &Place<'_>, bool) -> Result<Vec<SettingsChange>>;
 
+impl Verb {
+    fn work(self) -> Work {
+        match self {
+            Self::Install => install::install,
+            Self::Uninstall => install::uninstall,
+        }
+    }
+}
+
 /// Puts the hook in.
 pub fn install(invocation: &Invocation, arguments: &InstallArguments) -> std::result::Result<u8, Failure> {
-    run(invocation, arguments, install::install)
+    run(invocation, arguments, Verb::Install)
 }
 
 /// Takes the hook out.
 pub fn uninstall(invocation: &Invocation, arguments: &InstallArguments) -> std::result::Result<u8, Failure> {
-    run(invocation, arguments, install::uninstall)
+    run(invocation, arguments, Verb::Uninstall)
 }
 
-fn run(invocation: &Invocation, arguments: &InstallArguments, work: Work) -> std::result::Result<u8, Failure> {
-    let scope = if arguments.project { Scope::Project } else { Scope::User };
+fn run(invocation: &Invocation, arguments: &InstallArguments, verb: Verb) -> std::result::Result<u8, Failure> {
     let paths = Paths::of(invocation)?;
     let place = paths.place(invocation, arguments.trust);
-    let mut report = InstallReport { version: report::VERSION, changes: Vec::new() };
-    for agent in &arguments.agents {
-        report.changes.extend(work(agent, scope, &place, arguments.dry_run)?);
+    if arguments.list {
+        return list(invocation, &place);
     }
-    invocation.output.report(&report, |view| doctor::install(&report, view))?;
+    let scope = if arguments.project { Scope::Project } else { Scope::User };
+    let mut report = InstallReport { version: report::VERSION, changes: Vec::new(), skipped: Vec::new() };
+    if arguments.all {
+        for (agent, presence) in install::look_around(&place) {
+            match verb {
+                Verb::Install if !presence.found => report.skipped.push(skipped(agent, presence.reason)),
+                Verb::Install | Verb::Uninstall => change(verb, agent, scope, &place, arguments.dry_run, &mut report),
+            }
+        }
+        leave_out_unchanged(verb, &mut report);
+    } else {
+        install::check_known(&arguments.agents)?;
+        if let [agent] = arguments.agents.as_slice() {
+            report.changes = verb.work()(agent, scope, &place, arguments.dry_run)?;
+        }
+        for agent in arguments.agents.iter().filter(|_| arguments.agents.len() > 1) {
+            change(verb, agent, scope, &place, arguments.dry_run, &mut report);
+        }
+    }
+    invocation.output.report(&report, |view| agents::changes(&report, view))?;
+    Ok(code(&report))
+}
+
+/// One agent whose settings cannot be edited does not keep the others from theirs.
+fn change(verb: Verb, agent: &str, scope: Scope, place: &Place<'_>, dry_run: bool, report: &mut InstallReport) {
+    match verb.work()(agent, scope, place, dry_run) {
+        Ok(changes) => report.changes.extend(changes),
+        Err(error) => {
+            let reason = [error.to_string()].into_iter().chain(error.causes()).collect::<Vec<_>>().join(": ");
+            let hint = error.hint_text().map(str::to_owned);
+            report.skipped.push(SkippedAgent { agent: agent.to_owned(), failed: true, reason, hint });
+        }
+    }
+}
+
+/// Where the hook was never installed there is nothing to take out, and one line says so.
+fn leave_out_unchanged(verb: Verb, report: &mut InstallReport) {
+    if verb == Verb::Install {
+        return;
+    }
+    let changed: BTreeSet<String> = report
+        .changes
+        .iter()
+        .filter(|change| change.action != "unchanged")
+        .map(|change| change.agent.clone())
+        .collect();
+    let mut untouched = BTreeSet::new();
+    for change in report.changes.extract_if(.., |change| !changed.contains(&change.agent)) {
+        if untouched.insert(change.agent.clone()) {
+            report.skipped.push(skipped(&change.agent, "the hook is not in its settings".to_owned()));
+        }
+    }
+}
+
+fn skipped(agent: &str, reason: String) -> SkippedAgent {
+    SkippedAgent { agent: agent.to_owned(), failed: false, reason, hint: None }
+}
+
+fn code(report: &InstallReport) -> u8 {
+    let has_failed = report.skipped.iter().any(|skipped| skipped.failed);
+    match (has_failed, report.changes.is_empty()) {
+        (false, _) => DONE,
+        (true, false) => PARTIAL,
+        (true, true) => FAILED,
+    }
+}
+
+fn list(invocation: &Invocation, place: &Place<'_>) -> std::result::Result<u8, Failure> {
+    let agents = install::list(place).iter().map(agent).collect();
+    let report = AgentsReport { version: report::VERSION, agents };
+    invocation.output.report(&report, |view| agents::list(&report, view))?;
     Ok(DONE)
+}
+
+fn agent(agent: &AgentState) -> AgentReport {
+    let settings = |installed: &Installed| AgentSettings {
+        scope: installed.scope.name().to_owned(),
+        file: installed.file.display().to_string(),
+        state: installed.state.name().to_owned(),
+        notes: installed.advice.iter().map(|advice| format!("{}: {}", advice.message, advice.hint)).collect(),
+    };
+    AgentReport {
+        agent: agent.agent.to_owned(),
+        proven_on: agent.proven_on.iter().map(|version| (*version).to_owned()).collect(),
+        found: agent.presence.as_ref().map(|presence| presence.found),
+        reason: agent.presence.as_ref().map(|presence| presence.reason.clone()),
+        settings: agent.installed.iter().map(settings).collect(),
+    }
 }
 
 /// Where settings are, and what they are to call.

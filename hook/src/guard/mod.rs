@@ -13,6 +13,7 @@ mod process;
 mod watchdog;
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -21,7 +22,7 @@ use std::time::Duration;
 
 use ckpt_schema::report::{self, EventReport};
 
-use crate::commands::event;
+use crate::commands::event::{self, Recorded};
 use crate::failure::{self, DONE, FAILED, Failure};
 use crate::log_file::{Level, LogFile};
 use crate::output;
@@ -93,13 +94,20 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     let glance = Glance::at(arguments);
     if surroundings::is_disabled() {
         listen();
-        return finish(&glance, &Ok(nothing()));
+        return finish(&glance, &Ok(Recorded::nothing()));
     }
+    // What an agent is to be told goes where nothing else can: the stream itself is shut.
+    let voice = process::keep_stdout();
     process::behave(if glance.strict { FAILED } else { DONE }, glance.strict, glance.json || glance.help);
     std::panic::set_hook(Box::new(note_panic));
     let watchdog = Watchdog::start(DEADLINE, glance.strict);
     let done = catch_unwind(AssertUnwindSafe(|| guarded(arguments, &glance, &watchdog)));
-    finish(&glance, &done.unwrap_or_else(|_| Err(panicked())))
+    let done = done.unwrap_or_else(|_| Err(panicked()));
+    if let (Ok(Recorded { words: Some(words), .. }), Some(voice), false) = (&done, voice, glance.json) {
+        // An agent that does not listen is none of our business.
+        let _ = writeln!(std::fs::File::from(voice), "{words}");
+    }
+    finish(&glance, &done)
 }
 
 fn panicked() -> Failure {
@@ -107,7 +115,7 @@ fn panicked() -> Failure {
     Failure::Store(ckpt_store::Error::failed(format!("the hook panicked at {place}")))
 }
 
-fn guarded(arguments: &[OsString], glance: &Glance, watchdog: &Watchdog) -> Result<EventReport, Failure> {
+fn guarded(arguments: &[OsString], glance: &Glance, watchdog: &Watchdog) -> Result<Recorded, Failure> {
     let surroundings = Surroundings::read();
     let store = surroundings.store_directory(glance.store.as_deref())?;
     let log = LogFile::new(&store, surroundings.log_level.as_deref(), surroundings::now);
@@ -127,7 +135,7 @@ fn note_panic(panic: &std::panic::PanicHookInfo<'_>) {
     let _ = PANIC.set(place);
 }
 
-fn finish(glance: &Glance, done: &Result<EventReport, Failure>) -> ExitCode {
+fn finish(glance: &Glance, done: &Result<Recorded, Failure>) -> ExitCode {
     if let Err(Failure::Arguments(error)) = done
         && failure::is_help(error)
     {
@@ -147,10 +155,9 @@ fn finish(glance: &Glance, done: &Result<EventReport, Failure>) -> ExitCode {
     }
 }
 
-fn print_line(done: &Result<EventReport, Failure>) {
-    use std::io::Write;
+fn print_line(done: &Result<Recorded, Failure>) {
     let line = match done {
-        Ok(report) => serde_json::to_string(report),
+        Ok(recorded) => serde_json::to_string(&recorded.report),
         Err(failure) => serde_json::to_string(&output::document(failure)),
     };
     if let Ok(line) = line {
@@ -170,6 +177,7 @@ pub fn nothing() -> EventReport {
         snapshot: None,
         changes: None,
         gaps: None,
+        went_back: Vec::new(),
     }
 }
 

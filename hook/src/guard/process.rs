@@ -7,6 +7,7 @@
 
 use std::fs::OpenOptions;
 use std::mem::{MaybeUninit, zeroed};
+use std::os::fd::OwnedFd;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::time::Duration;
@@ -32,6 +33,11 @@ pub fn behave(code: u8, stderr: bool, stdout: bool) {
     use_own_stack();
     FATAL.into_iter().for_each(handle);
     close(stderr, stdout);
+}
+
+/// Returns stdout under another number, which no process that is started here inherits.
+pub fn keep_stdout() -> Option<OwnedFd> {
+    rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).ok()
 }
 
 /// Ends the process without unwinding, flushing or running anything that was registered for its end.

@@ -6,15 +6,18 @@
 use ckpt_store::error::Result;
 use serde_json::json;
 
-use super::hook_table::{Handler, HookTable};
+use super::commands::{self, Form};
+use super::hook_table::{self, Handler, HookTable};
 use super::{Content, Place, Scope, SettingsFile, Target, command};
 
 /// Claude Code.
 pub const TARGET: Target = Target {
     agent: "claude-code",
+    programs: &["claude"],
+    home: |place| place.directory("CLAUDE_CONFIG_DIR", ".claude"),
     files,
     follow: None,
-    check: None,
+    check: Some(hook_table::check_switch),
     notes: &["a session of Claude Code that is open now may call the hook only after it was started anew"],
     project_notes: &[],
 };
@@ -44,7 +47,9 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let events = EVENTS.iter().filter(|(_, tool)| place.tool_events || !tool);
     let handlers = events.map(|(event, _)| Ok((*event, handler(place, event)?))).collect::<Result<_>>()?;
     let content = Content::Table(HookTable { handlers });
-    Ok(vec![SettingsFile { path: directory.join("settings.json"), mode: scope.mode(), content }])
+    let mut files = vec![SettingsFile { path: directory.join("settings.json"), mode: scope.mode(), content }];
+    files.extend(commands::files(Form::Claude, &directory.join("commands"), scope, place)?);
+    Ok(files)
 }
 
 fn handler(place: &Place<'_>, event: &str) -> Result<Handler> {

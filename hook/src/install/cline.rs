@@ -8,6 +8,8 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 /// Cline.
 pub const TARGET: Target = Target {
     agent: "cline",
+    programs: &["cline"],
+    home: |place| place.home.join(".cline"),
     files,
     follow: None,
     check: None,
@@ -27,7 +29,7 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let file = |event| {
         let line = command::guarded(place.binary, "cline", event)?;
         let text = format!("#!/bin/sh\n# Written by `ckpt-hook install cline`.\n{line}\n");
-        let content = Content::Own(OwnFile { text, agent: "cline", binary: command::text(place.binary)?.to_owned() });
+        let content = Content::Own(OwnFile::of_hook("cline", command::text(place.binary)?, text));
         Ok(SettingsFile { path: directory.join(event), mode: 0o755, content })
     };
     EVENTS.into_iter().map(file).collect()

@@ -6,22 +6,23 @@ use std::path::{Path, PathBuf};
 
 use ckpt_store::error::Result;
 
-use super::codex_trust::Trust;
+use super::codex_trust::{self, Trust};
+use super::commands::{self, Form};
+use super::edit::Edit;
 use super::hook_table::{HookTable, positions};
-use super::{Content, Edit, Place, Scope, SettingsFile, Target, command, file};
+use super::{Advice, Content, Place, Scope, SettingsFile, Target, command, file};
 
 /// Codex.
 pub const TARGET: Target = Target {
     agent: "codex",
+    programs: &["codex"],
+    home,
     files,
     follow: Some(trust_file),
     check: Some(check),
     notes: &[],
-    project_notes: &["Codex runs a project's hooks only in a project that you trust"],
+    project_notes: &[],
 };
-
-const TRUST_NOTE: &str =
-    "Codex passes over a hook until you trust it: run `/hooks` in Codex, or install with `--trust`";
 
 /// The events, the seconds after which Codex goes on without us, and whether each is about a single tool.
 ///
@@ -48,7 +49,12 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let handler = |event, timeout| command::handler(place, "codex", event, timeout);
     let handlers = events.map(|(event, timeout, _)| Ok((*event, handler(event, *timeout)?))).collect::<Result<_>>()?;
     let content = Content::Table(HookTable { handlers });
-    Ok(vec![SettingsFile { path: directory.join("hooks.json"), mode: scope.mode(), content }])
+    let mut files = vec![SettingsFile { path: directory.join("hooks.json"), mode: scope.mode(), content }];
+    // Those of a project are elsewhere, where other agents would find them, too.
+    if scope == Scope::User {
+        files.extend(commands::files(Form::Skill, &directory.join("skills"), scope, place)?);
+    }
+    Ok(files)
 }
 
 fn home(place: &Place<'_>) -> PathBuf {
@@ -72,9 +78,22 @@ fn config(place: &Place<'_>) -> PathBuf {
     home(place).join("config.toml")
 }
 
-/// Says so where Codex does not trust the handlers that are there, nor is about to be told to.
-fn check(place: &Place<'_>, hooks_json: &Path, text: &str) -> Result<Vec<String>> {
+/// Says so where Codex does not trust the handlers that are there, nor is about to be told to; nor the project.
+fn check(scope: Scope, place: &Place<'_>, hooks_json: &Path, text: &str) -> Result<Vec<Advice>> {
+    let config = file::read(&config(place))?.unwrap_or_default();
     let trust = Trust::in_handlers(hooks_json, &positions(text)?);
-    let trusted = trust.is_in(&file::read(&config(place))?.unwrap_or_default());
-    Ok(if trusted || place.trust { Vec::new() } else { vec![TRUST_NOTE.to_owned()] })
+    let mut advice = Vec::new();
+    if !place.trust && !trust.is_in(&config) {
+        advice.push(Advice {
+            message: "Codex passes over a hook until you trust it".to_owned(),
+            hint: "run `/hooks` in Codex, or `ckpt-hook install codex --trust`".to_owned(),
+        });
+    }
+    if scope == Scope::Project && !codex_trust::trusts_project(&config, place.project) {
+        advice.push(Advice {
+            message: "Codex does not trust this project, and passes over its hooks".to_owned(),
+            hint: "run `codex` in the project and trust it, or install with `--user`".to_owned(),
+        });
+    }
+    Ok(advice)
 }

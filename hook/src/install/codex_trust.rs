@@ -67,6 +67,15 @@ impl Trust {
     }
 }
 
+/// Returns whether Codex's settings call a project trusted.
+pub fn trusts_project(config: &str, project: &Path) -> bool {
+    let Ok(document) = parse(config) else { return false };
+    let level = |project: &str| {
+        document.get("projects")?.as_table_like()?.get(project)?.as_table_like()?.get("trust_level")?.as_str()
+    };
+    project.to_str().and_then(level) == Some("trusted")
+}
+
 /// Codex names a hook by its file, the event in snake case, and its place in the event's list.
 fn key(hooks_json: &Path, position: &Position) -> String {
     let Position { event, group, handler, .. } = position;

@@ -71,7 +71,7 @@ pub fn binary(line: &str) -> Option<String> {
 }
 
 /// Returns a word for a POSIX shell.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |character: char| character.is_ascii_alphanumeric() || "/._-+@%:,=".contains(character);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

@@ -2,22 +2,24 @@
 //!
 //! Not before tools and not at permissions: there a hook that fails refuses the tool, and nothing of ours may do that.
 
+use std::path::Path;
+
 use ckpt_store::error::Result;
 use serde_json::{Value, json};
 
+use super::hook_table::positions;
 use super::own_file::OwnFile;
-use super::{Content, Place, Scope, SettingsFile, Target, command};
+use super::{Advice, Content, Place, Scope, SettingsFile, Target, command, file};
 
 /// Copilot CLI.
 pub const TARGET: Target = Target {
     agent: "copilot-cli",
+    programs: &["copilot"],
+    home: |place| place.directory("COPILOT_HOME", ".copilot"),
     files,
     follow: None,
-    check: None,
-    notes: &[
-        "Copilot CLI does not report a message that is sent while it works; such a message is no revert point",
-        "it also runs the hooks of a project's `.claude/settings.json`: use one of the two in a project",
-    ],
+    check: Some(check),
+    notes: &["Copilot CLI does not report a message that is sent while it works; such a message is no revert point"],
     project_notes: &["Copilot CLI runs a repository's hooks only in a folder that you trust"],
 };
 
@@ -41,11 +43,8 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
         Scope::User => place.directory("COPILOT_HOME", ".copilot").join("hooks"),
         Scope::Project => place.project.join(".github").join("hooks"),
     };
-    let content = Content::Own(OwnFile {
-        text: text(place)?,
-        agent: "copilot-cli",
-        binary: command::text(place.binary)?.to_owned(),
-    });
+    let own = OwnFile::of_hook("copilot-cli", command::text(place.binary)?, text(place)?);
+    let content = Content::Own(own);
     Ok(vec![SettingsFile { path: directory.join("ckpt-hook.json"), mode: scope.mode(), content }])
 }
 
@@ -57,4 +56,15 @@ fn text(place: &Place<'_>) -> Result<String> {
     let hooks = EVENTS.into_iter().map(handler).collect::<Result<serde_json::Map<_, _>>>()?;
     let text: Value = json!({"version": 1, "hooks": hooks});
     Ok(format!("{text:#}\n"))
+}
+
+/// In a folder that it trusts, Copilot CLI also runs the hooks of a project's `.claude/settings.json`.
+fn check(_: Scope, place: &Place<'_>, _: &Path, _: &str) -> Result<Vec<Advice>> {
+    let claude = place.project.join(".claude").join("settings.json");
+    let text = file::read(&claude)?.unwrap_or_default();
+    let advice = Advice {
+        message: format!("Copilot CLI also runs the hooks of `{}`: every event may come twice", claude.display()),
+        hint: "`ckpt-hook uninstall claude-code --project`, and `ckpt-hook install claude-code` instead".to_owned(),
+    };
+    Ok((!positions(&text)?.is_empty()).then_some(advice).into_iter().collect())
 }

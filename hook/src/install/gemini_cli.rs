@@ -2,15 +2,18 @@
 
 use ckpt_store::error::Result;
 
-use super::hook_table::HookTable;
+use super::commands::{self, Form};
+use super::hook_table::{self, HookTable};
 use super::{Content, Place, Scope, SettingsFile, Target, command};
 
 /// Gemini CLI.
 pub const TARGET: Target = Target {
     agent: "gemini-cli",
+    programs: &["gemini"],
+    home: |place| place.home.join(".gemini"),
     files,
     follow: None,
-    check: None,
+    check: Some(hook_table::check_switch),
     notes: &["a session of Gemini CLI that is open now calls the hook only after it was started anew"],
     project_notes: &["Gemini CLI runs a project's hooks only in a folder that you trust"],
 };
@@ -38,5 +41,8 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let handler = |event| command::handler(place, "gemini-cli", event, TIMEOUT);
     let handlers = events.map(|(event, _)| Ok((*event, handler(event)?))).collect::<Result<_>>()?;
     let content = Content::Table(HookTable { handlers });
-    Ok(vec![SettingsFile { path: home.join(".gemini").join("settings.json"), mode: scope.mode(), content }])
+    let directory = home.join(".gemini");
+    let mut files = vec![SettingsFile { path: directory.join("settings.json"), mode: scope.mode(), content }];
+    files.extend(commands::files(Form::Toml, &directory.join("commands"), scope, place)?);
+    Ok(files)
 }

@@ -3,12 +3,14 @@
 //! Text in, text out. The file is edited as a syntax tree, so that comments, trailing commas, indentation and every byte
 //! outside our own handlers stay as they were. Nothing here reads or writes a file.
 
+use std::path::Path;
+
 use ckpt_store::error::{Error, Result};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
-use super::command;
+use super::{Advice, Place, Scope, command};
 
 /// What we want in the table: a handler an event, in the order in which they are written.
 pub struct HookTable {
@@ -29,6 +31,8 @@ pub struct Found {
     pub doubled: bool,
     /// Whether there is exactly what we want.
     pub exact: bool,
+    /// Whether a handler is waited for less long than we want.
+    pub hurried: bool,
 }
 
 /// Where one of our handlers stands.
@@ -96,7 +100,9 @@ impl HookTable {
                 found.doubled |= own.len() > 1;
                 for own in own {
                     found.binaries.extend(command::binary(&own.line));
-                    found.exact &= self.wanted(&event).is_some_and(|handler| own.is(handler));
+                    let wanted = self.wanted(&event);
+                    found.exact &= wanted.is_some_and(|handler| own.is(handler));
+                    found.hurried |= wanted.is_some_and(|handler| own.timeout() < handler.timeout());
                     met.push(name(&event));
                 }
             }
@@ -138,6 +144,10 @@ impl HookTable {
 }
 
 impl Handler {
+    fn timeout(&self) -> Option<f64> {
+        self.0.iter().find(|(name, _)| *name == "timeout").and_then(|(_, value)| value.as_f64())
+    }
+
     fn to_input(&self) -> CstInputValue {
         CstInputValue::Object(self.0.iter().map(|(name, value)| ((*name).to_owned(), input(value))).collect())
     }
@@ -145,6 +155,20 @@ impl Handler {
     fn to_json(&self) -> Value {
         Value::Object(self.0.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
     }
+}
+
+/// Tells of the switch in settings that turns all hooks off: Claude Code and Qwen Code have the one, Gemini CLI the other.
+pub fn check_switch(_: Scope, _: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
+    let settings = parse(text)?.object_value().and_then(|settings| settings.to_serde_value()).unwrap_or_default();
+    let switches = [
+        ("disableAllHooks", settings.get("disableAllHooks") == Some(&Value::Bool(true))),
+        ("hooksConfig.enabled", settings.pointer("/hooksConfig/enabled") == Some(&Value::Bool(false))),
+    ];
+    let advice = |name| Advice {
+        message: format!("`{name}` turns every hook off"),
+        hint: format!("take it out of `{}`", file.display()),
+    };
+    Ok(switches.into_iter().filter(|(_, off)| *off).map(|(name, _)| advice(name)).collect())
 }
 
 /// Returns the places of our handlers.
@@ -197,6 +221,12 @@ struct Own {
 }
 
 impl Own {
+    /// Returns how long it is waited for; an agent's own default where it says nothing, which is long.
+    fn timeout(&self) -> Option<f64> {
+        let value = self.node.to_serde_value()?;
+        Some(value.get("timeout").map_or(f64::INFINITY, |timeout| timeout.as_f64().unwrap_or_default()))
+    }
+
     fn is(&self, handler: &Handler) -> bool {
         !self.has_matcher && self.node.to_serde_value() == Some(handler.to_json())
     }

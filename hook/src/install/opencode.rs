@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use ckpt_store::error::Result;
 use serde_json::Value;
 
+use super::commands::{self, Form};
 use super::own_file::OwnFile;
 use super::{Content, Place, Scope, SettingsFile, Target, command};
 
 /// opencode.
 pub const OPENCODE: Target = Target {
     agent: "opencode",
+    programs: &["opencode"],
+    home: |place| directory("opencode", Scope::User, place),
     files: |scope, place| files("opencode", scope, place),
     follow: None,
     check: None,
@@ -21,6 +24,8 @@ pub const OPENCODE: Target = Target {
 /// Kilo.
 pub const KILO: Target = Target {
     agent: "kilo",
+    programs: &["kilo", "kilocode"],
+    home: |place| directory("kilo", Scope::User, place),
     files: |scope, place| files("kilo", scope, place),
     follow: None,
     check: None,
@@ -31,13 +36,21 @@ pub const KILO: Target = Target {
 const PLUGIN: &str = include_str!("../../plugins/opencode.js");
 
 fn files(agent: &'static str, scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
-    let binary = command::text(place.binary)?.to_owned();
-    let text = PLUGIN
+    let binary = command::text(place.binary)?;
+    let content = Content::Own(OwnFile::of_hook(agent, binary, plugin(agent, binary)));
+    let directory = directory(agent, scope, place);
+    let mut files =
+        vec![SettingsFile { path: directory.join("plugin").join("ckpt-hook.js"), mode: scope.mode(), content }];
+    files.extend(commands::files(Form::Markdown, &directory.join("commands"), scope, place)?);
+    Ok(files)
+}
+
+/// Returns the plugin of an agent, which calls a binary.
+pub fn plugin(agent: &str, binary: &str) -> String {
+    PLUGIN
         .replace("--agent opencode`", &format!("--agent {agent}`"))
-        .replace("const binary = \"ckpt-hook\"", &format!("const binary = {}", Value::from(binary.as_str())))
-        .replace("const agent = \"opencode\"", &format!("const agent = \"{agent}\""));
-    let path = directory(agent, scope, place).join("plugin").join("ckpt-hook.js");
-    Ok(vec![SettingsFile { path, mode: scope.mode(), content: Content::Own(OwnFile { text, agent, binary }) }])
+        .replace("const binary = \"ckpt-hook\"", &format!("const binary = {}", Value::from(binary)))
+        .replace("const agent = \"opencode\"", &format!("const agent = \"{agent}\""))
 }
 
 fn directory(agent: &str, scope: Scope, place: &Place<'_>) -> PathBuf {

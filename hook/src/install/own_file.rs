@@ -2,19 +2,27 @@
 
 use ckpt_store::error::{Error, Result};
 
+use super::command;
 use super::hook_table::Found;
 
 /// What we want in a file of our own.
 pub struct OwnFile {
     /// The whole text.
     pub text: String,
-    /// The agent; its name behind our subcommand is how the file is known for ours.
-    pub agent: &'static str,
+    /// What a file of ours holds, and nobody else's.
+    pub marker: String,
     /// The binary that it calls.
     pub binary: String,
+    /// Whether the hook works without it: then somebody else's file of that name stays.
+    pub is_optional: bool,
 }
 
 impl OwnFile {
+    /// Returns a file that calls the hook for an agent; its name behind our subcommand is how the file is known for ours.
+    pub fn of_hook(agent: &str, binary: &str, text: String) -> Self {
+        Self { text, marker: format!("event --agent {agent}"), binary: binary.to_owned(), is_optional: false }
+    }
+
     /// Returns the text that the file is to have.
     ///
     /// # Errors
@@ -23,6 +31,9 @@ impl OwnFile {
     pub fn insert(&self, before: &str) -> Result<String> {
         if before.trim().is_empty() || self.is_ours(before) {
             return Ok(self.text.clone());
+        }
+        if self.is_optional {
+            return Ok(before.to_owned());
         }
         Err(Error::failed("somebody else's file has the name that ours needs"))
     }
@@ -34,11 +45,32 @@ impl OwnFile {
 
     /// Returns what the file holds of ours.
     pub fn find(&self, text: &str) -> Found {
-        let binaries = if self.is_ours(text) { vec![self.binary.clone()] } else { Vec::new() };
-        Found { binaries, doubled: false, exact: text == self.text }
+        if !self.is_ours(text) {
+            return Found::default();
+        }
+        let called = called(text);
+        let binaries = if called.is_empty() { vec![self.binary.clone()] } else { called };
+        Found { binaries, exact: text == self.text, ..Found::default() }
     }
 
-    fn is_ours(&self, text: &str) -> bool {
-        text.contains(&format!("event --agent {}", self.agent))
+    /// Returns whether a text is one of ours, of whatever version.
+    pub fn is_ours(&self, text: &str) -> bool {
+        text.contains(&self.marker)
     }
+}
+
+/// Returns the binaries that a file of ours calls: in a constant of a plugin, in a line of shell, or in one within JSON.
+fn called(text: &str) -> Vec<String> {
+    let binary = |line: &str| {
+        let line = line.trim().trim_end_matches(',');
+        if let Some(constant) = line.strip_prefix("const binary = ") {
+            return serde_json::from_str(constant).ok();
+        }
+        let quoted = line.strip_prefix("\"bash\": ").and_then(|line| serde_json::from_str::<String>(line).ok());
+        command::binary(quoted.as_deref().unwrap_or(line))
+    };
+    let mut binaries: Vec<String> = text.lines().filter_map(binary).collect();
+    binaries.sort();
+    binaries.dedup();
+    binaries
 }

@@ -9,6 +9,8 @@ use super::{Content, Place, Scope, SettingsFile, Target, command};
 /// Pi.
 pub const TARGET: Target = Target {
     agent: "pi",
+    programs: &["pi"],
+    home: |place| place.home.join(".pi"),
     files,
     follow: None,
     check: None,
@@ -23,9 +25,9 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
         Scope::User => place.home.join(".pi").join("agent").join("extensions"),
         Scope::Project => place.project.join(".pi").join("extensions"),
     };
-    let binary = command::text(place.binary)?.to_owned();
-    let line = format!("const binary = {}", Value::from(binary.as_str()));
+    let binary = command::text(place.binary)?;
+    let line = format!("const binary = {}", Value::from(binary));
     let text = EXTENSION.replace("const binary = \"ckpt-hook\"", &line);
-    let content = Content::Own(OwnFile { text, agent: "pi", binary });
+    let content = Content::Own(OwnFile::of_hook("pi", binary, text));
     Ok(vec![SettingsFile { path: directory.join("ckpt-hook.ts"), mode: scope.mode(), content }])
 }

@@ -2,15 +2,18 @@
 
 use ckpt_store::error::Result;
 
-use super::hook_table::HookTable;
+use super::commands::{self, Form};
+use super::hook_table::{self, HookTable};
 use super::{Content, Place, Scope, SettingsFile, Target, command};
 
 /// Qwen Code.
 pub const TARGET: Target = Target {
     agent: "qwen-code",
+    programs: &["qwen"],
+    home: |place| place.home.join(".qwen"),
     files,
     follow: None,
-    check: None,
+    check: Some(hook_table::check_switch),
     notes: &["a session of Qwen Code that is open now calls the hook only after it was started anew"],
     project_notes: &["Qwen Code runs a project's hooks only in a folder that you trust"],
 };
@@ -41,5 +44,8 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let handler = |event| command::handler(place, "qwen-code", event, TIMEOUT);
     let handlers = events.map(|(event, _)| Ok((*event, handler(event)?))).collect::<Result<_>>()?;
     let content = Content::Table(HookTable { handlers });
-    Ok(vec![SettingsFile { path: home.join(".qwen").join("settings.json"), mode: scope.mode(), content }])
+    let directory = home.join(".qwen");
+    let mut files = vec![SettingsFile { path: directory.join("settings.json"), mode: scope.mode(), content }];
+    files.extend(commands::files(Form::Braces, &directory.join("commands"), scope, place)?);
+    Ok(files)
 }

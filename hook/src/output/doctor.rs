@@ -1,6 +1,6 @@
-//! What `doctor` found, and what `install` did to settings.
+//! What `doctor` found.
 
-use ckpt_schema::report::{DoctorReport, Finding, InstallReport, SettingsChange};
+use ckpt_schema::report::{DoctorReport, Finding};
 
 use super::View;
 use super::paint::Paint;
@@ -38,30 +38,4 @@ fn line(finding: &Finding, paint: Paint) -> String {
         text.push_str(&format!("  {} {}\n", paint.id("hint:"), safe(hint)));
     }
     text
-}
-
-/// Returns a line a settings file, and its diff where nothing was changed yet.
-pub fn install(report: &InstallReport, view: &View) -> String {
-    report.changes.iter().map(|change| settings(change, view)).collect()
-}
-
-fn settings(change: &SettingsChange, view: &View) -> String {
-    let paint = view.paint;
-    let would = if change.dry_run { "would be " } else { "" };
-    let action = safe(&change.action);
-    let mut text = format!("{}: {would}{action}: {}\n", paint.strong(&safe(&change.agent)), safe(&change.file));
-    if let Some(diff) = change.diff.as_deref().filter(|_| change.dry_run || view.verbose) {
-        text.extend(diff.lines().map(|line| format!("  {}\n", painted(line, paint))));
-    }
-    text.extend(change.notes.iter().map(|note| format!("  {} {}\n", paint.warning("note:"), safe(note))));
-    text
-}
-
-fn painted(line: &str, paint: Paint) -> String {
-    let shown = safe(line);
-    match line.as_bytes().first() {
-        Some(b'+') => paint.good(&shown),
-        Some(b'-') => paint.bad(&shown),
-        _ => shown.into_owned(),
-    }
 }

@@ -3,6 +3,7 @@
 //! Texts are made as values by pure functions over a [`View`] and written in one place, here. A reader who went away is
 //! no failure: the end of a pipe ends the output quietly.
 
+pub mod agents;
 pub mod diff;
 pub mod doctor;
 pub mod failure;

@@ -11,6 +11,7 @@ mod history;
 mod rows;
 mod show;
 mod status;
+mod went_back;
 
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ pub(crate) use diff::{blob, diff};
 pub(crate) use history::{log, operations, sessions};
 pub(crate) use show::show;
 pub(crate) use status::status;
+pub(crate) use went_back::went_back;
 
 /// Which messages `log` lists.
 #[derive(Clone, Debug, Default)]

@@ -126,7 +126,7 @@ struct Reverted {
 }
 
 /// Returns what the chain of reverts that began at a snapshot did to each file, by path.
-fn reverted_files(connection: &Connection, session_id: &str, base_id: i64) -> Result<Vec<FileReport>> {
+pub(super) fn reverted_files(connection: &Connection, session_id: &str, base_id: i64) -> Result<Vec<FileReport>> {
     // A chain that ended in an unrevert may have begun at the same snapshot.
     let sql = "
         SELECT operation_files.*

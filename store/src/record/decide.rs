@@ -4,6 +4,7 @@ use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 
 use super::view::View;
+use crate::Milliseconds;
 use crate::sessions::OpenStep;
 use crate::settings::Settings;
 
@@ -39,6 +40,9 @@ pub(crate) enum Action {
     /// Steps end, and nothing else.
     Close,
 }
+
+/// Two calls of hooks for one message are no further apart; nobody types the same message again as fast.
+const AT_ONCE: Milliseconds = 500;
 
 /// A step that ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,13 +117,14 @@ fn user_message(event: &Event, view: &View) -> Decision {
 }
 
 /// A message id is one message's. A turn id may be several messages': the same words again, with nothing in between, are the
-/// same message.
+/// same message. An agent that has neither, and calls us twice, does so at once.
 fn is_doubled_message(event: &Event, view: &View) -> bool {
     if event.message_id.is_some() {
         return view.named_message.is_some();
     }
     let last_event = view.session.as_ref().and_then(|session| session.last_event.as_deref());
-    event.turn_id.is_some()
+    let is_near = event.turn_id.is_some() || (event.prompt.is_some() && view.since_last < AT_ONCE);
+    is_near
         && last_event == Some(EventKind::UserMessage.name())
         && view
             .message

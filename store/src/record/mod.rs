@@ -106,6 +106,7 @@ fn empty_report(event: &Event) -> EventReport {
         snapshot: None,
         changes: None,
         gaps: None,
+        went_back: Vec::new(),
     }
 }
 

@@ -4,9 +4,9 @@ use ckpt_schema::event::Event;
 
 use super::decide::{Action, Decision};
 use super::place::{Place, parent_of};
-use crate::Store;
 use crate::error::Result;
 use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepRow};
+use crate::{Milliseconds, Store};
 
 /// What is known when an event comes.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +25,8 @@ pub(crate) struct View {
     pub named_step: Option<StepRow>,
     /// The session's newest step.
     pub last_step: Option<StepRow>,
+    /// The time since the session was last heard of.
+    pub since_last: Milliseconds,
     /// Every open step of the workspace, in the order in which they started.
     pub open: Vec<OpenStep>,
 }
@@ -48,6 +50,7 @@ impl View {
             }
         }
         if let Some(session) = &session {
+            view.since_last = store.now() - session.last_event_at;
             view.last_step = sessions::newest_step(connection, &session.id)?;
             if let Some(id) = &event.step_id {
                 view.named_step = sessions::find_step_by_agent_id(connection, &session.id, id)?;

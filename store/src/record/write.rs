@@ -2,7 +2,7 @@
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
-use ckpt_schema::report::{EventReport, VERSION};
+use ckpt_schema::report::{EventReport, FileReport, VERSION};
 use rusqlite::Connection;
 
 use super::decide::{Action, Decision, decide};
@@ -21,6 +21,7 @@ struct Written {
     message: Option<String>,
     step: Option<String>,
     changes: Option<u64>,
+    went_back: Vec<FileReport>,
 }
 
 /// The workspace as it was seen, or why it could not be.
@@ -219,6 +220,7 @@ fn begin(
 ) -> Result<()> {
     match decision.action {
         Action::Message => {
+            written.went_back = crate::query::went_back(connection, place.row.id, root)?;
             crate::revert::make_permanent(connection, root)?;
             let message = MessageRow {
                 snapshot_id: seen.snapshot_id(),
@@ -397,5 +399,6 @@ fn report(event: &Event, written: Written, observation: Option<&Observation>) ->
         snapshot: observation.map(|observation| observation.snapshot.tree.to_string()),
         changes: written.changes,
         gaps: observation.map(|observation| observation.gaps.len() as u64),
+        went_back: written.went_back,
     }
 }

@@ -9,13 +9,34 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
     let world = World::new();
     TARGETS.iter().for_each(|target| drop(world.install(target.agent)));
     expect![[r#"
+        .claude/commands/ckpt-redo.md
+        .claude/commands/ckpt-revert.md
+        .claude/commands/ckpt-status.md
         .claude/settings.json
         .codex/hooks.json
+        .codex/skills/ckpt-redo/SKILL.md
+        .codex/skills/ckpt-redo/agents/openai.yaml
+        .codex/skills/ckpt-revert/SKILL.md
+        .codex/skills/ckpt-revert/agents/openai.yaml
+        .codex/skills/ckpt-status/SKILL.md
+        .codex/skills/ckpt-status/agents/openai.yaml
+        .config/kilo/commands/ckpt-redo.md
+        .config/kilo/commands/ckpt-revert.md
+        .config/kilo/commands/ckpt-status.md
         .config/kilo/plugin/ckpt-hook.js
+        .config/opencode/commands/ckpt-redo.md
+        .config/opencode/commands/ckpt-revert.md
+        .config/opencode/commands/ckpt-status.md
         .config/opencode/plugin/ckpt-hook.js
         .copilot/hooks/ckpt-hook.json
+        .gemini/commands/ckpt-redo.toml
+        .gemini/commands/ckpt-revert.toml
+        .gemini/commands/ckpt-status.toml
         .gemini/settings.json
         .pi/agent/extensions/ckpt-hook.ts
+        .qwen/commands/ckpt-redo.md
+        .qwen/commands/ckpt-revert.md
+        .qwen/commands/ckpt-status.md
         .qwen/settings.json
         Documents/Cline/Hooks/PostToolUse
         Documents/Cline/Hooks/PreToolUse
@@ -30,6 +51,9 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         world.with_place(place).expect("it can be installed");
     }
     expect![[r#"
+        .claude/commands/ckpt-redo.md
+        .claude/commands/ckpt-revert.md
+        .claude/commands/ckpt-status.md
         .claude/settings.json
         .clinerules/hooks/PostToolUse
         .clinerules/hooks/PreToolUse
@@ -39,11 +63,23 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         .clinerules/hooks/TaskResume
         .clinerules/hooks/TaskStart
         .codex/hooks.json
+        .gemini/commands/ckpt-redo.toml
+        .gemini/commands/ckpt-revert.toml
+        .gemini/commands/ckpt-status.toml
         .gemini/settings.json
         .github/hooks/ckpt-hook.json
+        .kilo/commands/ckpt-redo.md
+        .kilo/commands/ckpt-revert.md
+        .kilo/commands/ckpt-status.md
         .kilo/plugin/ckpt-hook.js
+        .opencode/commands/ckpt-redo.md
+        .opencode/commands/ckpt-revert.md
+        .opencode/commands/ckpt-status.md
         .opencode/plugin/ckpt-hook.js
         .pi/extensions/ckpt-hook.ts
+        .qwen/commands/ckpt-redo.md
+        .qwen/commands/ckpt-revert.md
+        .qwen/commands/ckpt-status.md
         .qwen/settings.json"#]]
     .assert_eq(&files_below(&world.path("project")).join("\n"));
 }
@@ -91,7 +127,8 @@ fn a_shell_line_of_every_agent_reaches_the_binary_and_says_nothing() {
 /// Returns the command lines in the only settings file of the world's user.
 fn shell_lines(world: &World) -> Vec<String> {
     let files = files_below(&world.path("home"));
-    let text = world.read(&format!("home/{}", files[0]));
+    let settings = files.iter().find(|file| file.ends_with(".json")).expect("the settings");
+    let text = world.read(&format!("home/{settings}"));
     let settings: serde_json::Value = serde_json::from_str(&text).expect("plain JSON");
     let events = settings["hooks"].as_object().expect("a table of hooks").values();
     events.map(|groups| groups[0]["hooks"][0]["command"].as_str().expect("a line").to_owned()).collect()
@@ -139,4 +176,86 @@ fn a_script_that_is_missing_makes_the_installation_outdated() {
     world.install("cline");
     fs::remove_file(world.path("home/Documents/Cline/Hooks/PostToolUse")).expect("ours");
     assert_eq!(world.state("cline"), State::Outdated, "not all of it is there");
+}
+
+#[test]
+fn a_command_of_the_users_own_stays_and_the_hook_works_without_ours() {
+    let world = World::new();
+    world.write("home/.claude/commands/ckpt-revert.md", "mine\n");
+    let changes = world.install("claude-code");
+    let theirs = changes.iter().find(|change| change.file.ends_with("ckpt-revert.md")).expect("it is told of");
+    assert_eq!((theirs.action.as_str(), theirs.notes.len()), ("unchanged", 1), "and why: {:?}", theirs.notes);
+    assert_eq!(world.state("claude-code"), State::Installed, "nothing is missing");
+    world.uninstall("claude-code");
+    assert_eq!(world.read("home/.claude/commands/ckpt-revert.md"), "mine\n", "it is as it was");
+    assert_eq!(files_below(&world.path("home")).len(), 1, "and all else is gone");
+}
+
+#[test]
+fn commands_read_like_this() {
+    let world = World::new();
+    for agent in ["claude-code", "codex", "gemini-cli", "qwen-code", "opencode"] {
+        world.install(agent);
+    }
+    let revert = |file: &str| world.anonymous(&world.read(&format!("home/{file}")));
+    expect![[r#"
+        ---
+        description: Put the workspace back to how it was just before your last message
+        argument-hint: "[--dry-run]"
+        allowed-tools: Bash(/bin/ckpt-hook revert:*)
+        disable-model-invocation: true
+        ---
+
+        This is a command of ckpt-hook, not a task. It printed:
+
+        !`/bin/ckpt-hook revert --message last --session ${CLAUDE_SESSION_ID} $ARGUMENTS 2>&1`
+
+        Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
+    "#]].assert_eq(&revert(".claude/commands/ckpt-revert.md"));
+    expect![[r#"
+        ---
+        description: Put the workspace back to how it was just before your last message
+        ---
+
+        This is a command of ckpt-hook, not a task. It printed:
+
+        !`/bin/ckpt-hook revert --message last $ARGUMENTS 2>&1`
+
+        Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
+    "#]].assert_eq(&revert(".config/opencode/commands/ckpt-revert.md"));
+    expect![[r#"
+        ---
+        description: Go one message forward again after a revert
+        ---
+
+        This is a command of ckpt-hook, not a task. It printed:
+
+        !{/bin/ckpt-hook redo {{args}} 2>&1}
+
+        Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
+    "#]].assert_eq(&revert(".qwen/commands/ckpt-redo.md"));
+    expect![[r#"
+        description = "Show what is reverted, and whether all is well"
+        prompt = '''
+        This is a command of ckpt-hook, not a task. It printed:
+
+        !{/bin/ckpt-hook status {{args}} 2>&1}
+
+        Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
+        '''
+    "#]].assert_eq(&revert(".gemini/commands/ckpt-status.toml"));
+    expect![[r#"
+        ---
+        name: ckpt-revert
+        description: Put the workspace back to how it was just before your last message
+        ---
+
+        This is a command of ckpt-hook, not a task. Run exactly this command, outside the sandbox, since it writes to a store of its own:
+
+            /bin/ckpt-hook revert --message last --force
+
+        Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
+    "#]].assert_eq(&revert(".codex/skills/ckpt-revert/SKILL.md"));
+    let parsed: toml::Table = revert(".gemini/commands/ckpt-revert.toml").parse().expect("it is TOML");
+    assert!(parsed["prompt"].as_str().is_some_and(|prompt| prompt.contains("!{/bin/ckpt-hook revert")), "{parsed}");
 }

@@ -11,18 +11,14 @@ fn codex_is_told_to_trust_the_hook_only_where_that_is_asked_for() {
     let world = World::new();
     world.write("home/.codex/config.toml", CODEX);
     let changes = world.install("codex");
-    assert_eq!(changes.len(), 1, "only the table of hooks");
+    assert!(changes.iter().all(|change| !change.file.ends_with("config.toml")), "only the table of hooks");
     assert!(changes[0].notes[0].contains("--trust"), "the user is told what is missing: {:?}", changes[0].notes);
     assert_eq!(world.read("home/.codex/config.toml"), CODEX, "nobody's trust is touched");
     let changes = world.install_trusted();
-    assert_eq!(
-        (changes[0].action.as_str(), changes[1].action.as_str()),
-        ("unchanged", "updated"),
-        "now the trust, too"
-    );
-    let rows = world.with_place(list);
-    let row = rows.iter().find(|row| row.agent == "codex" && row.scope == Scope::User).expect("it has a row");
-    assert_eq!(row.notes, Vec::<String>::new(), "nothing is missing any more");
+    let changed: Vec<&str> =
+        changes.iter().filter(|change| change.action != "unchanged").map(|change| change.file.as_str()).collect();
+    assert!(changed.len() == 1 && changed[0].ends_with("config.toml"), "now the trust, too: {changed:?}");
+    assert_eq!(world.installed("codex", Scope::User).advice, [], "nothing is missing any more");
 }
 
 #[test]
@@ -58,7 +54,7 @@ fn the_hash_is_the_one_that_codex_makes() {
     let line = "test -x /usr/local/bin/ckpt-hook && /usr/local/bin/ckpt-hook event --agent codex --event PreModelRequest 2>/dev/null || true";
     let hooks = serde_json::json!({"hooks": {"PreModelRequest": [{"hooks": [{"type": "command", "command": line, "timeout": 30}]}]}});
     let positions = hook_table::positions(&hooks.to_string()).expect("a table of hooks");
-    let trust = Trust::in_handlers(Path::new("/h/hooks.json"), &positions);
+    let trust = crate::install::codex_trust::Trust::in_handlers(Path::new("/h/hooks.json"), &positions);
     let text = trust.insert("").expect("TOML");
     expect![[r#"
         [hooks.state."/h/hooks.json:pre_model_request:0:0"]
@@ -69,4 +65,17 @@ fn the_hash_is_the_one_that_codex_makes() {
         text.contains("sha256:26ce82bd357e958ed0a3adb3d420331e20b8ad816d6e74be24e97ff8f756e562"),
         "as Codex 0.169.0 lists it"
     );
+}
+
+#[test]
+fn a_project_that_codex_does_not_trust_is_told() {
+    let world = World::new();
+    let trusting = |place: &Place<'_>| install("codex", Scope::Project, &Place { trust: true, ..*place }, false);
+    world.with_place(trusting).expect("it can be installed");
+    let messages = || world.installed("codex", Scope::Project).advice.into_iter().map(|advice| advice.message);
+    assert!(messages().any(|message| message.contains("this project")), "its hooks are passed over");
+    let config = world.read("home/.codex/config.toml");
+    let trusted = format!("{config}\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n", world.path("project").display());
+    world.write("home/.codex/config.toml", &trusted);
+    assert_eq!(messages().count(), 0, "now they are not");
 }

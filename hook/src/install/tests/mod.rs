@@ -2,6 +2,7 @@
 
 mod agents;
 mod codex_trust;
+mod installed;
 mod plugin;
 mod settings;
 
@@ -68,9 +69,18 @@ impl World {
         self.with_place(|place| uninstall(agent, Scope::User, place, false)).expect("it can be taken out")
     }
 
-    fn state(&self, agent: &str) -> State {
+    fn agent(&self, agent: &str) -> AgentState {
         let rows = self.with_place(list);
-        rows.iter().find(|row| row.agent == agent && row.scope == Scope::User).expect("every agent has a row").state
+        rows.into_iter().find(|row| row.agent == agent).expect("every agent has a row")
+    }
+
+    fn installed(&self, agent: &str, scope: Scope) -> Installed {
+        let rows = self.agent(agent).installed;
+        rows.into_iter().find(|row| row.scope == scope).expect("it has settings of both kinds")
+    }
+
+    fn state(&self, agent: &str) -> State {
+        self.installed(agent, Scope::User).state
     }
 
     /// Returns a text with the scratch directory's name taken out.

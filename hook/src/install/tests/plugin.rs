@@ -39,6 +39,16 @@ for (const name of Object.keys(hooks)) {
 }
 "#;
 
+/// A message whose parts are shown as they are after the plugin has seen them.
+const MESSAGE: &str = r#"
+import { CkptHook } from "./plugin.mjs"
+const hooks = await CkptHook({ directory: process.cwd() })
+const part = { id: "prt_1", sessionID: "root", messageID: "m1", type: "text", text: "hello" }
+const output = { message: { id: "m1" }, parts: [part] }
+await hooks["chat.message"]({ sessionID: "root" }, output)
+console.log(JSON.stringify(output.parts.slice(1)))
+"#;
+
 /// Runs a script beside the installed plugin; `None` where there is no engine to run it.
 #[expect(clippy::print_stderr, reason = "a test that did not run says so")]
 fn run(world: &World, script: &str) -> Option<Output> {
@@ -116,4 +126,15 @@ fn the_plugin_survives_what_it_does_not_understand() {
     recorder(&world);
     let Some(output) = run(&world, NONSENSE) else { return };
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn what_the_hook_has_to_say_becomes_a_part_of_the_message_that_the_user_does_not_see() {
+    let world = World::new();
+    let Some(output) = run(&world, MESSAGE) else { return };
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "[]", "a hook that says nothing adds nothing");
+    recorder(&world);
+    let Some(output) = run(&world, MESSAGE) else { return };
+    let part = r#"[{"sessionID":"root","messageID":"m1","id":"prt_1z","type":"text","synthetic":true,"text":"noise"}]"#;
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), part, "{output:?}");
 }

@@ -149,7 +149,7 @@ fn an_older_handler_is_brought_up_to_date_where_it_stands() {
 }
 "#;
     world.write(CLAUDE, &text.replace("OLD", &old));
-    assert_eq!(world.state("claude-code"), State::Outdated, "it is ours, and not as we want it");
+    assert_eq!(world.state("claude-code"), State::Elsewhere, "it is ours, and not as we want it");
     world.install("claude-code");
     assert_eq!(world.state("claude-code"), State::Installed, "all of it is there, and once");
     let text = world.anonymous(&world.read(CLAUDE));

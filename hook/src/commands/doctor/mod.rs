@@ -1,14 +1,14 @@
 //! `doctor`: whether the store, its database, the settings and the installed hooks are as they should be.
 
+mod hooks;
+
 use std::path::Path;
 
 use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding};
 use ckpt_store::Store;
 
 use super::Invocation;
-use super::install::Paths;
 use crate::failure::{DONE, FAILED, Failure};
-use crate::install::{self, Installed, State};
 use crate::log_file::LogFile;
 use crate::output::doctor;
 use crate::output::time::utc;
@@ -20,7 +20,7 @@ pub fn run(invocation: &Invocation) -> Result<u8, Failure> {
     let mut findings = settings(invocation);
     findings.extend(store(invocation, &directory));
     findings.extend(log(invocation, &directory));
-    findings.extend(hooks(invocation));
+    findings.extend(hooks::look(invocation));
     let report = DoctorReport { version: report::VERSION, findings };
     invocation.output.report(&report, |view| doctor::render(&report, view))?;
     let is_broken = report.findings.iter().any(|finding| finding.level == "error");
@@ -95,31 +95,3 @@ fn log(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
 
 /// So many lines of the log file are shown.
 const LOGGED: usize = 3;
-
-fn hooks(invocation: &Invocation) -> Vec<Finding> {
-    let Ok(paths) = Paths::of(invocation) else { return Vec::new() };
-    let installed = install::list(&paths.place(invocation, false));
-    let findings: Vec<Finding> = installed.iter().filter_map(hook).collect();
-    if findings.is_empty() {
-        let hint = Some("`ckpt-hook install AGENT` puts it into an agent's settings");
-        return vec![finding("warning", "hook", "it is not installed in any agent's settings", hint)];
-    }
-    findings
-}
-
-fn hook(installed: &Installed) -> Option<Finding> {
-    let again = format!("`ckpt-hook install {}` writes it anew", installed.agent);
-    let (level, state, hint) = match installed.state {
-        State::Absent => return None,
-        State::Installed => ("ok", "installed", None),
-        State::Outdated => ("warning", "not as it would be installed now", Some(again.as_str())),
-        State::Doubled => ("warning", "an event calls it more than once", Some(again.as_str())),
-        State::Moved => ("error", "it calls a program that is not there", Some(again.as_str())),
-        State::Broken => {
-            ("error", "the settings cannot be read", Some("mend the file; the agent cannot read it, either"))
-        }
-    };
-    let notes: String = installed.notes.iter().map(|note| format!("; {note}")).collect();
-    let message = format!("{state} in `{}`{notes}", installed.file.display());
-    Some(finding(level, installed.agent, message, hint))
-}

@@ -1,0 +1,101 @@
+//! Commands for people inside agents: `/ckpt-revert`, `/ckpt-redo` and `/ckpt-status`, in each agent's own form.
+//!
+//! The agent runs the line and hands what it printed to the model, which tells it. What is sent to the model begins with a
+//! sentence of ours, by which the file is known for ours, and the prompt for none of the user's messages.
+
+use std::path::Path;
+
+use ckpt_store::error::Result;
+use serde_json::Value;
+
+use super::own_file::OwnFile;
+use super::target::{Content, SettingsFile};
+use super::{Place, Scope, command};
+use crate::agents::own_command::{COMMANDS, Command, SENTENCE};
+
+/// How an agent wants to have its commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Claude Code: Markdown, a line of shell as ``!`…` ``, and a list of what may be run without a question.
+    Claude,
+    /// opencode and Kilo: the same without the list.
+    Markdown,
+    /// Qwen Code: Markdown, a line of shell as `!{…}`.
+    Braces,
+    /// Gemini CLI: TOML, a line of shell as `!{…}`.
+    Toml,
+    /// Codex: a skill, which cannot run anything by itself; the model is asked to.
+    Skill,
+}
+
+/// Returns the command files of an agent in its folder of commands.
+///
+/// # Errors
+///
+/// As for [`command::text`].
+pub fn files(form: Form, folder: &Path, scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let binary = command::text(place.binary)?;
+    let file = |command: &Command| {
+        let content = |text: String| {
+            let marker = SENTENCE.to_owned();
+            Content::Own(OwnFile { text, marker, binary: binary.to_owned(), is_optional: true })
+        };
+        let texts = texts(form, command, &command::quoted(binary));
+        texts.into_iter().map(move |(name, text)| SettingsFile {
+            path: folder.join(name),
+            mode: scope.mode(),
+            content: content(text),
+        })
+    };
+    Ok(COMMANDS.iter().flat_map(file).collect())
+}
+
+/// Returns the names and texts of a command's files; `program` is what a shell calls us by.
+pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, String)> {
+    let Command { name, line, about } = *command;
+    let runs = |before: &str, arguments: &str, after: &str| {
+        format!("{SENTENCE} It printed:\n\n!{before}{program} {line}{arguments} 2>&1{after}\n\n{ADVICE}\n")
+    };
+    match form {
+        Form::Claude => {
+            let verb = line.split(' ').next().unwrap_or_default();
+            let head = format!(
+                "---\ndescription: {about}\nargument-hint: \"[--dry-run]\"\nallowed-tools: Bash({program} {verb}:*)\n\
+                 disable-model-invocation: true\n---\n\n"
+            );
+            // The conversation's own messages, whoever else works here.
+            let text = runs("`", " --session ${CLAUDE_SESSION_ID} $ARGUMENTS", "`");
+            vec![(format!("{name}.md"), head + &text)]
+        }
+        Form::Markdown => {
+            let head = format!("---\ndescription: {about}\n---\n\n");
+            vec![(format!("{name}.md"), head + &runs("`", " $ARGUMENTS", "`"))]
+        }
+        Form::Braces => {
+            let head = format!("---\ndescription: {about}\n---\n\n");
+            vec![(format!("{name}.md"), head + &runs("{", " {{args}}", "}"))]
+        }
+        Form::Toml => {
+            let prompt = runs("{", " {{args}}", "}");
+            let text = format!("description = {}\nprompt = '''\n{prompt}'''\n", Value::from(about));
+            vec![(format!("{name}.toml"), text)]
+        }
+        Form::Skill => skill(command, program),
+    }
+}
+
+/// What the model is asked to do with what was printed.
+const ADVICE: &str = "Tell the user in a sentence or two what it says, and do nothing else. \
+                      What you remember of files that it names is out of date.";
+
+/// The tool that runs it is the session's own, so that the session is at work: hence `--force`.
+fn skill(command: &Command, program: &str) -> Vec<(String, String)> {
+    let Command { name, line, about } = *command;
+    let force = if line == "status" { "" } else { " --force" };
+    let text = format!(
+        "---\nname: {name}\ndescription: {about}\n---\n\n{SENTENCE} Run exactly this command, outside the sandbox, since it \
+         writes to a store of its own:\n\n    {program} {line}{force}\n\n{ADVICE}\n"
+    );
+    let policy = format!("# {SENTENCE} Only the user calls it.\npolicy:\n  allow_implicit_invocation: false\n");
+    vec![(format!("{name}/SKILL.md"), text), (format!("{name}/agents/openai.yaml"), policy)]
+}

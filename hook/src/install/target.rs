@@ -1,0 +1,158 @@
+//! What one agent's file says about it: where its settings are, and what we want in them. Nothing here is written.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_store::error::Result;
+
+use super::codex_trust::Trust;
+use super::edit::Edit;
+use super::hook_table::{Found, HookTable};
+use super::own_file::OwnFile;
+use super::{Advice, Place, Scope, file};
+
+/// Returns a settings file that depends on what becomes of another one.
+pub type Follow = fn(&Place<'_>, &Edit) -> Result<Option<SettingsFile>>;
+
+/// Returns why a hook that is installed may still not be called, from its settings file and that file's text.
+pub type Check = fn(Scope, &Place<'_>, &Path, &str) -> Result<Vec<Advice>>;
+
+/// An agent's settings.
+pub struct Target {
+    /// The agent's name.
+    pub agent: &'static str,
+    /// The programs by which the agent is found on this machine.
+    pub programs: &'static [&'static str],
+    /// Returns the directory that the agent keeps for its user.
+    pub home: fn(&Place<'_>) -> PathBuf,
+    /// Returns the settings files, and what we want in them.
+    pub files: fn(Scope, &Place<'_>) -> Result<Vec<SettingsFile>>,
+    /// Returns a file that depends on what becomes of the first one.
+    pub follow: Option<Follow>,
+    /// Returns why an installation that is there may not work.
+    pub check: Option<Check>,
+    /// What the user should know once it is installed.
+    pub notes: &'static [&'static str],
+    /// What the user should know, too, once it is installed in a project.
+    pub project_notes: &'static [&'static str],
+}
+
+/// What is true of every file of a project.
+const PROJECT_NOTE: &str = "the file names the binary by the path that it has on this machine: do not share it";
+
+/// A settings file, and what we want in it.
+pub struct SettingsFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The mode where the file is new.
+    pub mode: u32,
+    /// What we want in it.
+    pub content: Content,
+}
+
+/// What we want in a settings file.
+pub enum Content {
+    /// Our handlers in a table of hooks that others use, too.
+    Table(HookTable),
+    /// A file of our own.
+    Own(OwnFile),
+    /// Codex's trust in our handlers.
+    Trust(Trust),
+}
+
+/// Whether an agent is on this machine, and by what that was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Presence {
+    /// Whether it is.
+    pub found: bool,
+    /// What there is of it, or what there is not.
+    pub reason: String,
+}
+
+impl Target {
+    /// Returns what the user should know once it is installed.
+    pub fn notes_for(&self, scope: Scope) -> Vec<String> {
+        let project = match scope {
+            Scope::User => &[][..],
+            Scope::Project => &[self.project_notes, &[PROJECT_NOTE]].concat(),
+        };
+        self.notes.iter().chain(project).map(|note| (*note).to_owned()).collect()
+    }
+
+    /// Returns why an installation may not work, from the text of its first file.
+    pub fn advice(&self, scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Vec<Advice> {
+        self.check.and_then(|check| check(scope, place, file, text).ok()).unwrap_or_default()
+    }
+
+    /// Looks for the agent: its program, else the directory that it keeps for its user.
+    pub fn presence(&self, place: &Place<'_>) -> Presence {
+        let path = (place.environment)("PATH").unwrap_or_default();
+        let candidates =
+            || std::env::split_paths(&path).flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)));
+        if let Some(program) = candidates().find(|program| file::is_executable(program)) {
+            return Presence { found: true, reason: format!("`{}`", program.display()) };
+        }
+        let home = (self.home)(place);
+        let programs = self.programs.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+        if home.is_dir() {
+            return Presence { found: true, reason: format!("`{}`", home.display()) };
+        }
+        Presence { found: false, reason: format!("no program {programs}, no directory `{}`", home.display()) }
+    }
+}
+
+impl Content {
+    /// Returns the text with what we want in it.
+    ///
+    /// # Errors
+    ///
+    /// A text that is not what it should be.
+    pub fn insert(&self, text: Option<&str>) -> Result<String> {
+        match self {
+            Self::Table(table) => table.insert(text.unwrap_or_default()),
+            Self::Own(file) => file.insert(text.unwrap_or_default()),
+            Self::Trust(trust) => trust.insert(text.unwrap_or_default()),
+        }
+    }
+
+    /// Returns the text without what is ours; `None` where nothing else is in it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Content::insert`].
+    pub fn remove(&self, text: &str) -> Result<Option<String>> {
+        match self {
+            Self::Table(table) => table.remove(text),
+            Self::Own(file) => Ok(file.remove(text)),
+            Self::Trust(trust) => trust.remove(text),
+        }
+    }
+
+    /// Returns what a text holds of ours.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Content::insert`].
+    pub fn find(&self, text: &str) -> Result<Found> {
+        match self {
+            Self::Table(table) => table.find(text),
+            Self::Own(file) => Ok(file.find(text)),
+            Self::Trust(trust) => Ok(Found { exact: trust.is_in(text), ..Found::default() }),
+        }
+    }
+
+    /// Returns whether a text is somebody else's, and stays: what we want in the file is not needed.
+    pub fn gives_way_to(&self, text: &str) -> bool {
+        match self {
+            Self::Own(file) => file.is_optional && !text.trim().is_empty() && !file.is_ours(text),
+            Self::Table(_) | Self::Trust(_) => false,
+        }
+    }
+
+    /// Returns the text of a file that must stay although nothing is in it.
+    pub fn empty(&self) -> &'static str {
+        match self {
+            Self::Table(_) => "{}\n",
+            Self::Own(_) | Self::Trust(_) => "",
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What is found of agents and of the hook in their settings.
+
+use super::*;
+
+#[test]
+fn an_agent_is_on_this_machine_by_its_program_or_by_its_directory() {
+    let world = World::new();
+    let presence = |agent: &str| world.agent(agent).presence.expect("its settings are known");
+    assert!(!presence("qwen-code").found, "there is nothing of it");
+    assert!(presence("qwen-code").reason.contains("`qwen`"), "and it is told what was looked for");
+    fs::create_dir(world.path("home/.qwen")).expect("new");
+    assert!(presence("qwen-code").found, "its directory is there");
+
+    let program = world.executable("tools/gemini");
+    let path = |name: &str| (name == "PATH").then(|| world.path("tools").into_os_string());
+    let around = world.with_place(|place| look_around(&Place { environment: &path, ..*place }));
+    let gemini = &around.iter().find(|(agent, _)| *agent == "gemini-cli").expect("it is known").1;
+    assert!(gemini.found && gemini.reason.contains(program.to_str().expect("plain")), "its program is on the PATH");
+}
+
+#[test]
+fn every_agent_is_listed_and_those_of_documentation_alone_are_marked() {
+    let world = World::new();
+    let rows = world.with_place(list);
+    let names = |proven: bool| -> Vec<&str> {
+        rows.iter().filter(|row| row.proven_on.is_empty() != proven).map(|row| row.agent).collect()
+    };
+    assert_eq!(names(false), ["cursor", "windsurf", "droid", "goose", "vscode"], "nobody saw them at work");
+    assert_eq!(names(true).len(), TARGETS.len(), "the others can be installed");
+}
+
+#[test]
+fn settings_that_turn_hooks_off_are_told() {
+    let world = World::new();
+    for (agent, file, off) in [
+        ("claude-code", "home/.claude/settings.json", "{\n  \"disableAllHooks\": true\n}\n"),
+        ("qwen-code", "home/.qwen/settings.json", "{\n  \"disableAllHooks\": true\n}\n"),
+        ("gemini-cli", "home/.gemini/settings.json", "{\n  \"hooksConfig\": { \"enabled\": false }\n}\n"),
+    ] {
+        world.write(file, off);
+        world.install(agent);
+        let advice = world.installed(agent, Scope::User).advice;
+        assert!(advice.iter().any(|advice| advice.message.contains("off")), "{agent}: {advice:?}");
+    }
+}
+
+#[test]
+fn a_time_that_is_too_short_and_another_binary_are_told() {
+    let world = World::new();
+    for (agent, file) in [("claude-code", "home/.claude/settings.json"), ("gemini-cli", "home/.gemini/settings.json")] {
+        world.install(agent);
+        let text = world.read(file);
+        let hurried = text.replacen("\"timeout\": 30", "\"timeout\": 1", 1);
+        world.write(file, &hurried);
+        assert_eq!(world.state(agent), State::Hurried, "{agent} gives one event less time");
+        world.write(file, &text.replacen("\"timeout\": 30", "\"timeout\": 90", 1));
+        assert_eq!(world.state(agent), State::Outdated, "{agent}: more time is no harm, and yet not ours");
+        let other = world.executable("other/ckpt-hook");
+        let here = world.path("bin/ckpt-hook");
+        let elsewhere = text.replace(here.to_str().expect("plain"), other.to_str().expect("plain"));
+        world.write(file, &elsewhere);
+        assert_eq!(world.state(agent), State::Elsewhere, "{agent} calls the other one");
+        world.install(agent);
+        assert_eq!(world.state(agent), State::Installed, "{agent}: installing again mends it");
+    }
+}
+
+#[test]
+fn a_plugin_or_script_that_calls_what_is_not_there_is_told() {
+    for agent in ["opencode", "kilo", "copilot-cli", "cline", "pi"] {
+        let world = World::new();
+        world.install(agent);
+        fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
+        assert_eq!(world.state(agent), State::Moved, "{agent} calls nothing");
+        let other = world.executable("other/ckpt-hook");
+        let (home, project) = (world.path("home"), world.path("project"));
+        let elsewhere = list(&place(&home, &project, &other));
+        let row = elsewhere.iter().find(|row| row.agent == agent).expect("a row");
+        assert_eq!(row.installed[0].state, State::Moved, "{agent}: also for a binary at another place");
+    }
+}
+
+#[test]
+fn copilot_is_told_to_run_claude_codes_hooks_too() {
+    let world = World::new();
+    world.install("copilot-cli");
+    assert_eq!(world.installed("copilot-cli", Scope::User).advice, [], "alone it is well");
+    let project = |place: &Place<'_>| install("claude-code", Scope::Project, place, false).map(drop);
+    world.with_place(project).expect("it can be installed");
+    let advice = world.installed("copilot-cli", Scope::User).advice;
+    assert!(advice.iter().any(|advice| advice.message.contains(".claude")), "{advice:?}");
+}

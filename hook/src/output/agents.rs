@@ -1,0 +1,87 @@
+//! The agents, where the hook is installed, and what `install` and `uninstall` did to settings.
+
+use ckpt_schema::report::{AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent};
+
+use super::View;
+use super::paint::Paint;
+use super::table::Table;
+use super::text::safe;
+
+/// Returns a row an agent, and what keeps an installed hook from working.
+pub fn list(report: &AgentsReport, view: &View) -> String {
+    let paint = view.paint;
+    let mut table = Table::new(&[]);
+    let heads = ["agent", "on this machine", "user", "project", "proven on"];
+    table.row(heads.iter().map(|name| paint.faint(name)).collect());
+    for agent in &report.agents {
+        table.row(row(agent, paint));
+    }
+    let mut text = table.render(view);
+    for agent in &report.agents {
+        for note in agent.settings.iter().flat_map(|settings| &settings.notes) {
+            text.push_str(&format!("{} {}: {}\n", paint.warning("note:"), safe(&agent.agent), safe(note)));
+        }
+    }
+    text
+}
+
+fn row(agent: &AgentReport, paint: Paint) -> Vec<String> {
+    let found = match agent.found {
+        Some(true) => paint.good("yes"),
+        Some(false) => paint.faint("no"),
+        None => paint.faint("-"),
+    };
+    let proven_on = match agent.proven_on.as_slice() {
+        [] => paint.faint("its documentation only"),
+        versions => safe(&versions.join(", ")).into_owned(),
+    };
+    let settings = |scope: &str| agent.settings.iter().find(|settings| settings.scope == scope);
+    let name = paint.strong(&safe(&agent.agent));
+    vec![name, found, state(settings("user"), paint), state(settings("project"), paint), proven_on]
+}
+
+fn state(settings: Option<&AgentSettings>, paint: Paint) -> String {
+    match settings.map(|settings| settings.state.as_str()) {
+        None => paint.faint("by hand"),
+        Some("absent") => paint.faint("-"),
+        Some("installed") => paint.good("installed"),
+        Some(state @ ("moved" | "broken")) => paint.bad(state),
+        Some(state) => paint.warning(&safe(state)),
+    }
+}
+
+/// Returns a line a settings file, and its diff where nothing was changed yet.
+pub fn changes(report: &InstallReport, view: &View) -> String {
+    let changes = report.changes.iter().map(|change| settings(change, view));
+    changes.chain(report.skipped.iter().map(|agent| skipped(agent, view.paint))).collect()
+}
+
+fn skipped(agent: &SkippedAgent, paint: Paint) -> String {
+    let what = if agent.failed { paint.bad("failed") } else { paint.faint("left out") };
+    let mut text = format!("{}: {what}: {}\n", paint.strong(&safe(&agent.agent)), safe(&agent.reason));
+    if let Some(hint) = &agent.hint {
+        text.push_str(&format!("  {} {}\n", paint.id("hint:"), safe(hint)));
+    }
+    text
+}
+
+fn settings(change: &SettingsChange, view: &View) -> String {
+    let paint = view.paint;
+    let would = if change.dry_run { "would be " } else { "" };
+    let action = safe(&change.action);
+    let mut text = format!("{}: {would}{action}: {}\n", paint.strong(&safe(&change.agent)), safe(&change.file));
+    if let Some(diff) = change.diff.as_deref().filter(|_| change.dry_run || view.verbose) {
+        text.extend(diff.lines().map(|line| format!("  {}\n", painted(line, paint))));
+    }
+    text.extend(change.notes.iter().map(|note| format!("  {} {}\n", paint.warning("note:"), safe(note))));
+    text
+}
+
+fn painted(line: &str, paint: Paint) -> String {
+    let shown = safe(line);
+    match line.as_bytes().first() {
+        Some(b'+') => paint.good(&shown),
+        Some(b'-') => paint.bad(&shown),
+        _ => shown.into_owned(),
+    }
+}

@@ -1,0 +1,88 @@
+//! `install`, `uninstall` and what `doctor` says about them, as people meet them.
+
+use std::fs;
+
+use expect_test::expect;
+
+use crate::common::World;
+
+#[test]
+fn all_installs_into_the_agents_that_are_there_and_says_which_are_not() {
+    let world = World::new();
+    fs::create_dir_all(world.home().join(".claude")).expect("writable");
+    fs::create_dir_all(world.home().join(".qwen")).expect("writable");
+    let run = world.run(&["install", "--all"], b"").exits(0);
+    for there in [".claude/settings.json", ".qwen/settings.json"] {
+        assert!(world.home().join(there).exists(), "{there} is written: {run}");
+    }
+    assert!(!world.home().join(".gemini").exists(), "what is not there is not made: {run}");
+    assert!(run.stdout.contains("gemini-cli: left out: no program `gemini`"), "and it is told: {run}");
+    let run = world.run(&["uninstall", "--all"], b"").exits(0);
+    assert!(!world.home().join(".claude/settings.json").exists(), "it was ours alone: {run}");
+    assert!(run.stdout.contains("codex: left out: the hook is not in its settings"), "one line for each: {run}");
+}
+
+#[test]
+fn settings_that_cannot_be_edited_do_not_keep_the_other_agents_from_theirs() {
+    let world = World::new();
+    fs::create_dir_all(world.home().join(".claude")).expect("writable");
+    fs::write(world.home().join(".claude/settings.json"), "{ broken").expect("writable");
+    let run = world.run(&["install", "claude-code", "gemini-cli"], b"").exits(3);
+    assert!(world.home().join(".gemini/settings.json").exists(), "the other one is done: {run}");
+    assert!(run.stdout.contains("claude-code: failed"), "and this one is told: {run}");
+    let text = fs::read_to_string(world.home().join(".claude/settings.json")).expect("it is there");
+    assert_eq!(text, "{ broken", "it was left alone");
+    world.run(&["install", "claude-code"], b"").exits(1);
+    let run = world.run(&["install", "gemini-cli", "nobody"], b"").exits(1);
+    assert!(run.stderr.contains("nobody") && run.stderr.contains("known are"), "before anything is touched: {run}");
+}
+
+#[test]
+fn the_list_shows_every_agent_in_one_table() {
+    let world = World::new();
+    fs::create_dir_all(world.home().join(".claude")).expect("writable");
+    world.run(&["install", "claude-code"], b"").exits(0);
+    world.run(&["install", "gemini-cli", "--project"], b"").exits(0);
+    expect![[r#"
+        agent        on this machine  user       project    proven on
+        claude-code  yes              installed  -          2.1.329
+        codex        no               -          -          0.169.0
+        gemini-cli   no               -          installed  0.61.0
+        qwen-code    no               -          -          0.24.4
+        copilot-cli  no               -          -          1.0.102
+        opencode     no               -          -          1.18.33
+        kilo         no               -          -          7.7.7
+        cline        no               -          -          3.0.65
+        pi           no               -          -          0.73.1
+        cursor       -                by hand    by hand    its documentation only
+        windsurf     -                by hand    by hand    its documentation only
+        droid        -                by hand    by hand    its documentation only
+        goose        -                by hand    by hand    its documentation only
+        vscode       -                by hand    by hand    its documentation only
+    "#]]
+    .assert_eq(&world.run(&["install", "--list"], b"").exits(0).stdout);
+}
+
+#[test]
+fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
+    let world = World::new();
+    fs::create_dir_all(world.home().join(".gemini")).expect("writable");
+    world.run(&["install", "claude-code"], b"").exits(0);
+    world.run(&["install", "claude-code", "--project"], b"").exits(0);
+    world.configure("hook_deadline = \"1 minute\"\n");
+    let run = world.run(&["doctor"], b"").exits(0);
+    for line in [
+        "! claude-code: both your own and the project's settings call it: every event may come twice",
+        "hint: `ckpt-hook uninstall claude-code --project` leaves the one for every project",
+        "! gemini-cli: it is on this machine (`",
+        "hint: `ckpt-hook install gemini-cli`",
+        "! hook: `hook_deadline` is 60 s, and agents wait for no more than 30 s",
+    ] {
+        assert!(run.stdout.contains(line), "`{line}` is told: {run}");
+    }
+    let settings = world.home().join(".claude/settings.json");
+    let text = fs::read_to_string(&settings).expect("it is there");
+    fs::write(&settings, text.replace("\"command\": \"", "\"command\": \"/gone")).expect("writable");
+    let run = world.run(&["doctor"], b"").exits(1);
+    assert!(run.stdout.contains("✗ claude-code: it calls a program that is not there"), "an error: {run}");
+}
