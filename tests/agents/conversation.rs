@@ -1,6 +1,7 @@
 //! Messages to a real agent and what they left: the copies that the tests compare with are made here, not by what is tested.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::model::Model;
@@ -82,27 +83,28 @@ impl Conversation {
     pub fn expect_unchanged(&self) {
         let expected = without_hook(self.agent);
         for (answer, expected) in self.seen.answers.iter().zip(&expected.answers) {
-            assert_eq!(answer.stdout, expected.stdout, "the agent's answer is the same");
-            let beside = [answer, expected].map(|run| self.said_beside(run));
-            assert_eq!(beside[0], beside[1], "so is what it says beside it");
+            assert_eq!(self.lines(&answer.stdout), self.lines(&expected.stdout), "the agent's answer is the same");
+            assert_eq!(self.lines(&answer.stderr), self.lines(&expected.stderr), "so is what it says beside it");
         }
         assert_eq!(self.seen.steps, expected.steps, "the model was asked for the same");
         assert_eq!(self.seen.after, expected.after, "the files are the same");
     }
 
-    /// Returns the lines of stderr that do not differ by chance; tools that run beside each other end in any order.
-    fn said_beside<'a>(&self, answer: &'a Run) -> Vec<&'a str> {
-        let mut lines: Vec<_> = answer.stderr.lines().filter(|line| !(self.agent.passes_over)(line)).collect();
+    /// Returns the lines that do not differ by chance; tools that run beside each other end in any order.
+    fn lines<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let mut lines: Vec<_> = text.lines().filter_map(self.agent.counts).collect();
         lines.sort_unstable();
         lines
     }
 }
 
-impl Seen {
-    /// Returns a work tree with all of the user's notes: no revert touches them.
-    pub fn with_notes(&self, tree: &Tree) -> Tree {
-        let newest = self.after.last().expect("a message");
-        let notes = newest.iter().filter(|(path, _)| path.to_string_lossy().starts_with(NOTES));
+impl Conversation {
+    /// Returns what a revert makes of a work tree: all of the user's notes stay, and what it could not know of.
+    pub fn reverted(&self, tree: &Tree) -> Tree {
+        let newest = self.seen.after.last().expect("a message");
+        let is_unknown = |path: &Path| path.starts_with("ignored") && !self.agent.tells_edits_before;
+        let stays = |path: &Path| path.to_string_lossy().starts_with(NOTES) || is_unknown(path);
+        let notes = newest.iter().filter(|(path, _)| stays(path));
         tree.clone().into_iter().chain(notes.map(|(path, entry)| (path.clone(), entry.clone()))).collect()
     }
 }

@@ -63,24 +63,29 @@ fn expect_log(agent: &Agent, world: &World) {
     }
 }
 
-fn one_by_one(Conversation { world, seen, .. }: &Conversation, messages: &[String]) {
+fn one_by_one(conversation: &Conversation, messages: &[String]) {
+    let Conversation { world, seen, .. } = conversation;
     for (message, before) in messages.iter().zip(&seen.before).rev() {
         world.hook(&["revert", "--message", message]).expect_code(0);
-        world.expect_tree(&seen.with_notes(before), "back to just before this message, whatever was reverted already");
+        world.expect_tree(
+            &conversation.reverted(before),
+            "back to just before this message, whatever was reverted already",
+        );
     }
     for after in &seen.after {
         world.hook(&["redo"]).expect_code(0);
-        world.expect_tree(&seen.with_notes(after), "one message forward");
+        world.expect_tree(&conversation.reverted(after), "one message forward");
     }
     let status = world.json(&["status"]);
     assert_eq!(status["revert_point"], Value::Null, "all of it is redone: {status}");
 }
 
-fn at_once(Conversation { world, seen, .. }: &Conversation, messages: &[String]) {
+fn at_once(conversation: &Conversation, messages: &[String]) {
+    let Conversation { world, seen, .. } = conversation;
     let newest = seen.after.last().expect("three messages");
     for (message, before) in messages.iter().zip(&seen.before) {
         world.hook(&["revert", "--message", message]).expect_code(0);
-        world.expect_tree(&seen.with_notes(before), "straight back to just before this message");
+        world.expect_tree(&conversation.reverted(before), "straight back to just before this message");
         world.hook(&["unrevert"]).expect_code(0);
         world.expect_tree(newest, "and all the way forward");
     }
@@ -88,7 +93,7 @@ fn at_once(Conversation { world, seen, .. }: &Conversation, messages: &[String])
 
 /// A revert goes nearer again, and the next message makes it permanent.
 fn nearer_and_on(conversation: &mut Conversation, messages: &[String]) {
-    let nearer = conversation.seen.with_notes(&conversation.seen.before[2]);
+    let nearer = conversation.reverted(&conversation.seen.before[2]);
     conversation.world.hook(&["revert", "--message", &messages[0]]).expect_code(0);
     conversation.world.hook(&["revert", "--message", &messages[2]]).expect_code(0);
     conversation.world.expect_tree(&nearer, "nearer again");

@@ -14,7 +14,8 @@ pub const CLAUDE_CODE: Agent = Agent {
     },
     tells_prompts: true,
     goes_on: true,
-    passes_over: |line| line.starts_with("SessionEnd hook") && line.contains("ENOENT"),
+    tells_edits_before: true,
+    counts: |line| (!line.starts_with("SessionEnd hook") || !line.contains("ENOENT")).then_some(line),
 };
 
 /// Settings as a user has them before our hook comes.

@@ -13,11 +13,20 @@ pub const CLINE: Agent = Agent {
     },
     tells_prompts: false,
     goes_on: false,
-    passes_over: |_| false,
+    tells_edits_before: true,
+    counts,
 };
+
+/// Whether its model's library warns depends on which of its processes was up first.
+fn counts(line: &str) -> Option<&str> {
+    let of_no_account = ["      at ", "DeprecationWarning: AI SDK ", "Warning: AI SDK "];
+    (!line.is_empty() && !of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
+}
 
 /// Has it write its settings itself.
 fn settle(world: &World, url: &str) {
+    // Cline's hooks are below the user's documents.
+    world.write_home("Documents/letter.txt", "Dear Sir or Madam\n");
     let mut command = world.command(&CLINE.program());
     command.args(["auth", "-p", "openai", "-k", "dummy", "-b", &format!("{url}/v1"), "-m", "scripted"]);
     Run::of(command.env("PATH", super::path()).envs(VARIABLES)).expect_code(0);

@@ -14,11 +14,15 @@ pub const CODEX: Agent = Agent {
     },
     tells_prompts: true,
     goes_on: true,
-    passes_over: |line| {
-        let chance = ["session id: ", " succeeded in ", "hook: "];
-        chance.iter().any(|start| line.starts_with(start)) && !line.ends_with(" Failed")
-    },
+    tells_edits_before: true,
+    counts,
 };
+
+fn counts(line: &str) -> Option<&str> {
+    let of_no_account = ["session id: ", " succeeded in ", "hook: "];
+    let is_failure = line.ends_with(" Failed");
+    (is_failure || !of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
+}
 
 fn settle(world: &World, url: &str) {
     let text = CONFIG.replace("{url}", url).replace("{workspace}", &world.workspace().display().to_string());

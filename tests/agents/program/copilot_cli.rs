@@ -16,8 +16,18 @@ pub const COPILOT_CLI: Agent = Agent {
     },
     tells_prompts: true,
     goes_on: true,
-    passes_over: |_| false,
+    tells_edits_before: false,
+    counts,
 };
+
+/// Beside a tool that took long stands for how long.
+fn counts(line: &str) -> Option<&str> {
+    let of_no_account = ["Duration ", "Resume "];
+    let (words, last) = line.rsplit_once(' ').unwrap_or((line, ""));
+    let is_duration = last.strip_suffix('s').is_some_and(|number| number.parse::<u32>().is_ok());
+    let line = if is_duration { words.trim_end() } else { line };
+    (!of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
+}
 
 fn settle(world: &World, _: &str) {
     let workspace = world.workspace().display().to_string();

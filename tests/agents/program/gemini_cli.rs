@@ -15,7 +15,8 @@ pub const GEMINI_CLI: Agent = Agent {
     },
     tells_prompts: true,
     goes_on: true,
-    passes_over: |line| line.starts_with("[STARTUP] "),
+    tells_edits_before: true,
+    counts: |line| (!line.starts_with("[STARTUP] ")).then_some(line),
 };
 
 const SETTINGS: &str = r#"{

@@ -37,8 +37,10 @@ pub struct Agent {
     pub tells_prompts: bool,
     /// Whether a later message goes on with the session of an earlier one, where nobody sits at a terminal.
     pub goes_on: bool,
-    /// Returns whether a line of stderr is of no account: chance, or the agent's own word on what its hooks do.
-    pub passes_over: fn(&str) -> bool,
+    /// Whether it tells its hooks which file an edit tool is about to touch; only then one that is ignored goes back, too.
+    pub tells_edits_before: bool,
+    /// Returns what of a line of its output is of account: neither chance nor its own word on what its hooks do.
+    pub counts: fn(&str) -> Option<&str>,
 }
 
 /// One message of the user's.
@@ -86,4 +88,9 @@ fn package(name: &str) -> (&'static str, &'static str) {
 #[expect(clippy::disallowed_methods, reason = "the one thing that tests/agents/run tells the tests")]
 fn folder() -> PathBuf {
     std::env::var_os("CKPT_REAL_AGENTS").expect("`tests/agents/run` (`just agents`) says where they are").into()
+}
+
+/// Every line of an agent's output is of account.
+fn all(line: &str) -> Option<&str> {
+    Some(line)
 }

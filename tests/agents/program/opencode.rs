@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::{Agent, Message};
+use super::{Agent, Message, all};
 use crate::world::World;
 
 /// opencode.
@@ -15,7 +15,8 @@ pub const OPENCODE: Agent = Agent {
     say: |command, message| say(command, message, "OPENCODE"),
     tells_prompts: true,
     goes_on: true,
-    passes_over: |_| false,
+    tells_edits_before: true,
+    counts: all,
 };
 
 /// Kilo.

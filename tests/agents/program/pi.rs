@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Agent;
+use super::{Agent, all};
 use crate::world::World;
 
 /// Pi. It has no sub-agents, so that the model does their work itself.
@@ -17,7 +17,8 @@ pub const PI: Agent = Agent {
     },
     tells_prompts: true,
     goes_on: true,
-    passes_over: |_| false,
+    tells_edits_before: true,
+    counts: all,
 };
 
 fn settle(world: &World, url: &str) {

@@ -1,6 +1,6 @@
 //! Qwen Code.
 
-use super::Agent;
+use super::{Agent, all};
 
 /// Qwen Code.
 pub const QWEN_CODE: Agent = Agent {
@@ -15,7 +15,8 @@ pub const QWEN_CODE: Agent = Agent {
     },
     tells_prompts: true,
     goes_on: true,
-    passes_over: |_| false,
+    tells_edits_before: true,
+    counts: all,
 };
 
 const SETTINGS: &str = r#"{
