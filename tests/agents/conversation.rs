@@ -1,16 +1,32 @@
-//! Three messages and what they left: the copies that the tests compare with are made here, not by what is tested.
+//! Messages to a real agent and what they left: the copies that the tests compare with are made here, not by what is tested.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::claude_code::ClaudeCode;
 use crate::model::Model;
+use crate::program::{Agent, Message};
 use crate::world::{Run, Tree, World};
 
 /// The user's messages: edits and two shells; removals and a failing command; a sub-agent.
 pub const PROMPTS: [&str; 3] = ["TURN-ONE please", "TURN-TWO please", "TURN-SUB please"];
 
-/// What was seen from outside, a row a message.
+/// How the names of the user's notes begin.
+const NOTES: &str = "notes-";
+
+/// A user at work with an agent, on a machine of their own.
 pub struct Conversation {
+    /// The machine.
+    pub world: World,
+    /// What came of it so far.
+    pub seen: Seen,
+    agent: &'static Agent,
+    model: Model,
+}
+
+/// What was seen from outside, a row a message.
+#[derive(Clone, Default)]
+pub struct Seen {
     /// What the agent said.
     pub answers: Vec<Run>,
     /// The work tree just before each message.
@@ -21,47 +37,82 @@ pub struct Conversation {
     pub steps: Vec<String>,
 }
 
-/// Has the conversation. `between` is what the user does after each message; its number counts from 1.
-pub fn hold(world: &World, between: impl Fn(&World, usize)) -> Conversation {
-    let model = Model::start(world);
-    let mut conversation =
-        Conversation { answers: Vec::new(), before: Vec::new(), after: Vec::new(), steps: Vec::new() };
-    for (turn, prompt) in PROMPTS.iter().enumerate() {
-        conversation.before.push(world.tree());
-        conversation.answers.push(ClaudeCode.say(world, &model, turn == 0, prompt));
-        between(world, turn + 1);
-        conversation.after.push(world.tree());
-    }
-    conversation.steps = model.steps();
-    assert!(!model.was_shown("ckpt-hook"), "nothing of the hook reaches the model");
-    assert!(conversation.answers.iter().all(|answer| answer.code == Some(0)), "it answers: {:?}", conversation.answers);
-    conversation
-}
-
-/// Sends one more message of a conversation; returns the answer and the work tree after it.
-pub fn go_on(world: &World, so_far: &Conversation, prompt: &str) -> (Run, Tree) {
-    let model = Model::start(world);
-    let answer = ClaudeCode.say(world, &model, so_far.answers.is_empty(), prompt);
-    assert_eq!(answer.code, Some(0), "it answers: {answer:?}");
-    (answer, world.tree())
-}
-
-/// Returns the conversation as it goes without any hook; it is had once.
-pub fn without_hook() -> &'static Conversation {
-    static CONVERSATION: OnceLock<Conversation> = OnceLock::new();
-    CONVERSATION.get_or_init(|| {
+impl Conversation {
+    /// Begins one without our hook.
+    pub fn without_hook(agent: &'static Agent) -> Self {
         let world = World::new();
-        ClaudeCode.settle(&world);
-        hold(&world, |_, _| {})
-    })
+        let model = Model::start(&world);
+        (agent.settle)(&world, &model.url());
+        Self { world, seen: Seen::default(), agent, model }
+    }
+
+    /// Begins one with our hook, put in by `ckpt-hook install`.
+    pub fn with_hook(agent: &'static Agent) -> Self {
+        let conversation = Self::without_hook(agent);
+        conversation.world.hook(&[&["install", agent.name], agent.install].concat()).expect_code(0);
+        conversation
+    }
+
+    /// Sends a message and waits for the answer.
+    pub fn say(&mut self, prompt: &str) {
+        self.seen.before.push(self.world.tree());
+        let message = Message { url: &self.model.url(), is_first: self.seen.answers.is_empty(), prompt };
+        let answer = self.agent.say(&self.world, &message);
+        assert_eq!(answer.code, Some(0), "{} answers: {answer:?}", self.agent.name);
+        self.seen.answers.push(answer);
+        self.seen.after.push(self.world.tree());
+        self.seen.steps = self.model.steps();
+    }
+
+    /// Sends the three messages; the user writes a note after each. `prepare` is what happens before a message; its number
+    /// counts from 1.
+    pub fn hold(mut self, prepare: impl Fn(&mut World, usize)) -> Self {
+        for (turn, prompt) in (1..).zip(PROMPTS) {
+            prepare(&mut self.world, turn);
+            self.say(prompt);
+            let note = self.world.workspace().join(format!("{NOTES}{turn}.txt"));
+            std::fs::write(note, "the user's own\n").expect("a writable workspace");
+            self.seen.after[turn - 1] = self.world.tree();
+        }
+        assert!(!self.model.was_shown("ckpt-hook"), "nothing of the hook reaches the model");
+        self
+    }
+
+    /// Compares what the agent said, did and asked for with what it does without a hook.
+    #[track_caller]
+    pub fn expect_unchanged(&self) {
+        let expected = without_hook(self.agent);
+        for (answer, expected) in self.seen.answers.iter().zip(&expected.answers) {
+            assert_eq!(self.lines(&answer.stdout), self.lines(&expected.stdout), "the agent's answer is the same");
+            assert_eq!(self.lines(&answer.stderr), self.lines(&expected.stderr), "so is what it says beside it");
+        }
+        assert_eq!(self.seen.steps, expected.steps, "the model was asked for the same");
+        assert_eq!(self.seen.after, expected.after, "the files are the same");
+    }
+
+    /// Returns the lines that do not differ by chance; tools that run beside each other end in any order.
+    fn lines<'a>(&self, text: &'a str) -> Vec<&'a str> {
+        let mut lines: Vec<_> = text.lines().filter_map(self.agent.counts).collect();
+        lines.sort_unstable();
+        lines
+    }
 }
 
 impl Conversation {
-    /// Compares what the agent said, did and asked for with another conversation.
-    #[track_caller]
-    pub fn expect_same(&self, other: &Self) {
-        assert_eq!(self.answers, other.answers, "the agent's output is the same");
-        assert_eq!(self.steps, other.steps, "the model was asked for the same");
-        assert_eq!(self.after, other.after, "the files are the same");
+    /// Returns what a revert makes of a work tree: all of the user's notes stay, and what it could not know of.
+    pub fn reverted(&self, tree: &Tree) -> Tree {
+        let newest = self.seen.after.last().expect("a message");
+        let is_unknown = |path: &Path| path.starts_with("ignored") && !self.agent.tells_edits_before;
+        let stays = |path: &Path| path.to_string_lossy().starts_with(NOTES) || is_unknown(path);
+        let notes = newest.iter().filter(|(path, _)| stays(path));
+        tree.clone().into_iter().chain(notes.map(|(path, entry)| (path.clone(), entry.clone()))).collect()
     }
+}
+
+/// Returns the conversation as it goes without any hook; it is had once an agent.
+pub fn without_hook(agent: &'static Agent) -> Arc<Seen> {
+    static SEEN: Mutex<BTreeMap<&str, Arc<Seen>>> = Mutex::new(BTreeMap::new());
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let hold = || Arc::new(Conversation::without_hook(agent).hold(|_, _| {}).seen);
+    Arc::clone(seen.entry(agent.name).or_insert_with(hold))
 }

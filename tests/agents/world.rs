@@ -16,12 +16,13 @@ pub type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 /// See the module.
 pub struct World {
     root: TempDir,
+    has_rights: bool,
 }
 
 impl World {
     /// Makes one, with a first commit in the work tree.
     pub fn new() -> Self {
-        let world = Self { root: tempfile::tempdir().expect("a scratch folder") };
+        let world = Self { root: tempfile::tempdir().expect("a scratch folder"), has_rights: true };
         for folder in [world.workspace(), world.home().join("bin"), world.path("tmp")] {
             fs::create_dir_all(folder).expect("the scratch folder is writable");
         }
@@ -49,6 +50,26 @@ impl World {
         self.path("workspace")
     }
 
+    /// Writes a file below the user's home.
+    pub fn write_home(&self, name: &str, text: &str) {
+        let path = self.home().join(name);
+        fs::create_dir_all(path.parent().expect("it is below the home")).expect("a writable home");
+        fs::write(path, text).expect("a writable home");
+    }
+
+    /// Returns our store.
+    pub fn store(&self) -> PathBuf {
+        self.home().join(".local/share/ckpt-hook")
+    }
+
+    /// Returns all that is below the home but our store.
+    pub fn settings(&self) -> Tree {
+        let mut tree = Tree::new();
+        collect(&self.home(), Path::new(""), &mut tree);
+        tree.retain(|path, _| !path.starts_with(".local"));
+        tree
+    }
+
     /// Returns our binary, where a user would have put it.
     pub fn binary(&self) -> PathBuf {
         self.home().join("bin/ckpt-hook")
@@ -56,7 +77,10 @@ impl World {
 
     /// Returns a command of this user in the work tree, not yet started.
     pub fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new(program);
+        let mut command = match self.has_rights || !rustix::process::geteuid().is_root() {
+            true => Command::new(program),
+            false => without_rights(program),
+        };
         let variables =
             [("TERM", "xterm"), ("LANG", "C.UTF-8"), ("USER", "user"), ("SHELL", "/bin/bash"), ("TZ", "UTC")];
         command
@@ -68,6 +92,11 @@ impl World {
             .current_dir(self.workspace())
             .stdin(Stdio::null());
         command
+    }
+
+    /// From now on whoever is root here may no more than any owner of the files, or may all again.
+    pub fn give_up_rights(&mut self, give_up: bool) {
+        self.has_rights = !give_up;
     }
 
     fn git(&self, arguments: &[&str]) {
@@ -103,6 +132,29 @@ impl World {
             })
             .collect();
         assert!(differences.is_empty(), "{why}:\n{}", differences.join("\n"));
+    }
+}
+
+/// Returns a command to which permissions apply even though the user is root.
+fn without_rights(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--bounding-set=-all", "--inh-caps=-all"]).arg(program);
+    command
+}
+
+impl Drop for World {
+    /// Ends what an agent left running: it is known by its home.
+    fn drop(&mut self) {
+        let home = format!("HOME={}", self.home().display()).into_bytes();
+        let left = fs::read_dir("/proc").into_iter().flatten().flatten().filter(|process| {
+            let variables = fs::read(process.path().join("environ")).unwrap_or_default();
+            variables.split(|byte| *byte == 0).any(|variable| variable == home)
+        });
+        for id in left.filter_map(|process| process.file_name().to_str()?.parse().ok()) {
+            let id = rustix::process::Pid::from_raw(id).expect("no process has the id 0");
+            // It fails only where it has ended by itself.
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+        }
     }
 }
 
@@ -147,6 +199,15 @@ impl Run {
         let Output { status, stdout, stderr } = command.output().expect("the program starts");
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+    }
+
+    /// Returns it without what differs from run to run: where the scratch folder is.
+    pub fn without_chance(mut self, world: &World) -> Self {
+        let scratch = world.path("").display().to_string();
+        for text in [&mut self.stdout, &mut self.stderr] {
+            *text = text.replace(&scratch, "<scratch>/");
+        }
+        self
     }
 
     /// Fails with all that the program said unless it ended with this code.

@@ -85,19 +85,13 @@ pub fn is_compaction(payload: &Payload<'_>) -> bool {
     payload.text(&["source"]).is_some_and(|source| source == "compact")
 }
 
-/// Returns the events of an agent that reports tools but no steps: a step ends with its tool.
+/// Returns the events of an agent that reports tools but no steps: a step ends with its tool, or with the last of those that
+/// run beside each other, which is why the finish names the tool.
 pub fn bounded_by_tools(event: Event) -> Vec<Event> {
     if event.event != EventKind::ToolFinish {
         return vec![event];
     }
     let step_id = event.tool_use_id.as_ref().map(|id| format!("tool:{id}"));
-    let finish = Event {
-        event: EventKind::StepFinish,
-        step_id,
-        tool_name: None,
-        tool_use_id: None,
-        paths: Vec::new(),
-        ..event.clone()
-    };
+    let finish = Event { event: EventKind::StepFinish, step_id, tool_name: None, paths: Vec::new(), ..event.clone() };
     vec![event, finish]
 }

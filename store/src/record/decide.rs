@@ -158,11 +158,13 @@ fn tool_start(view: &View) -> Decision {
     Decision { action, ..Decision::default() }
 }
 
+/// A finish that names a tool is that of an agent which tells of tools alone: it is early where another one still runs.
 fn step_finish(event: &Event, view: &View) -> Decision {
     if let Some(open) = view.own_step() {
         let another = event.step_id.is_some() && open.row.agent_id.is_some() && event.step_id != open.row.agent_id;
         let doubled = another && view.named_step.is_some();
-        return if doubled { Decision::default() } else { close(vec![closing(open, false)]) };
+        let early = event.tool_use_id.is_some() && open.running > 0;
+        return if doubled || early { Decision::default() } else { close(vec![closing(open, false)]) };
     }
     if view.named_step.is_some() || view.session.is_none() || is_doubled_finish(view) {
         return Decision::default();
@@ -267,6 +269,17 @@ mod tests {
 
     fn ends(step: &str, recovered: bool) -> Vec<Closing> {
         vec![Closing { step: step.into(), recovered }]
+    }
+
+    #[test]
+    fn the_finish_of_one_tool_is_not_the_steps_while_another_runs() {
+        let finish = Event { tool_use_id: Some("one".into()), ..event(EventKind::StepFinish) };
+        let other_runs = View { open: vec![open(2, 1)], ..view() };
+        assert_eq!(decided(&finish, &other_runs), Decision::default(), "what the other one does is the step's, too");
+        let none_runs = View { open: vec![open(2, 0)], ..view() };
+        assert_eq!(decided(&finish, &none_runs).closing, ends("open", false), "the last one ends it");
+        let batch = event(EventKind::StepFinish);
+        assert_eq!(decided(&batch, &other_runs).closing, ends("open", false), "a step's own finish ends it anyway");
     }
 
     #[test]

@@ -1,0 +1,40 @@
+//! Claude Code.
+
+use super::Agent;
+
+/// Claude Code. It runs the hook without a shell, and tells its user at a session's end where the binary is gone.
+pub const CLAUDE_CODE: Agent = Agent {
+    name: "claude-code",
+    install: &[],
+    settle: |world, _| world.write_home(".claude/settings.json", SETTINGS),
+    say: |command, message| {
+        command.arg("-p").args((!message.is_first).then_some("--continue"));
+        command.args(["--model", "claude-sonnet-4-6", "--", message.prompt]);
+        command.envs(VARIABLES).env("ANTHROPIC_BASE_URL", message.url);
+    },
+    tells_prompts: true,
+    goes_on: true,
+    tells_edits_before: true,
+    counts: |line| (!line.starts_with("SessionEnd hook") || !line.contains("ENOENT")).then_some(line),
+};
+
+/// Settings as a user has them before our hook comes.
+const SETTINGS: &str = r#"{
+  "permissions": {
+    "allow": ["Bash", "Write", "Edit", "Read", "Task", "Agent"],
+    "defaultMode": "acceptEdits"
+  },
+  "autoUpdates": false,
+  "includeCoAuthoredBy": false
+}
+"#;
+
+/// Keeps it from everything but its model, whose key is not one.
+const VARIABLES: [(&str, &str); 6] = [
+    ("ANTHROPIC_API_KEY", "dummy"),
+    ("DISABLE_TELEMETRY", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("DISABLE_ERROR_REPORTING", "1"),
+    ("DISABLE_BUG_COMMAND", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+];

@@ -1,0 +1,41 @@
+//! Cline's CLI.
+
+use super::Agent;
+use crate::world::{Run, World};
+
+/// Cline. Each message is a session of its own where nobody sits at a terminal, and its start does not say what it asks.
+pub const CLINE: Agent = Agent {
+    name: "cline",
+    install: &[],
+    settle,
+    say: |command, message| {
+        command.args(["-P", "openai", "-m", "scripted", message.prompt]).envs(VARIABLES);
+    },
+    tells_prompts: false,
+    goes_on: false,
+    tells_edits_before: true,
+    counts,
+};
+
+/// Whether its model's library warns depends on which of its processes was up first.
+fn counts(line: &str) -> Option<&str> {
+    let of_no_account = ["      at ", "DeprecationWarning: AI SDK ", "Warning: AI SDK "];
+    (!line.is_empty() && !of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
+}
+
+/// Has it write its settings itself.
+fn settle(world: &World, url: &str) {
+    // Cline's hooks are below the user's documents.
+    world.write_home("Documents/letter.txt", "Dear Sir or Madam\n");
+    let mut command = world.command(&CLINE.program());
+    command.args(["auth", "-p", "openai", "-k", "dummy", "-b", &format!("{url}/v1"), "-m", "scripted"]);
+    Run::of(command.env("PATH", super::path()).envs(VARIABLES)).expect_code(0);
+}
+
+const VARIABLES: [(&str, &str); 5] = [
+    ("CLINE_TELEMETRY_DISABLED", "1"),
+    ("CLINE_DISABLE_TELEMETRY", "1"),
+    ("POSTHOG_TELEMETRY_ENABLED", "false"),
+    ("DO_NOT_TRACK", "1"),
+    ("CLINE_NO_AUTO_UPDATE", "1"),
+];

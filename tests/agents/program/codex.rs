@@ -1,0 +1,55 @@
+//! Codex.
+
+use super::Agent;
+use crate::world::World;
+
+/// Codex. It is told to trust the hook, because it runs no other.
+pub const CODEX: Agent = Agent {
+    name: "codex",
+    install: &["--trust"],
+    settle,
+    say: |command, message| {
+        command.arg("exec").args((!message.is_first).then_some(["resume", "--last"]).into_iter().flatten());
+        command.args(["--skip-git-repo-check", message.prompt]).env("FAKE_KEY", "dummy");
+    },
+    tells_prompts: true,
+    goes_on: true,
+    tells_edits_before: true,
+    counts,
+};
+
+fn counts(line: &str) -> Option<&str> {
+    let of_no_account = ["session id: ", " succeeded in ", "hook: "];
+    let is_failure = line.ends_with(" Failed");
+    (is_failure || !of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
+}
+
+fn settle(world: &World, url: &str) {
+    let text = CONFIG.replace("{url}", url).replace("{workspace}", &world.workspace().display().to_string());
+    world.write_home(".codex/config.toml", &text);
+}
+
+const CONFIG: &str = r#"# what I use
+model = "gpt-5.5"
+model_provider = "scripted"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+check_for_update_on_startup = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "{url}/v1"
+env_key = "FAKE_KEY"
+wire_api = "responses"
+request_max_retries = 1
+stream_max_retries = 1
+
+[analytics]
+enabled = false
+
+[otel]
+metrics_exporter = "none"
+
+[projects."{workspace}"]
+trust_level = "trusted"
+"#;

@@ -1,0 +1,45 @@
+//! Copilot CLI, without GitHub: with a model of the user's own.
+
+use super::Agent;
+use crate::world::World;
+
+/// Copilot CLI.
+pub const COPILOT_CLI: Agent = Agent {
+    name: "copilot-cli",
+    install: &[],
+    settle,
+    say: |command, message| {
+        command.args((!message.is_first).then_some("--continue"));
+        command.args(["--no-auto-update", "--disable-client-telemetry", "--allow-all-tools", "--allow-all-paths"]);
+        command.args(["-p", message.prompt]).envs(VARIABLES);
+        command.env("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", message.url));
+    },
+    tells_prompts: true,
+    goes_on: true,
+    tells_edits_before: false,
+    counts,
+};
+
+/// Beside a tool that took long stands for how long.
+fn counts(line: &str) -> Option<&str> {
+    let of_no_account = ["Duration ", "Resume "];
+    let (words, last) = line.rsplit_once(' ').unwrap_or((line, ""));
+    let is_duration = last.strip_suffix('s').is_some_and(|number| number.parse::<u32>().is_ok());
+    let line = if is_duration { words.trim_end() } else { line };
+    (!of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
+}
+
+fn settle(world: &World, _: &str) {
+    let workspace = world.workspace().display().to_string();
+    let trusted = serde_json::json!({"trusted_folders": [workspace], "trustedFolders": [workspace]});
+    world.write_home(".copilot/config.json", &trusted.to_string());
+}
+
+const VARIABLES: [(&str, &str); 6] = [
+    ("COPILOT_OFFLINE", "true"),
+    ("COPILOT_AUTO_UPDATE", "false"),
+    ("COPILOT_PROVIDER_API_KEY", "dummy"),
+    ("COPILOT_MODEL", "gpt-5.4"),
+    ("COPILOT_PROVIDER_WIRE_API", "completions"),
+    ("COPILOT_ALLOW_ALL", "1"),
+];

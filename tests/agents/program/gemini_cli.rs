@@ -1,0 +1,30 @@
+//! Gemini CLI.
+
+use super::Agent;
+
+/// Gemini CLI.
+pub const GEMINI_CLI: Agent = Agent {
+    name: "gemini-cli",
+    install: &[],
+    settle: |world, _| world.write_home(".gemini/settings.json", SETTINGS),
+    say: |command, message| {
+        command.args((!message.is_first).then_some(["--resume", "latest"]).into_iter().flatten());
+        command.args(["-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", message.prompt]);
+        command.env("GEMINI_API_KEY", "dummy").env("GOOGLE_GEMINI_BASE_URL", message.url);
+        command.env("GEMINI_TELEMETRY_ENABLED", "false");
+    },
+    tells_prompts: true,
+    goes_on: true,
+    tells_edits_before: true,
+    counts: |line| (!line.starts_with("[STARTUP] ")).then_some(line),
+};
+
+const SETTINGS: &str = r#"{
+  "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } },
+  "general": { "disableAutoUpdate": true, "enableAutoUpdate": false, "checkpointing": { "enabled": false } },
+  "privacy": { "usageStatisticsEnabled": false },
+  "telemetry": { "enabled": false },
+  "tools": { "sandbox": false },
+  "experimental": { "enableAgents": true }
+}
+"#;

@@ -1,0 +1,96 @@
+//! The real agents: a file each, with how it is set up, pointed at the scripted model, and spoken to.
+
+mod claude_code;
+mod cline;
+mod codex;
+mod copilot_cli;
+mod gemini_cli;
+mod opencode;
+mod pi;
+mod qwen_code;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::world::{Run, World};
+
+pub use claude_code::CLAUDE_CODE;
+pub use cline::CLINE;
+pub use codex::CODEX;
+pub use copilot_cli::COPILOT_CLI;
+pub use gemini_cli::GEMINI_CLI;
+pub use opencode::{KILO, OPENCODE};
+pub use pi::PI;
+pub use qwen_code::QWEN_CODE;
+
+/// An agent's program, and what a test must know of it.
+pub struct Agent {
+    /// The name that settings and the command line use.
+    pub name: &'static str,
+    /// What `install` is given beside the name.
+    pub install: &'static [&'static str],
+    /// Writes the user's settings, as they are before our hook comes; the text is the scripted model's address.
+    pub settle: fn(&World, &str),
+    /// Adds the variables and arguments with which one message is sent, and answered without a terminal.
+    pub say: fn(&mut Command, &Message<'_>),
+    /// Whether it tells its hooks what the user wrote.
+    pub tells_prompts: bool,
+    /// Whether a later message goes on with the session of an earlier one, where nobody sits at a terminal.
+    pub goes_on: bool,
+    /// Whether it tells its hooks which file an edit tool is about to touch; only then one that is ignored goes back, too.
+    pub tells_edits_before: bool,
+    /// Returns what of a line of its output is of account: neither chance nor its own word on what its hooks do.
+    pub counts: fn(&str) -> Option<&str>,
+}
+
+/// One message of the user's.
+pub struct Message<'a> {
+    /// The scripted model's address.
+    pub url: &'a str,
+    /// Whether it begins a session.
+    pub is_first: bool,
+    /// What the user writes.
+    pub prompt: &'a str,
+}
+
+/// Five minutes are enough for any of them on any machine; then it is ended, and said to have failed.
+const PATIENCE: [&str; 2] = ["--kill-after=5", "300"];
+
+impl Agent {
+    /// Sends one message and waits for the answer.
+    pub fn say(&self, world: &World, message: &Message<'_>) -> Run {
+        let mut command = world.command("timeout".as_ref());
+        command.args(PATIENCE).arg(self.program()).env("PATH", path());
+        (self.say)(&mut command, message);
+        Run::of(&mut command).without_chance(world)
+    }
+
+    /// Returns where the program is.
+    pub fn program(&self) -> PathBuf {
+        let (version, program) = package(self.name);
+        folder().join(format!("{}-{version}", self.name)).join("node_modules/.bin").join(program)
+    }
+}
+
+/// Returns the folders of programs, with the node that agents are run by in front.
+pub fn path() -> String {
+    let node = folder().join(format!("node-{}", package("node").0)).join("node_modules/node/bin");
+    format!("{}:/usr/local/bin:/usr/bin:/bin", node.display())
+}
+
+/// Returns the version and the program of a package in the list of them.
+fn package(name: &str) -> (&'static str, &'static str) {
+    let mut rows = include_str!("../packages").lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let row = rows.find(|row| row[0] == name).expect("every agent is in the list");
+    (row[2], row[3])
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one thing that tests/agents/run tells the tests")]
+fn folder() -> PathBuf {
+    std::env::var_os("CKPT_REAL_AGENTS").expect("`tests/agents/run` (`just agents`) says where they are").into()
+}
+
+/// Every line of an agent's output is of account.
+fn all(line: &str) -> Option<&str> {
+    Some(line)
+}

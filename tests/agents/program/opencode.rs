@@ -1,0 +1,53 @@
+//! opencode, and Kilo, which grew out of it: the same settings in folders of their own.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Agent, Message, all};
+use crate::world::World;
+
+/// opencode.
+pub const OPENCODE: Agent = Agent {
+    name: "opencode",
+    install: &[],
+    settle: |world, url| settle(world, url, "opencode"),
+    say: |command, message| say(command, message, "OPENCODE"),
+    tells_prompts: true,
+    goes_on: true,
+    tells_edits_before: true,
+    counts: all,
+};
+
+/// Kilo.
+pub const KILO: Agent = Agent {
+    name: "kilo",
+    settle: |world, url| settle(world, url, "kilo"),
+    say: |command, message| say(command, message, "KILO"),
+    ..OPENCODE
+};
+
+fn settle(world: &World, url: &str, name: &str) {
+    let options = json!({"baseURL": format!("{url}/v1"), "apiKey": "dummy"});
+    let limits = json!({"context": 200_000, "output": 8_000});
+    let models = json!({"scripted": {"name": "scripted", "tool_call": true, "limit": limits}});
+    let provider = json!({"npm": "@ai-sdk/openai-compatible", "name": "fake", "options": options, "models": models});
+    let settings = json!({
+        "autoupdate": false,
+        "share": "disabled",
+        "model": "fake/scripted",
+        "small_model": "fake/scripted",
+        "permission": {"edit": "allow", "bash": "allow", "task": "allow", "external_directory": "allow"},
+        "provider": {"fake": provider},
+    });
+    world.write_home(&format!(".config/{name}/{name}.json"), &format!("{settings:#}\n"));
+}
+
+fn say(command: &mut Command, message: &Message<'_>, prefix: &str) {
+    command.arg("run").args((!message.is_first).then_some("--continue"));
+    // An argument with a space in it is sent with quotes around it.
+    command.args(message.prompt.split(' '));
+    for name in ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE"] {
+        command.env(format!("{prefix}_DISABLE_{name}"), "1");
+    }
+}

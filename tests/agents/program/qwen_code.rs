@@ -1,0 +1,29 @@
+//! Qwen Code.
+
+use super::{Agent, all};
+
+/// Qwen Code.
+pub const QWEN_CODE: Agent = Agent {
+    name: "qwen-code",
+    install: &[],
+    settle: |world, _| world.write_home(".qwen/settings.json", SETTINGS),
+    say: |command, message| {
+        command.args((!message.is_first).then_some("--continue"));
+        command.args(["--auth-type", "openai", "-m", "scripted", "--approval-mode", "yolo", "-p", message.prompt]);
+        command.env("OPENAI_API_KEY", "dummy").env("OPENAI_BASE_URL", format!("{}/v1", message.url));
+        command.env("OPENAI_MODEL", "scripted").env("QWEN_TELEMETRY_ENABLED", "false");
+    },
+    tells_prompts: true,
+    goes_on: true,
+    tells_edits_before: true,
+    counts: all,
+};
+
+const SETTINGS: &str = r#"{
+  "security": { "auth": { "selectedType": "openai" }, "folderTrust": { "enabled": false } },
+  "general": { "disableAutoUpdate": true, "enableAutoUpdate": false, "checkpointing": { "enabled": false } },
+  "privacy": { "usageStatisticsEnabled": false },
+  "telemetry": { "enabled": false },
+  "tools": { "sandbox": false }
+}
+"#;

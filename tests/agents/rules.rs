@@ -1,0 +1,118 @@
+//! What holds for every agent whose hook works.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::conversation::{Conversation, PROMPTS, Seen, without_hook};
+use crate::program::Agent;
+use crate::world::World;
+
+/// See its name; and the log has the user's messages, and the agent says and does the same as without the hook.
+pub fn every_message_goes_back_and_comes_again_and_the_users_notes_stay(agent: &'static Agent) {
+    expect_script_played(&without_hook(agent));
+    let mut conversation = Conversation::with_hook(agent).hold(|_, _| {});
+    conversation.expect_unchanged();
+    expect_log(agent, &conversation.world);
+    let messages = messages(&conversation.world);
+    one_by_one(&conversation, &messages);
+    at_once(&conversation, &messages);
+    nearer_and_on(&mut conversation, &messages);
+}
+
+/// See its name.
+pub fn uninstall_leaves_the_settings_as_they_were(agent: &'static Agent) {
+    let Conversation { world, .. } = &Conversation::without_hook(agent);
+    let before = world.settings();
+    world.hook(&[&["install", agent.name], agent.install].concat()).expect_code(0);
+    assert_ne!(world.settings(), before, "the hook is in");
+    world.hook(&["uninstall", agent.name]).expect_code(0);
+    assert_eq!(world.settings(), before, "not a byte of the user's settings changed");
+}
+
+/// Makes sure that there is something to take back.
+fn expect_script_played(seen: &Seen) {
+    let expected = [
+        ["hello.txt", "ignored/note.txt", "one.txt", "link", "deep/er/raw.bin"].as_slice(),
+        &["hello.txt", "three.txt", "half.txt"],
+        &["hello.txt", "three.txt", "sub.txt"],
+    ];
+    for (tree, files) in seen.after.iter().zip(expected) {
+        for file in files {
+            assert!(tree.contains_key(Path::new(file)), "`{file}` is what is to be taken back: {tree:?}");
+        }
+    }
+    assert!(!seen.after[1].contains_key(Path::new("deep")), "the second message removes a folder");
+    assert!(!seen.after[2].contains_key(Path::new("README.md")), "the sub-agent removes a file of the user's");
+}
+
+/// The log has the user's messages and no others: neither a sub-agent's task nor the note that it has finished.
+fn expect_log(agent: &Agent, world: &World) {
+    let log = world.json(&["log"]);
+    let messages = log["messages"].as_array().expect("a list of messages");
+    if agent.tells_prompts {
+        assert_eq!(in_log(world, "prompt"), PROMPTS, "what the user wrote, and nothing else: {log}");
+    } else {
+        assert_eq!(messages.len(), PROMPTS.len(), "one message for each that was sent: {log}");
+    }
+    for message in messages {
+        assert_eq!(message["agent"], agent.name, "it says whose it is: {message}");
+        assert_ne!(message["files"], 0, "every one of these messages changed files: {message}");
+        let same = message["session"] == messages[0]["session"];
+        assert!(same || !agent.goes_on, "a message that goes on with the session is in the same: {message}");
+    }
+}
+
+fn one_by_one(conversation: &Conversation, messages: &[String]) {
+    let Conversation { world, seen, .. } = conversation;
+    for (message, before) in messages.iter().zip(&seen.before).rev() {
+        world.hook(&["revert", "--message", message]).expect_code(0);
+        world.expect_tree(
+            &conversation.reverted(before),
+            "back to just before this message, whatever was reverted already",
+        );
+    }
+    for after in &seen.after {
+        world.hook(&["redo"]).expect_code(0);
+        world.expect_tree(&conversation.reverted(after), "one message forward");
+    }
+    let status = world.json(&["status"]);
+    assert_eq!(status["revert_point"], Value::Null, "all of it is redone: {status}");
+}
+
+fn at_once(conversation: &Conversation, messages: &[String]) {
+    let Conversation { world, seen, .. } = conversation;
+    let newest = seen.after.last().expect("three messages");
+    for (message, before) in messages.iter().zip(&seen.before) {
+        world.hook(&["revert", "--message", message]).expect_code(0);
+        world.expect_tree(&conversation.reverted(before), "straight back to just before this message");
+        world.hook(&["unrevert"]).expect_code(0);
+        world.expect_tree(newest, "and all the way forward");
+    }
+}
+
+/// A revert goes nearer again, and the next message makes it permanent.
+fn nearer_and_on(conversation: &mut Conversation, messages: &[String]) {
+    let nearer = conversation.reverted(&conversation.seen.before[2]);
+    conversation.world.hook(&["revert", "--message", &messages[0]]).expect_code(0);
+    conversation.world.hook(&["revert", "--message", &messages[2]]).expect_code(0);
+    conversation.world.expect_tree(&nearer, "nearer again");
+    conversation.say("TURN-AGAIN please");
+    assert_ne!(conversation.world.tree(), nearer, "the agent works on from there");
+    let states = in_log(&conversation.world, "state");
+    assert_eq!(states, ["live", "live", "discarded", "live"], "the new message took the place of the reverted one");
+    conversation.world.hook(&["revert", "--message", "last"]).expect_code(0);
+    conversation.world.expect_tree(&nearer, "the new message can be reverted like any other");
+}
+
+/// Returns our ids of the messages, oldest first.
+fn messages(world: &World) -> Vec<String> {
+    in_log(world, "id").iter().map(|id| id.as_str().expect("an id").to_owned()).collect()
+}
+
+/// Returns a field of each message in the log, oldest first.
+fn in_log(world: &World, field: &str) -> Vec<Value> {
+    let log = world.json(&["log"]);
+    let newest_first = log["messages"].as_array().expect("a list of messages").iter();
+    newest_first.rev().map(|message| message[field].clone()).collect()
+}
