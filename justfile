@@ -49,3 +49,13 @@ schemas:
 # The real agent CLIs from npm on a scripted model; exit code 77: not run
 agents:
     tests/agents/run
+
+# System calls, syncs, transactions and programs of a hook's call, counted; exit code 77: no strace, nothing was counted
+cost:
+    @strace -o /dev/null true || { echo "NOT RUN: what a call costs: strace does not run here"; exit 77; }
+    cargo test -p ckpt-hook --locked --test cost -- --ignored --nocapture --test-threads 8
+
+# Measures in trees (s, m, l, xl; more options: --cold, --rounds) and writes docs/performance.md anew
+bench *trees="s m":
+    cargo build --release --locked -p ckpt-hook -p ckpt-bench
+    target/release/ckpt-bench {{trees}}
