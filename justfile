@@ -55,6 +55,10 @@ cost:
     @strace -o /dev/null true || { echo "NOT RUN: what a call costs: strace does not run here"; exit 77; }
     cargo test -p ckpt-hook --locked --test cost -- --ignored --nocapture --test-threads 8
 
+# The traps of what is remembered and taken over, in workspaces that are old enough to be trusted: all wait at once
+traps:
+    cargo test -p ckpt-store --locked --test snapshot -- --ignored --test-threads 64
+
 # Measures in trees (s, m, l, xl; more options: --cold, --rounds) and writes docs/performance.md anew
 bench *trees="s m":
     cargo build --release --locked -p ckpt-hook -p ckpt-bench

@@ -11,5 +11,7 @@ mod objects_world;
 mod scan_cache;
 mod scan_contents;
 mod scan_git;
+mod scan_namespace;
 mod scan_rules;
 mod scan_world;
+mod traps;

@@ -1,0 +1,35 @@
+//! Mounting what a test needs, in a namespace of its own: nothing of it is seen, or left, outside.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Mounts: options, what, where.
+pub type Mount = fn(&[&str], &Path, &Path);
+
+fn mount(options: &[&str], what: &Path, place: &Path) {
+    let status = Command::new("mount").args(options).args([what, place]).status().unwrap();
+    assert!(status.success(), "mount {options:?} {} {}", what.display(), place.display());
+}
+
+/// Runs the body of the test of this name in a mount namespace. Where there is none to be had, it says so, and fails with
+/// `CKPT_REQUIRE_MOUNT`.
+#[expect(clippy::print_stdout, reason = "a test that did not run says so")]
+pub fn in_namespace(test: &str, body: impl FnOnce(Mount)) {
+    if std::env::var_os("CKPT_TEST_NAMESPACE").is_some() {
+        return body(mount);
+    }
+    let works = Command::new("unshare").args(["--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    if !works.is_ok_and(|output| output.status.success()) {
+        println!("SKIPPED: {test}: nothing can be mounted here");
+        assert!(std::env::var_os("CKPT_REQUIRE_MOUNT").is_none(), "mounts are required");
+        return;
+    }
+    let status = Command::new("unshare")
+        .arg("--mount")
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--include-ignored", "--nocapture"])
+        .env("CKPT_TEST_NAMESPACE", "1")
+        .status()
+        .unwrap();
+    assert!(status.success(), "{test}, in a namespace of its own");
+}
