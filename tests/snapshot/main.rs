@@ -14,4 +14,5 @@ mod scan_git;
 mod scan_namespace;
 mod scan_rules;
 mod scan_world;
+mod seeding;
 mod traps;
