@@ -10,4 +10,5 @@ mod replay;
 mod session;
 mod surroundings;
 mod terminal;
+mod untouched;
 mod usage;
