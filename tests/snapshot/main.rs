@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 #![expect(clippy::disallowed_methods, reason = "the harness builds the world: environment and clock")]
 
+mod hostile;
 mod objects_corruption;
 mod objects_difference;
 mod objects_packs;

@@ -1,5 +1,9 @@
-//! Mounting what a test needs, in a namespace of its own: nothing of it is seen, or left, outside.
+//! Tests that have to run as somebody else, or mount something: the test runs again in a process of its own, and nothing is
+//! seen, or left, outside of it.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -32,4 +36,18 @@ pub fn in_namespace(test: &str, body: impl FnOnce(Mount)) {
         .status()
         .unwrap();
     assert!(status.success(), "{test}, in a namespace of its own");
+}
+
+/// Runs the body of the test of this name as a user who is not root, who reads and enters everything.
+pub fn as_nobody(test: &str, body: impl FnOnce()) {
+    if !rustix::process::geteuid().is_root() {
+        return body();
+    }
+    let readable = Permissions::from_mode(0o755);
+    let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
+    let program = folder.path().join("test");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let mut command = Command::new(program);
+    command.args(["--exact", test, "--include-ignored", "--nocapture"]).current_dir("/").uid(65534).gid(65534);
+    assert!(command.status().unwrap().success(), "{test}, as nobody");
 }
