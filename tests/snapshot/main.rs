@@ -9,6 +9,7 @@ mod objects_difference;
 mod objects_packs;
 mod objects_patch;
 mod objects_world;
+mod random;
 mod scan_cache;
 mod scan_contents;
 mod scan_git;
