@@ -53,3 +53,17 @@ agents *names:
 # All of the real agents, which takes a quarter of an hour
 agents-all:
     tests/agents/run --all
+
+# System calls, syncs, transactions and programs of a hook's call, counted; exit code 77: no strace, nothing was counted
+cost:
+    @strace -o /dev/null true || { echo "NOT RUN: what a call costs: strace does not run here"; exit 77; }
+    cargo test -p ckpt-hook --locked --test cost -- --ignored --nocapture --test-threads 8
+
+# The traps of what is remembered and taken over, in workspaces that are old enough to be trusted: all wait at once
+traps:
+    cargo test -p ckpt-store --locked --test snapshot -- --ignored --test-threads 64
+
+# Measures in trees (s, m, l, xl; more options: --cold, --rounds) and writes docs/performance.md anew
+bench *trees="s m":
+    cargo build --release --locked -p ckpt-hook -p ckpt-bench
+    target/release/ckpt-bench {{trees}}

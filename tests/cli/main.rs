@@ -12,4 +12,5 @@ mod session;
 mod surroundings;
 mod terminal;
 mod told;
+mod untouched;
 mod usage;

@@ -3,15 +3,20 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 #![expect(clippy::disallowed_methods, reason = "the harness builds the world: environment and clock")]
 
+mod hostile;
 mod objects_corruption;
 mod objects_difference;
 mod objects_packs;
 mod objects_patch;
 mod objects_world;
+mod random;
 mod scan_cache;
 mod scan_changes;
 mod scan_contents;
 mod scan_git;
+mod scan_namespace;
 mod scan_rules;
 mod scan_seed;
 mod scan_world;
+mod seeding;
+mod traps;

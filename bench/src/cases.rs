@@ -1,0 +1,267 @@
+//! The cases: what is done in a tree, and what is measured of it. This module does IO.
+
+use std::time::Instant;
+
+use crate::bench::Bench;
+use crate::disk;
+use crate::list;
+use crate::process::{Result, command, run};
+use crate::results::{Measured, Times};
+use crate::tree::Size;
+use crate::ways::{Conductor, Empty, Floor, Git, Ours, Seed, Way};
+
+/// Nothing changed since the last snapshot.
+pub const NO_CHANGE: &str = "no change";
+/// The same with what the kernel remembers of the disk thrown away.
+pub const COLD: &str = "no change, caches dropped";
+/// The first snapshot of a tree.
+pub const FIRST: &str = "first";
+/// An event of which nothing is captured.
+pub const EVENT: &str = "event without a snapshot";
+/// A revert of [`REVERTED`] files.
+pub const REVERT: &str = "revert of 1000 files";
+/// How many files that is.
+pub const REVERTED: usize = 1000;
+/// How many files are edited between two snapshots, case by case.
+pub const EDITS: [usize; 4] = [1, 10, 100, 1000];
+/// How many snapshots the disk's use is measured with.
+const SNAPSHOTS: usize = 60;
+
+/// Returns the name of the case in which this many files are edited.
+pub fn edits(count: usize) -> String {
+    format!("{count} edits")
+}
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    /// How often each case is measured; none: as often as the size of the tree allows.
+    pub rounds: Option<usize>,
+    /// Whether to measure with caches dropped, which is for root, and slows everything else on the machine.
+    pub is_cold: bool,
+}
+
+/// Measures everything in a tree.
+pub fn measure(bench: &mut Bench, extent: Extent) -> Result<Measured> {
+    let mut measured = Measured {
+        files: bench.files.len() as u64,
+        directories: list::directories_of(&bench.files) as u64,
+        bytes: bench.bytes,
+        ..Measured::default()
+    };
+    let rounds = extent.rounds.unwrap_or(match bench.size {
+        Size::S => 21,
+        Size::M => 15,
+        Size::L => 9,
+        Size::Xl => 5,
+    });
+    still(bench, &mut measured, rounds, extent.is_cold)?;
+    first(bench, &mut measured, rounds.div_ceil(3))?;
+    for count in EDITS {
+        edited(bench, &mut measured, rounds, count)?;
+    }
+    reverted(bench, &mut measured, rounds.div_ceil(3))?;
+    stored(bench, &mut measured)?;
+    bench.clean()?;
+    Ok(measured)
+}
+
+/// Takes a snapshot by each way, in another order each round, and notes how long it took.
+fn in_turns(ways: &mut [&mut dyn Way], round: usize, times: &mut Times, is_first: bool) -> Result<()> {
+    let count = ways.len();
+    for number in 0..count {
+        let way = &mut ways[(number + round) % count];
+        if is_first {
+            way.reset()?;
+        }
+        let begin = Instant::now();
+        way.snapshot()?;
+        note(times, way.name(), begin);
+    }
+    Ok(())
+}
+
+fn note(times: &mut Times, way: &str, begin: Instant) {
+    let milliseconds = (begin.elapsed().as_secs_f64() * 1e5).round() / 1e2;
+    times.entry(way.to_owned()).or_default().push(milliseconds);
+}
+
+/// All that is measured while no file changes.
+fn still(bench: &mut Bench, measured: &mut Measured, rounds: usize, is_cold: bool) -> Result<()> {
+    println!("{}: no change", bench.size.name());
+    let (mut ours, mut git) = (Ours::new(bench, Seed::Yes)?, Git::new(bench));
+    let (mut conductor, mut floor, mut empty) = (Conductor::new(bench), Floor::new(bench)?, Empty::new(bench));
+    git.reset()?;
+    for _ in 0..2 {
+        ours.prepare()?;
+        ours.snapshot()?;
+        git.snapshot()?;
+        conductor.snapshot()?;
+        floor.snapshot()?;
+    }
+    let mut times = Times::new();
+    for round in 0..rounds {
+        let ways: &mut [&mut dyn Way] = &mut [&mut ours, &mut git, &mut floor, &mut conductor, &mut empty];
+        in_turns(ways, round, &mut times, false)?;
+    }
+    measured.times.insert(NO_CHANGE.to_owned(), times);
+    event(&ours, &mut empty, measured, rounds)?;
+    count_calls(bench, &ours, measured)?;
+    measured.counts.insert("memory, no change".to_owned(), peak(bench, &ours)?);
+    ours.snapshot()?;
+    if is_cold {
+        cold(&mut ours, &mut git, measured, rounds.div_ceil(3))?;
+    }
+    Ok(())
+}
+
+fn event(ours: &Ours, empty: &mut Empty, measured: &mut Measured, rounds: usize) -> Result<()> {
+    let mut times = Times::new();
+    for _ in 0..rounds {
+        let begin = Instant::now();
+        ours.event("session_start")?;
+        note(&mut times, "ours", begin);
+        let begin = Instant::now();
+        empty.snapshot()?;
+        note(&mut times, "empty process", begin);
+    }
+    measured.times.insert(EVENT.to_owned(), times);
+    Ok(())
+}
+
+fn cold(ours: &mut Ours, git: &mut Git, measured: &mut Measured, rounds: usize) -> Result<()> {
+    let mut times = Times::new();
+    for _ in 0..rounds {
+        let ways: [&mut dyn Way; 2] = [ours, git];
+        for way in ways {
+            rustix::fs::sync();
+            std::fs::write("/proc/sys/vm/drop_caches", "3")?;
+            let begin = Instant::now();
+            way.snapshot()?;
+            note(&mut times, way.name(), begin);
+        }
+    }
+    measured.times.insert(COLD.to_owned(), times);
+    Ok(())
+}
+
+/// Counts the system calls of a hook's call without changes; nothing where `strace` does not run.
+fn count_calls(bench: &Bench, ours: &Ours, measured: &mut Measured) -> Result<()> {
+    let counts = bench.scratch.join("calls");
+    let mut strace = command("strace", &bench.tree);
+    let home = bench.scratch.join("seeded");
+    strace.env("HOME", &home).env("CKPT_HOOK_HOME", ours.store());
+    strace.args(["-f", "-c", "-U", "calls,name", "-o"]).arg(&counts).arg(&bench.programs.hook).arg("event");
+    if let Err(error) = run(&mut strace, ours.payload("step_start").as_bytes()) {
+        println!("no system calls are counted: {error}");
+        return Ok(());
+    }
+    let table = std::fs::read_to_string(counts)?;
+    let total = table.lines().find(|line| line.trim_end().ends_with(" total"));
+    let total = total.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    measured.counts.extend(total.map(|total| ("system calls".to_owned(), total)));
+    run(&mut ours.command(&["event"]), ours.payload("step_finish").as_bytes()).map(drop)
+}
+
+/// The most memory that the hook uses for the snapshot that is next.
+fn peak(bench: &Bench, ours: &Ours) -> Result<u64> {
+    let file = bench.scratch.join("peak");
+    let mut hook = ours.command(&["event", "--strict"]);
+    let mut peak = command(&bench.programs.peak, &bench.tree);
+    peak.envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    peak.arg(&file).arg(hook.get_program()).args(hook.get_args());
+    run(&mut peak, ours.payload(ours.next_event()).as_bytes())?;
+    hook.env_clear();
+    Ok(std::fs::read_to_string(file)?.parse()?)
+}
+
+fn first(bench: &mut Bench, measured: &mut Measured, rounds: usize) -> Result<()> {
+    println!("{}: first snapshot", bench.size.name());
+    let (mut ours, mut plain) = (Ours::new(bench, Seed::Yes)?, Ours::new(bench, Seed::No)?);
+    let (mut git, mut floor) = (Git::new(bench), Floor::new(bench)?);
+    let mut times = Times::new();
+    for round in 0..rounds {
+        let ways: &mut [&mut dyn Way] = &mut [&mut ours, &mut plain, &mut git, &mut floor];
+        in_turns(ways, round, &mut times, true)?;
+        measured.counts.insert("disk, first".to_owned(), disk::below(&plain.store())?.bytes);
+        measured.counts.insert("disk, first, git".to_owned(), disk::below(git.directory())?.bytes);
+    }
+    measured.times.insert(FIRST.to_owned(), times);
+    for (ours, name) in [(&mut ours, "memory, first beside git"), (&mut plain, "memory, first")] {
+        ours.reset()?;
+        measured.counts.insert(name.to_owned(), peak(bench, ours)?);
+    }
+    Ok(())
+}
+
+fn edited(bench: &mut Bench, measured: &mut Measured, rounds: usize, count: usize) -> Result<()> {
+    println!("{}: {}", bench.size.name(), edits(count));
+    let (mut ours, mut git, mut conductor) = (Ours::new(bench, Seed::Yes)?, Git::new(bench), Conductor::new(bench));
+    git.reset()?;
+    git.snapshot()?;
+    ours.prepare()?;
+    let mut times = Times::new();
+    for round in 0..rounds {
+        ours.prepare()?;
+        let files = bench.choose(count);
+        bench.edit(&files)?;
+        in_turns(&mut [&mut ours, &mut git, &mut conductor], round, &mut times, false)?;
+    }
+    measured.times.insert(edits(count), times);
+    Ok(())
+}
+
+fn reverted(bench: &mut Bench, measured: &mut Measured, rounds: usize) -> Result<()> {
+    println!("{}: {REVERT}", bench.size.name());
+    let (mut ours, mut git) = (Ours::new(bench, Seed::Yes)?, Git::new(bench));
+    git.reset()?;
+    let mut times = Times::new();
+    for _ in 0..rounds {
+        let files = bench.choose(REVERTED);
+        ours.message()?;
+        bench.edit(&files)?;
+        ours.snapshot()?;
+        ours.event("turn_end")?;
+        let begin = Instant::now();
+        ours.revert()?;
+        note(&mut times, "ours", begin);
+        let tree = git.tree()?;
+        bench.edit(&files)?;
+        let mut checkout = git.command(&["checkout", "-q", "--pathspec-from-file=-", "--pathspec-file-nul", &tree]);
+        let begin = Instant::now();
+        run(&mut checkout, files.join("\0").as_bytes())?;
+        note(&mut times, "git checkout", begin);
+    }
+    measured.times.insert(REVERT.to_owned(), times);
+    Ok(())
+}
+
+/// What is stored by sixty snapshots of the same ten files.
+fn stored(bench: &mut Bench, measured: &mut Measured) -> Result<()> {
+    println!("{}: disk", bench.size.name());
+    let (mut ours, mut git) = (Ours::new(bench, Seed::Yes)?, Git::new(bench));
+    git.reset()?;
+    git.snapshot()?;
+    ours.prepare()?;
+    let snapshots = ours.store().join("snapshots");
+    let before = (disk::below(&snapshots)?, disk::below(git.directory())?);
+    let files = bench.choose(10);
+    for _ in 0..SNAPSHOTS {
+        ours.prepare()?;
+        bench.edit(&files)?;
+        ours.snapshot()?;
+        git.snapshot()?;
+    }
+    let after = (disk::below(&snapshots)?, disk::below(git.directory())?);
+    let mut note = |name: &str, before: u64, after: u64| {
+        measured.counts.insert(name.to_owned(), after.saturating_sub(before));
+    };
+    note("disk, 60 snapshots", before.0.bytes, after.0.bytes);
+    note("disk, 60 snapshots, files", before.0.files, after.0.files);
+    note("disk, 60 snapshots, loose", before.1.bytes, after.1.bytes);
+    note("disk, 60 snapshots, loose files", before.1.files, after.1.files);
+    if run(&mut ours.command(&["-q", "gc"]), b"").is_ok() {
+        note("disk, 60 snapshots, after gc", before.0.bytes, disk::below(&snapshots)?.bytes);
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! Nothing of the user's repository is ever written, and nothing that it names is ever run.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::common::{World, finish};
+
+/// Each of them leaves a mark where it is run.
+const CONFIGURED: [&str; 17] = [
+    "core.fsmonitor",
+    "core.pager",
+    "core.editor",
+    "core.sshCommand",
+    "core.askPass",
+    "core.gitProxy",
+    "core.alternateRefsCommand",
+    "diff.external",
+    "diff.canary.textconv",
+    "diff.canary.command",
+    "merge.canary.driver",
+    "credential.helper",
+    "gpg.program",
+    "sequence.editor",
+    "filter.canary.clean",
+    "filter.canary.smudge",
+    "filter.canary.process",
+];
+
+const HOOKS: [&str; 8] = [
+    "pre-commit",
+    "post-checkout",
+    "post-index-change",
+    "reference-transaction",
+    "fsmonitor-watchman",
+    "post-rewrite",
+    "pre-auto-gc",
+    "post-commit",
+];
+
+/// All that can be told of a file but when it was read, and how many names it has: packs may be linked.
+type State = (u32, u64, i64, i64, Vec<u8>);
+
+/// A repository with history, a linked worktree, packed refs and a dirty index, of which everything that could run is a trap.
+fn armed() -> World {
+    let world = World::new();
+    world.write("tracked", "one\n");
+    world.write("dir/attributes.canary", "one\n");
+    world.write(".gitattributes", "* filter=canary diff=canary merge=canary text=auto ident\n");
+    world.write("inner/file", "of a nested repository\n");
+    git(&world, &["init", "-q", "-b", "main"]);
+    git(&world, &["-c", "core.attributesFile=/dev/null", "add", "tracked", "dir"]);
+    git(&world, &["commit", "-qm", "one"]);
+    git(&world, &["tag", "t"]);
+    git(&world, &["repack", "-adq"]);
+    git(&world, &["pack-refs", "--all"]);
+    git(&world, &["worktree", "add", "-q", "../linked"]);
+    git(&world, &["init", "-q", "inner"]);
+    world.write("tracked", "staged\n");
+    git(&world, &["add", "tracked"]);
+    world.write("tracked", "and edited\n");
+    world.write("untracked", "x\n");
+    for repository in [".git", "inner/.git"] {
+        arm(&world, repository);
+    }
+    world
+}
+
+/// Fills a repository with traps.
+fn arm(world: &World, repository: &str) {
+    let mark = format!("touch {}", world.path("mark").display());
+    for hooks in ["hooks", "other-hooks"] {
+        for name in HOOKS {
+            let file = format!("{repository}/{hooks}/{name}");
+            world.write(&file, format!("#!/bin/sh\n{mark}\n"));
+            let executable = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(world.workspace().join(file), executable).expect("it is ours");
+        }
+    }
+    let mut config = String::from_utf8(world.read(&format!("{repository}/config"))).expect("text");
+    for key in CONFIGURED {
+        let (section, name) = key.rsplit_once('.').expect("a key has a section");
+        let section = section.split_once('.').map_or(format!("[{section}]"), |(one, two)| format!("[{one} \"{two}\"]"));
+        config.push_str(&format!("{section}\n\t{name} = {mark}\n"));
+    }
+    config.push_str("[core]\n\thooksPath = .git/other-hooks\n[gc]\n\tauto = 1\n[alias]\n\tstatus = !");
+    config.push_str(&format!("{mark}\n[include]\n\tpath = {}\n", world.path("included").display()));
+    std::fs::write(world.path("included"), "[core]\n\tworktree = /etc\n").expect("writable");
+    world.write(&format!("{repository}/config"), config);
+}
+
+fn git(world: &World, arguments: &[&str]) {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=T", "-c", "user.email=t@example.org"]).args(arguments).env_clear();
+    git.env("HOME", world.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin").env("GIT_CONFIG_NOSYSTEM", "1");
+    finish(git.current_dir(world.workspace()), b"").exits(0);
+}
+
+/// Everything below the repositories, with the directories themselves.
+fn repositories(world: &World) -> BTreeMap<PathBuf, State> {
+    let mut all = BTreeMap::new();
+    for repository in [".git", "inner/.git", "../linked/.git"] {
+        look(&world.workspace().join(repository), &mut all);
+    }
+    assert!(all.len() > 50, "there is a lot to look at");
+    all
+}
+
+fn look(path: &Path, all: &mut BTreeMap<PathBuf, State>) {
+    let metadata = path.symlink_metadata().expect("it is there");
+    let content = if metadata.is_file() { std::fs::read(path).expect("readable") } else { Vec::new() };
+    let state = (metadata.mode(), metadata.ino(), metadata.mtime(), metadata.mtime_nsec(), content);
+    all.insert(path.to_owned(), state);
+    if metadata.is_dir() {
+        for entry in std::fs::read_dir(path).expect("readable") {
+            look(&entry.expect("an entry").path(), all);
+        }
+    }
+}
+
+fn assert_untouched(world: &World, before: &BTreeMap<PathBuf, State>, what: &str) {
+    let now = repositories(world);
+    let differs = |path: &&PathBuf| before.get(*path) != now.get(*path);
+    let differing: Vec<_> = before.keys().chain(now.keys()).filter(differs).collect();
+    assert_eq!(differing, Vec::<&PathBuf>::new(), "{what}: every byte, time and inode below `.git` stays");
+    assert!(!world.path("mark").exists(), "{what}: nothing that the repository names was run");
+}
+
+#[test]
+fn no_command_writes_to_the_users_repository_or_runs_what_it_names() {
+    let world = armed();
+    let before = repositories(&world);
+    for event in ["session_start", "user_message", "step_start"] {
+        let payload = json!({"event": event, "session_id": "s", "message_id": "m1"});
+        world.event(payload).ends_silently();
+        assert_untouched(&world, &before, event);
+    }
+    world.write("tracked", "of the agent\n");
+    world.write("inner/file", "of the agent\n");
+    world.write("dir/new.canary", "of the agent\n");
+    world.remove("untracked");
+    for event in ["step_finish", "turn_end"] {
+        world.event(json!({"event": event, "session_id": "s"})).ends_silently();
+        assert_untouched(&world, &before, event);
+    }
+    let commands: [&[&str]; 14] = [
+        &["status"],
+        &["log"],
+        &["show", "m1"],
+        &["diff", "m1"],
+        &["snapshot"],
+        &["doctor"],
+        &["revert", "--message", "m1", "--dry-run"],
+        &["revert", "--message", "m1"],
+        &["status"],
+        &["redo"],
+        &["revert", "--message", "m1"],
+        &["unrevert"],
+        &["restore", "m1", "inner/file", "untracked"],
+        &["sessions"],
+    ];
+    for command in commands {
+        world.run(command, b"").exits(0);
+        assert_untouched(&world, &before, &command.join(" "));
+    }
+    assert_eq!(world.read("inner/file"), b"of a nested repository\n", "the files of a nested repository are restored");
+    assert_eq!(world.read("untracked"), b"x\n", "and it was no empty show");
+}

@@ -1,0 +1,63 @@
+//! Counting the system calls of a command, by `strace`.
+
+use std::process::Command;
+
+use crate::common::{BINARY, World, finish};
+
+/// What a command did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// System calls of all its threads, from its start to its end.
+    pub calls: u64,
+    /// `fsync`, `fdatasync`, `syncfs` and `sync_file_range`.
+    pub syncs: u64,
+    /// Write transactions of SQLite: it locks byte 120 of the shared memory for each (`WAL_WRITE_LOCK`), and once more where
+    /// it is the first to open the file, together with bytes 121 and 122.
+    pub transactions: u64,
+    /// Programs that were started, itself among them.
+    pub programs: u64,
+    /// Sockets that were connected.
+    pub connections: u64,
+}
+
+/// Runs the binary on a payload and counts what it does; fails where `strace` does not run.
+pub fn count(world: &World, payload: &str) -> Counts {
+    let (trace, plain) = (world.path("trace"), world.command(&["event"]));
+    let mut command = Command::new("strace");
+    command.args(["-f", "-qq", "-o"]).arg(&trace).arg(BINARY).arg("event").env_clear();
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(world.workspace());
+    finish(&mut command, payload.as_bytes()).ends_silently();
+    let trace = std::fs::read_to_string(trace).expect("strace wrote its trace: `just cost` looks whether it runs");
+    let mut counts = Counts::default();
+    trace.lines().for_each(|line| counts.add(line));
+    assert!(counts.calls > 50, "the trace was read: {counts:?}");
+    counts
+}
+
+impl Counts {
+    /// Adds a line of a trace: `PID name(arguments) = result`, or the second half of a call that another thread interrupted.
+    fn add(&mut self, line: &str) {
+        let Some((_, call)) = line.split_once(' ') else { return };
+        let Some((name, rest)) = call.trim_start().split_once('(') else { return };
+        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            return;
+        }
+        if rest.contains("F_GETFD") {
+            // A debug build of the standard library looks so at each file that it is about to close.
+            return;
+        }
+        self.calls += 1;
+        let locks = |bytes: &str| name == "fcntl" && rest.contains("F_WRLCK") && rest.contains(bytes);
+        if locks("l_start=120, l_len=1") {
+            self.transactions += 1;
+        } else if locks("l_start=121, l_len=2") {
+            self.transactions -= 1;
+        }
+        match name {
+            "fsync" | "fdatasync" | "syncfs" | "sync_file_range" => self.syncs += 1,
+            "execve" => self.programs += 1,
+            "connect" => self.connections += 1,
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! A workspace of known size whose files are old enough for their times to be trusted.
+
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use crate::common::{World, finish};
+use crate::strace::{self, Counts};
+
+/// Files touched later than this before a snapshot are read again by it.
+const SETTLED: Duration = Duration::from_secs(36);
+
+/// A git repository with files in directories of ten, in which a session goes on.
+pub struct Tree {
+    world: World,
+    directories: u64,
+}
+
+impl Tree {
+    /// Two hundred files.
+    pub fn small() -> Self {
+        Self::written(20).begun()
+    }
+
+    /// Two hundred files, and a thousand and two hundred; they grow old together.
+    pub fn both() -> [Self; 2] {
+        [20, 120].map(Self::written).map(Self::begun)
+    }
+
+    fn written(directories: u64) -> Self {
+        let tree = Self { world: World::new(), directories };
+        for number in 0..directories * 10 {
+            tree.world.write(&format!("d{:03}/f{number}", number / 10), format!("{number}\n").repeat(50));
+        }
+        let mut git = Command::new("git");
+        git.args(["init", "-q"]).env_clear().env("HOME", tree.world.home()).current_dir(tree.world.workspace());
+        git.env("PATH", "/usr/local/bin:/usr/bin:/bin");
+        finish(&mut git, b"").exits(0);
+        tree
+    }
+
+    fn begun(self) -> Self {
+        self.settle();
+        for event in ["user_message", "step_start", "step_finish", "step_start", "step_finish"] {
+            self.world.event(serde_json::json!({"event": event, "session_id": "s"})).ends_silently();
+        }
+        self
+    }
+
+    /// Waits until the newest time of any file is old enough.
+    #[expect(clippy::disallowed_methods, reason = "file times are compared with the clock")]
+    fn settle(&self) {
+        let newest = self.world.tree().into_keys().map(|path| self.world.workspace().join(path));
+        let newest = newest.map(|path| path.symlink_metadata().expect("it is there").ctime()).max().expect("files");
+        let settled = SystemTime::UNIX_EPOCH + Duration::from_secs(newest.unsigned_abs()) + SETTLED;
+        while let Ok(left) = settled.duration_since(SystemTime::now()) {
+            std::thread::sleep(left + Duration::from_millis(10));
+        }
+    }
+
+    /// Returns how many files there are.
+    pub fn files(&self) -> u64 {
+        self.directories * 10
+    }
+
+    /// Returns how many directories there are, the root among them.
+    pub fn directories(&self) -> u64 {
+        self.directories + 1
+    }
+
+    /// Appends to some files.
+    pub fn edit(&self, count: usize) {
+        for number in 0..count {
+            let path = format!("d{:03}/f{number}", number / 10);
+            let content = [self.world.read(&path), b"edited\n".to_vec()].concat();
+            self.world.write(&path, content);
+        }
+    }
+
+    /// Sends an event and counts what the call does.
+    pub fn counts(&self, event: &str) -> Counts {
+        let cwd = self.world.workspace();
+        let payload =
+            serde_json::json!({"event": event, "session_id": "s", "cwd": cwd.to_str().expect("a plain path")});
+        strace::count(&self.world, &payload.to_string())
+    }
+
+    /// Returns how many files the folders of packs hold.
+    pub fn packs(&self) -> usize {
+        let keys = std::fs::read_dir(self.world.store().join("snapshots")).expect("the store");
+        let packs = keys.map(|key| key.expect("an entry").path().join("repository.git/objects/pack"));
+        packs.map(|packs| std::fs::read_dir(packs).map_or(0, Iterator::count)).sum()
+    }
+}
