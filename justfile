@@ -63,6 +63,11 @@ cost:
 traps:
     cargo test -p ckpt-store --locked --test snapshot -- --ignored --test-threads 64
 
+# Large and deep workspaces, many packs, and trees compared with git's, on a release build: minutes, and 12 GB of disk
+scale:
+    cargo test --release -p ckpt-hook --locked --test scale -- --ignored --nocapture --test-threads 1
+    cargo test --release -p ckpt-bench --locked --test bench -- --ignored
+
 # Measures in trees (s, m, l, xl; more options: --cold, --rounds) and writes docs/performance.md anew
 bench *trees="s m":
     cargo build --release --locked -p ckpt-hook -p ckpt-bench
