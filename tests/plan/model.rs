@@ -249,7 +249,7 @@ fn claude(message: usize, is_shared: bool) -> Author {
 fn message(past: &PastChange) -> Option<usize> {
     match &past.author {
         Author::Agent(source) if source.session == "s1" => source.message.parse().ok(),
-        Author::Agent(_) | Author::User => None,
+        Author::Agent(_) | Author::User | Author::Unrecorded => None,
     }
 }
 

@@ -92,3 +92,30 @@ fn after_a_failure_the_next_snapshot_works_and_the_lock_is_free() {
     world.revert("m2");
     assert_eq!(world.read("a"), "0\n", "as if nothing had happened");
 }
+
+#[test]
+fn what_a_step_that_was_not_recorded_may_have_done_is_not_called_the_users() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.write("b", "0\n");
+    world.turn("m1", |world| {
+        world.write("a", "agent\n");
+        world.write("b", "agent\n");
+    });
+    world.write("b", "user\n");
+    world.message("m2");
+    world.start();
+    world.write("a", "agent, and nobody looked\n");
+    send_in_vain(&mut world, EventKind::StepFinish);
+    let report = world.revert("m1");
+    let reason = |path: &str| {
+        let file = report.files.iter().find(|file| file.path.path == path).expect("it is named");
+        file.reason.clone().expect("it is kept for a reason")
+    };
+    assert_eq!(
+        reason("a"),
+        "changed in the same lines since by the user, or in a step that was not recorded",
+        "unsure"
+    );
+    assert_eq!(reason("b"), "changed in the same lines since by the user", "long before that step");
+}

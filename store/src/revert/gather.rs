@@ -45,7 +45,7 @@ pub(crate) fn gather(
     let scopes = movement.scopes(store, chain)?;
     let live = live_changes(connection, place, movement, seen)?;
     let paths = paths_in_question(movement, chain, &live, &scopes);
-    let changes = past_changes(connection, place, movement, &live, &scopes, &paths)?;
+    let changes = past_changes(connection, place, movement, seen, &live, &scopes, &paths)?;
     let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
     let places = with_directories_above(&paths);
     let base_states = match base {
@@ -104,6 +104,7 @@ fn past_changes(
     connection: &Connection,
     place: &Place,
     movement: &Movement,
+    seen: &Observation,
     live: &[LiveChange],
     scopes: &[Scope],
     paths: &BTreeSet<WorkspacePath>,
@@ -114,11 +115,16 @@ fn past_changes(
     });
     let mut changes: Vec<(i64, PastChange)> = own.collect::<Result<_>>()?;
     let oldest = changes.iter().map(|(id, _)| *id).min().unwrap_or(i64::MAX);
+    let mut nobodys = Nobodys { connection, workspace_id: place.row.id, known: BTreeMap::new() };
     for other in sessions::changes_of_others(connection, place.row.id, &movement.session.id, oldest)? {
         if paths.contains(&other.row.change.path) {
-            let author = if other.row.step_id.is_some() { author(&other) } else { Author::User };
+            let author = if other.row.step_id.is_some() { author(&other) } else { nobodys.author(&other.row)? };
             changes.push((other.row.id, PastChange { change: other.row.change, author, claim: Claim::Keep }));
         }
+    }
+    for row in seen.changes.iter().filter(|row| row.step_id.is_none() && paths.contains(&row.change.path)) {
+        let author = nobodys.author(row)?;
+        changes.push((i64::MAX, PastChange { change: row.change.clone(), author, claim: Claim::Keep }));
     }
     changes.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
     Ok(changes.into_iter().map(|(_, change)| change).collect())
@@ -134,6 +140,27 @@ fn claim(connection: &Connection, change: &LiveChange, scopes: &[Scope]) -> Resu
     }
     let others = sessions::sharers(connection, &change.row)?;
     Ok(Claim::Shared(others.iter().map(source).collect()))
+}
+
+/// Who made the changes that belong to no step: where one was at work that was not recorded, it may have been that one.
+struct Nobodys<'a> {
+    connection: &'a Connection,
+    workspace_id: i64,
+    /// Between two snapshots it is the same for all changes.
+    known: BTreeMap<(Option<i64>, Option<i64>), Author>,
+}
+
+impl Nobodys<'_> {
+    fn author(&mut self, row: &ChangeRow) -> Result<Author> {
+        let between = (row.from_snapshot_id, row.to_snapshot_id);
+        if let Some(author) = self.known.get(&between) {
+            return Ok(author.clone());
+        }
+        let is_unsure = sessions::was_unrecorded(self.connection, self.workspace_id, between.0, between.1)?;
+        let author = if is_unsure { Author::Unrecorded } else { Author::User };
+        self.known.insert(between, author.clone());
+        Ok(author)
+    }
 }
 
 fn author(change: &LiveChange) -> Author {

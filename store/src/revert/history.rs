@@ -22,6 +22,8 @@ pub struct PastChange {
 pub enum Author {
     /// Whoever is no agent: the user, their editor, their other tools.
     User,
+    /// The user, or a step that was at work and was not recorded: nobody saw which.
+    Unrecorded,
     /// A step of an agent.
     Agent(Source),
 }
@@ -56,6 +58,7 @@ impl fmt::Display for Author {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::User => formatter.write_str("the user"),
+            Self::Unrecorded => formatter.write_str("the user, or in a step that was not recorded"),
             Self::Agent(source) => source.fmt(formatter),
         }
     }

@@ -279,6 +279,27 @@ pub(crate) fn forced_paths(connection: &Connection, workspace_id: i64) -> Result
     Ok(paths.into_iter().collect())
 }
 
+/// Returns whether a step that was not recorded was at work between two snapshots, or since one.
+pub(crate) fn was_unrecorded(
+    connection: &Connection,
+    workspace_id: i64,
+    from_snapshot_id: Option<i64>,
+    to_snapshot_id: Option<i64>,
+) -> Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (
+               SELECT 1 FROM steps JOIN sessions ON sessions.id = steps.session_id
+                WHERE sessions.workspace_id = ?1 AND steps.unprotected IS NOT NULL
+                  AND steps.started_at <= ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), steps.started_at)
+                  AND ifnull(steps.finished_at >= (SELECT taken_at FROM snapshots WHERE id = ?2), 1))",
+        )
+        .and_then(|mut statement| {
+            statement.query_row(params![workspace_id, from_snapshot_id, to_snapshot_id], |row| row.get(0))
+        })
+        .context(|| "cannot read steps")
+}
+
 /// Returns the steps of a session's messages, from a place in the order on, whose changes nobody saw, each with the reason.
 pub(crate) fn unprotected_steps(
     connection: &Connection,
