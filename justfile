@@ -46,6 +46,10 @@ demo:
 schemas:
     UPDATE_SCHEMAS=1 cargo test -p ckpt-schema --locked --test schemas
 
+# Writes hook/packages anew from the tables of the settings
+packages:
+    UPDATE_PACKAGES=1 cargo test -p ckpt-hook --locked --bin ckpt-hook packages
+
 # The real agent CLIs from npm on a scripted model; exit code 77: not run
 agents:
     tests/agents/run
