@@ -46,6 +46,10 @@ demo:
 schemas:
     UPDATE_SCHEMAS=1 cargo test -p ckpt-schema --locked --test schemas
 
+# Writes hook/packages anew from the tables of the settings
+packages:
+    UPDATE_PACKAGES=1 cargo test -p ckpt-hook --locked --bin ckpt-hook packages
+
 # Real agent CLIs from npm on a scripted model: those named, or those that CI runs; exit code 77: some did not run
 agents *names:
     tests/agents/run {{names}}

@@ -694,6 +694,9 @@ pub struct AgentReport {
     pub found: Option<bool>,
     /// What there is of it, or what there is not.
     pub reason: Option<String>,
+    /// The file that says that our package is installed in the agent; null where it is not.
+    #[serde(default)]
+    pub package: Option<String>,
     /// The settings that the hook can be put into; none: it has to be put there by hand.
     pub settings: Vec<AgentSettings>,
 }

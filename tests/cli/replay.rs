@@ -57,8 +57,8 @@ fn act(world: &World, tool: &Value, is_interrupted: bool) {
     }
 }
 
-/// The trees from just before each message of the user, in the order of the messages.
-fn replay(set: &str) -> (World, Vec<Tree>) {
+/// The trees from just before each message of the user, in the order of the messages; each payload is sent so many times.
+fn replay(set: &str, times: usize) -> (World, Vec<Tree>) {
     let world = World::new();
     world.write("README.md", "hi\n");
     let payloads = payloads(set, &world);
@@ -75,9 +75,10 @@ fn replay(set: &str) -> (World, Vec<Tree>) {
             running = 0;
             before.push(world.tree());
         }
-        let run = world
-            .run(&["event", "--agent", "claude-code", "--event", &payload.event], payload.json.to_string().as_bytes());
-        run.ends_silently();
+        for _ in 0..times {
+            let call = ["event", "--agent", "claude-code", "--event", &payload.event];
+            world.run(&call, payload.json.to_string().as_bytes()).ends_silently();
+        }
         match payload.event.as_str() {
             "PreToolUse" => {
                 running += 1;
@@ -99,20 +100,25 @@ fn replay(set: &str) -> (World, Vec<Tree>) {
 
 /// Goes back message by message and forward again, and compares the whole tree each time.
 fn assert_every_message_goes_back_and_forth(set: &str) {
-    let (world, before) = replay(set);
+    [1, 2].into_iter().for_each(|times| goes_back_and_forth(set, times));
+}
+
+/// Twice is what a hook in two places does, or a hook beside a package: nothing is recorded twice.
+fn goes_back_and_forth(set: &str, times: usize) {
+    let (world, before) = replay(set, times);
     let after = world.tree();
     let log = world.json(&["log"]);
     let messages = log["messages"].as_array().expect("a list");
-    assert_eq!(messages.len(), before.len(), "{set}: the user's messages, and no machine's: {log}");
-    assert_eq!(world.json(&["status"])["diagnostics"], 0, "{set}: nothing went wrong");
+    assert_eq!(messages.len(), before.len(), "{set}, {times}×: the user's messages, and no machine's: {log}");
+    assert_eq!(world.json(&["status"])["diagnostics"], 0, "{set}, {times}×: nothing went wrong");
     for (message, expected) in messages.iter().zip(before.iter().rev()) {
         let id = message["id"].as_str().expect("an id");
         world.run(&["revert", "--force", "--message", id], b"").exits(0);
-        assert_eq!(&world.tree(), expected, "{set}: just before {message}");
+        assert_eq!(&world.tree(), expected, "{set}, {times}×: just before {message}");
     }
     for expected in before.iter().skip(1).chain([&after]) {
         world.run(&["redo"], b"").exits(0);
-        assert_eq!(&world.tree(), expected, "{set}: one message forward");
+        assert_eq!(&world.tree(), expected, "{set}, {times}×: one message forward");
     }
 }
 

@@ -17,6 +17,7 @@ mod opencode;
 pub mod own_command;
 pub mod payload;
 mod pi;
+mod plugin;
 mod qwen_code;
 mod shape;
 pub mod told;
@@ -100,7 +101,8 @@ pub fn all() -> &'static [&'static dyn Agent] {
 
 /// Returns the agent with that name.
 pub fn find(name: &str) -> Option<&'static dyn Agent> {
-    all().iter().copied().find(|agent| agent.name() == name)
+    let shared: &dyn Agent = &plugin::Plugin;
+    all().iter().copied().chain([shared]).find(|agent| agent.name() == name)
 }
 
 /// Reads a payload of the agent with that name.

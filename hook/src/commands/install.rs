@@ -136,6 +136,7 @@ fn agent(agent: &AgentState) -> AgentReport {
         proven_on: agent.proven_on.iter().map(|version| (*version).to_owned()).collect(),
         found: agent.presence.as_ref().map(|presence| presence.found),
         reason: agent.presence.as_ref().map(|presence| presence.reason.clone()),
+        package: agent.package.as_ref().map(|file| file.display().to_string()),
         settings: agent.installed.iter().map(settings).collect(),
     }
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::commands::{self, Form};
 use super::hook_table::{self, Handler, HookTable};
+use super::target::{enables_package, names_package};
 use super::{Content, Place, Scope, SettingsFile, Target, command};
 
 /// Claude Code.
@@ -15,6 +16,10 @@ pub const TARGET: Target = Target {
     agent: "claude-code",
     programs: &["claude"],
     home: |place| place.directory("CLAUDE_CONFIG_DIR", ".claude"),
+    package: |place| {
+        let settings = place.directory("CLAUDE_CONFIG_DIR", ".claude").join("settings.json");
+        names_package(settings, |settings| enables_package(settings.get("enabledPlugins")))
+    },
     files,
     follow: None,
     check: Some(hook_table::check_switch),
@@ -23,10 +28,10 @@ pub const TARGET: Target = Target {
 };
 
 /// The seconds after which Claude Code goes on without us: far above our own deadline.
-const TIMEOUT: u32 = 30;
+pub const TIMEOUT: u32 = 30;
 
 /// The events in the order of a conversation, and whether each is about a single tool.
-const EVENTS: [(&str, bool); 10] = [
+pub const EVENTS: [(&str, bool); 10] = [
     ("SessionStart", false),
     ("UserPromptSubmit", false),
     ("PreToolUse", true),

@@ -10,6 +10,7 @@ pub const TARGET: Target = Target {
     agent: "cline",
     programs: &["cline"],
     home: |place| place.home.join(".cline"),
+    package: |_| None,
     files,
     follow: None,
     check: None,

@@ -17,6 +17,11 @@ pub const TARGET: Target = Target {
     agent: "codex",
     programs: &["codex"],
     home,
+    package: |place| {
+        let config = config(place);
+        let text = file::read(&config).ok().flatten()?;
+        codex_trust::enables_package(&text).then_some(config)
+    },
     files,
     follow: Some(trust_file),
     check: Some(check),
@@ -27,7 +32,7 @@ pub const TARGET: Target = Target {
 /// The events, the seconds after which Codex goes on without us, and whether each is about a single tool.
 ///
 /// Codex itself allows the two last ones no more than three seconds.
-const EVENTS: [(&str, u32, bool); 10] = [
+pub const EVENTS: [(&str, u32, bool); 10] = [
     ("SessionStart", 30, false),
     ("UserPromptSubmit", 30, false),
     ("PreModelRequest", 30, false),

@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
 use super::hook_table::Position;
+use super::target::is_package;
 
 /// What Codex is to trust: the key and the hash of each of our handlers.
 pub struct Trust(Vec<(String, String)>);
@@ -65,6 +66,14 @@ impl Trust {
         let trusted = |key: &str| state.get(key)?.as_table_like()?.get("trusted_hash")?.as_str();
         self.0.iter().all(|(key, hash)| trusted(key) == Some(hash))
     }
+}
+
+/// Returns whether Codex's settings hold our package, and do not switch it off.
+pub fn enables_package(config: &str) -> bool {
+    let Ok(document) = parse(config) else { return false };
+    let Some(plugins) = document.get("plugins").and_then(Item::as_table_like) else { return false };
+    let is_on = |plugin: &Item| plugin.get("enabled").and_then(Item::as_bool) != Some(false);
+    plugins.iter().any(|(name, plugin)| is_package(name) && is_on(plugin))
 }
 
 /// Returns whether Codex's settings call a project trusted.

@@ -18,6 +18,9 @@ use crate::agents::own_command::{COMMANDS, Command, SENTENCE};
 pub enum Form {
     /// Claude Code: Markdown, a line of shell as ``!`…` ``, and a list of what may be run without a question.
     Claude,
+    /// A plugin for several agents: the same without a session, which only Claude Code knows.
+    #[cfg(test)]
+    Shared,
     /// opencode and Kilo: the same without the list.
     Markdown,
     /// Qwen Code: Markdown, a line of shell as `!{…}`.
@@ -57,16 +60,12 @@ pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, Strin
         format!("{SENTENCE} It printed:\n\n!{before}{program} {line}{arguments} 2>&1{after}\n\n{ADVICE}\n")
     };
     match form {
+        // The conversation's own messages, whoever else works here.
         Form::Claude => {
-            let verb = line.split(' ').next().unwrap_or_default();
-            let head = format!(
-                "---\ndescription: {about}\nargument-hint: \"[--dry-run]\"\nallowed-tools: Bash({program} {verb}:*)\n\
-                 disable-model-invocation: true\n---\n\n"
-            );
-            // The conversation's own messages, whoever else works here.
-            let text = runs("`", " --session ${CLAUDE_SESSION_ID} $ARGUMENTS", "`");
-            vec![(format!("{name}.md"), head + &text)]
+            vec![with_permission(command, program, &runs("`", " --session ${CLAUDE_SESSION_ID} $ARGUMENTS", "`"))]
         }
+        #[cfg(test)]
+        Form::Shared => vec![with_permission(command, program, &runs("`", " $ARGUMENTS", "`"))],
         Form::Markdown => {
             let head = format!("---\ndescription: {about}\n---\n\n");
             vec![(format!("{name}.md"), head + &runs("`", " $ARGUMENTS", "`"))]
@@ -82,6 +81,17 @@ pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, Strin
         }
         Form::Skill => skill(command, program),
     }
+}
+
+/// Claude Code asks before it runs a line, unless the file says that it may.
+fn with_permission(command: &Command, program: &str, text: &str) -> (String, String) {
+    let Command { name, line, about } = *command;
+    let verb = line.split(' ').next().unwrap_or_default();
+    let head = format!(
+        "---\ndescription: {about}\nargument-hint: \"[--dry-run]\"\nallowed-tools: Bash({program} {verb}:*)\n\
+         disable-model-invocation: true\n---\n\n"
+    );
+    (format!("{name}.md"), head + text)
 }
 
 /// What the model is asked to do with what was printed.

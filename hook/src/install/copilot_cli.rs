@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::hook_table::positions;
 use super::own_file::OwnFile;
+use super::target::{enables_package, names_package};
 use super::{Advice, Content, Place, Scope, SettingsFile, Target, command, file};
 
 /// Copilot CLI.
@@ -16,6 +17,10 @@ pub const TARGET: Target = Target {
     agent: "copilot-cli",
     programs: &["copilot"],
     home: |place| place.directory("COPILOT_HOME", ".copilot"),
+    package: |place| {
+        let settings = place.directory("COPILOT_HOME", ".copilot").join("settings.json");
+        names_package(settings, |settings| enables_package(settings.get("enabledPlugins")))
+    },
     files,
     follow: None,
     check: Some(check),

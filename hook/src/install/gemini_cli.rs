@@ -11,6 +11,10 @@ pub const TARGET: Target = Target {
     agent: "gemini-cli",
     programs: &["gemini"],
     home: |place| place.home.join(".gemini"),
+    package: |place| {
+        let manifest = place.home.join(".gemini/extensions/ckpt-hook/gemini-extension.json");
+        manifest.exists().then_some(manifest)
+    },
     files,
     follow: None,
     check: Some(hook_table::check_switch),
@@ -19,10 +23,10 @@ pub const TARGET: Target = Target {
 };
 
 /// The milliseconds after which Gemini CLI goes on without us.
-const TIMEOUT: u32 = 30_000;
+pub const TIMEOUT: u32 = 30_000;
 
 /// The events, and whether each is about a single tool.
-const EVENTS: [(&str, bool); 7] = [
+pub const EVENTS: [(&str, bool); 7] = [
     ("SessionStart", false),
     ("BeforeAgent", false),
     ("BeforeModel", false),

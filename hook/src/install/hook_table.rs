@@ -157,9 +157,18 @@ impl Handler {
     }
 }
 
+/// Returns settings as a value.
+///
+/// # Errors
+///
+/// A text that is not JSON, comments and trailing commas apart.
+pub fn settings(text: &str) -> Result<Value> {
+    Ok(parse(text)?.object_value().and_then(|settings| settings.to_serde_value()).unwrap_or_default())
+}
+
 /// Tells of the switch in settings that turns all hooks off: Claude Code and Qwen Code have the one, Gemini CLI the other.
 pub fn check_switch(_: Scope, _: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
-    let settings = parse(text)?.object_value().and_then(|settings| settings.to_serde_value()).unwrap_or_default();
+    let settings = settings(text)?;
     let switches = [
         ("disableAllHooks", settings.get("disableAllHooks") == Some(&Value::Bool(true))),
         ("hooksConfig.enabled", settings.pointer("/hooksConfig/enabled") == Some(&Value::Bool(false))),

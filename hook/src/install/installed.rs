@@ -76,6 +76,8 @@ pub struct AgentState {
     pub proven_on: &'static [&'static str],
     /// Whether the agent is on this machine; none for one whose settings we do not know.
     pub presence: Option<Presence>,
+    /// The file that says that our package is installed in the agent.
+    pub package: Option<PathBuf>,
     /// The user's settings and the project's; nothing for an agent whose settings we do not know.
     pub installed: Vec<Installed>,
 }

@@ -112,6 +112,7 @@ fn look_at(agent: &'static str, proven_on: &'static [&'static str], place: &Plac
         agent,
         proven_on,
         presence: target.map(|target| target.presence(place)),
+        package: target.and_then(|target| (target.package)(place)),
         installed: target.map_or_else(Vec::new, |target| scopes.map(|scope| target.look(scope, place)).into()),
     }
 }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::commands::{self, Form};
 use super::own_file::OwnFile;
+use super::target::names_package;
 use super::{Content, Place, Scope, SettingsFile, Target, command};
 
 /// opencode.
@@ -14,6 +15,7 @@ pub const OPENCODE: Target = Target {
     agent: "opencode",
     programs: &["opencode"],
     home: |place| directory("opencode", Scope::User, place),
+    package: |place| package("opencode", place),
     files: |scope, place| files("opencode", scope, place),
     follow: None,
     check: None,
@@ -26,6 +28,7 @@ pub const KILO: Target = Target {
     agent: "kilo",
     programs: &["kilo", "kilocode"],
     home: |place| directory("kilo", Scope::User, place),
+    package: |place| package("kilo", place),
     files: |scope, place| files("kilo", scope, place),
     follow: None,
     check: None,
@@ -43,6 +46,16 @@ fn files(agent: &'static str, scope: Scope, place: &Place<'_>) -> Result<Vec<Set
         vec![SettingsFile { path: directory.join("plugin").join("ckpt-hook.js"), mode: scope.mode(), content }];
     files.extend(commands::files(Form::Markdown, &directory.join("commands"), scope, place)?);
     Ok(files)
+}
+
+/// Returns the configuration that lists our package among its plugins.
+fn package(agent: &str, place: &Place<'_>) -> Option<PathBuf> {
+    let lists = |settings: &Value| {
+        let plugins = settings.get("plugin").and_then(Value::as_array).into_iter().flatten();
+        plugins.filter_map(Value::as_str).any(|plugin| plugin.contains("ckpt-hook"))
+    };
+    let directory = directory(agent, Scope::User, place);
+    [".json", ".jsonc"].into_iter().find_map(|ending| names_package(directory.join(format!("{agent}{ending}")), lists))
 }
 
 /// Returns the plugin of an agent, which calls a binary.

@@ -11,6 +11,7 @@ pub const TARGET: Target = Target {
     agent: "pi",
     programs: &["pi"],
     home: |place| place.home.join(".pi"),
+    package: |_| None,
     files,
     follow: None,
     check: None,

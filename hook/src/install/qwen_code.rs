@@ -11,6 +11,10 @@ pub const TARGET: Target = Target {
     agent: "qwen-code",
     programs: &["qwen"],
     home: |place| place.home.join(".qwen"),
+    package: |place| {
+        let manifest = place.home.join(".qwen/extensions/ckpt-hook/qwen-extension.json");
+        manifest.exists().then_some(manifest)
+    },
     files,
     follow: None,
     check: Some(hook_table::check_switch),

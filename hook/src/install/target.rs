@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use ckpt_store::error::Result;
+use serde_json::Value;
 
 use super::codex_trust::Trust;
 use super::edit::Edit;
-use super::hook_table::{Found, HookTable};
+use super::hook_table::{self, Found, HookTable};
 use super::own_file::OwnFile;
 use super::{Advice, Place, Scope, file};
 
@@ -24,6 +25,8 @@ pub struct Target {
     pub programs: &'static [&'static str],
     /// Returns the directory that the agent keeps for its user.
     pub home: fn(&Place<'_>) -> PathBuf,
+    /// Returns the file that says that our package is installed in the agent, by the agent's own command.
+    pub package: fn(&Place<'_>) -> Option<PathBuf>,
     /// Returns the settings files, and what we want in them.
     pub files: fn(Scope, &Place<'_>) -> Result<Vec<SettingsFile>>,
     /// Returns a file that depends on what becomes of the first one.
@@ -98,6 +101,23 @@ impl Target {
         }
         Presence { found: false, reason: format!("no program {programs}, no directory `{}`", home.display()) }
     }
+}
+
+/// Returns a settings file if it names our package: a key of an object, or an element of a list.
+pub fn names_package(file: PathBuf, names: impl Fn(&Value) -> bool) -> Option<PathBuf> {
+    let text = file::read(&file).ok().flatten()?;
+    names(&hook_table::settings(&text).ok()?).then_some(file)
+}
+
+/// Returns whether an object of plugins holds ours, and does not switch it off.
+pub fn enables_package(plugins: Option<&Value>) -> bool {
+    let mut plugins = plugins.and_then(Value::as_object).into_iter().flatten();
+    plugins.any(|(name, enabled)| is_package(name) && *enabled != Value::Bool(false))
+}
+
+/// Returns whether a name is our package's in any marketplace.
+pub fn is_package(name: &str) -> bool {
+    name.split('@').next() == Some("ckpt-hook")
 }
 
 impl Content {

@@ -37,7 +37,11 @@ fn row(agent: &AgentReport, paint: Paint) -> Vec<String> {
     };
     let settings = |scope: &str| agent.settings.iter().find(|settings| settings.scope == scope);
     let name = paint.strong(&safe(&agent.agent));
-    vec![name, found, state(settings("user"), paint), state(settings("project"), paint), proven_on]
+    let user = match (&agent.package, settings("user")) {
+        (Some(_), Some(AgentSettings { state, .. })) if state == "absent" => paint.good("package"),
+        (_, settings) => state(settings, paint),
+    };
+    vec![name, found, user, state(settings("project"), paint), proven_on]
 }
 
 fn state(settings: Option<&AgentSettings>, paint: Paint) -> String {

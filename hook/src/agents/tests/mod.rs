@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod documented;
+mod plugin;
 mod replay;
 
 use std::ffi::OsString;

@@ -14,7 +14,7 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
     let Ok(paths) = Paths::of(invocation) else { return Vec::new() };
     let agents = install::list(&paths.place(invocation, false));
     let mut findings: Vec<Finding> = agents.iter().flat_map(agent).collect();
-    if agents.iter().any(AgentState::is_installed) {
+    if agents.iter().any(|agent| agent.is_installed() || agent.package.is_some()) {
         findings.extend(deadline(invocation.config.settings.hook_deadline));
     } else {
         let hint = Some("`ckpt-hook install AGENT` puts it into an agent's settings");
@@ -25,7 +25,7 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
 
 fn agent(agent: &AgentState) -> Vec<Finding> {
     if !agent.is_installed() {
-        return missing(agent).into_iter().collect();
+        return package(agent).or_else(|| missing(agent)).into_iter().collect();
     }
     let there: Vec<&Installed> = agent.installed.iter().filter(|installed| installed.state != State::Absent).collect();
     let mut findings: Vec<Finding> = there.iter().flat_map(|installed| installation(agent.agent, installed)).collect();
@@ -34,7 +34,17 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
         let message = "both your own and the project's settings call it: every event may come twice";
         findings.push(finding("warning", agent.agent, message, Some(&hint)));
     }
+    if let Some(file) = &agent.package {
+        let hint = format!("`ckpt-hook uninstall {}`, or take the package out of the agent", agent.agent);
+        let message = format!("it is installed as a package, too (`{}`): every event comes twice", file.display());
+        findings.push(finding("warning", agent.agent, message, Some(&hint)));
+    }
     findings
+}
+
+fn package(agent: &AgentState) -> Option<Finding> {
+    let file = agent.package.as_ref()?;
+    Some(finding("ok", agent.agent, format!("installed as a package, says `{}`", file.display()), None))
 }
 
 fn missing(agent: &AgentState) -> Option<Finding> {

@@ -3,6 +3,7 @@
 mod agents;
 mod codex_trust;
 mod installed;
+mod packages;
 mod plugin;
 mod settings;
 

@@ -1,0 +1,93 @@
+// Hands what opencode (or Kilo) tells its plugins to `ckpt-hook event --agent kilo`, which records the workspace.
+//
+// Written by `ckpt-hook install`, removed by `ckpt-hook uninstall`. An error in here would end the user's request, so
+// every error is swallowed, and a hook that does not end in time is left behind. One chain keeps the order: the agent
+// waits for most of these calls, but not for its bus events.
+import { spawn } from "node:child_process"
+
+const binary = "ckpt-hook"
+const agent = "kilo"
+const patience = 15_000
+
+// Returns what the hook has to say to the model, which is nothing but after a revert.
+const run = (name, payload, directory) =>
+  new Promise((resolve) => {
+    try {
+      const options = { cwd: directory, stdio: ["pipe", "pipe", "ignore"] }
+      const child = spawn(binary, ["event", "--agent", agent, "--event", name], options)
+      const timer = setTimeout(() => (child.kill(), resolve()), patience)
+      let words = ""
+      const done = () => (clearTimeout(timer), resolve(words.trim()))
+      child.stdout.on("data", (data) => (words += data))
+      child.on("error", done)
+      child.on("close", done)
+      child.stdin.on("error", () => {})
+      child.stdin.end(JSON.stringify(payload))
+    } catch {
+      resolve()
+    }
+  })
+
+// The fields that are needed, so that no file's content goes through a pipe.
+const pick = (object, names) => Object.fromEntries(names.map((name) => [name, object?.[name]]))
+const paths = (args) => pick(args, ["filePath", "path", "patchText", "patch"])
+const texts = (parts) => (parts ?? []).filter((part) => part?.type === "text" && !part.synthetic)
+
+export const CkptHook = async (context) => {
+  const directory = context?.directory
+  const parents = new Map()
+  let chain = Promise.resolve()
+
+  const tell = (name, session, told) => {
+    const payload = { hook: name, cwd: directory, parentID: parents.get(session), ...told }
+    chain = chain.then(() => run(name, payload, directory)).catch(() => {})
+    return chain
+  }
+  const safely = (handler) => async (...told) => {
+    try {
+      await handler(...told)
+    } catch {}
+  }
+  const onEvent = ({ event }) => {
+    const { info, part, sessionID } = event.properties ?? {}
+    if (event.type === "session.created") {
+      if (info?.parentID) parents.set(info.id, info.parentID)
+      return tell("event.session.created", info?.id, { event: { properties: { info: pick(info, ["id", "parentID"]) } } })
+    }
+    if (event.type === "session.idle") {
+      return tell("event.session.idle", sessionID, { event: { properties: { sessionID } } })
+    }
+    if (event.type === "message.part.updated" && part?.type === "step-finish") {
+      const properties = { part: pick(part, ["type", "id", "sessionID"]) }
+      return tell("event.message.part.updated", part.sessionID, { event: { properties } })
+    }
+  }
+
+  return {
+    "chat.message": safely(async (input, output) => {
+      const words = await tell("chat.message", input.sessionID, {
+        input: pick(input, ["sessionID"]),
+        output: { message: pick(output.message, ["id"]), parts: texts(output.parts).map((part) => pick(part, ["type", "text"])) },
+      })
+      const last = output.parts.at(-1)
+      // A part of the message that only the model sees; its id puts it behind the user's own.
+      if (words && last?.id) {
+        output.parts.push({ ...pick(last, ["sessionID", "messageID"]), id: `${last.id}z`, type: "text", synthetic: true, text: words })
+      }
+    }),
+    "chat.params": safely((input) =>
+      tell("chat.params", input.sessionID, { input: pick(input, ["sessionID", "agent"]) }),
+    ),
+    "tool.execute.before": safely((input, output) =>
+      tell("tool.execute.before", input.sessionID, {
+        input: pick(input, ["tool", "sessionID", "callID"]),
+        output: { args: paths(output.args) },
+      }),
+    ),
+    "tool.execute.after": safely((input) =>
+      tell("tool.execute.after", input.sessionID, { input: pick(input, ["tool", "sessionID", "callID"]) }),
+    ),
+    event: safely(onEvent),
+    dispose: safely(() => chain),
+  }
+}
