@@ -236,6 +236,26 @@ fn a_commit_and_then_a_branch_leave_both_as_they_were() {
 }
 
 #[test]
+fn a_commit_and_a_branch_in_one_step_keep_all_of_git() {
+    // Nobody looked while HEAD was on main with the new commit: it may have been somebody else's.
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| {
+        commit(world, "a", "on main\n");
+        world.run_git(&["checkout", "-qb", "agents"]);
+        commit(world, "a", "on its own\n");
+    });
+    let before = (git(&world).head, git(&world).entries, world.run_git(&["for-each-ref"]));
+    let report = revert(&mut world, "m1");
+    assert!(report.git.iter().all(|part| part.result == FileResult::Conflict), "all or nothing: {report:?}");
+    assert_eq!((git(&world).head, git(&world).entries, world.run_git(&["for-each-ref"])), before, "nothing was moved");
+    assert_eq!(
+        (world.read("a").as_str(), report.outcome),
+        ("1\n", Outcome::Partial),
+        "the file is back, and it says so"
+    );
+}
+
+#[test]
 fn a_branch_that_was_renamed_is_made_again() {
     goes_back_and_forth(
         |_| {},

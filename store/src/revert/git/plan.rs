@@ -147,10 +147,15 @@ fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
     if let Some(branch) = &goal.branch {
         items.extend(branch_item(movement, branch, goal));
     }
-    items.extend(others(movement, goal));
-    if now.text() != goal.text() {
-        items.push(GitItem::planned(GitPart::Head, "HEAD", now.text(), goal.text()));
+    let head = GitItem::planned(GitPart::Head, "HEAD", now.text(), goal.text());
+    let head = (now.text() != goal.text()).then_some(head);
+    // On a branch that stands elsewhere HEAD would be at a commit where nobody wants it.
+    if items.iter().any(|item| !item.is_planned()) {
+        items.extend(head.map(|head| head.left(FileResult::Conflict, "it stays, for the branch does")));
+        return items;
     }
+    items.extend(others(movement, goal));
+    items.extend(head);
     items
 }
 
