@@ -136,3 +136,32 @@ fn a_turn_that_was_interrupted_in_a_terminal() {
 fn a_message_that_was_typed_while_a_tool_ran() {
     assert_every_message_goes_back_and_forth("claude-code-2.1.329-queued-message");
 }
+
+#[test]
+fn events_without_any_id_that_come_twice_make_no_second_message_and_no_second_change() {
+    let world = World::new();
+    world.write("menu", "soup\n");
+    let twice = |event: &str, extra: Value| {
+        let mut payload = serde_json::json!({"session_id": "s", "cwd": world.workspace()});
+        payload.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
+        for _ in 0..2 {
+            let call = ["event", "--agent", "gemini-cli", "--event", event];
+            world.run(&call, payload.to_string().as_bytes()).ends_silently();
+        }
+    };
+    let tool = serde_json::json!({"tool_name": "run_shell_command", "tool_input": {"command": "x"}});
+    twice("BeforeAgent", serde_json::json!({"prompt": "salad, please"}));
+    twice("BeforeModel", serde_json::json!({}));
+    twice("BeforeTool", tool.clone());
+    world.write("menu", "salad\n");
+    twice("AfterTool", tool);
+    twice("BeforeModel", serde_json::json!({}));
+    twice("AfterAgent", serde_json::json!({"prompt": "salad, please"}));
+    let log = world.json(&["log"]);
+    assert_eq!(log["messages"].as_array().map(Vec::len), Some(1), "one message: {log}");
+    assert_eq!((&log["messages"][0]["files"], &log["messages"][0]["additions"]), (&1.into(), &1.into()), "{log}");
+    world.run(&["revert", "--message", "last"], b"").exits(0);
+    assert_eq!(world.read("menu"), b"soup\n", "and it goes back");
+    world.run(&["unrevert"], b"").exits(0);
+    assert_eq!(world.read("menu"), b"salad\n", "and forth");
+}

@@ -90,3 +90,21 @@ fn copilot_is_told_to_run_claude_codes_hooks_too() {
     let advice = world.installed("copilot-cli", Scope::User).advice;
     assert!(advice.iter().any(|advice| advice.message.contains(".claude")), "{advice:?}");
 }
+
+#[test]
+fn the_documentation_has_every_agent_with_the_versions_that_it_was_proven_on() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/agents");
+    let table = fs::read_to_string(folder.join("README.md")).expect("the table of all");
+    for agent in World::new().with_place(list) {
+        let versions = match agent.proven_on {
+            [] => "its documentation only".to_owned(),
+            versions => versions.join(", "),
+        };
+        let row = format!("({0}.md) | `{0}` | {versions} |", agent.agent);
+        assert!(table.contains(&row), "the table has a row with `{row}`");
+        let page = fs::read_to_string(folder.join(format!("{}.md", agent.agent))).expect("a page for each agent");
+        assert!(agent.proven_on.iter().all(|version| page.contains(version)), "{}: and its page says so", agent.agent);
+        let is_marked = page.contains("**Written from its documentation");
+        assert_eq!(is_marked, agent.proven_on.is_empty(), "{}: what nobody has seen is marked", agent.agent);
+    }
+}
