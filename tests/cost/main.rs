@@ -97,3 +97,17 @@ fn no_call_starts_another_program_or_speaks_to_anybody() {
         assert_eq!((programs, connections), (1, 0), "{event}: itself, and nobody");
     }
 }
+
+#[test]
+#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
+fn directories_of_a_file_server_are_always_read() {
+    let tree = Tree::small();
+    assert_eq!(tree.counts("step_start").listings, 0, "on a disk, names are known where a directory did not change");
+    for event in ["step_finish", "step_start", "step_finish"] {
+        let counts = tree.counts_with(event, &strace::SERVED);
+        assert!(
+            counts.listings >= tree.directories(),
+            "{event}: times of a server's directories say nothing: {counts:?}"
+        );
+    }
+}

@@ -79,10 +79,15 @@ impl Tree {
 
     /// Sends an event and counts what the call does.
     pub fn counts(&self, event: &str) -> Counts {
+        self.counts_with(event, &[])
+    }
+
+    /// The same with options of `strace`.
+    pub fn counts_with(&self, event: &str, options: &[&str]) -> Counts {
         let cwd = self.world.workspace();
         let payload =
             serde_json::json!({"event": event, "session_id": "s", "cwd": cwd.to_str().expect("a plain path")});
-        strace::count(&self.world, &payload.to_string())
+        strace::count(&self.world, &payload.to_string(), options)
     }
 
     /// Returns how many files the folders of packs hold.
