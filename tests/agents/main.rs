@@ -9,11 +9,13 @@ mod conversation;
 mod model;
 mod program;
 mod rules;
+mod session;
+mod terminal;
 mod world;
 
 /// Makes a module an agent, with a test for every rule.
 macro_rules! tests {
-    ($($agent:ident: $program:ident,)*) => {
+    ($($agent:ident: $program:ident $(with $screen:ident)?,)*) => {
         $(mod $agent {
             use crate::program::$program;
             crate::tests!(@rules $program:
@@ -22,6 +24,9 @@ macro_rules! tests {
                 broken::the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary;
                 broken::the_agent_goes_on_without_permission_to_the_store_and_with_a_damaged_store;
             );
+            $(crate::tests!(@rules $program:
+                $screen::every_message_of_a_terminal_session_goes_back_and_comes_again;
+            );)?
         })*
     };
     (@rules $program:ident: $($module:ident::$rule:ident;)*) => {
@@ -36,9 +41,9 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE,
-    codex: CODEX,
-    gemini_cli: GEMINI_CLI,
+    claude_code: CLAUDE_CODE with session,
+    codex: CODEX with session,
+    gemini_cli: GEMINI_CLI with session,
     qwen_code: QWEN_CODE,
     copilot_cli: COPILOT_CLI,
     opencode: OPENCODE,

@@ -16,8 +16,10 @@ pub fn every_message_goes_back_and_comes_again_and_the_users_notes_stay(agent: &
     expect_log(agent, &conversation.world);
     let messages = messages(&conversation.world);
     one_by_one(&conversation, &messages);
-    at_once(&conversation, &messages);
-    nearer_and_on(&mut conversation, &messages);
+    if agent.goes_on {
+        at_once(&conversation, &messages);
+        nearer_and_on(&mut conversation, &messages);
+    }
 }
 
 /// See its name.

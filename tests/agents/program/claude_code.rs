@@ -1,6 +1,9 @@
 //! Claude Code.
 
-use super::Agent;
+use serde_json::json;
+
+use super::{Agent, Screen};
+use crate::world::World;
 
 /// Claude Code. It runs the hook without a shell, and tells its user at a session's end where the binary is gone.
 pub const CLAUDE_CODE: Agent = Agent {
@@ -16,6 +19,16 @@ pub const CLAUDE_CODE: Agent = Agent {
     goes_on: true,
     tells_edits_before: true,
     counts: |line| (!line.starts_with("SessionEnd hook") || !line.contains("ENOENT")).then_some(line),
+    screen: Some(Screen {
+        settle: settle_screen,
+        start: |command, url| {
+            command.args(["--model", "claude-sonnet-4-6"]).envs(VARIABLES).env("ANTHROPIC_BASE_URL", url);
+        },
+        questions: &[("Make auto mode your default", "\x1b[B\r")],
+        ready: "(shift+tab to cycle)",
+        taken: "queued",
+        interrupted: "Interrupted",
+    }),
 };
 
 /// Settings as a user has them before our hook comes.
@@ -38,3 +51,15 @@ const VARIABLES: [(&str, &str); 6] = [
     ("DISABLE_BUG_COMMAND", "1"),
     ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
 ];
+
+/// Its first start asks for colours, the key and the folder.
+fn settle_screen(world: &World) {
+    let workspace = world.workspace().display().to_string();
+    let known = json!({
+        "hasCompletedOnboarding": true,
+        "theme": "dark",
+        "customApiKeyResponses": {"approved": ["dummy"], "rejected": []},
+        "projects": {workspace: {"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true}},
+    });
+    world.write_home(".claude.json", &known.to_string());
+}

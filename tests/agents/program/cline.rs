@@ -15,6 +15,7 @@ pub const CLINE: Agent = Agent {
     goes_on: false,
     tells_edits_before: true,
     counts,
+    screen: None,
 };
 
 /// Whether its model's library warns depends on which of its processes was up first.

@@ -1,6 +1,6 @@
 //! Codex.
 
-use super::Agent;
+use super::{Agent, Screen};
 use crate::world::World;
 
 /// Codex. It is told to trust the hook, because it runs no other.
@@ -16,6 +16,16 @@ pub const CODEX: Agent = Agent {
     goes_on: true,
     tells_edits_before: true,
     counts,
+    screen: Some(Screen {
+        settle: |_| (),
+        start: |command, _| {
+            command.env("FAKE_KEY", "dummy");
+        },
+        questions: &[("Try new model", "2")],
+        ready: "for shortcuts",
+        taken: "Messages to be submitted",
+        interrupted: "interrupted",
+    }),
 };
 
 fn counts(line: &str) -> Option<&str> {

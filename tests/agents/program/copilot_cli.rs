@@ -18,6 +18,7 @@ pub const COPILOT_CLI: Agent = Agent {
     goes_on: true,
     tells_edits_before: false,
     counts,
+    screen: None,
 };
 
 /// Beside a tool that took long stands for how long.

@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use super::Agent;
+use super::{Agent, Screen};
 
 /// Gemini CLI.
 pub const GEMINI_CLI: Agent = Agent {
@@ -17,6 +17,18 @@ pub const GEMINI_CLI: Agent = Agent {
     goes_on: true,
     tells_edits_before: true,
     counts: |line| (!line.starts_with("[STARTUP] ")).then_some(line),
+    screen: Some(Screen {
+        settle: |_| (),
+        start: |command, url| {
+            command.args(["-m", "gemini-2.5-flash", "--approval-mode", "yolo"]);
+            command.env("GEMINI_API_KEY", "dummy").env("GOOGLE_GEMINI_BASE_URL", url);
+            command.env("GEMINI_TELEMETRY_ENABLED", "false");
+        },
+        questions: &[],
+        ready: "Type your message",
+        taken: "Queued",
+        interrupted: "cancelled",
+    }),
 };
 
 const SETTINGS: &str = r#"{

@@ -12,6 +12,7 @@ mod qwen_code;
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::terminal::Terminal;
 use crate::world::{Run, World};
 
 pub use claude_code::CLAUDE_CODE;
@@ -41,6 +42,24 @@ pub struct Agent {
     pub tells_edits_before: bool,
     /// Returns what of a line of its output is of account: neither chance nor its own word on what its hooks do.
     pub counts: fn(&str) -> Option<&str>,
+    /// How it is used at a terminal, where the tests do that.
+    pub screen: Option<Screen>,
+}
+
+/// An agent at a terminal.
+pub struct Screen {
+    /// Answers beforehand what it asks at its first start.
+    pub settle: fn(&World),
+    /// Adds the variables and arguments with which it is started.
+    pub start: fn(&mut Command, &str),
+    /// What it asks before it listens, and the keys that answer, in its order.
+    pub questions: &'static [(&'static str, &'static str)],
+    /// What is on the screen once it listens.
+    pub ready: &'static str,
+    /// What is on the screen once it has a message that was sent while a tool runs.
+    pub taken: &'static str,
+    /// What is on the screen once it was interrupted.
+    pub interrupted: &'static str,
 }
 
 /// One message of the user's.
@@ -63,6 +82,14 @@ impl Agent {
         command.args(PATIENCE).arg(self.program()).env("PATH", path());
         (self.say)(&mut command, message);
         Run::of(&mut command).without_chance(world)
+    }
+
+    /// Starts it in a terminal.
+    pub fn sit_down(&self, world: &World, url: &str) -> Terminal {
+        let mut command = Command::new(self.program());
+        command.env("PATH", path());
+        (self.screen.as_ref().expect("it has a screen").start)(&mut command, url);
+        Terminal::open(world, &command)
     }
 
     /// Returns where the program is.

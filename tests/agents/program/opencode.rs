@@ -17,6 +17,7 @@ pub const OPENCODE: Agent = Agent {
     goes_on: true,
     tells_edits_before: true,
     counts: all,
+    screen: None,
 };
 
 /// Kilo.

@@ -19,6 +19,7 @@ pub const PI: Agent = Agent {
     goes_on: true,
     tells_edits_before: true,
     counts: all,
+    screen: None,
 };
 
 fn settle(world: &World, url: &str) {

@@ -17,6 +17,7 @@ pub const QWEN_CODE: Agent = Agent {
     goes_on: true,
     tells_edits_before: true,
     counts: all,
+    screen: None,
 };
 
 const SETTINGS: &str = r#"{
