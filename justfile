@@ -61,11 +61,11 @@ agents-all:
 # System calls, syncs, transactions and programs of a hook's call, counted; exit code 77: no strace, nothing was counted
 cost:
     @strace -o /dev/null true || { echo "NOT RUN: what a call costs: strace does not run here"; exit 77; }
-    cargo test -p ckpt-hook --locked --test cost -- --ignored --nocapture --test-threads 8
+    cargo test --workspace --locked --test cost -- --ignored --nocapture --test-threads 8
 
 # The traps of what is remembered and taken over, in workspaces that are old enough to be trusted: all wait at once
 traps:
-    cargo test -p ckpt-store --locked --test snapshot -- --ignored --test-threads 64
+    cargo test --workspace --locked --test snapshot -- --ignored --test-threads 64
 
 # Large and deep workspaces, many packs, and trees compared with git's, on a release build: minutes, and 12 GB of disk
 scale:

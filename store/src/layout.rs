@@ -26,10 +26,16 @@ pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
     if !directory.is_absolute() {
         return Err(Error::failed(format!("the store's path `{}` is not absolute", directory.display())));
     }
-    make_private(directory)?;
+    if !is_directory(directory) {
+        make_private(directory)?;
+    }
     let directory = directory.canonicalize().context(|| format!("cannot find the store `{}`", directory.display()))?;
     check_owner(&directory)?;
     Ok(directory)
+}
+
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 /// Makes a directory, and its parents, that only the user can enter.
@@ -77,7 +83,9 @@ pub(crate) struct Lock {
 
 /// Takes the lock of one workspace's folder: one snapshot or operation at a time.
 pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> {
-    make_private(folder)?;
+    if !is_directory(folder) {
+        make_private(folder)?;
+    }
     lock(&folder.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
 }
 

@@ -58,9 +58,12 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if !decision.takes_snapshot() {
         return write::without_snapshot(store, &place, event, &view);
     }
+    let mut run = None;
     let observation = lock.and_then(|lock| {
         crate::revert::finish_open_operations(store, &place)?;
-        Ok((look(store, &place, event, &view, &decision, deadline)?, lock))
+        let now = store.now();
+        run = Some(store.database.write(|connection| crate::sessions::begin_run(connection, event, now))?);
+        Ok((look(store, &place, &view, &decision, deadline)?, lock))
     });
     let is_late = is_first && observation.is_err() && Instant::now() >= deadline;
     let report = write::with_snapshot(
@@ -70,30 +73,25 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         &view,
         &decision,
         observation.map(|(observation, _lock)| observation),
+        run,
     );
     report.map_err(|error| if is_late { error.late() } else { error })
 }
 
 fn look(
-    store: &mut Store,
+    store: &Store,
     place: &Place,
-    event: &Event,
     view: &View,
     decision: &Decision,
     deadline: Instant,
 ) -> Result<Observation> {
-    let now = store.now();
-    let run = store.database.write(|connection| crate::sessions::begin_run(connection, event, now))?;
     let snapshots = place.snapshots()?;
     let open = view.open_with(decision);
     let closing: Vec<_> =
         decision.closing.iter().filter_map(|closing| open.iter().find(|step| step.row.id == closing.step)).collect();
     let session = view.session.as_ref().map(|session| session.id.as_str());
     let looking = Looking { session, open: &open, closing: &closing, deadline: Some(deadline), progress: None };
-    let observation = Observation::make(store, place, &snapshots, looking);
-    // A row that stays behind says that the call was killed; a failure is not that.
-    store.database.write(|connection| crate::sessions::end_run(connection, run))?;
-    observation
+    Observation::make(store, place, &snapshots, looking)
 }
 
 fn empty_report(event: &Event) -> EventReport {

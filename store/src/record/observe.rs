@@ -53,8 +53,9 @@ impl Observation {
         let Looking { session, open, closing, deadline, progress } = looking;
         let taken = place.take(store, snapshots, deadline, progress)?;
         let connection = store.database.connection();
-        let previous = sessions::workspace(connection, place.row.id)?.last_snapshot_id;
-        let patch = patch_since(connection, place, snapshots, previous, &taken)?;
+        let last = store.database.read(|connection| Last::of(connection, place.row.id))?;
+        let previous = last.as_ref().map(|last| last.id);
+        let patch = patch_since(last, place, snapshots, &taken)?;
         let mut drafts = attribute(patch, open, session, previous);
         let mut replaced = Vec::new();
         for step in closing {
@@ -128,22 +129,29 @@ pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
     Snapshot { tree: row.tree, attributes: row.attributes, rules: row.rules }
 }
 
-fn patch_since(
-    connection: &Connection,
-    place: &Place,
-    snapshots: &Snapshots,
-    previous: Option<i64>,
-    taken: &Taken,
-) -> Result<Vec<Change>> {
+/// The newest snapshot of a workspace.
+struct Last {
+    id: i64,
+    snapshot: Snapshot,
+    gaps: Vec<Gap>,
+}
+
+impl Last {
+    fn of(connection: &Connection, workspace_id: i64) -> Result<Option<Self>> {
+        let Some(id) = sessions::workspace(connection, workspace_id)?.last_snapshot_id else { return Ok(None) };
+        let snapshot = snapshot_of(&sessions::snapshot(connection, id)?);
+        Ok(Some(Self { id, snapshot, gaps: gaps_of_snapshot(connection, id)? }))
+    }
+}
+
+fn patch_since(last: Option<Last>, place: &Place, snapshots: &Snapshots, taken: &Taken) -> Result<Vec<Change>> {
     // What stood there before the first snapshot is nobody's change.
-    let Some(previous) = previous else { return Ok(Vec::new()) };
-    let row = sessions::snapshot(connection, previous)?;
-    let old_gaps = gaps_of_snapshot(connection, previous)?;
-    let old = Side { snapshot: snapshot_of(&row), gaps: &old_gaps };
-    let new = Side { snapshot: taken.snapshot, gaps: &taken.gaps };
-    if old.snapshot == new.snapshot && old_gaps == taken.gaps {
+    let Some(last) = last else { return Ok(Vec::new()) };
+    if last.snapshot == taken.snapshot && last.gaps == taken.gaps {
         return Ok(Vec::new());
     }
+    let old = Side { snapshot: last.snapshot, gaps: &last.gaps };
+    let new = Side { snapshot: taken.snapshot, gaps: &taken.gaps };
     snapshots.patch(&place.root, old, new)
 }
 

@@ -67,9 +67,10 @@ impl Place {
     /// An agent's directory may move while it works: inside its session's workspace that changes nothing, and only a message
     /// or a start takes a session to another workspace.
     pub fn of_event(store: &mut Store, event: &Event) -> Result<Self> {
-        let connection = store.database.connection();
-        let known = sessions::find_session(connection, &event.agent, &event.session_id, None)?;
-        let home = known.as_ref().map(|session| sessions::workspace(connection, session.workspace_id)).transpose()?;
+        let home = store.database.read(|connection| {
+            let known = sessions::find_session(connection, &event.agent, &event.session_id, None)?;
+            known.map(|session| sessions::workspace(connection, session.workspace_id)).transpose()
+        })?;
         let cwd = event.cwd.as_deref();
         if let (Some(row), Some(cwd)) = (home, cwd.or(Some(Path::new("/"))))
             && row_is_there(&row)
@@ -109,7 +110,6 @@ impl Place {
 
     /// Opens the snapshots of the workspace.
     pub fn snapshots(&self) -> Result<Snapshots> {
-        layout::make_private(&self.folder)?;
         Snapshots::open(&self.folder)
     }
 

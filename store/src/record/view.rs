@@ -1,6 +1,7 @@
 //! What the store knows that bears on an event, read once.
 
 use ckpt_schema::event::Event;
+use rusqlite::Connection;
 
 use super::decide::{Action, Decision};
 use super::place::{Place, parent_of};
@@ -34,7 +35,10 @@ pub(crate) struct View {
 impl View {
     /// Reads what is known.
     pub fn of(store: &Store, place: &Place, event: &Event) -> Result<Self> {
-        let connection = store.database.connection();
+        store.database.read(|connection| Self::read(connection, place, event, store.now()))
+    }
+
+    fn read(connection: &Connection, place: &Place, event: &Event, now: Milliseconds) -> Result<Self> {
         let session = sessions::find_session(connection, &event.agent, &event.session_id, Some(place.row.id))?;
         let parent = match &session {
             Some(session) => Some(session.clone()),
@@ -50,7 +54,7 @@ impl View {
             }
         }
         if let Some(session) = &session {
-            view.since_last = store.now() - session.last_event_at;
+            view.since_last = now - session.last_event_at;
             view.last_step = sessions::newest_step(connection, &session.id)?;
             if let Some(id) = &event.step_id {
                 view.named_step = sessions::find_step_by_agent_id(connection, &session.id, id)?;

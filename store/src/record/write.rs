@@ -86,7 +86,7 @@ pub(super) fn without_snapshot(store: &mut Store, place: &Place, event: &Event, 
 }
 
 /// Writes an event with the workspace as it was seen for it. Where that failed, what depends on it is marked unprotected,
-/// and the failure is returned once the rows are written.
+/// and the failure is returned once the rows are written. The `run` that was noted for it is over then: a failure is not a kill.
 pub(super) fn with_snapshot(
     store: &mut Store,
     place: &Place,
@@ -94,6 +94,7 @@ pub(super) fn with_snapshot(
     view: &View,
     decision: &Decision,
     observation: Result<Observation>,
+    run: Option<i64>,
 ) -> Result<EventReport> {
     let now = store.now();
     let named = named_paths(store, place, event, view)?;
@@ -123,6 +124,7 @@ pub(super) fn with_snapshot(
         }
         written.session = Some(session.id.clone());
         sessions::touch_session(connection, &session.id, event, now)?;
+        run.map(|run| sessions::end_run(connection, run)).transpose()?;
         Ok(written)
     })?;
     let observation = observation?;

@@ -24,8 +24,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 const FILE: &str = "sessions.db";
 
 /// After how many pages of the log they are moved into the database. Every hook is the first to open the file, and has to read
-/// all of the log (4 microseconds a page); moving it costs two syncs. A hook writes some ten pages.
-const LOG_PAGES: u32 = 200;
+/// all of the log (4 microseconds and a system call a page); moving it costs two syncs. A hook writes some ten pages.
+const LOG_PAGES: u32 = 100;
 
 /// The first SQLite without the WAL-reset bug (see sqlite.org, release 3.51.3).
 pub const OLDEST_SQLITE: i32 = 3_051_003;
@@ -100,6 +100,14 @@ impl Database {
     /// Returns the connection, to read from.
     pub fn connection(&self) -> &Connection {
         &self.connection
+    }
+
+    /// Runs `work`, which only reads, in one transaction: all statements see the same rows, and the locks are taken once.
+    pub fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let path = &self.path;
+        let transaction =
+            self.connection.unchecked_transaction().context(|| format!("cannot read `{}`", path.display()))?;
+        work(&transaction)
     }
 
     /// Runs `work` in one transaction that takes the write lock first.

@@ -165,11 +165,10 @@ pub struct Snapshots {
 }
 
 impl Snapshots {
-    /// Opens the folder of one workspace below the store's `snapshots`, and makes what is missing.
+    /// Opens the folder of one workspace below the store's `snapshots`, and makes it where it is missing.
     pub fn open(directory: &Path) -> Result<Self> {
-        let repository = directory.join("repository.git");
-        objects::prepare(&repository)?;
-        Ok(Self { directory: directory.to_owned(), objects: Objects::at(repository) })
+        let objects = Objects::open(directory.join("repository.git"))?;
+        Ok(Self { directory: directory.to_owned(), objects })
     }
 
     /// Returns the path of the bare repository.

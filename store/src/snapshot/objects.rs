@@ -106,9 +106,13 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// Returns the objects of a bare repository, which is opened when it is first asked for.
-    pub(crate) fn at(repository: PathBuf) -> Self {
-        Self { repository, reader: OnceLock::new() }
+    /// Returns the objects of a bare repository, which is made where there is none. What else may be wrong with it is put
+    /// right by whoever writes to it.
+    pub(crate) fn open(repository: PathBuf) -> Result<Self> {
+        if !repository.join("objects/pack").is_dir() {
+            prepare(&repository)?;
+        }
+        Ok(Self { repository, reader: OnceLock::new() })
     }
 
     /// Returns the path of the bare repository.

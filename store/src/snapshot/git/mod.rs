@@ -71,7 +71,8 @@ pub(crate) fn read_small_file(file: std::fs::File, limit: u64) -> Option<Vec<u8>
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || size > limit {
         return None;
     }
-    let mut bytes = Vec::new();
+    // Room for all of it, so that one call reads it.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?);
     file.take(size).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

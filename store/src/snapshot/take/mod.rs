@@ -14,10 +14,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::OFlags;
-
 use super::cache::{Cache, Header};
-use super::git::{self, Location, state};
+use super::git::{Location, state};
 use super::hash::{self, ObjectKind};
 use super::objects::Objects;
 use super::rules::Rules;
@@ -50,10 +48,7 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
 
 /// What identifies this run of the machine.
 fn boot() -> Vec<u8> {
-    git::read_small(Path::new("/proc/sys/kernel/random/boot_id"), git::SMALL, OFlags::empty())
-        .filter(|boot| !boot.is_empty())
-        .or_else(|| std::fs::read("/proc/sys/kernel/random/boot_id").ok())
-        .unwrap_or_default()
+    std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
 /// One snapshot in the making.
