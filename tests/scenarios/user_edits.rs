@@ -263,6 +263,25 @@ fn files_that_go_out_of_view_because_ignore_rules_changed_are_not_deleted() {
 }
 
 #[test]
+fn files_in_view_because_an_ignore_file_that_ignores_itself_changed_or_went_are_not_the_agents() {
+    let changes: [fn(&World); 3] = [
+        |world| world.write("data/.gitignore", ".gitignore\n"),
+        |world| world.write("data/.gitignore", "other\n"),
+        |world| std::fs::remove_file(world.path("data/.gitignore")).expect("it is there"),
+    ];
+    for change in changes {
+        let mut world = World::git(&[("a", "1\n")]);
+        world.write("data/mine", "1\n");
+        world.write("data/.gitignore", "*\n");
+        world.turn("m1", |world| world.write("a", "2\n"));
+        world.turn("m2", change);
+        world.revert("m1");
+        assert_eq!(world.read("data/mine"), "1\n", "nobody made it");
+        assert_eq!(world.read("a"), "1\n", "the agent's change is taken back");
+    }
+}
+
+#[test]
 fn an_ignored_file_that_an_edit_tool_names_is_put_back() {
     let mut world = World::git(&[(".gitignore", ".env\n"), ("a", "1\n")]);
     world.write(".env", "SECRET=1\n");

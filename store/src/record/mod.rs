@@ -78,13 +78,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     report.map_err(|error| if is_late { error.late() } else { error })
 }
 
-fn look(
-    store: &Store,
-    place: &Place,
-    view: &View,
-    decision: &Decision,
-    deadline: Instant,
-) -> Result<Observation> {
+fn look(store: &Store, place: &Place, view: &View, decision: &Decision, deadline: Instant) -> Result<Observation> {
     let snapshots = place.snapshots()?;
     let open = view.open_with(decision);
     let closing: Vec<_> =

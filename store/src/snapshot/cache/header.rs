@@ -21,6 +21,8 @@ pub(crate) struct Header {
     pub named: Vec<Vec<u8>>,
     /// The files that are captured although ignored, and those that would be if they were there.
     pub forced: Vec<Vec<u8>>,
+    /// The ignore files that ignore themselves: the directory, and the lines that mean something.
+    pub watched: Vec<(Vec<u8>, Vec<u8>)>,
     /// The snapshot.
     pub snapshot: Snapshot,
     /// What it could not hold.
@@ -28,7 +30,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Boot, stamp of the packs, wishes, index, named, forced, snapshot, gaps; lists and texts with their length before them,
+    /// Boot, stamp of the packs, wishes, index, named, forced, watched, snapshot, gaps; lists and texts with their length before them,
     /// a missing id as a zero byte, one that is there after a one.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -41,6 +43,11 @@ impl Header {
         put_id(&mut bytes, self.index.map(|_| id));
         put_texts(&mut bytes, &self.named);
         put_texts(&mut bytes, &self.forced);
+        put_length(&mut bytes, self.watched.len());
+        for (directory, lines) in &self.watched {
+            put_text(&mut bytes, directory);
+            put_text(&mut bytes, lines);
+        }
         for id in [Some(self.snapshot.tree), self.snapshot.attributes, self.snapshot.rules] {
             put_id(&mut bytes, id);
         }
@@ -61,6 +68,7 @@ impl Header {
         let index = (stamp(reader.take(STAMP)?), reader.take(1)?[0] != 0);
         let index = reader.optional_id()?.map(|id| (index.0, index.1, id));
         let (named, forced) = (reader.texts()?, reader.texts()?);
+        let watched = (0..reader.length()?).map(|_| Some((reader.text()?, reader.text()?))).collect::<Option<_>>()?;
         let snapshot =
             Snapshot { tree: reader.optional_id()??, attributes: reader.optional_id()?, rules: reader.optional_id()? };
         let mut gaps = Vec::new();
@@ -70,6 +78,6 @@ impl Header {
             let size = u64::from_le_bytes(reader.take(8)?.try_into().ok()?);
             gaps.push(Gap { path, reason, size: (size != u64::MAX).then_some(size) });
         }
-        Some(Self { boot, packs, wishes, index, named, forced, snapshot, gaps })
+        Some(Self { boot, packs, wishes, index, named, forced, watched, snapshot, gaps })
     }
 }

@@ -53,7 +53,10 @@ fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
     }
     let shared = Some(&location.common).filter(|common| **common != location.directory);
     let file = OsStr::from_bytes(name.as_bytes());
-    match std::iter::once(&location.directory).chain(shared).find_map(|folder| read_small(&folder.join(file), SMALL, OFlags::NOFOLLOW)) {
+    match std::iter::once(&location.directory)
+        .chain(shared)
+        .find_map(|folder| read_small(&folder.join(file), SMALL, OFlags::NOFOLLOW))
+    {
         Some(text) => match text.strip_prefix(b"ref:") {
             Some(next) => resolve(location, std::str::from_utf8(next.trim_ascii()).ok()?, links - 1),
             None => commit(&text),

@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use super::directory;
 use super::disk::{self, Stamp};
 use super::listing::Kind;
 use super::read::{self, Outcome};
@@ -108,7 +109,7 @@ impl Check<'_> {
         if !changed && young.iter().all(|item| self.is_stored(item, directory.as_fd())) {
             return Verdict::Same;
         }
-        let rules = walk::rules_of(directory.as_fd()).map(|(_, id)| id);
+        let rules = directory::rules_of(directory.as_fd()).map(|(_, id)| id);
         if rules == cached.rules() { Verdict::Changed } else { Verdict::Rules }
     }
 

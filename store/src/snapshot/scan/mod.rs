@@ -1,14 +1,16 @@
 //! The scan: a workspace becomes listings of its directories, with every new content stored.
 //!
 //! ```text
-//!   disk      opening and stat, by descriptors          queue, threads   work side by side
-//!   read      one file, as it was at one moment         sink             objects into the snapshot's pack
-//!   check     what differs from the stat cache          walk             a directory at a time
-//!   overlay   what was found, over what is remembered      assemble         trees, attributes, gaps
+//!   disk      opening and stat, by descriptors    queue, threads   work side by side
+//!   check     what differs from the stat cache    walk             tasks: directories, and files of one
+//!   read      one file, as it was at one moment   directory        the listing of one directory
+//!   overlay   what was found, over the cache      sink             objects into the snapshot's pack
+//!   assemble  trees, attributes, gaps
 //! ```
 
 pub(crate) mod assemble;
 pub(crate) mod check;
+pub(crate) mod directory;
 pub(crate) mod disk;
 pub(crate) mod listing;
 pub(crate) mod overlay;

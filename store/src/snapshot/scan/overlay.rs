@@ -131,6 +131,15 @@ impl<'c> Overlay<'c> {
         }
     }
 
+    /// Returns whether a directory holds an ignore file that ignores itself.
+    pub fn is_watched(&self, directory: &[u8]) -> bool {
+        let kind = match self.fresh.get(directory) {
+            Some(listing) => listing.item(b".gitignore").map(|item| item.kind.clone()),
+            None => self.remembered(directory).and_then(|directory| directory.item(b".gitignore")?.kind()),
+        };
+        matches!(kind, Some(Kind::Watched(_)))
+    }
+
     /// Returns whether nothing differs from the cache.
     pub fn is_same(&self) -> bool {
         let is_same = |(path, listing): (&Vec<u8>, &Listing)| {

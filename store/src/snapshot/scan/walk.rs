@@ -3,29 +3,27 @@
 //! A task is one directory, or some files of one. A directory's listing is made from its names (read again only where they
 //! may have changed), each entry's stamp is compared with the one remembered, and what differs is read and stored.
 
+use std::collections::BTreeMap;
 use std::io::{Read as _, Seek, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use rustix::io::Errno;
 
+use super::directory::Open;
 use super::disk::{self, Stamp};
-use super::listing::{Item, Kind, Listing, State, join};
+use super::listing::{Item, Kind, Listing, State};
 use super::queue::Queue;
 use super::read::{self, Outcome};
 use super::sink::Sink;
 use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
-use crate::path::{check_component, is_plain_dot_git};
-use crate::snapshot::hash::{self, ObjectKind};
+use crate::snapshot::hash::ObjectKind;
 use crate::snapshot::rules::{Matcher, View};
-use crate::snapshot::{GapReason, Progress, git};
+use crate::snapshot::{GapReason, Progress};
 
-/// Directories deeper than this are gaps.
-const DEEPEST: usize = 2048;
-/// How many files one task reads: a directory with more is shared between threads.
-const FILES_A_TASK: usize = 64;
 /// How long a store through a memory map can go without a new time: until the kernel has written the page (30 s and 5 s by
 /// its defaults), nanoseconds.
 const MAPPED: i64 = 35_000_000_000;
@@ -71,6 +69,8 @@ pub(crate) struct Walk<'a> {
     pub files: AtomicU64,
     /// Bytes read.
     pub bytes: AtomicU64,
+    /// The ignore files that ignore themselves: the lines that mean something, by directory.
+    pub watched: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
 }
 
 /// One piece of work.
@@ -164,8 +164,8 @@ impl Walk<'_> {
         if self.store == Some((stat.st_dev, stat.st_ino)) {
             return Ok(Some(Listing::unread(Stamp::default(), view, State::LeftOut)));
         }
-        let scene = Scene { walk: self, path, directory: directory.as_fd(), view, old };
-        scene.listing(stamp, names, queue).map(Some)
+        let open = Open { walk: self, path, directory: directory.as_fd(), view, old };
+        open.listing(stamp, names, queue).map(Some)
     }
 
     fn files(&self, path: Vec<u8>, names: Vec<Vec<u8>>, found: &mut Found) -> Result<()> {
@@ -248,12 +248,12 @@ impl Walk<'_> {
         self.sink.add_stream(size, file)
     }
 
-    fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> Item {
+    pub(super) fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> Item {
         let is_settled = stamp.is_settled(self.now, margin(self.is_remote));
         Item { name: name.to_vec(), stamp, is_settled, kind: Kind::Content(id) }
     }
 
-    fn count(&self, bytes: u64) {
+    pub(super) fn count(&self, bytes: u64) {
         let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let files = self.files.fetch_add(1, Ordering::Relaxed) + 1;
         if let Some(progress) = self.progress
@@ -292,197 +292,15 @@ impl std::io::Read for Timed<'_> {
 }
 
 impl Item {
-    fn gap(name: &[u8], stamp: Stamp, reason: GapReason) -> Self {
+    pub(super) fn gap(name: &[u8], stamp: Stamp, reason: GapReason) -> Self {
         Self { name: name.to_vec(), stamp, is_settled: false, kind: Kind::Gap(reason) }
     }
 }
 
-fn ours(error: Errno) -> Error {
+pub(super) fn ours(error: Errno) -> Error {
     Error::failed("cannot read the workspace").because(std::io::Error::from(error))
 }
 
-fn collision() -> GapReason {
+pub(super) fn collision() -> GapReason {
     GapReason::Unreadable("another content with the same SHA-1 is stored".to_owned())
-}
-
-/// One directory, open.
-struct Scene<'a> {
-    walk: &'a Walk<'a>,
-    path: &'a [u8],
-    directory: BorrowedFd<'a>,
-    view: View,
-    old: Option<&'a Listing>,
-}
-
-impl Scene<'_> {
-    fn listing(&self, stamp: Stamp, trust: Names, queue: &Queue<Task>) -> Result<Listing> {
-        let known = self.old.filter(|old| trust == Names::Known && !self.walk.is_remote && old.has_names_of(&stamp));
-        let mut names: Vec<(Vec<u8>, Option<bool>)> = match known {
-            Some(old) => old.items.iter().map(|item| (item.name.clone(), None)).collect(),
-            None => match disk::names(self.directory) {
-                Ok(names) => names,
-                Err(error) if read::is_ours(error) => return Err(ours(error)),
-                Err(error) => {
-                    let reason = read::gap_of(error).unwrap_or(GapReason::Changing);
-                    return Ok(Listing::unread(Stamp::default(), self.view, State::Gap(reason)));
-                }
-            },
-        };
-        let is_empty = known.map_or(names.is_empty(), |old| old.is_empty);
-        names.retain(|(name, _)| !is_plain_dot_git(name));
-        let mut items = Vec::with_capacity(names.len());
-        let mut unread = Vec::new();
-        for (name, is_directory) in &names {
-            items.extend(self.item(name, *is_directory, &mut unread)?);
-        }
-        self.share(unread, queue);
-        self.descend(&items, trust, queue);
-        Ok(Listing {
-            stamp,
-            is_settled: stamp.is_settled(self.walk.now, 0),
-            state: State::Listed,
-            view: self.view,
-            is_empty,
-            rules: self.old.and_then(|old| old.rules),
-            tree: None,
-            items,
-        })
-    }
-
-    fn share(&self, unread: Vec<Vec<u8>>, queue: &Queue<Task>) {
-        let tasks =
-            unread.chunks(FILES_A_TASK).map(|names| Task::Files { path: self.path.to_vec(), names: names.to_vec() });
-        if !unread.is_empty() {
-            queue.push(tasks);
-        }
-    }
-
-    fn descend(&self, items: &[Item], trust: Names, queue: &Queue<Task>) {
-        let directories = items.iter().filter(|item| matches!(item.kind, Kind::Directory));
-        let tasks: Vec<_> = directories
-            .filter_map(|item| {
-                let path = join(self.path, &item.name);
-                let view = self.decide(&path, true)?;
-                let is_stale = trust == Names::AgainBelow;
-                let is_known = !is_stale && (self.walk.remembered_view)(&path) == Some(view);
-                let names = if is_stale { Names::AgainBelow } else { Names::Known };
-                (!is_known).then_some(Task::Directory { path, view, names })
-            })
-            .collect();
-        queue.push(tasks);
-    }
-
-    fn decide(&self, path: &[u8], is_directory: bool) -> Option<View> {
-        self.walk.matcher.decide(self.view, path, is_directory, &self.walk.is_forced)
-    }
-
-    /// Looks at one entry; its name goes to `unread` where a file has to be read, and the item then only holds the place.
-    fn item(&self, name: &[u8], is_directory: Option<bool>, unread: &mut Vec<Vec<u8>>) -> Result<Option<Item>> {
-        let path = join(self.path, name);
-        if let Some(is_directory) = is_directory
-            && self.decide(&path, is_directory).is_none()
-        {
-            return Ok(self.watched(name));
-        }
-        let stamp = match disk::stat(self.directory, name) {
-            Ok(stamp) => stamp,
-            Err(error) if read::is_ours(error) => return Err(ours(error)),
-            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
-        };
-        let is_directory = stamp.file_type() == 0o040_000;
-        if self.decide(&path, is_directory).is_none() {
-            return Ok(self.watched(name));
-        }
-        if check_component(name).is_err() {
-            return Ok(Some(Item::gap(
-                name,
-                Stamp { mode: stamp.file_type(), ..Stamp::default() },
-                GapReason::ReservedName,
-            )));
-        }
-        self.entry(name, &path, stamp, unread)
-    }
-
-    fn entry(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Vec<u8>>) -> Result<Option<Item>> {
-        let special = |what| {
-            Ok(Some(Item::gap(name, Stamp { mode: stamp.file_type(), ..Stamp::default() }, GapReason::Special(what))))
-        };
-        match stamp.file_type() {
-            0o040_000 => Ok(Some(self.subdirectory(name, path))),
-            0o100_000 => Ok(Some(self.file(name, path, stamp, unread))),
-            0o120_000 => self.link(name, stamp),
-            0o010_000 => special("pipe"),
-            0o140_000 => special("socket"),
-            0o060_000 => special("block device"),
-            _ => special("character device"),
-        }
-    }
-
-    fn subdirectory(&self, name: &[u8], path: &[u8]) -> Item {
-        let stamp = Stamp { mode: 0o040_000, ..Stamp::default() };
-        if path.iter().filter(|byte| **byte == b'/').count() >= DEEPEST {
-            return Item::gap(name, stamp, GapReason::TooDeep);
-        }
-        Item { name: name.to_vec(), stamp, is_settled: true, kind: Kind::Directory }
-    }
-
-    fn file(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Vec<u8>>) -> Item {
-        if stamp.size > self.walk.max_file_size && !(self.walk.is_any_size)(path) {
-            return Item::gap(name, stamp, GapReason::TooLarge);
-        }
-        if let Some(item) = self.unchanged(name, &stamp) {
-            return item;
-        }
-        if let Some(id) = (self.walk.seeded)(path, &stamp) {
-            return self.walk.content(name, stamp, id);
-        }
-        unread.push(name.to_vec());
-        Item::gap(name, stamp, GapReason::Changing)
-    }
-
-    fn unchanged(&self, name: &[u8], stamp: &Stamp) -> Option<Item> {
-        let item = self.old?.item(name)?;
-        let is_content = matches!(item.kind, Kind::Content(_));
-        (is_content && item.is_settled && item.stamp == *stamp).then(|| item.clone())
-    }
-
-    fn link(&self, name: &[u8], stamp: Stamp) -> Result<Option<Item>> {
-        if let Some(item) = self.unchanged(name, &stamp) {
-            return Ok(Some(item));
-        }
-        let target = match rustix::fs::readlinkat(self.directory, name, Vec::new()) {
-            Ok(target) => target,
-            Err(error) if read::is_ours(error) => return Err(ours(error)),
-            Err(Errno::INVAL) => return Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing))),
-            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
-        };
-        self.walk.count(0);
-        let id = self.walk.sink.add(ObjectKind::Blob, target.as_bytes())?;
-        Ok(Some(id.map_or_else(|| Item::gap(name, stamp, collision()), |id| self.walk.content(name, stamp, id))))
-    }
-
-    /// An ignore file that ignores itself decides about its neighbours all the same.
-    fn watched(&self, name: &[u8]) -> Option<Item> {
-        if name != b".gitignore" {
-            return None;
-        }
-        let stamp = disk::stat(self.directory, name).ok()?;
-        let id = rules_of(self.directory)?.1;
-        Some(Item { kind: Kind::Watched(id), ..self.walk.content(name, stamp, id) })
-    }
-}
-
-/// Reads the ignore file of an open directory, and its hash.
-pub(crate) fn rules_of(directory: BorrowedFd<'_>) -> Option<(Vec<u8>, ObjectId)> {
-    let file = disk::open_file(directory, b".gitignore").ok()?;
-    let bytes = git::read_small_file(file.into(), git::SMALL)?;
-    let id = hash::hash(ObjectKind::Blob, &bytes);
-    Some((bytes, id))
-}
-
-impl Listing {
-    /// Returns whether the names are still those that were read when the directory had this stamp.
-    pub fn has_names_of(&self, stamp: &Stamp) -> bool {
-        self.is_settled && self.state == State::Listed && self.stamp == *stamp
-    }
 }

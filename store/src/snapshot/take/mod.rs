@@ -9,7 +9,7 @@ mod outer;
 mod scan;
 mod tasks;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -138,11 +138,10 @@ impl<'a> Scene<'a> {
         let wishes = self.wishes();
         let is_stale = tasks.iter().any(|task| matches!(task, Task::Directory { names: Names::AgainBelow, .. }));
         let known = cache.filter(|_| !is_stale && !index.is_new);
-        let Scanned { mut overlay, touched, forced } = self.scan(cache, known, &index, tasks, &sink)?;
+        let Scanned { mut overlay, touched, forced, watched } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
         let attributes = store(&sink, assemble::attributes(&overlay).encode())?;
-        let rules = Rules { forced: forced.clone(), ..self.rules.clone() };
-        let rules = store(&sink, rules.encode())?;
+        let rules = store(&sink, self.rules_of(&forced, &watched).encode())?;
         store(&sink, index.new_bytes())?;
         let gaps = assemble::gaps(&overlay);
         sink.finish()?;
@@ -154,6 +153,7 @@ impl<'a> Scene<'a> {
             index: index.remembered(),
             named: self.named().into_iter().collect(),
             forced: forced.into_iter().collect(),
+            watched: watched.into_iter().collect(),
             snapshot,
             gaps: gaps.clone(),
         };
@@ -162,6 +162,16 @@ impl<'a> Scene<'a> {
             let _ = Cache::write(folder, &header, &overlay);
         }
         Ok(self.taken(snapshot, gaps, index.blob))
+    }
+
+    /// The rules of the snapshot that are not files of its tree.
+    fn rules_of(&self, forced: &BTreeSet<Vec<u8>>, watched: &BTreeMap<Vec<u8>, Vec<u8>>) -> Rules {
+        let mut rules = Rules { forced: forced.clone(), ..self.rules.clone() };
+        let is_new = |directory: &[u8]| rules.untracked.iter().all(|(above, _)| above != directory);
+        let own = watched.iter().filter(|(directory, lines)| !lines.is_empty() && is_new(directory));
+        let own: Vec<_> = own.map(|(directory, lines)| (directory.clone(), lines.clone())).collect();
+        rules.untracked.extend(own);
+        rules
     }
 
     fn taken(&self, snapshot: Snapshot, gaps: Vec<super::Gap>, index: Option<ObjectId>) -> Taken {

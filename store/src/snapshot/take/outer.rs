@@ -9,14 +9,14 @@ use crate::entry::ObjectId;
 use crate::snapshot::Request;
 use crate::snapshot::git::{Location, excludes};
 use crate::snapshot::rules::{self, Rules};
-use crate::snapshot::scan::{disk, walk};
+use crate::snapshot::scan::{directory, disk};
 
 pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) -> Rules {
     let lines = |patterns: &[String]| rules::significant_lines(patterns.join("\n").as_bytes());
     Rules {
         global: rules::significant_lines(&excludes::of_user(request.home, request.config_home)),
         info: rules::significant_lines(&location.map(excludes::of_repository).unwrap_or_default()),
-        above: request.scope.map(|scope| rules_above(request.root, scope.as_bytes())).unwrap_or_default(),
+        untracked: request.scope.map(|scope| rules_above(request.root, scope.as_bytes())).unwrap_or_default(),
         scope: request.scope.map(|scope| scope.as_bytes().to_vec()),
         include: lines(request.include),
         exclude: lines(request.exclude),
@@ -31,7 +31,7 @@ fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let ends = std::iter::once(0).chain((0..scope.len()).filter(|end| scope[*end] == b'/'));
     let read = |end| {
         let directory = disk::open_directory(root.as_fd(), &scope[..end]).ok()?;
-        let lines = rules::significant_lines(&walk::rules_of(directory.as_fd())?.0);
+        let lines = rules::significant_lines(&directory::rules_of(directory.as_fd())?.0);
         (!lines.is_empty()).then(|| (scope[..end].to_vec(), lines))
     };
     ends.filter_map(read).collect()
@@ -44,7 +44,7 @@ pub(crate) fn read_rules(
     used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>,
 ) -> Option<Vec<u8>> {
     let opened = disk::open_directory(root.as_fd(), directory).ok()?;
-    let rules = walk::rules_of(opened.as_fd());
+    let rules = directory::rules_of(opened.as_fd());
     let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
     used.insert(directory.to_vec(), rules.as_ref().map(|(_, id)| *id));
     rules.map(|(bytes, _)| bytes)

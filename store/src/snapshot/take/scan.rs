@@ -1,6 +1,6 @@
 //! Looking at directories, and putting together what the threads found. This module does IO.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
@@ -29,6 +29,8 @@ pub(super) struct Scanned<'c> {
     pub touched: Vec<Vec<u8>>,
     /// The files that are captured although ignored.
     pub forced: BTreeSet<Vec<u8>>,
+    /// The ignore files that ignore themselves: the lines that mean something, by directory.
+    pub watched: BTreeMap<Vec<u8>, Vec<u8>>,
 }
 
 impl Scene<'_> {
@@ -88,6 +90,7 @@ impl Scene<'_> {
             progress: self.request.progress,
             files: AtomicU64::new(0),
             bytes: AtomicU64::new(0),
+            watched: Mutex::default(),
         };
         let found = walk.run(tasks, threads::count())?;
         let fresh: Vec<_> = found.iter().flat_map(|found| found.fresh.iter().cloned()).collect();
@@ -96,6 +99,7 @@ impl Scene<'_> {
         let touched = merge(&mut overlay, found, &walk)?;
         check_root(&overlay, self.request.root)?;
         note_rules(&mut overlay, &fresh, &used);
+        let watched = watched(&overlay, walk.watched);
         let forced = match old_forced.filter(|_| known.is_some_and(|cache| cache.header.named.iter().eq(&named))) {
             Some(forced) => forced,
             None => {
@@ -109,8 +113,16 @@ impl Scene<'_> {
                 candidates
             }
         };
-        Ok(Scanned { overlay, touched, forced })
+        Ok(Scanned { overlay, touched, forced, watched })
     }
+}
+
+/// Returns the ignore files that ignore themselves: of the directories that were looked at as they were `seen`, of others as
+/// they are remembered.
+fn watched(overlay: &Overlay<'_>, seen: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let remembered = overlay.below().into_iter().flat_map(|cache| cache.header.watched.iter().cloned());
+    remembered.chain(seen).filter(|(directory, _)| overlay.is_watched(directory)).collect()
 }
 
 /// Notes by which ignore file each directory's contents were decided. Where that is another one than was captured, the next

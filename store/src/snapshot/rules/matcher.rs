@@ -1,0 +1,198 @@
+//! Deciding what is in view, from rules and the `.gitignore` files.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::patterns::Patterns;
+use super::{BUILT_IN, Rules, has_below, is_below};
+
+/// What of a directory is captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum View {
+    /// What its ignore files do not match.
+    Open,
+    /// Everything: an `include` pattern matched it.
+    Included,
+    /// It is ignored: only what is forced or included.
+    Ignored,
+    /// It leads to the scope: only what is on the way.
+    Passage,
+}
+
+/// Gives the ignore file of a directory.
+type Ignores<'a> = dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'a;
+
+/// Decides what is in view.
+pub(crate) struct Matcher<'a> {
+    global: Patterns,
+    info: Patterns,
+    include: Patterns,
+    exclude: Patterns,
+    built_in: Patterns,
+    untracked: HashMap<Vec<u8>, Patterns>,
+    scope: Option<Vec<u8>>,
+    forced: BTreeSet<Vec<u8>>,
+    gitignores: Box<Ignores<'a>>,
+    chains: RwLock<HashMap<Vec<u8>, Chain>>,
+}
+
+/// The ignore files that hold in a directory, innermost first.
+type Chain = Option<Arc<Link>>;
+
+struct Link {
+    directory_length: usize,
+    patterns: Patterns,
+    outer: Chain,
+}
+
+impl Drop for Link {
+    /// Thousands of nested ignore files must not be dropped by recursion.
+    fn drop(&mut self) {
+        let mut next = self.outer.take();
+        while let Some(mut link) = next.and_then(Arc::into_inner) {
+            next = link.outer.take();
+        }
+    }
+}
+
+impl Rules {
+    /// Returns the matcher of these rules and the `.gitignore` files that `gitignores` gives by directory (the root's path
+    /// is empty). Each is asked for once, when it first matters.
+    pub fn matcher<'a>(&self, gitignores: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'a) -> Matcher<'a> {
+        Matcher {
+            global: Patterns::parse(&self.global),
+            info: Patterns::parse(&self.info),
+            include: Patterns::parse(&self.include),
+            exclude: Patterns::parse(&self.exclude),
+            built_in: Patterns::parse(if self.built_in { BUILT_IN.as_bytes() } else { b"" }),
+            untracked: self.untracked.iter().map(|(path, lines)| (path.clone(), Patterns::parse(lines))).collect(),
+            scope: self.scope.clone(),
+            forced: self.forced.clone(),
+            gitignores: Box::new(gitignores),
+            chains: RwLock::new(HashMap::new()),
+        }
+    }
+}
+
+impl Matcher<'_> {
+    /// Returns whether a file at this path is captured.
+    pub fn is_visible(&self, path: &[u8]) -> bool {
+        let mut view = self.root_view();
+        for end in (0..path.len()).filter(|end| path[*end] == b'/') {
+            match self.decide(view, &path[..end], true, &|path, is_directory| self.is_forced(path, is_directory)) {
+                Some(next) => view = next,
+                None => return false,
+            }
+        }
+        self.decide(view, path, false, &|path, is_directory| self.is_forced(path, is_directory)).is_some()
+    }
+
+    /// Returns the view of the workspace's root.
+    pub fn root_view(&self) -> View {
+        if self.scope.is_some() { View::Passage } else { View::Open }
+    }
+
+    /// Returns whether ignore files alone would leave this path out, whoever tracks or names it.
+    pub fn is_ignored(&self, path: &[u8]) -> bool {
+        let mut view = self.root_view();
+        for end in (0..path.len()).filter(|end| path[*end] == b'/') {
+            match self.decide(view, &path[..end], true, &|_, _| false) {
+                Some(next) => view = next,
+                None => return true,
+            }
+        }
+        self.decide(view, path, false, &|_, _| false).is_none()
+    }
+
+    /// Returns the view of an entry of a directory with the view `parent`; none where it is left out. `is_forced` says
+    /// whether a path (or, for a directory, something below it) is captured although ignored.
+    pub fn decide(
+        &self,
+        parent: View,
+        path: &[u8],
+        is_directory: bool,
+        is_forced: &dyn Fn(&[u8], bool) -> bool,
+    ) -> Option<View> {
+        let name = path.iter().rposition(|byte| *byte == b'/').map(|slash| slash + 1);
+        let excluded = !self.exclude.is_empty() && self.exclude.matched(path, name, is_directory) == Some(true);
+        if excluded || !self.is_in_scope(path, is_directory) {
+            return None;
+        }
+        let passage = self.is_passage(path);
+        if !self.include.is_empty() && self.include.matched(path, name, is_directory) == Some(true) {
+            return Some(if passage { View::Passage } else { View::Included });
+        }
+        match parent {
+            View::Included => Some(View::Included),
+            View::Open | View::Passage if !self.is_ignored_here(path, name, is_directory) => {
+                Some(if passage { View::Passage } else { View::Open })
+            }
+            View::Open | View::Passage | View::Ignored => {
+                let wanted = is_forced(path, is_directory) || is_directory && self.leads_to_included(path);
+                wanted.then_some(View::Ignored)
+            }
+        }
+    }
+
+    fn is_in_scope(&self, path: &[u8], is_directory: bool) -> bool {
+        match &self.scope {
+            None => true,
+            Some(scope) => is_below(path, scope) || is_directory && (path == &scope[..] || is_below(scope, path)),
+        }
+    }
+
+    fn is_passage(&self, path: &[u8]) -> bool {
+        self.scope.as_ref().is_some_and(|scope| is_below(scope, path))
+    }
+
+    fn is_forced(&self, path: &[u8], is_directory: bool) -> bool {
+        if is_directory { has_below(&self.forced, path) } else { self.forced.contains(path) }
+    }
+
+    /// An ignored directory is entered for an `include` pattern only where the pattern spells out the way to it.
+    fn leads_to_included(&self, directory: &[u8]) -> bool {
+        self.include.spell_out_a_way_through(directory)
+    }
+
+    fn is_ignored_here(&self, path: &[u8], name: Option<usize>, is_directory: bool) -> bool {
+        let directory = &path[..name.map_or(0, |name| name - 1)];
+        let mut chain = &self.chain(directory);
+        while let Some(link) = chain {
+            let start = if link.directory_length == 0 { 0 } else { link.directory_length + 1 };
+            let inner_name = name.map(|name| name - start).filter(|name| *name > 0);
+            if let Some(ignored) = link.patterns.matched(&path[start..], inner_name, is_directory) {
+                return ignored;
+            }
+            chain = &link.outer;
+        }
+        let outer = [&self.info, &self.global, &self.built_in];
+        outer.iter().find_map(|patterns| patterns.matched(path, name, is_directory)).unwrap_or(false)
+    }
+
+    fn chain(&self, directory: &[u8]) -> Chain {
+        if let Some(chain) = self.chains.read().unwrap_or_else(PoisonError::into_inner).get(directory) {
+            return chain.clone();
+        }
+        let mut chains = self.chains.write().unwrap_or_else(PoisonError::into_inner);
+        let ends = (0..directory.len()).filter(|end| directory[*end] == b'/').chain([directory.len()]);
+        let ends: Vec<_> = if directory.is_empty() { vec![0] } else { [0].into_iter().chain(ends).collect() };
+        let known = ends.iter().rposition(|end| chains.contains_key(&directory[..*end]));
+        let mut chain = known.and_then(|known| chains[&directory[..ends[known]]].clone());
+        for end in &ends[known.map_or(0, |known| known + 1)..] {
+            chain = self.link(&directory[..*end], chain);
+            chains.insert(directory[..*end].to_vec(), chain.clone());
+        }
+        chain
+    }
+
+    fn link(&self, directory: &[u8], outer: Chain) -> Chain {
+        let patterns = match self.untracked.get(directory) {
+            Some(patterns) => patterns.clone(),
+            None => Patterns::parse(&(self.gitignores)(directory).unwrap_or_default()),
+        };
+        if patterns.is_empty() {
+            return outer;
+        }
+        Some(Arc::new(Link { directory_length: directory.len(), patterns, outer }))
+    }
+}

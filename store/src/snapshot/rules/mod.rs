@@ -1,0 +1,194 @@
+//! What is captured: ignore files, the user's excludes, the settings' patterns, and what is captured although ignored.
+//!
+//! [`Rules`] are the sources that are not files of the tree; as a blob beside it they let a later patch tell whether a path
+//! was in view. [`Matcher`] decides, given the `.gitignore` files. Nothing here reads the disk: sources are bytes.
+//!
+//! Patterns are matched by `gix-glob`, a port of git's own `wildmatch`, on bytes: braces are no alternatives, and names need
+//! not be UTF-8.
+
+mod matcher;
+mod patterns;
+
+use std::collections::BTreeSet;
+
+use crate::error::{Error, Result};
+pub(crate) use matcher::{Matcher, View};
+pub(crate) use patterns::significant_lines;
+
+/// Outside a git repository these are left out, too: what package managers and compilers make and can make again.
+pub(crate) const BUILT_IN: &str = "node_modules/\nbower_components/\njspm_packages/\n.pnpm-store/\n.yarn/cache/\ntarget/\n\
+    .venv/\nvenv/\n__pycache__/\n.tox/\n.nox/\n.mypy_cache/\n.pytest_cache/\n.ruff_cache/\n.eggs/\n*.egg-info/\n\
+    .gradle/\n.m2/\n.terraform/\n.next/\n.nuxt/\n.svelte-kit/\n.parcel-cache/\n.turbo/\n.cache/\n.dart_tool/\n\
+    .bundle/\nPods/\nDerivedData/\n.stack-work/\ndist-newstyle/\n_build/\n.elixir_ls/\nzig-cache/\n.zig-cache/\n";
+
+const MAGIC: &[u8] = b"ckpt-hook rules 1\n";
+
+/// The sources of rules that are not files of the tree.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rules {
+    /// The user's global excludes, without comments and blank lines.
+    pub global: Vec<u8>,
+    /// The repository's `info/exclude`, likewise.
+    pub info: Vec<u8>,
+    /// The `.gitignore` files that are no files of the tree, by directory: of the directories above the captured one, and those
+    /// that ignore themselves.
+    pub untracked: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The only directory that is captured, where there is one.
+    pub scope: Option<Vec<u8>>,
+    /// The settings' patterns of what is captured although ignored.
+    pub include: Vec<u8>,
+    /// The settings' patterns of what is left out whatever else holds.
+    pub exclude: Vec<u8>,
+    /// Whether the built-in list of dependency and build folders holds.
+    pub built_in: bool,
+    /// Files that are captured although ignored: the user's repository tracks them, or an edit tool named them.
+    pub forced: BTreeSet<Vec<u8>>,
+}
+
+impl Rules {
+    /// Returns the canonical text; none where there are no rules.
+    ///
+    /// After a first line with the format's name and version, each section is `<name> <length>`, a newline, as many bytes,
+    /// and a newline. An `untracked` section holds a path, a NUL byte and lines; `forced` holds paths with a NUL byte after each.
+    pub fn encode(&self) -> Option<Vec<u8>> {
+        if *self == Self::default() {
+            return None;
+        }
+        let mut text = MAGIC.to_vec();
+        let mut section = |name: &str, bytes: &[u8]| {
+            text.extend_from_slice(format!("{name} {}\n", bytes.len()).as_bytes());
+            text.extend_from_slice(bytes);
+            text.push(b'\n');
+        };
+        if self.built_in {
+            section("built-in", BUILT_IN.as_bytes());
+        }
+        let plain =
+            [("global", &self.global), ("info", &self.info), ("include", &self.include), ("exclude", &self.exclude)];
+        for (name, bytes) in plain.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
+            section(name, bytes);
+        }
+        if let Some(scope) = &self.scope {
+            section("scope", scope);
+        }
+        for (directory, lines) in &self.untracked {
+            section("untracked", &[directory, &b"\0"[..], lines].concat());
+        }
+        if !self.forced.is_empty() {
+            section("forced", &self.forced.iter().flat_map(|path| [path, &b"\0"[..]].concat()).collect::<Vec<_>>());
+        }
+        Some(text)
+    }
+
+    /// Reads what [`Rules::encode`] wrote.
+    pub fn decode(text: &[u8]) -> Result<Self> {
+        let damaged = || Error::failed("the ignore rules of a snapshot are damaged");
+        let mut rest = text.strip_prefix(MAGIC).ok_or_else(damaged)?;
+        let mut rules = Self::default();
+        while !rest.is_empty() {
+            let (name, bytes, after) = section(rest).ok_or_else(damaged)?;
+            rules.set(name, bytes).ok_or_else(damaged)?;
+            rest = after;
+        }
+        Ok(rules)
+    }
+
+    fn set(&mut self, name: &[u8], bytes: &[u8]) -> Option<()> {
+        match name {
+            b"built-in" => self.built_in = true,
+            b"global" => self.global = bytes.to_vec(),
+            b"info" => self.info = bytes.to_vec(),
+            b"include" => self.include = bytes.to_vec(),
+            b"exclude" => self.exclude = bytes.to_vec(),
+            b"scope" => self.scope = Some(bytes.to_vec()),
+            b"untracked" => {
+                let end = bytes.iter().position(|byte| *byte == 0)?;
+                self.untracked.push((bytes[..end].to_vec(), bytes[end + 1..].to_vec()));
+            }
+            b"forced" => {
+                let paths = bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+                self.forced = paths.map(<[u8]>::to_vec).collect();
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+fn section(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let end = text.iter().position(|byte| *byte == b'\n')?;
+    let space = text[..end].iter().position(|byte| *byte == b' ')?;
+    let length: usize = std::str::from_utf8(&text[space + 1..end]).ok()?.parse().ok()?;
+    let rest = &text[end + 1..];
+    let after = rest.get(length..)?.strip_prefix(b"\n")?;
+    Some((&text[..space], &rest[..length], after))
+}
+
+/// Returns whether `path` is below `directory`; everything is below the root, whose path is empty.
+pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
+    directory.is_empty() && !path.is_empty()
+        || path.len() > directory.len() && path.starts_with(directory) && path[directory.len()] == b'/'
+}
+
+/// Returns whether a sorted set of paths has one below `directory`.
+pub(crate) fn has_below(paths: &BTreeSet<Vec<u8>>, directory: &[u8]) -> bool {
+    let start = [directory, b"/"].concat();
+    paths.range(start.clone()..).next().is_some_and(|path| path.starts_with(&start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(info: &str) -> Rules {
+        Rules { info: info.into(), ..Rules::default() }
+    }
+
+    #[test]
+    fn rules_are_read_as_they_are_written() {
+        let rules = Rules {
+            global: b"*.o\n".to_vec(),
+            untracked: vec![(Vec::new(), b"x\n".to_vec())],
+            scope: Some(b"a/b".to_vec()),
+            built_in: true,
+            forced: [b"a/b\n".to_vec(), b"\xff".to_vec()].into(),
+            ..Rules::default()
+        };
+        let text = rules.encode().expect("there are rules");
+        assert_eq!(Rules::decode(&text).expect("sound"), rules, "what went in comes out");
+        assert_eq!(Rules::default().encode(), None, "no rules, no blob");
+        assert!(Rules::decode(&text[..text.len() - 1]).is_err(), "cut off");
+    }
+
+    #[test]
+    fn a_forced_file_in_an_ignored_directory_is_visible_alone() {
+        let rules = Rules { forced: [b"out/kept".to_vec()].into(), ..rules("out/\n") };
+        let matcher = rules.matcher(|_| None);
+        assert!(matcher.is_visible(b"out/kept"), "it is forced");
+        assert!(!matcher.is_visible(b"out/other"), "its neighbour is not");
+        assert!(matcher.is_ignored(b"out/kept"), "the rules alone leave it out");
+    }
+
+    #[test]
+    fn settings_win_over_ignore_files() {
+        let rules = Rules {
+            include: b"/dist/app/*.js\n.env\n".to_vec(),
+            exclude: b"secret\n".to_vec(),
+            ..rules("dist\n.env\n")
+        };
+        let matcher = rules.matcher(|_| None);
+        assert!(matcher.is_visible(b"a/.env"), "included by name");
+        assert!(matcher.is_visible(b"dist/app/x.js"), "the pattern spells out the way");
+        assert!(!matcher.is_visible(b"dist/app/x.css"), "not included");
+        assert!(!matcher.is_visible(b"a/secret/x"), "excluded");
+    }
+
+    #[test]
+    fn only_the_scope_is_visible() {
+        let rules = Rules { scope: Some(b"a/b".to_vec()), ..Rules::default() };
+        let matcher = rules.matcher(|_| None);
+        assert!(matcher.is_visible(b"a/b/c/d"), "below the scope");
+        assert!(!matcher.is_visible(b"a/c"), "beside it");
+        assert!(!matcher.is_visible(b"a/b"), "a file cannot be the scope");
+    }
+}

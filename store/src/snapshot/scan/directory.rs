@@ -1,0 +1,213 @@
+//! Listing one directory: its names, what is in view, what is as it was remembered. This module does IO.
+
+use std::os::fd::BorrowedFd;
+use std::sync::PoisonError;
+
+use rustix::io::Errno;
+
+use super::disk::{self, Stamp};
+use super::listing::{Item, Kind, Listing, State, join};
+use super::queue::Queue;
+use super::read;
+use super::walk::{Names, Task, Walk, collision, ours};
+use crate::entry::ObjectId;
+use crate::error::Result;
+use crate::path::{check_component, is_plain_dot_git};
+use crate::snapshot::hash::{self, ObjectKind};
+use crate::snapshot::rules::{self, View};
+use crate::snapshot::{GapReason, git};
+
+/// Directories deeper than this are gaps.
+const DEEPEST: usize = 2048;
+/// How many files one task reads: a directory with more is shared between threads.
+const FILES_A_TASK: usize = 64;
+
+/// One directory, open.
+pub(super) struct Open<'a> {
+    /// What the tasks share.
+    pub walk: &'a Walk<'a>,
+    /// Its path.
+    pub path: &'a [u8],
+    /// The directory.
+    pub directory: BorrowedFd<'a>,
+    /// What of it is captured.
+    pub view: View,
+    /// What was remembered of it.
+    pub old: Option<&'a Listing>,
+}
+
+impl Open<'_> {
+    /// Lists it; files to be read and directories below become tasks.
+    pub fn listing(&self, stamp: Stamp, trust: Names, queue: &Queue<Task>) -> Result<Listing> {
+        let known = self.old.filter(|old| trust == Names::Known && !self.walk.is_remote && old.has_names_of(&stamp));
+        let mut names: Vec<(Vec<u8>, Option<bool>)> = match known {
+            Some(old) => old.items.iter().map(|item| (item.name.clone(), None)).collect(),
+            None => match disk::names(self.directory) {
+                Ok(names) => names,
+                Err(error) if read::is_ours(error) => return Err(ours(error)),
+                Err(error) => {
+                    let reason = read::gap_of(error).unwrap_or(GapReason::Changing);
+                    return Ok(Listing::unread(Stamp::default(), self.view, State::Gap(reason)));
+                }
+            },
+        };
+        let is_empty = known.map_or(names.is_empty(), |old| old.is_empty);
+        names.retain(|(name, _)| !is_plain_dot_git(name));
+        let mut items = Vec::with_capacity(names.len());
+        let mut unread = Vec::new();
+        for (name, is_directory) in &names {
+            items.extend(self.item(name, *is_directory, &mut unread)?);
+        }
+        self.share(unread, queue);
+        self.descend(&items, trust, queue);
+        Ok(Listing {
+            stamp,
+            is_settled: stamp.is_settled(self.walk.now, 0),
+            state: State::Listed,
+            view: self.view,
+            is_empty,
+            rules: self.old.and_then(|old| old.rules),
+            tree: None,
+            items,
+        })
+    }
+
+    fn share(&self, unread: Vec<Vec<u8>>, queue: &Queue<Task>) {
+        let tasks =
+            unread.chunks(FILES_A_TASK).map(|names| Task::Files { path: self.path.to_vec(), names: names.to_vec() });
+        if !unread.is_empty() {
+            queue.push(tasks);
+        }
+    }
+
+    fn descend(&self, items: &[Item], trust: Names, queue: &Queue<Task>) {
+        let directories = items.iter().filter(|item| matches!(item.kind, Kind::Directory));
+        let tasks: Vec<_> = directories
+            .filter_map(|item| {
+                let path = join(self.path, &item.name);
+                let view = self.decide(&path, true)?;
+                let is_stale = trust == Names::AgainBelow;
+                let is_known = !is_stale && (self.walk.remembered_view)(&path) == Some(view);
+                let names = if is_stale { Names::AgainBelow } else { Names::Known };
+                (!is_known).then_some(Task::Directory { path, view, names })
+            })
+            .collect();
+        queue.push(tasks);
+    }
+
+    fn decide(&self, path: &[u8], is_directory: bool) -> Option<View> {
+        self.walk.matcher.decide(self.view, path, is_directory, &self.walk.is_forced)
+    }
+
+    /// Looks at one entry; its name goes to `unread` where a file has to be read, and the item then only holds the place.
+    fn item(&self, name: &[u8], is_directory: Option<bool>, unread: &mut Vec<Vec<u8>>) -> Result<Option<Item>> {
+        let path = join(self.path, name);
+        if let Some(is_directory) = is_directory
+            && self.decide(&path, is_directory).is_none()
+        {
+            return Ok(self.watched(name));
+        }
+        let stamp = match disk::stat(self.directory, name) {
+            Ok(stamp) => stamp,
+            Err(error) if read::is_ours(error) => return Err(ours(error)),
+            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
+        };
+        let is_directory = stamp.file_type() == 0o040_000;
+        if self.decide(&path, is_directory).is_none() {
+            return Ok(self.watched(name));
+        }
+        if check_component(name).is_err() {
+            return Ok(Some(Item::gap(
+                name,
+                Stamp { mode: stamp.file_type(), ..Stamp::default() },
+                GapReason::ReservedName,
+            )));
+        }
+        self.entry(name, &path, stamp, unread)
+    }
+
+    fn entry(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Vec<u8>>) -> Result<Option<Item>> {
+        let special = |what| {
+            Ok(Some(Item::gap(name, Stamp { mode: stamp.file_type(), ..Stamp::default() }, GapReason::Special(what))))
+        };
+        match stamp.file_type() {
+            0o040_000 => Ok(Some(self.subdirectory(name, path))),
+            0o100_000 => Ok(Some(self.file(name, path, stamp, unread))),
+            0o120_000 => self.link(name, stamp),
+            0o010_000 => special("pipe"),
+            0o140_000 => special("socket"),
+            0o060_000 => special("block device"),
+            _ => special("character device"),
+        }
+    }
+
+    fn subdirectory(&self, name: &[u8], path: &[u8]) -> Item {
+        let stamp = Stamp { mode: 0o040_000, ..Stamp::default() };
+        if path.iter().filter(|byte| **byte == b'/').count() >= DEEPEST {
+            return Item::gap(name, stamp, GapReason::TooDeep);
+        }
+        Item { name: name.to_vec(), stamp, is_settled: true, kind: Kind::Directory }
+    }
+
+    fn file(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Vec<u8>>) -> Item {
+        if stamp.size > self.walk.max_file_size && !(self.walk.is_any_size)(path) {
+            return Item::gap(name, stamp, GapReason::TooLarge);
+        }
+        if let Some(item) = self.unchanged(name, &stamp) {
+            return item;
+        }
+        if let Some(id) = (self.walk.seeded)(path, &stamp) {
+            return self.walk.content(name, stamp, id);
+        }
+        unread.push(name.to_vec());
+        Item::gap(name, stamp, GapReason::Changing)
+    }
+
+    fn unchanged(&self, name: &[u8], stamp: &Stamp) -> Option<Item> {
+        let item = self.old?.item(name)?;
+        let is_content = matches!(item.kind, Kind::Content(_));
+        (is_content && item.is_settled && item.stamp == *stamp).then(|| item.clone())
+    }
+
+    fn link(&self, name: &[u8], stamp: Stamp) -> Result<Option<Item>> {
+        if let Some(item) = self.unchanged(name, &stamp) {
+            return Ok(Some(item));
+        }
+        let target = match rustix::fs::readlinkat(self.directory, name, Vec::new()) {
+            Ok(target) => target,
+            Err(error) if read::is_ours(error) => return Err(ours(error)),
+            Err(Errno::INVAL) => return Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing))),
+            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
+        };
+        self.walk.count(0);
+        let id = self.walk.sink.add(ObjectKind::Blob, target.as_bytes())?;
+        Ok(Some(id.map_or_else(|| Item::gap(name, stamp, collision()), |id| self.walk.content(name, stamp, id))))
+    }
+
+    /// An ignore file that ignores itself decides about its neighbours all the same.
+    fn watched(&self, name: &[u8]) -> Option<Item> {
+        if name != b".gitignore" {
+            return None;
+        }
+        let stamp = disk::stat(self.directory, name).ok()?;
+        let (bytes, id) = rules_of(self.directory)?;
+        let mut watched = self.walk.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.insert(self.path.to_vec(), rules::significant_lines(&bytes));
+        Some(Item { kind: Kind::Watched(id), ..self.walk.content(name, stamp, id) })
+    }
+}
+
+/// Reads the ignore file of an open directory, and its hash.
+pub(crate) fn rules_of(directory: BorrowedFd<'_>) -> Option<(Vec<u8>, ObjectId)> {
+    let file = disk::open_file(directory, b".gitignore").ok()?;
+    let bytes = git::read_small_file(file.into(), git::SMALL)?;
+    let id = hash::hash(ObjectKind::Blob, &bytes);
+    Some((bytes, id))
+}
+
+impl Listing {
+    /// Returns whether the names are still those that were read when the directory had this stamp.
+    pub fn has_names_of(&self, stamp: &Stamp) -> bool {
+        self.is_settled && self.state == State::Listed && self.stamp == *stamp
+    }
+}
