@@ -289,6 +289,9 @@ pub struct StatusReport {
     pub open_steps: u64,
     /// Sessions of the workspace with a tool at work, by agent and session.
     pub agents_at_work: Vec<String>,
+    /// Whether the first snapshot of the workspace is being taken, by a hook or in the background: no step is protected before
+    /// it is done.
+    pub first_snapshot_goes_on: bool,
     /// Steps that cannot be put back, and why.
     pub unprotected: Vec<String>,
     /// What the newest snapshot does not hold.

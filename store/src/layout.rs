@@ -89,6 +89,12 @@ pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> 
     lock(&folder.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
 }
 
+/// Returns whether somebody takes a snapshot or carries out an operation in a workspace's folder.
+pub(crate) fn is_locked(folder: &Path) -> bool {
+    let locked = |file: File| flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK);
+    File::open(folder.join("lock")).is_ok_and(locked)
+}
+
 /// Takes the lock under which a damaged session store is set aside.
 pub(crate) fn lock_store(directory: &Path, patience: Duration) -> Result<Lock> {
     lock(&directory.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
@@ -124,7 +130,9 @@ mod tests {
         let held = lock_workspace(folder.path(), Duration::ZERO).expect("it is free");
         let error = lock_workspace(folder.path(), Duration::from_millis(5)).expect_err("it is held");
         assert!(error.to_string().contains("another process holds the lock"), "a clear result: {error}");
+        assert!(is_locked(folder.path()), "who only asks is told so");
         drop(held);
+        assert!(!is_locked(folder.path()), "nobody is at work any more");
         lock_workspace(folder.path(), Duration::ZERO).expect("it goes with whoever held it");
     }
 }

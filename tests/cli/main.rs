@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod built;
 mod concurrency;
 mod generated;
 mod install;

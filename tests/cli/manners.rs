@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
+use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
 
 use crate::common::{Run, World, finish};
@@ -273,6 +274,32 @@ fn a_first_snapshot_that_is_late_goes_on_without_the_hook() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     panic!("the snapshot in the background was never done");
+}
+
+#[test]
+fn status_says_that_the_first_snapshot_goes_on_until_it_is_done() {
+    // Whoever takes a snapshot holds the lock of the workspace's folder: the test takes it before the one in the background does.
+    let (world, lock) = (0..50).find_map(|_| late_and_locked()).expect("the test is once the first");
+    let says = || world.run(&["status"], b"").exits(0).stdout.contains("the first snapshot is still being taken");
+    assert!(says(), "it is not done");
+    flock(&lock, FlockOperation::Unlock).expect("it was held");
+    world.run(&["snapshot"], b"").exits(0);
+    flock(&lock, FlockOperation::LockExclusive).expect("it is waited for");
+    assert!(!says(), "it is done: whoever holds the lock now does something else");
+    let message = world.json(&["status"])["unprotected"].to_string();
+    assert!(message.contains("not done in time"), "what was not protected is named for good: {message}");
+}
+
+/// Returns a world whose first snapshot is late and not done, and the lock for which it waits; none where it was done already.
+fn late_and_locked() -> Option<(World, File)> {
+    let world = World::new();
+    world.write("file", "x");
+    world.configure("hook_deadline = \"500 ms\"\n");
+    world.run(&["event"], br#"{"event":"user_message","session_id":"s","message_id":"m"}"#).ends_silently();
+    let folder = std::fs::read_dir(world.store().join("snapshots")).expect("the store").next()?.expect("an entry");
+    let lock = File::open(folder.path().join("lock")).expect("the hook has made it");
+    flock(&lock, FlockOperation::LockExclusive).expect("it is waited for");
+    (!has_pack(&world)).then_some((world, lock))
 }
 
 fn has_pack(world: &World) -> bool {

@@ -6,6 +6,7 @@
 mod hostile;
 mod objects_corruption;
 mod objects_difference;
+mod objects_many;
 mod objects_packs;
 mod objects_patch;
 mod objects_world;

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use ckpt_store::snapshot::{Request, Snapshots};
@@ -183,6 +184,28 @@ fn objects_that_went_are_stored_again() {
     assert_eq!(again.take(&world.request()).unwrap(), before, "the same ids");
     world.our_git(&["fsck", "--full", "--strict", "--no-dangling"]);
     assert_eq!(world.content(&before, "four"), "four", "and the bytes are back");
+}
+
+#[test]
+fn a_pack_that_a_power_cut_tore_is_not_believed() {
+    let world = remembered();
+    world.write("late", "the last thing that was written");
+    let before = world.take();
+    let packs = world.snapshots.repository().join("objects/pack");
+    let files = fs::read_dir(&packs).unwrap().map(|entry| entry.unwrap().path());
+    let written = |path: &PathBuf| path.metadata().unwrap().modified().unwrap();
+    let last = files.filter(|path| path.extension().is_some_and(|extension| extension == "pack")).max_by_key(written);
+    let last = last.expect("there is a pack");
+    let mut bytes = fs::read(&last).unwrap();
+    let kept = bytes.len() / 3;
+    bytes[kept..].fill(0);
+    fs::remove_file(&last).unwrap();
+    fs::write(&last, bytes).unwrap();
+    let again = Snapshots::open(&world.store.join("snapshots/key")).unwrap();
+    assert_eq!(again.take(&world.request()).unwrap(), before, "the same ids");
+    let entries = again.entries(&before.snapshot).expect("every tree is sound again");
+    let blobs: Vec<_> = entries.iter().filter_map(|(_, entry)| entry.blob).collect();
+    assert_eq!(again.check_blobs(&blobs).unwrap(), [], "and so is every file");
 }
 
 #[test]

@@ -64,6 +64,10 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
 fn troubles(report: &StatusReport, view: &View) -> String {
     let paint = view.paint;
     let mut text = String::new();
+    if report.first_snapshot_goes_on {
+        let note = "the first snapshot is still being taken; steps are protected when it is done";
+        text.push_str(&line(paint.warning("capturing:"), note));
+    }
     for agent in &report.agents_at_work {
         text.push_str(&line(paint.id("at work:"), &safe(agent)));
     }

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::ids;
 use super::rows::{all, count, gaps, operation_file};
 use crate::error::{Context, Result};
+use crate::layout;
 use crate::record::Place;
 use crate::revert::{is_busy, short};
 use crate::sessions::{self, OpenStep, SessionRow};
@@ -49,6 +50,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     let open_steps = sessions::open_steps(connection, place.row.id)?;
     report.open_steps = open_steps.len() as u64;
     report.agents_at_work = agents_at_work(connection, &open_steps, store.now())?;
+    report.first_snapshot_goes_on = place.row.last_snapshot_id.is_none() && layout::is_locked(&place.folder);
     report.unprotected = unprotected(connection, place.row.id)?;
     report.gaps = place.row.last_snapshot_id.map_or(Ok(Vec::new()), |snapshot_id| gaps(connection, snapshot_id))?;
     Ok(report)
@@ -83,6 +85,7 @@ fn empty(workspace: &Path) -> StatusReport {
         redo: false,
         open_steps: 0,
         agents_at_work: Vec::new(),
+        first_snapshot_goes_on: false,
         unprotected: Vec::new(),
         gaps: Vec::new(),
         diagnostics: 0,

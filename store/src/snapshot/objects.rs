@@ -156,7 +156,7 @@ impl Objects {
             ids.push(id);
         }
         pack.finish()?;
-        reader.refresh()?;
+        reader.note_new_pack()?;
         Ok(ids)
     }
 }

@@ -86,7 +86,7 @@ pub(crate) struct PackWriter {
     open: Option<OpenPack>,
 }
 
-/// The temporary files; they go when this does, unless they were renamed.
+/// A pack that is written.
 struct OpenPack {
     temporary: Temporary,
     out: BufWriter<File>,
@@ -94,7 +94,15 @@ struct OpenPack {
     objects: HashMap<ObjectId, Indexed>,
 }
 
-struct Temporary(PathBuf);
+/// A temporary file; it goes when this does, unless it was renamed.
+pub(crate) struct Temporary(PathBuf);
+
+impl Temporary {
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
 
 impl Drop for Temporary {
     fn drop(&mut self) {
@@ -200,8 +208,8 @@ impl OpenPack {
                 let same = same.context(|| "cannot read the pack that is written")?;
                 Ok(if same { Held::Yes } else { Held::Collision })
             }
-            (None, Some(stored)) if stored.contains(id) => stored.holds_stream(id, &mut whole(self.entry(latest))?),
-            (None, _) => Ok(Held::No),
+            (None, Some(stored)) => stored.holds_stream(id, &mut whole(self.entry(latest))?),
+            (None, None) => Ok(Held::No),
         }
     }
 
@@ -258,8 +266,13 @@ impl OpenPack {
 
 /// Makes a file read-only, and syncs it.
 fn seal(file: &File) -> std::io::Result<()> {
-    file.set_permissions(fs::Permissions::from_mode(0o400))?;
+    make_read_only(file)?;
     file.sync_all()
+}
+
+/// Makes a file that only its owner can read, and nobody write.
+pub(crate) fn make_read_only(file: &File) -> std::io::Result<()> {
+    file.set_permissions(fs::Permissions::from_mode(0o400))
 }
 
 fn header(count: u32) -> [u8; HEADER as usize] {
@@ -282,7 +295,7 @@ fn checksum(file: &File, length: u64) -> std::io::Result<[u8; 20]> {
 }
 
 /// Makes a file that only the user can read, with a name that git's own clean-up knows.
-fn create_temporary(directory: &Path) -> Result<(Temporary, File)> {
+pub(crate) fn create_temporary(directory: &Path) -> Result<(Temporary, File)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -2,15 +2,15 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flate2::bufread::ZlibDecoder;
 use rustix::fs::OFlags;
 
 use super::hash::{Hasher, ObjectKind, hash};
+use super::open_files::Leave;
 use super::pack_entry::{Content, FileRange, Header, apply_delta, at_end, inflate, read_header, size_from_delta};
 use super::pack_index::PackIndex;
 use crate::entry::ObjectId;
@@ -23,14 +23,12 @@ const LARGEST: u64 = 512 << 20;
 const DEEPEST: usize = 4096;
 /// The bytes that the deltas of one object may make altogether.
 const MOST_WORK: u64 = 8 * LARGEST;
-/// The number of packs that stay open once they were read.
-const STAY_OPEN: usize = 32;
 
 /// A pack, opened when it is first asked.
 pub(crate) struct PackFile {
     path: PathBuf,
     name: PathBuf,
-    index: OnceLock<Option<PackIndex>>,
+    index: OnceLock<(PackIndex, Option<Leave>)>,
     data: OnceLock<Kept>,
 }
 
@@ -48,13 +46,45 @@ impl PackFile {
 
     /// Returns the offset of an object; none where its index does not name it or is damaged.
     pub(crate) fn find(&self, id: ObjectId) -> Option<u64> {
-        let open = || PackIndex::open(open_regular(&self.path.with_extension("idx")).ok()?).ok();
-        self.index.get_or_init(open).as_ref()?.find(id).ok()?
+        if let Some((index, _)) = self.index.get() {
+            return index.find(id).ok()?;
+        }
+        let index = PackIndex::open(self.open_index().ok()?).ok()?;
+        let leave = if index.is_file() { Leave::take() } else { None };
+        if index.is_file() && leave.is_none() {
+            return index.find(id).ok()?;
+        }
+        self.index.get_or_init(|| (index, leave)).0.find(id).ok()?
     }
 
     /// Returns where those of the sorted ids stand that are in it. Fails where its index is missing or damaged.
     pub(crate) fn offsets(&self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, u64)>> {
-        PackIndex::open(open_regular(&self.path.with_extension("idx"))?)?.offsets(ids)
+        PackIndex::open(self.open_index()?)?.offsets(ids)
+    }
+
+    /// Returns its index, read whole, and when that was written; none where it is longer than `limit` bytes.
+    pub(crate) fn short_index(&self, limit: u64) -> Result<Option<(PackIndex, (i64, i64))>> {
+        let file = self.open_index()?;
+        let metadata = file.metadata().context(|| "cannot read the index")?;
+        let written = (metadata.mtime(), metadata.mtime_nsec());
+        if metadata.len() > limit { Ok(None) } else { Ok(Some((PackIndex::open_whole(file)?, written))) }
+    }
+
+    /// Returns whether pack and index end as they were written: both with the pack's checksum.
+    pub(crate) fn has_its_end(&self) -> bool {
+        let end = || -> Result<bool> {
+            let checksum = PackIndex::open(self.open_index()?)?.pack_checksum()?;
+            let file = open_regular(&self.path)?;
+            let length = file.metadata().context(|| "cannot read the pack")?.len();
+            let mut end = [0; 20];
+            file.read_exact_at(&mut end, length.saturating_sub(20)).context(|| "cannot read the pack")?;
+            Ok(end == checksum)
+        };
+        end().unwrap_or(false)
+    }
+
+    fn open_index(&self) -> Result<File> {
+        open_regular(&self.path.with_extension("idx"))
     }
 
     /// Returns the object at an offset, hashed in full.
@@ -141,10 +171,10 @@ impl PackFile {
             None => {
                 let file = open_regular(&self.path)?;
                 let length = file.metadata().context(what)?.len();
-                match Slot::new() {
-                    Some(slot) => self.data.get_or_init(|| Kept { file, length, _slot: Some(slot) }),
+                match Leave::take() {
+                    Some(leave) => self.data.get_or_init(|| Kept { file, length, _leave: Some(leave) }),
                     None => {
-                        fresh = Kept { file, length, _slot: None };
+                        fresh = Kept { file, length, _leave: None };
                         &fresh
                     }
                 }
@@ -155,32 +185,11 @@ impl PackFile {
     }
 }
 
-/// An open pack. Only so many stay open.
+/// An open pack.
 struct Kept {
     file: File,
     length: u64,
-    _slot: Option<Slot>,
-}
-
-/// Leave to stay open.
-struct Slot;
-
-static KEPT: AtomicUsize = AtomicUsize::new(0);
-
-impl Slot {
-    fn new() -> Option<Self> {
-        if KEPT.fetch_add(1, Ordering::Relaxed) < STAY_OPEN {
-            return Some(Self);
-        }
-        KEPT.fetch_sub(1, Ordering::Relaxed);
-        None
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        KEPT.fetch_sub(1, Ordering::Relaxed);
-    }
+    _leave: Option<Leave>,
 }
 
 /// The entries of an open pack: what is between its header and its checksum.
@@ -237,7 +246,7 @@ fn copy(compressed: BufReader<FileRange<'_>>, size: u64, to: &mut dyn Write) -> 
 }
 
 /// Opens what is a file, and no link: nothing else belongs among the packs.
-fn open_regular(path: &Path) -> Result<File> {
+pub(crate) fn open_regular(path: &Path) -> Result<File> {
     let what = || format!("cannot open `{}`", path.display());
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).context(what)?;

@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use sha1::{Digest, Sha1};
 
+use super::id_table::{IdTable, fanout};
+use super::index_bytes::{IndexBytes, Rows};
 use crate::entry::ObjectId;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 
 /// Where an entry stands in its pack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,16 +52,6 @@ pub(crate) fn encode(objects: &HashMap<ObjectId, Indexed>, pack_checksum: &[u8; 
     bytes
 }
 
-fn fanout(ids: impl Iterator<Item = ObjectId>) -> [u32; 256] {
-    let mut counts = [0; 256];
-    ids.for_each(|id| counts[usize::from(id.as_bytes()[0])] += 1);
-    let mut sum = 0;
-    counts.map(|count| {
-        sum += count;
-        sum
-    })
-}
-
 fn encode_offsets(offsets: impl Iterator<Item = u64>, bytes: &mut Vec<u8>) {
     let mut large = Vec::new();
     for offset in offsets {
@@ -76,119 +67,75 @@ fn encode_offsets(offsets: impl Iterator<Item = u64>, bytes: &mut Vec<u8>) {
 
 /// An index that is asked.
 pub(crate) struct PackIndex {
-    bytes: Bytes,
-    fanout: Box<[u32; 256]>,
+    bytes: IndexBytes,
+    ids: IdTable,
     large: u64,
-}
-
-/// Small indexes are read whole, large ones where they are asked.
-enum Bytes {
-    Whole(Vec<u8>),
-    File(File),
 }
 
 /// The length up to which an index is read whole: some 2,000 objects.
 const WHOLE: u64 = 64 << 10;
 
-/// How many ids are read at once.
-const BLOCK: u32 = 4096;
-
 impl PackIndex {
     /// Opens an index, and checks that its parts fit together.
     pub(crate) fn open(file: File) -> Result<Self> {
-        let length = file.metadata().context(|| "cannot read the index")?.len();
-        let bytes = if length <= WHOLE {
-            let mut whole = vec![0; usize::try_from(length).expect("it is at most 64 KiB")];
-            file.read_exact_at(&mut whole, 0).context(|| "cannot read the index")?;
-            Bytes::Whole(whole)
-        } else {
-            Bytes::File(file)
-        };
-        Self::check(bytes, length)
+        Self::check(IndexBytes::open(file, WHOLE)?)
     }
 
-    fn check(bytes: Bytes, length: u64) -> Result<Self> {
-        let mut head = [0; IDS as usize];
-        bytes.read(0, &mut head)?;
-        if head[..MAGIC.len()] != *MAGIC {
+    /// The same, of an index that is read whole.
+    pub(crate) fn open_whole(file: File) -> Result<Self> {
+        Self::check(IndexBytes::open(file, u64::MAX)?)
+    }
+
+    fn check(bytes: IndexBytes) -> Result<Self> {
+        let mut magic = [0; MAGIC.len()];
+        bytes.read(0, &mut magic)?;
+        if magic != *MAGIC {
             return Err(Error::failed("the index is not of version 2"));
         }
-        let mut fanout = Box::new([0; 256]);
-        for (count, chunk) in fanout.iter_mut().zip(head[MAGIC.len()..].chunks_exact(4)) {
-            *count = u32::from_be_bytes(chunk.try_into().expect("chunks are of four"));
-        }
-        let fixed = IDS + u64::from(fanout[255]) * 28 + TRAILER;
-        let large = length.checked_sub(fixed).filter(|rest| rest.is_multiple_of(8)).map(|rest| rest / 8);
-        let large = large.filter(|large| *large <= u64::from(fanout[255]) && fanout.is_sorted());
+        let ids = IdTable::read(&bytes, FANOUT, IDS)?;
+        let fixed = IDS + u64::from(ids.count()) * 28 + TRAILER;
+        let large = bytes.length().checked_sub(fixed).filter(|rest| rest.is_multiple_of(8)).map(|rest| rest / 8);
+        let large = large.filter(|large| *large <= u64::from(ids.count()));
         let large = large.ok_or_else(|| Error::failed("the index's parts do not fit together"))?;
-        Ok(Self { bytes, fanout, large })
+        Ok(Self { bytes, ids, large })
     }
 
-    /// Returns how many objects it names.
-    pub(crate) fn count(&self) -> u32 {
-        self.fanout[255]
+    /// Returns whether its file stays open.
+    pub(crate) fn is_file(&self) -> bool {
+        self.bytes.is_file()
+    }
+
+    /// Returns the checksum of the pack that it is the index of.
+    pub(crate) fn pack_checksum(&self) -> Result<[u8; 20]> {
+        let mut checksum = [0; 20];
+        self.bytes.read(self.bytes.length() - TRAILER, &mut checksum)?;
+        Ok(checksum)
     }
 
     /// Returns the offset of an object's entry; none where it is not in the pack.
     pub(crate) fn find(&self, id: ObjectId) -> Result<Option<u64>> {
-        let bucket = usize::from(id.as_bytes()[0]);
-        let (mut low, mut high) = (bucket.checked_sub(1).map_or(0, |before| self.fanout[before]), self.fanout[bucket]);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match self.id(middle)?.cmp(&id) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return self.offset(middle).map(Some),
-            }
-        }
-        Ok(None)
+        let place = self.ids.find(&self.bytes, id)?;
+        place.map(|place| self.whole_offset(self.bytes.u32(self.offsets_start() + u64::from(place) * 4)?)).transpose()
     }
 
     /// Returns where those of the sorted ids stand that it names. Where they are many it is read once from front to end.
     pub(crate) fn offsets(&self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, u64)>> {
-        if (ids.len() as u64) < u64::from(self.count()) / 64 {
-            let found = ids.iter().filter_map(|id| Some(self.find(*id).transpose()?.map(|offset| (*id, offset))));
-            return found.collect();
-        }
-        let mut found = Vec::new();
-        let mut ids = ids.iter().peekable();
-        for start in (0..self.count()).step_by(BLOCK as usize) {
-            let count = BLOCK.min(self.count() - start);
-            let names = self.block(IDS + u64::from(start) * 20, count as usize * 20)?;
-            let offsets = self.block(self.offsets_start() + u64::from(start) * 4, count as usize * 4)?;
-            for (id, small) in names.chunks_exact(20).zip(offsets.chunks_exact(4)) {
-                while ids.next_if(|wanted| wanted.as_bytes()[..] < *id).is_some() {}
-                if let Some(wanted) = ids.next_if(|wanted| wanted.as_bytes()[..] == *id) {
-                    let small = u32::from_be_bytes(small.try_into().expect("chunks are of four"));
-                    found.push((*wanted, self.whole_offset(small)?));
-                }
-            }
-        }
-        Ok(found)
+        self.with_offsets(self.ids.places(&self.bytes, ids)?)
     }
 
-    fn block(&self, at: u64, length: usize) -> Result<Vec<u8>> {
-        let mut block = vec![0; length];
-        self.bytes.read(at, &mut block)?;
-        Ok(block)
+    /// Returns all that it names, by id, and where each stands.
+    pub(crate) fn entries(&self) -> Result<Vec<(ObjectId, u64)>> {
+        self.with_offsets(self.ids.all(&self.bytes)?.into_iter().zip(0..).collect())
+    }
+
+    fn with_offsets(&self, places: Vec<(ObjectId, u32)>) -> Result<Vec<(ObjectId, u64)>> {
+        let mut rows = Rows::new(&self.bytes, self.offsets_start(), self.ids.count());
+        let whole = |(id, place)| Ok((id, self.whole_offset(u32::from_be_bytes(*rows.row(place)?))?));
+        places.into_iter().map(whole).collect()
     }
 
     fn offsets_start(&self) -> u64 {
-        IDS + u64::from(self.count()) * 24
-    }
-
-    /// Returns the id at a place.
-    pub(crate) fn id(&self, place: u32) -> Result<ObjectId> {
-        let mut id = [0; 20];
-        self.bytes.read(IDS + u64::from(place) * 20, &mut id)?;
-        Ok(ObjectId::new(id))
-    }
-
-    /// Returns the offset of the entry at a place.
-    pub(crate) fn offset(&self, place: u32) -> Result<u64> {
-        let mut small = [0; 4];
-        self.bytes.read(self.offsets_start() + u64::from(place) * 4, &mut small)?;
-        self.whole_offset(u32::from_be_bytes(small))
+        IDS + u64::from(self.ids.count()) * 24
     }
 
     /// What does not fit 31 bits stands in a table of its own.
@@ -200,28 +147,13 @@ impl PackIndex {
         if at >= self.large {
             return Err(Error::failed("the index has no such large offset"));
         }
-        let mut large = [0; 8];
-        self.bytes.read(self.offsets_start() + u64::from(self.count()) * 4 + at * 8, &mut large)?;
-        Ok(u64::from_be_bytes(large))
-    }
-}
-
-impl Bytes {
-    fn read(&self, at: u64, buffer: &mut [u8]) -> Result<()> {
-        let truncated = || Error::failed("the index is cut off");
-        match self {
-            Self::File(file) => file.read_exact_at(buffer, at).context(|| "cannot read the index"),
-            Self::Whole(bytes) => {
-                let at = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).ok_or_else(truncated)?;
-                buffer.copy_from_slice(at.get(..buffer.len()).ok_or_else(truncated)?);
-                Ok(())
-            }
-        }
+        self.bytes.u64(self.offsets_start() + u64::from(self.ids.count()) * 4 + at * 8)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
     use std::io::Write;
 
     use proptest::prelude::*;
@@ -253,6 +185,8 @@ mod tests {
             let expected: Vec<_> =
                 wanted.iter().filter_map(|id| Some((*id, objects.get(id)?.offset))).collect();
             prop_assert_eq!(index.offsets(&wanted).expect("sound"), expected);
+            let all: BTreeMap<_, _> = objects.iter().map(|(id, indexed)| (*id, indexed.offset)).collect();
+            prop_assert_eq!(index.entries().expect("sound"), Vec::from_iter(all));
             let absent = ObjectId::new(absent);
             prop_assert_eq!(index.find(absent).expect("sound").is_some(), objects.contains_key(&absent));
         }
@@ -269,7 +203,7 @@ mod tests {
             }
             if let Ok(index) = open(&bytes) {
                 let _ = index.find(ObjectId::EMPTY_TREE);
-                let _ = (0..index.count()).try_for_each(|place| index.offset(place).map(drop));
+                let _ = (index.entries(), index.offsets(&[ObjectId::EMPTY_TREE]), index.pack_checksum());
             }
         }
     }

@@ -74,7 +74,7 @@ fn a_stream_that_ends_early_leaves_no_trace() {
     let reader = Reader::open(repository.path()).expect("opened");
     assert_eq!(reader.blob(before).expect("stored"), b"before", "it was there before");
     assert_eq!(reader.blob(after).expect("stored"), b"after", "it came after");
-    assert!(!reader.contains(hash(ObjectKind::Blob, &bytes)), "nothing between");
+    assert!(!reader.has_all(vec![hash(ObjectKind::Blob, &bytes)]), "nothing between");
 }
 
 struct Failing;
@@ -161,6 +161,30 @@ fn what_does_not_compress_is_stored_as_it_is() {
     let pack = names(repository.path()).into_iter().find(|name| name.ends_with(".pack")).expect("a pack");
     let length = fs::metadata(repository.path().join("objects/pack").join(pack)).expect("a pack").len();
     assert!(length < 200_000 + 100, "it costs a few bytes more, not a percent: {length}");
+}
+
+#[test]
+fn what_is_there_is_told_for_all_ids_at_once() {
+    let repository = repository();
+    let store = |number: u32| {
+        let mut writer = PackWriter::begin(repository.path()).expect("begun");
+        let id = add(&mut writer, &number.to_be_bytes());
+        writer.finish().expect("finished");
+        id
+    };
+    let reader = Reader::open(repository.path()).expect("opened");
+    let mut ids: Vec<ObjectId> = Vec::new();
+    for number in 0..150 {
+        ids.insert(0, store(number));
+        reader.note_new_pack().expect("listed");
+        assert!(reader.has_all(ids.clone()), "in any order, joined or alone: {number}");
+    }
+    assert!(repository.path().join("objects/pack/multi-pack-index").exists(), "some of them are joined");
+    let doubled = [&ids[..], &ids[..]].concat();
+    assert!(reader.has_all(doubled), "an id may come twice");
+    ids.push(hash(ObjectKind::Blob, b"never stored"));
+    assert!(!reader.has_all(ids), "one that is missing is missed");
+    assert!(reader.has_all(Vec::new()), "of nothing, nothing is missing");
 }
 
 proptest! {

@@ -50,7 +50,7 @@ impl<'a> Sink<'a> {
         match self.writer.into_inner().unwrap_or_else(PoisonError::into_inner) {
             Some(writer) => {
                 writer.finish()?;
-                self.reader.refresh()?;
+                self.reader.note_new_pack()?;
                 Ok(true)
             }
             None => Ok(false),

@@ -116,13 +116,13 @@ impl<'a> Scene<'a> {
         let header = &cache.header;
         let index = header.index.map(|(_, _, blob)| blob);
         let own = [Some(header.snapshot.tree), header.snapshot.attributes, header.snapshot.rules, index];
-        own.into_iter().flatten().all(|id| reader.contains(id))
-            && (0..cache.len()).all(|number| {
-                cache.directory(number).is_some_and(|directory| {
-                    directory.tree().is_none_or(|tree| reader.contains(tree))
-                        && directory.items().filter_map(|item| item.content()).all(|blob| reader.contains(blob))
-                })
-            })
+        let mut ids: Vec<ObjectId> = own.into_iter().flatten().collect();
+        for number in 0..cache.len() {
+            let Some(directory) = cache.directory(number) else { return false };
+            ids.extend(directory.tree());
+            ids.extend(directory.items().filter_map(|item| item.content()));
+        }
+        reader.has_all(ids)
     }
 
     /// Looks at what differs, and stores what is new.

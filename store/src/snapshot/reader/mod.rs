@@ -4,17 +4,21 @@
 //! heeds no configuration and no alternates, writes large blobs in bounded memory, hashes all that it gives out, and falls
 //! back to another copy where one is damaged.
 
-use std::collections::HashSet;
-use std::fs;
-use std::io::{ErrorKind, Read, Write};
+mod compare;
+mod packs;
+
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::hash::ObjectKind;
+use super::multi_pack_index;
 use super::pack_file::PackFile;
 use super::tree::{self, TreeEntry};
 use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
+use compare::{Comparer, Problem};
+pub(crate) use packs::Packs;
 
 /// Whether bytes are stored under their id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +34,7 @@ pub(crate) enum Held {
 /// Reads the objects of one repository; shared by threads.
 pub(crate) struct Reader {
     directory: PathBuf,
-    packs: RwLock<Arc<[Arc<PackFile>]>>,
+    packs: RwLock<Arc<Packs>>,
 }
 
 /// Up to this size a blob is decoded whole before the first byte is given out; larger ones are decoded twice.
@@ -40,25 +44,39 @@ impl Reader {
     /// Opens the packs that are there now.
     pub(crate) fn open(repository: &Path) -> Result<Self> {
         let directory = repository.join("objects/pack");
-        let packs = list(&directory, &[])?;
-        Ok(Self { directory, packs: RwLock::new(packs) })
+        let packs = Packs::list(&directory, &Packs::default())?.unwrap_or_default();
+        Ok(Self { directory, packs: RwLock::new(Arc::new(packs)) })
     }
 
     /// Looks for packs that were added or removed since.
     pub(crate) fn refresh(&self) -> Result<()> {
-        let packs = list(&self.directory, &self.packs())?;
-        *self.packs.write().unwrap_or_else(std::sync::PoisonError::into_inner) = packs;
+        if let Some(packs) = Packs::list(&self.directory, &self.packs())? {
+            *self.packs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(packs);
+        }
         Ok(())
     }
 
-    /// Returns whether an index names the object; says nothing of its soundness. Packs that were added since are unknown.
-    pub(crate) fn contains(&self, id: ObjectId) -> bool {
-        self.packs().iter().any(|pack| pack.find(id).is_some())
+    /// To be called by whoever has just written a pack: looks for it, and joins the indexes where many packs stand alone.
+    pub(crate) fn note_new_pack(&self) -> Result<()> {
+        self.refresh()?;
+        // Without it all is found as well, and slower.
+        if multi_pack_index::renew(&self.directory, &self.packs()).unwrap_or(false) {
+            self.refresh()?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether each of these objects is in a pack, by the indexes; packs that a power cut may have torn are not
+    /// believed. What to ask before ids are trusted that were seen before a restart.
+    pub(crate) fn has_all(&self, mut ids: Vec<ObjectId>) -> bool {
+        ids.sort_unstable();
+        ids.dedup();
+        self.packs().have_all(&ids)
     }
 
     /// Returns whether exactly these bytes are stored under `id`: what to ask before leaving an object out of a pack.
     pub(crate) fn holds(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Held {
-        match self.find(id, |pack, offset| pack.object(offset, id)) {
+        match first(id, self.packs().likely(id), |pack, offset| pack.object(offset, id)) {
             Ok(Some((stored_kind, stored))) if (stored_kind, &stored[..]) == (kind, bytes) => Held::Yes,
             Ok(Some(_)) => Held::Collision,
             Ok(None) | Err(_) => Held::No,
@@ -67,10 +85,10 @@ impl Reader {
 
     /// The same for a blob that is read in pieces. Fails where the reader does.
     pub(crate) fn holds_stream(&self, id: ObjectId, reader: &mut dyn Read) -> Result<Held> {
-        let Ok(Some((pack, offset))) = self.find(id, sound_copy(id)) else { return Ok(Held::No) };
-        let mut comparer = Comparer { reader, problem: None };
+        let Ok(Some((pack, offset))) = first(id, self.packs().likely(id), sound_copy(id)) else { return Ok(Held::No) };
+        let mut comparer = Comparer::new(reader);
         let copied = pack.copy_blob(offset, id, &mut comparer);
-        match (comparer.problem.take(), copied) {
+        match (comparer.problem(), copied) {
             (Some(Problem::Read(error)), _) => Err(error).context(|| "cannot read the bytes to compare"),
             (Some(Problem::Differs), _) => Ok(Held::Collision),
             (None, Ok(_)) => Ok(if comparer.at_end()? { Held::Yes } else { Held::Collision }),
@@ -85,13 +103,13 @@ impl Reader {
 
     /// Returns a blob's bytes, hashed in full; none where it is larger than `limit` bytes.
     pub(crate) fn blob_up_to(&self, id: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
-        let bytes = self.insist(id, |pack, offset| pack.small_blob(offset, id, limit))?;
+        let bytes = self.insist_believing(id, |pack, offset| pack.small_blob(offset, id, limit))?;
         Ok(bytes.filter(|bytes| bytes.len() as u64 <= limit))
     }
 
     /// Returns a blob's size in bytes.
     pub(crate) fn blob_size(&self, id: ObjectId) -> Result<u64> {
-        self.insist(id, |pack, offset| pack.blob_size(offset))
+        self.insist_believing(id, |pack, offset| pack.blob_size(offset))
     }
 
     /// Writes a blob's bytes in bounded memory. The blob was hashed in full before the first byte is written, and is
@@ -109,7 +127,9 @@ impl Reader {
 
     /// Decodes and hashes a blob in bounded memory. Packs that were added since are unknown.
     pub(crate) fn check_blob(&self, id: ObjectId) -> Result<()> {
-        self.find(id, |pack, offset| pack.check_blob(offset, id))?.ok_or_else(|| missing(id))
+        let packs = self.packs();
+        let places = packs.likely(id).chain(packs.unlikely(id));
+        first(id, places, |pack, offset| pack.check_blob(offset, id))?.ok_or_else(|| missing(id))
     }
 
     /// Returns a tree's entries, hashed and validated.
@@ -130,33 +150,47 @@ impl Reader {
         Ok(bytes)
     }
 
-    /// Reads an object; where no known pack gives it, looks once for packs that were added since.
+    /// Reads an object, hashing it; where no likely copy is sound, looks once for packs that were added since, and everywhere.
     fn insist<T>(&self, id: ObjectId, mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>) -> Result<T> {
-        if let Ok(Some(found)) = self.find(id, &mut read) {
+        if let Ok(Some(found)) = first(id, self.packs().likely(id), &mut read) {
             return Ok(found);
         }
         self.refresh()?;
-        self.find(id, read)?.ok_or_else(|| missing(id))
+        let packs = self.packs();
+        first(id, packs.likely(id).chain(packs.unlikely(id)), read)?.ok_or_else(|| missing(id))
     }
 
-    /// Returns what the first sound copy gives; the last copy's error where none is sound, none where there is none.
-    fn find<T>(&self, id: ObjectId, mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>) -> Result<Option<T>> {
-        let mut failure = None;
-        for pack in self.packs().iter() {
-            let Some(offset) = pack.find(id) else { continue };
-            match read(pack, offset) {
-                Ok(found) => return Ok(Some(found)),
-                Err(error) => failure = Some(error),
-            }
+    /// The same where what is read is not hashed.
+    fn insist_believing<T>(&self, id: ObjectId, mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>) -> Result<T> {
+        if let Ok(Some(found)) = first(id, self.packs().certain(id), &mut read) {
+            return Ok(found);
         }
-        match failure {
-            Some(error) => Err(Error::unavailable(format!("the object `{id}` is damaged")).because(error)),
-            None => Ok(None),
-        }
+        self.refresh()?;
+        let packs = self.packs();
+        first(id, packs.certain(id).chain(packs.unlikely(id)), read)?.ok_or_else(|| missing(id))
     }
 
-    fn packs(&self) -> Arc<[Arc<PackFile>]> {
-        Arc::clone(&self.packs.read().unwrap_or_else(std::sync::PoisonError::into_inner))
+    fn packs(&self) -> Arc<Packs> {
+        Arc::clone(&self.packs.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Returns what the first sound copy gives; the last copy's error where none is sound, none where there is none.
+fn first<'p, T>(
+    id: ObjectId,
+    places: impl Iterator<Item = (&'p Arc<PackFile>, u64)>,
+    mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>,
+) -> Result<Option<T>> {
+    let mut failure = None;
+    for (pack, offset) in places {
+        match read(pack, offset) {
+            Ok(found) => return Ok(Some(found)),
+            Err(error) => failure = Some(error),
+        }
+    }
+    match failure {
+        Some(error) => Err(Error::unavailable(format!("the object `{id}` is damaged")).because(error)),
+        None => Ok(None),
     }
 }
 
@@ -170,62 +204,4 @@ fn sound_copy(id: ObjectId) -> impl Fn(&Arc<PackFile>, u64) -> Result<(Arc<PackF
 
 fn missing(id: ObjectId) -> Error {
     Error::unavailable(format!("the object `{id}` is not in the store"))
-}
-
-/// Returns the packs of a directory, those that are known already as they are.
-fn list(directory: &Path, known: &[Arc<PackFile>]) -> Result<Arc<[Arc<PackFile>]>> {
-    let what = || format!("cannot read the directory `{}`", directory.display());
-    let entries = match fs::read_dir(directory) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Arc::default()),
-        Err(error) => return Err(error).context(what),
-    };
-    let mut names = HashSet::new();
-    for entry in entries {
-        names.insert(PathBuf::from(entry.context(what)?.file_name()));
-    }
-    // An index without its pack is what a crash leaves; it names objects that are not there.
-    let is_whole = |pack: &Path| names.contains(pack) && names.contains(&pack.with_extension("idx"));
-    let mut packs: Vec<_> = known.iter().filter(|pack| is_whole(pack.name())).cloned().collect();
-    let old: HashSet<_> = packs.iter().map(|pack| pack.name().to_owned()).collect();
-    let new = names.iter().filter(|name| name.extension().is_some_and(|extension| extension == "pack"));
-    let new = new.filter(|name| is_whole(name) && !old.contains(*name));
-    packs.extend(new.map(|name| Arc::new(PackFile::new(directory, name))));
-    Ok(packs.into())
-}
-
-/// Takes a blob's bytes and compares them with what a reader gives.
-struct Comparer<'a> {
-    reader: &'a mut dyn Read,
-    problem: Option<Problem>,
-}
-
-enum Problem {
-    Read(std::io::Error),
-    Differs,
-}
-
-impl Comparer<'_> {
-    fn at_end(&mut self) -> Result<bool> {
-        let mut more = Vec::new();
-        Read::take(&mut self.reader, 1).read_to_end(&mut more).context(|| "cannot read the bytes to compare")?;
-        Ok(more.is_empty())
-    }
-}
-
-impl Write for Comparer<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let mut other = vec![0; bytes.len()];
-        let problem = match self.reader.read_exact(&mut other) {
-            Ok(()) if other == bytes => return Ok(bytes.len()),
-            Err(error) if error.kind() != ErrorKind::UnexpectedEof => Problem::Read(error),
-            _ => Problem::Differs,
-        };
-        self.problem = Some(problem);
-        Err(std::io::Error::other("the bytes are not those that are stored"))
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }

@@ -1,0 +1,55 @@
+//! Comparing what a blob's bytes are written to with what another reader gives.
+
+use std::io::{ErrorKind, Read, Write};
+
+use crate::error::{Context, Result};
+
+/// Takes a blob's bytes and compares them with what a reader gives.
+pub(super) struct Comparer<'a> {
+    reader: &'a mut dyn Read,
+    problem: Option<Problem>,
+}
+
+/// Why the bytes are not the same.
+pub(super) enum Problem {
+    /// The reader failed.
+    Read(std::io::Error),
+    /// They differ, or the reader gave fewer.
+    Differs,
+}
+
+impl<'a> Comparer<'a> {
+    /// Compares with what this reader gives.
+    pub fn new(reader: &'a mut dyn Read) -> Self {
+        Self { reader, problem: None }
+    }
+
+    /// Returns what was wrong until now.
+    pub fn problem(&mut self) -> Option<Problem> {
+        self.problem.take()
+    }
+
+    /// Returns whether the reader has nothing more.
+    pub fn at_end(&mut self) -> Result<bool> {
+        let mut more = Vec::new();
+        Read::take(&mut self.reader, 1).read_to_end(&mut more).context(|| "cannot read the bytes to compare")?;
+        Ok(more.is_empty())
+    }
+}
+
+impl Write for Comparer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let mut other = vec![0; bytes.len()];
+        let problem = match self.reader.read_exact(&mut other) {
+            Ok(()) if other == bytes => return Ok(bytes.len()),
+            Err(error) if error.kind() != ErrorKind::UnexpectedEof => Problem::Read(error),
+            _ => Problem::Differs,
+        };
+        self.problem = Some(problem);
+        Err(std::io::Error::other("the bytes are not those that are stored"))
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
