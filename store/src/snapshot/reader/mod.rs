@@ -5,6 +5,7 @@
 //! back to another copy where one is damaged.
 
 mod compare;
+mod kept;
 mod packs;
 
 use std::io::{Read, Write};
@@ -18,6 +19,7 @@ use super::tree::{self, TreeEntry};
 use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
 use compare::{Comparer, Problem};
+use kept::Kept;
 pub(crate) use packs::Packs;
 
 /// Whether bytes are stored under their id.
@@ -35,6 +37,7 @@ pub(crate) enum Held {
 pub(crate) struct Reader {
     directory: PathBuf,
     packs: RwLock<Arc<Packs>>,
+    kept: Kept,
 }
 
 /// Up to this size a blob is decoded whole before the first byte is given out; larger ones are decoded twice.
@@ -45,7 +48,7 @@ impl Reader {
     pub(crate) fn open(repository: &Path) -> Result<Self> {
         let directory = repository.join("objects/pack");
         let packs = Packs::list(&directory, &Packs::default())?.unwrap_or_default();
-        Ok(Self { directory, packs: RwLock::new(Arc::new(packs)) })
+        Ok(Self { directory, packs: RwLock::new(Arc::new(packs)), kept: Kept::default() })
     }
 
     /// Looks for packs that were added or removed since.
@@ -76,8 +79,18 @@ impl Reader {
 
     /// Returns whether exactly these bytes are stored under `id`: what to ask before leaving an object out of a pack.
     pub(crate) fn holds(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Held {
+        if kind == ObjectKind::Blob
+            && let Some(stored) = self.kept.get(id)
+        {
+            return if stored[..] == *bytes { Held::Yes } else { Held::Collision };
+        }
         match first(id, self.packs().likely(id), |pack, offset| pack.object(offset, id)) {
-            Ok(Some((stored_kind, stored))) if (stored_kind, &stored[..]) == (kind, bytes) => Held::Yes,
+            Ok(Some((stored_kind, stored))) if (stored_kind, &stored[..]) == (kind, bytes) => {
+                if kind == ObjectKind::Blob {
+                    self.kept.keep(id, stored);
+                }
+                Held::Yes
+            }
             Ok(Some(_)) => Held::Collision,
             Ok(None) | Err(_) => Held::No,
         }
@@ -98,13 +111,23 @@ impl Reader {
 
     /// Returns a blob's bytes, hashed in full.
     pub(crate) fn blob(&self, id: ObjectId) -> Result<Vec<u8>> {
-        self.object(ObjectKind::Blob, id)
+        match self.kept.get(id) {
+            Some(bytes) => Ok(bytes.to_vec()),
+            None => self.object(ObjectKind::Blob, id),
+        }
     }
 
     /// Returns a blob's bytes, hashed in full; none where it is larger than `limit` bytes.
     pub(crate) fn blob_up_to(&self, id: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
-        let bytes = self.insist_believing(id, |pack, offset| pack.small_blob(offset, id, limit))?;
-        Ok(bytes.filter(|bytes| bytes.len() as u64 <= limit))
+        let kept = self.kept.get(id);
+        let bytes = match kept {
+            Some(bytes) => Some(bytes),
+            None => {
+                let bytes = self.insist_believing(id, |pack, offset| pack.small_blob(offset, id, limit))?;
+                bytes.map(|bytes| self.kept.keep(id, bytes))
+            }
+        };
+        Ok(bytes.filter(|bytes| bytes.len() as u64 <= limit).map(|bytes| bytes.to_vec()))
     }
 
     /// Returns a blob's size in bytes.
@@ -115,7 +138,10 @@ impl Reader {
     /// Writes a blob's bytes in bounded memory. The blob was hashed in full before the first byte is written, and is
     /// hashed again on the way where it is large.
     pub(crate) fn copy_blob(&self, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
-        let small = self.insist(id, |pack, offset| pack.small_blob(offset, id, AT_ONCE))?;
+        let small = match self.kept.get(id) {
+            Some(bytes) => Some(bytes),
+            None => self.insist(id, |pack, offset| pack.small_blob(offset, id, AT_ONCE))?.map(Arc::new),
+        };
         if let Some(bytes) = small {
             to.write_all(&bytes).context(|| format!("cannot write the bytes of `{id}`"))?;
             return Ok(bytes.len() as u64);
@@ -127,9 +153,16 @@ impl Reader {
 
     /// Decodes and hashes a blob in bounded memory. Packs that were added since are unknown.
     pub(crate) fn check_blob(&self, id: ObjectId) -> Result<()> {
+        if self.kept.get(id).is_some() {
+            return Ok(());
+        }
         let packs = self.packs();
         let places = packs.likely(id).chain(packs.unlikely(id));
-        first(id, places, |pack, offset| pack.check_blob(offset, id))?.ok_or_else(|| missing(id))
+        let check = |pack: &Arc<PackFile>, offset| match pack.small_blob(offset, id, kept::LARGEST)? {
+            Some(bytes) => Ok(drop(self.kept.keep(id, bytes))),
+            None => pack.check_blob(offset, id),
+        };
+        first(id, places, check)?.ok_or_else(|| missing(id))
     }
 
     /// Returns a tree's entries, hashed and validated.
