@@ -51,8 +51,8 @@ pub struct Work<'a> {
 /// Carries a plan out, or finishes what a crashed or failed try of the same operation left. Returns one result an item, in
 /// order.
 ///
-/// An item that failed is as it was, and the operation should stay open, so that a later try can finish it. All that is
-/// reported as done is on the disk, synced.
+/// An item that failed is as it was, and a later try can do it. What is done is on the disk, synced; where the system refused to
+/// sync, it is in its place and has that as its reason.
 pub fn apply(root: &Root, work: &Work<'_>) -> Vec<Done> {
     run::Run::new(root, work).run()
 }

@@ -6,7 +6,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, Stat, fstat, mkdirat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, Stat, fstat, mkdirat, openat, statat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{Context, Error, Result};
@@ -125,7 +125,7 @@ impl Root {
             here = match next {
                 Ok(next) => next,
                 Err(Errno::NOENT) => return Ok(Descent::Missing),
-                Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Descent::Replaced),
+                Err(error @ (Errno::NOTDIR | Errno::LOOP)) => return replaced(here.as_fd(), name, error),
                 Err(Errno::XDEV) => return Ok(Descent::Blocked(MOUNT)),
                 Err(error) => return Err(error),
             };
@@ -146,6 +146,16 @@ impl Root {
         } else {
             retry_on_intr(|| openat(holder, name, sys::ENTER, Mode::empty()))
         }
+    }
+}
+
+/// The kernel says that a link or a file stands there: what is below it is gone, then, and that is worth a second look.
+fn replaced(holder: BorrowedFd<'_>, name: &[u8], error: Errno) -> Answer<Descent> {
+    match retry_on_intr(|| statat(holder, name, AtFlags::SYMLINK_NOFOLLOW)) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => Err(error),
+        Ok(_) => Ok(Descent::Replaced),
+        Err(Errno::NOENT) => Ok(Descent::Missing),
+        Err(error) => Err(error),
     }
 }
 
