@@ -162,7 +162,11 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let mut lines = Vec::new();
     lines.extend(left(report, FileResult::Conflict, "kept because of edits that the agent did not make"));
     lines.extend(left(report, FileResult::Gap, "left alone because no snapshot holds what was there"));
-    lines.extend(left(report, FileResult::Failed, "could not be written and stayed as before"));
+    lines.extend(left(
+        report,
+        FileResult::Failed,
+        "could not be written and stayed as before: run the same command again",
+    ));
     if !report.messages_hidden.is_empty() {
         let hidden = count(report.messages_hidden.len() as u64, "message");
         let verb = match report.messages_hidden.len() {

@@ -49,7 +49,11 @@ pub(crate) fn gather(
     let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
     let places = with_directories_above(&paths);
     let base_states = match base {
-        Some(base) => base_states(connection, snapshots, chain, base, &places)?,
+        Some(base) => {
+            let mut states = base_states(connection, snapshots, chain, base, &places)?;
+            read_since(&mut states, chain, &current);
+            states
+        }
         None => places.into_iter().map(|path| (path.clone(), current.get(&path).copied().flatten())).collect(),
     };
     let unprotected = sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
@@ -231,6 +235,18 @@ fn base_states(
         );
     }
     Ok(base_states)
+}
+
+/// What could not be read before the first revert was left alone as long as that was so: it stood there when it was moved at
+/// last, or stands there now.
+fn read_since(base_states: &mut States, chain: &[ChainOperation], current: &States) {
+    let mut first_moved = BTreeMap::new();
+    for item in chain.iter().flat_map(|operation| &operation.items).filter(|item| item.result == FileResult::Done) {
+        first_moved.entry(&item.path).or_insert(item.expected);
+    }
+    for (path, state) in base_states.iter_mut().filter(|(_, state)| state.is_some_and(|entry| !entry.is_stored())) {
+        *state = first_moved.get(path).copied().unwrap_or_else(|| current.get(path).copied().flatten());
+    }
 }
 
 /// What the reverts of a chain asked for, the newest of each path. One that could not be moved is where it was before.

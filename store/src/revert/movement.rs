@@ -158,10 +158,14 @@ impl Movement {
     }
 }
 
-/// Returns the parts of a chain's reverts that still hold.
+/// Returns the parts of a chain's reverts that still hold: an unrevert, though it could not put every file back, took them
+/// all back.
 pub(crate) fn parts_of_chain(connection: &rusqlite::Connection, chain: &[ChainOperation]) -> Result<Vec<Scope>> {
     let mut scopes = Vec::new();
-    for operation in chain.iter().filter(|operation| operation.row.kind == OperationKind::Revert) {
+    let ended =
+        |operation: &ChainOperation| operation.row.kind != OperationKind::Revert && operation.row.message_id.is_none();
+    let first = chain.iter().rposition(ended).map_or(0, |last| last + 1);
+    for operation in chain[first..].iter().filter(|operation| operation.row.kind == OperationKind::Revert) {
         let only = super::paths::from_json(&operation.row.only_paths);
         if let Some(step) = &operation.row.step_id {
             scopes.push(Scope::Step { id: step.clone(), only });

@@ -423,7 +423,7 @@ pub(crate) fn finish(
         let after_id = after.write(connection, place.row.id, None, now)?;
         sessions::close_git_items(connection, id, &git)?;
         sessions::close_operation(connection, id, &items, outcome(&items, &git), Some(after_id), &row.notes, now)?;
-        move_point(connection, &row)
+        move_point(connection, &row, items.iter().any(|item| item.result == FileResult::Failed))
     })?;
     Ok((items, git))
 }
@@ -441,13 +441,15 @@ fn forget_own_work(after: &mut Observation, items: &[Item]) {
     });
 }
 
-fn move_point(connection: &rusqlite::Connection, row: &sessions::OperationRow) -> Result<()> {
+/// Where a file failed on the way to where nothing is reverted, the state before the first revert is kept: the same command
+/// again goes on from there.
+fn move_point(connection: &rusqlite::Connection, row: &sessions::OperationRow, has_failed: bool) -> Result<()> {
     let Some(session) = &row.session_id else { return Ok(()) };
     let point = match &row.message_id {
         Some(id) => sessions::message(connection, id)?,
         None => None,
     };
-    let ends = row.kind != OperationKind::Revert && point.is_none();
+    let ends = row.kind != OperationKind::Revert && point.is_none() && !has_failed;
     let base = if ends { None } else { row.base_snapshot_id };
     sessions::set_revert_point(connection, session, row.message_id.as_deref(), base)?;
     sessions::set_hidden_from(connection, session, point.map(|message| message.seq))

@@ -263,12 +263,16 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
     rows.collect::<rusqlite::Result<_>>().context(|| "cannot read an operation")
 }
 
-/// Returns the operations since a session's first revert that was not made permanent, oldest first.
+/// Returns the operations since a session's first revert that was not made permanent, oldest first. An unrevert of which a
+/// file failed does not end them.
 pub(crate) fn chain(connection: &Connection, session: &str, base_snapshot_id: i64) -> Result<Vec<ChainOperation>> {
     let mut statement = connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM operations WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done'
-                AND seq > ifnull((SELECT max(seq) FROM operations WHERE session_id = ?1 AND kind = 'unrevert' AND state = 'done'), 0)
+                AND seq > ifnull((SELECT max(seq) FROM operations AS unrevert
+                                   WHERE session_id = ?1 AND kind = 'unrevert' AND state = 'done'
+                                     AND NOT EXISTS (SELECT 1 FROM operation_files
+                                                      WHERE operation_id = unrevert.id AND result = 'failed')), 0)
               ORDER BY seq"
         ))
         .context(|| "cannot read operations")?;
