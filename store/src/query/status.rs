@@ -134,7 +134,9 @@ pub(super) fn reverted_files(connection: &Connection, session_id: &str, base_id:
          WHERE session_id = ?1 AND base_snapshot_id = ?2 AND state = 'done' AND kind <> 'restore'
            AND seq > (SELECT ifnull(max(ended.seq), 0) FROM operations AS ended
                        WHERE ended.session_id = ?1 AND ended.state = 'done' AND ended.message_id IS NULL
-                         AND ended.kind IN ('redo', 'unrevert'))
+                         AND ended.kind IN ('redo', 'unrevert')
+                         AND NOT EXISTS (SELECT 1 FROM operation_files AS file
+                                          WHERE file.operation_id = ended.id AND file.result = 'failed'))
          ORDER BY seq, position";
     let rows = all(connection, sql, params![session_id, base_id], read_chain_file)?;
     let mut paths: BTreeMap<PathText, Reverted> = BTreeMap::new();

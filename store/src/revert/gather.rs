@@ -29,6 +29,8 @@ pub(crate) struct Material {
     pub current: States,
     /// The steps in question whose changes nobody saw, by id, with the reason.
     pub unprotected: Vec<(String, String)>,
+    /// The paths that were named and at or below which nothing of what is asked for ever changed.
+    pub unknown: Vec<WorkspacePath>,
 }
 
 /// Gathers the material for a movement, with the workspace as it was just seen.
@@ -57,7 +59,16 @@ pub(crate) fn gather(
         None => places.into_iter().map(|path| (path.clone(), current.get(&path).copied().flatten())).collect(),
     };
     let unprotected = sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
-    Ok(Material { changes, base: base_states, goals: goals(chain), current, unprotected })
+    let unknown = unknown_paths(movement, &live);
+    Ok(Material { changes, base: base_states, goals: goals(chain), current, unprotected, unknown })
+}
+
+fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath> {
+    let Some(scope) = movement.part.as_ref().map(Scope::of_part) else { return Vec::new() };
+    let changed: Vec<&WorkspacePath> =
+        live.iter().filter(|change| scope.covers(change)).map(|change| &change.row.change.path).collect();
+    let is_known = |named: &&WorkspacePath| changed.iter().any(|path| *path == *named || path.is_below(named));
+    scope.only().iter().filter(|named| !is_known(named)).cloned().collect()
 }
 
 /// The changes of the session's messages, newest first; those that are only being observed come before all rows.

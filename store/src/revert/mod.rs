@@ -111,6 +111,27 @@ pub(crate) fn restore(store: &mut Store, cwd: &Path, request: &RestoreRequest) -
     restore::restore(store, &place, request)
 }
 
+/// What was so just before an operation: where the way back from it leads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// Whether nothing was reverted: unrevert leads back there.
+    pub is_unreverted: bool,
+    /// The revert point.
+    pub point: Option<String>,
+    /// Whether only a part was asked for, so that the point stayed.
+    pub is_part: bool,
+}
+
+/// Returns what was so just before an operation.
+pub(crate) fn before(store: &Store, operation: &str) -> Result<Before> {
+    let row = crate::sessions::operation(store.database.connection(), operation)?;
+    Ok(Before {
+        is_unreverted: row.base_snapshot_id.is_some() && row.base_snapshot_id == row.before_snapshot_id,
+        point: row.from_message_id,
+        is_part: row.part_message_id.is_some() || row.step_id.is_some(),
+    })
+}
+
 fn manner(dry_run: bool, force: bool, git: bool) -> Manner {
     Manner { dry_run, force, git }
 }

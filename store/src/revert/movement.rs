@@ -54,11 +54,16 @@ impl Scope {
 
     /// Returns whether it asks for a path by name.
     pub fn names(&self, path: &WorkspacePath) -> bool {
-        let (Self::From { only, .. } | Self::Step { only, .. }) = self;
-        only.iter().any(|named| path == named || path.is_below(named))
+        self.only().iter().any(|named| path == named || path.is_below(named))
     }
 
-    fn of_part(part: &Part) -> Self {
+    /// Returns the paths that it is limited to; none where it is not.
+    pub fn only(&self) -> &[WorkspacePath] {
+        let (Self::From { only, .. } | Self::Step { only, .. }) = self;
+        only
+    }
+
+    pub(crate) fn of_part(part: &Part) -> Self {
         match part {
             Part::Paths { message, only } => Self::From { seq: message.seq, only: only.clone() },
             Part::Step { step, only } => Self::Step { id: step.id.clone(), only: only.clone() },

@@ -10,7 +10,7 @@ use super::git::{self, GitSide, item::GitItem};
 use super::history::History;
 use super::item::Item;
 use super::merge::Contents;
-use super::movement::{Movement, Part};
+use super::movement::{Movement, Part, Scope};
 use super::plan::{Move, Plan, plan};
 use super::target::{Target, target};
 use super::{OnConflict, Progress, paths};
@@ -74,6 +74,7 @@ pub(crate) fn carry_out(
     let base = movement.session.revert_base_id;
     let material = gather(store, place, &snapshots, movement, &chain, &seen, base)?;
     refuse_unavailable(movement, &material)?;
+    notes.extend(unknown_paths(movement, &material)?);
     let side = GitSide { connection, place, snapshots: &snapshots, now: seen.git.as_ref() };
     let moves_git = manner.git || (movement.kind != OperationKind::Revert && git::was_moved(connection, &chain)?);
     let git = if moves_git { Some(side.plan(movement, &chain, base)?) } else { None };
@@ -176,6 +177,21 @@ fn refuse_unavailable(movement: &Movement, material: &Material) -> Result<()> {
     let reasons: Vec<&str> = material.unprotected.iter().map(|(_, why)| why.as_str()).collect();
     Err(Error::unavailable(format!("what the agent changed was not recorded: {}", reasons.join("; ")))
         .hint("`ckpt-hook status` shows what went wrong"))
+}
+
+/// A path that the agent never changed is a mistake of whoever named it, and not a file that is as it was.
+fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<String>> {
+    let Some(part) = movement.part.as_ref().filter(|_| !material.unknown.is_empty()) else { return Ok(None) };
+    let since = match part {
+        Part::Paths { .. } => "since that message",
+        Part::Step { .. } => "in that step",
+    };
+    let names: Vec<String> = material.unknown.iter().map(|path| format!("`{}`", path.to_text())).collect();
+    let what = format!("the agent changed nothing at or below {} {since}", names.join(" or "));
+    if material.unknown.len() == Scope::of_part(part).only().len() {
+        return Err(Error::unavailable(what).hint("`ckpt-hook show ID` lists the files of a message or step"));
+    }
+    Ok(Some(what))
 }
 
 fn unprotected_notes(material: &Material) -> impl Iterator<Item = String> {

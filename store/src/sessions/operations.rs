@@ -39,6 +39,7 @@ pub(crate) struct OperationRow {
     pub id: String,
     pub session_id: Option<String>,
     pub kind: OperationKind,
+    pub from_message_id: Option<String>,
     pub message_id: Option<String>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: Option<i64>,
@@ -58,7 +59,7 @@ pub(crate) struct ChainOperation {
     pub items: Vec<Item>,
 }
 
-const COLUMNS: &str = "id, session_id, kind, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict";
+const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict";
 
 fn kind(name: &str) -> OperationKind {
     match name {
@@ -103,6 +104,7 @@ impl OperationRow {
             id: row.get("id")?,
             session_id: row.get("session_id")?,
             kind: kind(row.get_ref("kind")?.as_str()?),
+            from_message_id: row.get("from_message_id")?,
             message_id: row.get("message_id")?,
             before_snapshot_id: row.get("before_snapshot_id")?,
             after_snapshot_id: row.get("after_snapshot_id")?,
