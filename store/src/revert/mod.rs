@@ -18,11 +18,16 @@ pub mod target;
 
 mod gather;
 pub(crate) mod git;
+mod journal;
 mod movement;
+mod notes;
 mod operate;
+mod outcome;
 mod paths;
 mod permanent;
+mod planning;
 mod recover;
+mod refuse;
 mod restore;
 
 use std::path::Path;
@@ -35,9 +40,11 @@ use crate::{RedoRequest, RestoreRequest, RevertRequest, Store};
 use movement::Movement;
 use operate::Manner;
 
-pub(crate) use operate::{is_busy, short};
+pub(crate) use outcome::short;
+
 pub(crate) use permanent::make_permanent;
 pub(crate) use recover::finish_open_operations;
+pub(crate) use refuse::is_busy;
 
 /// How far an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! After a crash: the next command, or hook, finishes what was written down.
 
 use super::apply::Root;
-use super::operate;
 use crate::Store;
 use crate::error::Result;
 use crate::record::Place;
@@ -15,7 +14,7 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let note = |row: &sessions::OperationRow| {
-        format!("the {} `{}` was interrupted, and is finished first", row.kind.name(), operate::short(&row.id))
+        format!("the {} `{}` was interrupted, and is finished first", row.kind.name(), super::short(&row.id))
     };
     Ok(open.iter().map(note).collect())
 }
@@ -28,12 +27,12 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
     for row in open {
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-        let (items, git) = operate::finish(store, place, &snapshots, &root, &row.id)?;
+        let (items, git) = super::journal::finish(store, place, &snapshots, &root, &row.id)?;
         let also = if git.is_empty() { "" } else { ", and git's state" };
         notes.push(format!(
             "finished the {} `{}` that was interrupted ({} files{also})",
             row.kind.name(),
-            operate::short(&row.id),
+            super::short(&row.id),
             items.len()
         ));
     }

@@ -30,7 +30,7 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
     let connection = store.database.connection();
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let open = sessions::open_steps(connection, place.row.id)?;
-    if !request.force && !request.dry_run && open.iter().any(|step| operate::is_busy(step, store.now())) {
+    if !request.force && !request.dry_run && open.iter().any(|step| super::is_busy(step, store.now())) {
         return Err(Error::busy("an agent is at work in this workspace").hint("wait until it is done, or give --force"));
     }
     let snapshots = place.snapshots()?;
@@ -40,7 +40,7 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
     let mut notes = notes;
     notes.extend(unknown_paths(store, &snapshots, wanted_id, &seen, &only)?);
     notes.extend(git.as_ref().and_then(|_| super::git::why_nothing(&place.root)));
-    let plan = operate::plan_exactly(&snapshots, &wanted, &current)?;
+    let plan = super::planning::plan_exactly(&snapshots, &wanted, &current)?;
     let operation = Operation {
         kind: OperationKind::Restore,
         movement: None,
