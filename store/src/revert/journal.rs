@@ -1,7 +1,7 @@
 //! The operation's rows: written before the first file is touched, so that a crash leaves what the next command finishes, and
 //! closed after the last one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileAction, FileResult, OperationKind};
 
@@ -38,7 +38,8 @@ pub(super) fn write_down(
         None => (None, None, &[][..]),
     };
     let (only_paths, notes) = (paths::to_json(only), notes_json(&operation.notes));
-    let directories = directories_that_may_go(store, place, operation)?;
+    let leaving = directories_that_may_go(store, place, operation)?;
+    let made = directories_to_make(store, place, operation, seen)?;
     operation.base = store.database.write_synced(|connection| {
         let before = seen.write(connection, place.row.id, None, now)?;
         close_steps(connection, closing, before, now)?;
@@ -57,7 +58,7 @@ pub(super) fn write_down(
             on_conflict: operation.on_conflict,
             only_paths: &only_paths,
             notes: &notes,
-            directories: &paths::to_json(&directories),
+            directories: &paths::directories_to_json(&leaving, &made),
             is_incomplete: operation.is_incomplete,
             git: operation.git.is_some(),
         };
@@ -81,6 +82,28 @@ fn directories_that_may_go(store: &Store, place: &Place, operation: &Operation<'
     Ok(parents.into_iter().zip(were_there).filter(|(_, was_there)| !was_there).map(|(path, _)| path).collect())
 }
 
+/// The directories that are not there and get something, with the permissions that they had where it goes back to.
+fn directories_to_make(
+    store: &Store,
+    place: &Place,
+    operation: &Operation<'_>,
+    seen: &Observation,
+) -> Result<BTreeMap<WorkspacePath, u32>> {
+    let coming = operation.plan.items.iter().filter(|item| item.result == FileResult::Planned);
+    let new = coming.filter(|item| item.target.is_some() && item.expected.is_none());
+    let parents: BTreeSet<WorkspacePath> =
+        new.flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent)).collect();
+    let (Some(reference), false) = (operation.reference, parents.is_empty()) else { return Ok(BTreeMap::new()) };
+    let snapshot = snapshot_of(&sessions::snapshot(store.database.connection(), reference)?);
+    let snapshots = place.snapshots()?;
+    let parents: Vec<WorkspacePath> = parents.into_iter().collect();
+    let are_there = snapshots.are_directories(&seen.snapshot, &parents)?;
+    let missing: Vec<WorkspacePath> =
+        parents.into_iter().zip(are_there).filter(|(_, is_there)| !is_there).map(|(path, _)| path).collect();
+    let permissions = snapshots.directory_permissions(&snapshot, &missing)?;
+    Ok(missing.into_iter().zip(permissions).filter_map(|(path, permissions)| Some((path, permissions?))).collect())
+}
+
 /// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Returns its
 /// files, and what became of git's own state.
 pub(crate) fn finish(
@@ -98,8 +121,15 @@ pub(crate) fn finish(
     let of = items.iter().filter(|item| item.result == FileResult::Planned).count();
     let watcher = store.watcher.as_deref();
     let tell = |done| watcher.iter().for_each(|watcher| watcher(Progress::Applying { done, of }));
-    let work =
-        Work { operation: id, items: &items, directories: &directories, contents: &contents, progress: Some(&tell) };
+    let made = paths::made_from_json(&row.directories);
+    let work = Work {
+        operation: id,
+        items: &items,
+        directories: &directories,
+        permissions: &|path| made.get(path).copied(),
+        contents: &contents,
+        progress: Some(&tell),
+    };
     let done = apply::apply(root, &work);
     for (item, done) in items.iter_mut().zip(&done) {
         item.result = done.result;

@@ -84,6 +84,7 @@ impl<'a> Run<'a> {
         if results.iter().any(|result| matches!(result, Some(Err(_)))) {
             self.take_made_directories_away();
         }
+        self.set_permissions();
         let synced = self.sync_changed();
         self.report(results, synced)
     }
@@ -279,7 +280,7 @@ impl<'a> Run<'a> {
         let is_new = |index: &usize| self.item(*index).expected.is_none();
         let mut made = Vec::new();
         let descent = if chunk.items.iter().any(is_new) {
-            self.root.descend_making(chunk.directory.as_ref(), &mut made)
+            self.root.descend_making(chunk.directory.as_ref(), self.work.permissions, &mut made)
         } else {
             self.root.descend(chunk.directory.as_ref())
         };
@@ -343,6 +344,18 @@ impl<'a> Run<'a> {
             if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref()) {
                 // Not empty: it is in use, as it should be.
                 let _ = sys::remove_directory(directory.as_fd(), path.name());
+            }
+        }
+    }
+
+    /// Once everything is in it, a directory that was made may be one that nobody may write to.
+    fn set_permissions(&self) {
+        let made = self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for path in made.iter().rev() {
+            let Some(permissions) = (self.work.permissions)(path) else { continue };
+            if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref()) {
+                // Where it cannot be done, it stays as `mkdir` made it.
+                let _ = sys::set_permissions(directory.as_fd(), path.name(), permissions);
             }
         }
     }
