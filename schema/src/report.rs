@@ -289,6 +289,9 @@ pub struct StatusReport {
     pub open_steps: u64,
     /// Sessions of the workspace with a tool at work, by agent and session.
     pub agents_at_work: Vec<String>,
+    /// Operations that a crash left, and what to do.
+    #[serde(default)]
+    pub interrupted: Vec<String>,
     /// Steps that cannot be put back, and why.
     pub unprotected: Vec<String>,
     /// What the newest snapshot does not hold.

@@ -64,6 +64,9 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
 fn troubles(report: &StatusReport, view: &View) -> String {
     let paint = view.paint;
     let mut text = String::new();
+    for operation in &report.interrupted {
+        text.push_str(&line(paint.warning("interrupted:"), &safe(operation)));
+    }
     for agent in &report.agents_at_work {
         text.push_str(&line(paint.id("at work:"), &safe(agent)));
     }

@@ -10,7 +10,7 @@ use super::ids;
 use super::rows::{all, count, gaps, operation_file};
 use crate::error::{Context, Result};
 use crate::record::Place;
-use crate::revert::{is_busy, short};
+use crate::revert::{interrupted, is_busy, short};
 use crate::sessions::{self, OpenStep, SessionRow};
 use crate::workspace::Workspace;
 use crate::{Milliseconds, Store};
@@ -49,6 +49,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     let open_steps = sessions::open_steps(connection, place.row.id)?;
     report.open_steps = open_steps.len() as u64;
     report.agents_at_work = agents_at_work(connection, &open_steps, store.now())?;
+    report.interrupted = interrupted(store, &place)?;
     report.unprotected = unprotected(connection, place.row.id)?;
     report.gaps = place.row.last_snapshot_id.map_or(Ok(Vec::new()), |snapshot_id| gaps(connection, snapshot_id))?;
     Ok(report)
@@ -83,6 +84,7 @@ fn empty(workspace: &Path) -> StatusReport {
         redo: false,
         open_steps: 0,
         agents_at_work: Vec::new(),
+        interrupted: Vec::new(),
         unprotected: Vec::new(),
         gaps: Vec::new(),
         diagnostics: 0,

@@ -168,6 +168,15 @@ pub(crate) fn carry_out(
     Ok(items)
 }
 
+/// Returns the locks below `.git` that a killed operation left: those that are links to a file under its own name.
+pub(crate) fn own_locks(store: &Store, place: &Place, operation: &str) -> Result<Vec<String>> {
+    let items = sessions::git_items(store.database.connection(), operation)?;
+    let Some(repository) = Repository::of(&place.root) else { return Ok(Vec::new()) };
+    let planned = items.iter().enumerate().filter(|(_, item)| item.is_planned());
+    let lock = |(position, item): (usize, &GitItem)| place::own_lock(&repository, item, operation, position);
+    Ok(planned.filter_map(lock).map(|lock| format!("`{}`", lock.display())).collect())
+}
+
 fn checked(repository: &Repository, indexes: &Indexes<'_>, mut items: Vec<GitItem>) -> Vec<GitItem> {
     let meaning = |blob: &Option<String>| {
         let blob = blob.as_deref().and_then(ObjectId::from_hex);
