@@ -151,3 +151,32 @@ fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
     assert_eq!(found, "on another disk\n", "it is not the workspace's: {report:?}");
     assert_eq!(world.read("d/x"), "agent\n", "nor was what lies below it touched");
 }
+
+#[test]
+fn a_revert_that_has_nothing_to_do_writes_nothing() {
+    let mut world = World::git(&[("a", "0\n"), ("d/b", "0\n")]);
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.revert("m1");
+    world.revert("m1");
+    let written = |world: &World| {
+        let mut files = std::collections::BTreeMap::new();
+        let mut folders = vec![world.base().join("store"), world.root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("readable") {
+                let path = entry.expect("readable").path();
+                let metadata = path.symlink_metadata().expect("it is there");
+                if metadata.is_dir() {
+                    folders.push(path.clone());
+                }
+                // The index that readers of the database share is memory, though it has a name.
+                if !path.to_string_lossy().ends_with("-shm") {
+                    files.insert(path, (metadata.len(), metadata.modified().expect("every system has it")));
+                }
+            }
+        }
+        files
+    };
+    let before = written(&world);
+    assert_eq!(world.revert("m1").outcome, Outcome::Nothing, "it is done already");
+    assert_eq!(written(&world), before, "no row, no object, no file");
+}
