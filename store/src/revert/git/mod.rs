@@ -71,7 +71,13 @@ impl GitSide<'_> {
         if past.line.first().is_some_and(|seen| seen.state.is_none()) {
             return Ok(vec![never_seen(now)]);
         }
-        let since = Since { session: &movement.session.id, message_seq: first_seq(movement) };
+        let is_unrecorded = |from: i64, to: i64| {
+            let to = Some(to).filter(|to| *to != i64::MAX);
+            // What cannot be read is not called the user's either.
+            sessions::was_unrecorded(self.connection, self.place.row.id, Some(from), to).unwrap_or(true)
+        };
+        let since =
+            Since { session: &movement.session.id, message_seq: first_seq(movement), is_unrecorded: &is_unrecorded };
         let changes = match &movement.to {
             Some(_) => timeline::changes(&past.line, &past.spans, since),
             None => Vec::new(),
