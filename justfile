@@ -67,6 +67,12 @@ cost:
 traps:
     cargo test --workspace --locked --test snapshot -- --ignored --test-threads 64
 
+# Every operation killed at every system call, twice and thrice too, and failed at every call by every error: about an hour
+crash:
+    @strace -o /dev/null true || { echo "NOT RUN: kills and errors: strace does not run here"; exit 77; }
+    CKPT_FULL=1 cargo test -p ckpt-store --locked --test apply crash -- --nocapture
+    CKPT_FULL=1 cargo test -p ckpt-hook --locked --test crash -- --nocapture
+
 # Large and deep workspaces, many packs, and trees compared with git's, on a release build: minutes, and 12 GB of disk
 scale:
     cargo test --release -p ckpt-hook --locked --test scale -- --ignored --nocapture --test-threads 1

@@ -292,6 +292,9 @@ pub struct StatusReport {
     /// Whether the first snapshot of the workspace is being taken, by a hook or in the background: no step is protected before
     /// it is done.
     pub first_snapshot_goes_on: bool,
+    /// Operations that a crash left, and what to do.
+    #[serde(default)]
+    pub interrupted: Vec<String>,
     /// Steps that cannot be put back, and why.
     pub unprotected: Vec<String>,
     /// What the newest snapshot does not hold.

@@ -14,6 +14,10 @@ pub(crate) fn check(store: &Store) -> Vec<Finding> {
         Ok(found) => findings.extend(found),
         Err(error) => findings.push(broken("snapshots", &error)),
     }
+    match interrupted(store) {
+        Ok(found) => findings.extend(found),
+        Err(error) => findings.push(broken("operations", &error)),
+    }
     findings
 }
 
@@ -48,6 +52,24 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
         finding("error", "snapshots", &format!("`{}` has no repository: its snapshots are gone", path.display()))
     }));
     Ok(findings)
+}
+
+/// What a crash left is ended by the next command that acts in its workspace.
+fn interrupted(store: &Store) -> Result<Vec<Finding>> {
+    let sql = "SELECT operations.kind, substr(operations.id, 1, 8), workspaces.path
+                 FROM operations JOIN workspaces ON workspaces.id = workspace_id WHERE state = 'open' ORDER BY operations.seq";
+    let text = |row: &rusqlite::Row<'_>| -> rusqlite::Result<String> {
+        let (kind, id, path): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(format!("the {kind} `{id}` in `{path}` is not finished: it is under way, or was interrupted"))
+    };
+    let open: Vec<String> = store
+        .database
+        .connection()
+        .prepare(sql)
+        .and_then(|mut statement| statement.query_map([], text)?.collect())
+        .context(|| "cannot read the operations")?;
+    let hint = Some("`ckpt-hook snapshot` in that directory finishes what was interrupted".to_owned());
+    Ok(open.iter().map(|text| Finding { hint: hint.clone(), ..finding("warning", "operations", text) }).collect())
 }
 
 fn is_repository(path: &Path) -> bool {

@@ -196,6 +196,11 @@ impl Store {
         revert::restore(self, cwd, request)
     }
 
+    /// Returns what was so just before an operation, by its id.
+    pub fn before(&mut self, operation: &str) -> Result<revert::Before> {
+        revert::before(self, operation)
+    }
+
     /// Returns the revert banner of the workspace that holds `cwd`.
     pub fn status(&mut self, cwd: &Path, session: Option<&str>) -> Result<report::StatusReport> {
         sessions::note_killed(&mut self.database, (self.surroundings.clock)())?;

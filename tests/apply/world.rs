@@ -167,7 +167,7 @@ impl World {
 
     pub fn work<'a>(&'a self, contents: &'a ckpt_store::revert::apply::Contents<'a>) -> Work<'a> {
         let (items, directories) = (&self.items[..], &self.directories[..]);
-        Work { operation: OPERATION, items, directories, contents, progress: None }
+        Work { operation: OPERATION, items, directories, permissions: &|_| None, contents, progress: None }
     }
 
     /// Every path below the root with what stands there, as text.

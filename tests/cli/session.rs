@@ -84,7 +84,7 @@ fn a_revert_names_the_commits_that_stay_or_moves_the_branch_back() {
           moved      branch main: 12345678 → 12345678
           moved      git's index
         1 message is hidden until you redo, or send a new one.
-        To undo this: ckpt-hook unrevert
+        To undo this: ckpt-hook restore 12345678 --git
     "#]]
     .assert_eq(&world.redact(&run.stdout));
     let operation = world.json(&["log", "--operations"])["operations"][0]["id"].as_str().expect("an id").to_owned();
@@ -191,6 +191,54 @@ fn a_part_that_is_undone_is_called_a_part() {
     let world = two_messages();
     let run = world.run(&["revert", "--message", "m1", "--only", "menu"], b"").exits(0);
     assert!(run.stdout.starts_with("✓ Undid this part\n"), "no message is hidden: {run}");
+}
+
+#[test]
+fn the_printed_way_back_gives_the_former_state_whatever_was_done() {
+    let revert = ["revert", "--message", "m2"];
+    let part = ["revert", "--message", "m1", "--only", "menu"];
+    let cases: [(&[&[&str]], &[&str]); 8] = [
+        (&[], &revert),
+        (&[], &part),
+        (&[&revert], &part),
+        (&[&part], &["revert", "--message", "m1", "--only", "notes"]),
+        (&[&revert], &["revert", "--message", "m1"]),
+        (&[&["revert", "--message", "m1"]], &["redo"]),
+        (&[&revert], &["unrevert"]),
+        (&[], &["restore", "m1"]),
+    ];
+    for (before, command) in cases {
+        let world = two_messages();
+        before.iter().for_each(|command| _ = world.run(command, b"").exits(0));
+        let former = world.tree();
+        let run = world.run(command, b"").exits(0);
+        assert_ne!(world.tree(), former, "{command:?} does something: {run}");
+        let (_, way) = run.stdout.split_once("To undo this: ckpt-hook ").expect("it is said");
+        let way: Vec<&str> = way.split([',', '\n']).next().expect("a command").split(' ').collect();
+        world.run(&way, b"").exits(0);
+        assert_eq!(world.tree(), former, "{way:?} is the way back from {command:?} after {before:?}");
+    }
+}
+
+#[test]
+fn a_part_of_a_reverted_session_is_called_a_part() {
+    let world = two_messages();
+    world.run(&["revert", "--message", "m2"], b"").exits(0);
+    let run = world.run(&["revert", "--message", "m1", "--only", "menu"], b"").exits(0);
+    assert!(run.stdout.starts_with("✓ Undid this part\n"), "the point stays where it is: {run}");
+}
+
+#[test]
+fn a_path_that_the_agent_never_changed_is_exit_code_4_and_says_so() {
+    let world = two_messages();
+    let before = world.tree();
+    let run = world.run(&["revert", "--message", "m1", "--only", "nosuch"], b"").exits(4);
+    assert!(run.stderr.contains("the agent changed nothing at or below `nosuch` since that message"), "{run}");
+    let run = world.run(&["restore", "m1", "nosuch"], b"").exits(4);
+    assert!(run.stderr.contains("nothing was captured at `nosuch`, neither then nor now"), "{run}");
+    assert_eq!(world.tree(), before, "nothing was touched");
+    let run = world.run(&["revert", "--message", "m1", "--only", "menu", "--only", "nosuch"], b"").exits(0);
+    assert!(run.stdout.contains("note: the agent changed nothing at or below `nosuch`"), "beside a known one: {run}");
 }
 
 #[test]

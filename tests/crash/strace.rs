@@ -1,10 +1,11 @@
-//! Killing a command at a system call, by `strace`.
+//! Killing a command at a system call, or failing the call, by `strace`.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use crate::common::{BINARY, World, finish};
+use crate::common::{BINARY, Run, World, finish};
 
 /// A system call: its name and the how-manieth of its thread it is.
 pub type Point = (String, usize);
@@ -53,7 +54,7 @@ pub fn points(world: &World, arguments: &[&str], stdin: &[u8]) -> Vec<Point> {
 }
 
 /// Returns all points, or about so many at even distances; each thread's start of the program is of no interest.
-pub fn sample(points: Vec<Point>, quick: usize) -> Vec<Point> {
+pub fn sample<T>(points: Vec<T>, quick: usize) -> Vec<T> {
     if std::env::var_os("CKPT_FULL").is_some() {
         return points;
     }
@@ -63,14 +64,28 @@ pub fn sample(points: Vec<Point>, quick: usize) -> Vec<Point> {
 }
 
 /// Runs a command that is killed when it comes to a point.
-pub fn kill_at(world: &World, (name, count): &Point, arguments: &[&str], stdin: &[u8]) {
-    let (trace, inject) = (format!("trace={name}"), format!("inject={name}:signal=KILL:when={count}"));
-    let _ = finish(&mut command(world, &["-o", "/dev/null", "-e", &trace, "-e", &inject], arguments), stdin);
+pub fn kill_at(world: &World, point: &Point, arguments: &[&str], stdin: &[u8]) {
+    let _ = inject(world, &point.0, "signal=KILL", point.1, arguments, stdin);
+}
+
+/// Runs a command in which the call at a point fails.
+pub fn fail_at(world: &World, point: &Point, error: &str, arguments: &[&str], stdin: &[u8]) -> Run {
+    inject(world, &point.0, &format!("error={error}"), point.1, arguments, stdin)
+}
+
+/// Runs a command in which every call of a name fails.
+pub fn fail_all(world: &World, name: &str, error: &str, arguments: &[&str]) -> Run {
+    inject(world, name, &format!("error={error}"), "1+", arguments, b"")
+}
+
+fn inject(world: &World, name: &str, what: &str, when: impl Display, arguments: &[&str], stdin: &[u8]) -> Run {
+    let (trace, inject) = (format!("trace={name}"), format!("inject={name}:{what}:when={when}"));
+    finish(&mut command(world, &["-o", "/dev/null", "-e", &trace, "-e", &inject], arguments), stdin)
 }
 
 /// Does something at each of some points, on two threads.
 pub fn at_each<T: Send>(points: Vec<T>, act: impl Fn(T) + Sync) {
-    println!("killed at {} system calls", points.len());
+    println!("{} points", points.len());
     let queue = Mutex::new(points.into_iter());
     let next = || queue.lock().expect("no thread panics with it").next();
     std::thread::scope(|scope| {

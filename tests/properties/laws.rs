@@ -1,10 +1,13 @@
 //! What holds for every command whatever happened before it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::OperationReport;
+use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationReport};
+use ckpt_store::revert::apply::PREFIX;
 use sha1::{Digest, Sha1};
 
 use crate::world::{Node, Stamp, Tree, World};
@@ -18,10 +21,22 @@ pub struct Sight {
 impl Sight {
     pub fn of(world: &World) -> Self {
         let tree = world.tree();
-        let leaves = tree.iter().filter(|(_, node)| !matches!(node, Node::Directory(_)));
+        // What a killed operation left beside a file is nobody's file.
+        let leaves = tree.iter().filter(|(path, node)| !matches!(node, Node::Directory(_)) && !is_left(path));
         let stamps = leaves.map(|(path, _)| (path.clone(), world.stamp(path))).collect();
         Self { tree, stamps }
     }
+}
+
+fn is_left(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(PREFIX.as_bytes()))
+}
+
+/// Nothing is left beside a file once a command is done.
+pub fn assert_nothing_left(world: &World) {
+    let tree = world.tree();
+    let left: Vec<&PathBuf> = tree.keys().filter(|path| is_left(path)).collect();
+    assert!(left.is_empty(), "names of our own are there only while something is done: {left:?}");
 }
 
 /// Nothing at all was touched.
@@ -31,9 +46,13 @@ pub fn assert_unchanged(before: &Sight, world: &World, what: &str) {
     assert_eq!(after.stamps, before.stamps, "{what}: no file was touched");
 }
 
-/// What the report does not name keeps its inode, times and bytes, and nothing comes that it does not name.
+/// What the report does not say to be written or removed keeps its inode, times and bytes, and nothing else comes.
 pub fn assert_only_the_report(before: &Sight, world: &World, report: &OperationReport) {
-    let named: BTreeSet<PathBuf> = report.files.iter().map(|file| PathBuf::from(&file.path.path)).collect();
+    let moves = |file: &&FileReport| {
+        let is_moved = matches!(file.action, FileAction::Write | FileAction::Delete | FileAction::Merge);
+        is_moved && matches!(file.result, FileResult::Done | FileResult::Failed)
+    };
+    let named: BTreeSet<PathBuf> = report.files.iter().filter(moves).map(path_of).collect();
     let after = Sight::of(world);
     let others = |sight: &Sight| -> BTreeMap<PathBuf, Stamp> {
         sight
@@ -44,6 +63,37 @@ pub fn assert_only_the_report(before: &Sight, world: &World, report: &OperationR
             .collect()
     };
     assert_eq!(others(&after), others(before), "what is not in the report was not touched: {report:#?}");
+}
+
+fn path_of(file: &FileReport) -> PathBuf {
+    let Some(hex) = &file.path.path_hex else { return PathBuf::from(&file.path.path) };
+    let byte = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("two digits");
+    let bytes: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+/// Nothing below `.git` was touched.
+pub fn assert_git_untouched(before: &BTreeMap<PathBuf, Vec<u8>>, world: &World, report: &OperationReport) {
+    let after = below_git(world);
+    let differ = before.keys().chain(after.keys()).find(|path| before.get(*path) != after.get(*path));
+    assert_eq!(differ, None, "without `--git` nothing below `.git` is touched: {report:#?}");
+}
+
+/// Everything below `.git`.
+pub fn below_git(world: &World) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![world.path(".git")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.expect("readable").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                files.insert(path.clone(), std::fs::read(&path).expect("readable"));
+            }
+        }
+    }
+    files
 }
 
 /// Every path outside of some keeps its inode, times and bytes.

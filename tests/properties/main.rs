@@ -1,5 +1,5 @@
-//! The laws of a revert, held against random histories on a real directory. A case that fails shrinks to a script of what
-//! happened, printed step by step. More cases: `PROPTEST_CASES=1000`.
+//! The laws of a revert, held against random histories on a real directory. A case that fails shrinks, and is printed as a
+//! script that does the same. More cases: `PROPTEST_CASES=1000`.
 
 #![expect(
     clippy::disallowed_methods,
@@ -12,14 +12,8 @@ mod world;
 
 mod alone;
 mod edit;
+mod hold;
+mod kill;
 mod laws;
+mod script;
 mod together;
-
-use proptest::prelude::ProptestConfig;
-
-/// As many cases as a quick run can have, unless `PROPTEST_CASES` says more.
-fn cases(few: u32) -> ProptestConfig {
-    let config = ProptestConfig { failure_persistence: None, max_shrink_iters: 300, ..ProptestConfig::default() };
-    let cases = if std::env::var_os("PROPTEST_CASES").is_some() { config.cases } else { few };
-    ProptestConfig { cases, ..config }
-}

@@ -245,3 +245,17 @@ fn in_a_repository_that_the_agent_made_the_workspace_around_it_is_named() {
     assert!(!world.exists("app/new"), "undone from there");
     assert!(world.exists("app/.git"), "a repository is never removed");
 }
+
+#[test]
+fn the_history_of_a_directory_is_found_after_a_repository_was_made_around_it() {
+    let mut world = World::new();
+    world.write("sub/a", "0\n");
+    world.cwd = world.path("sub");
+    world.turn("m1", |world| world.write("sub/a", "1\n"));
+    world.run_git(&["init", "-q"]);
+    assert_eq!(world.log().messages.len(), 1, "the workspace is another one, and nothing was recorded there");
+    world.revert("m1");
+    assert_eq!(world.read("sub/a"), "0\n", "it goes back as before");
+    world.unrevert();
+    assert_eq!(world.read("sub/a"), "1\n", "and forward");
+}

@@ -6,6 +6,7 @@ mod honesty;
 mod lifecycle;
 mod names;
 mod redo;
+mod restoring;
 mod sessions;
 mod told;
 mod unprotected;

@@ -218,3 +218,20 @@ fn a_message_after_an_interrupted_revert_makes_it_permanent() {
     assert_eq!(states, [MessageState::Live, MessageState::Discarded], "newest first: what was undone stays undone");
     assert_eq!(world.unrevert().outcome, Outcome::Nothing, "there is no way forward any more");
 }
+
+#[test]
+fn a_step_after_an_interrupted_revert_belongs_to_the_message_that_is_in_effect_then() {
+    let told = |interrupt: fn(&World)| {
+        let mut world = World::new();
+        world.turn("m1", |world| world.write("a", "1\n"));
+        world.turn("m2", |world| world.write("a", "2\n"));
+        world.revert("m2");
+        interrupt(&world);
+        world.step(|world| world.write("b", "1\n"));
+        assert_eq!(world.read("a"), "1\n", "the revert is done when the step begins");
+        let messages = world.log().messages.into_iter();
+        messages.map(|message| (message.agent_id, message.state, message.steps, message.files)).collect::<Vec<_>>()
+    };
+    let in_peace = told(|_| {});
+    assert_eq!(told(interrupt_the_last_operation), in_peace, "nobody can tell that it was interrupted");
+}

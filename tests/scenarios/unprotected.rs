@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ckpt_schema::EventKind;
 use ckpt_schema::report::Outcome;
-use ckpt_store::{ErrorKind, Settings};
+use ckpt_store::{ErrorKind, RevertRequest, Settings};
 
 use crate::world::{World, to};
 
@@ -118,4 +118,22 @@ fn what_a_step_that_was_not_recorded_may_have_done_is_not_called_the_users() {
         "unsure"
     );
     assert_eq!(reason("b"), "changed in the same lines since by the user", "long before that step");
+}
+
+#[test]
+fn a_commit_of_a_step_that_was_not_recorded_is_not_called_the_users() {
+    let mut world = World::git(&[("a", "0\n")]);
+    let commit = |world: &World, text: &str| {
+        world.write("a", text);
+        world.run_git(&["commit", "-qam", text.trim()]);
+    };
+    world.turn("m1", |world| commit(world, "agent\n"));
+    world.message("m2");
+    world.start();
+    commit(&world, "nobody looked\n");
+    send_in_vain(&mut world, EventKind::StepFinish);
+    let request = RevertRequest { git: true, ..to("m1") };
+    let report = world.try_revert(&request).expect("the first step was recorded");
+    let reason = report.git.iter().find_map(|part| part.reason.as_deref()).expect("git stays for a reason");
+    assert_eq!(reason, "changed since by the user, or in a step that was not recorded", "{report:?}");
 }

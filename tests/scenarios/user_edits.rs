@@ -341,3 +341,25 @@ fn an_untracked_file_that_grows_above_the_cap_goes_back_when_that_is_asked_for()
     world.unrevert();
     assert_eq!(world.tree(), large, "and what was replaced was stored before");
 }
+
+#[test]
+fn directories_that_are_made_again_have_the_permissions_that_they_had() {
+    let mut world = World::new();
+    world.write("private/closed/a", "0\n");
+    world.chmod("private/closed", 0o555);
+    world.chmod("private", 0o700);
+    let before = world.tree();
+    world.turn("m1", |world| {
+        world.remove("private/closed/a");
+        world.remove_directory("private/closed");
+        world.remove_directory("private");
+    });
+    let after = world.tree();
+    world.revert("m1");
+    assert_eq!(world.tree(), before, "nobody else may look into it again");
+    world.unrevert();
+    assert_eq!(world.tree(), after, "and it goes again");
+    let snapshot = world.log().messages[0].id.clone();
+    world.restore(&snapshot, &[]);
+    assert_eq!(world.tree(), before, "also where it is restored");
+}

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ckpt_schema::report::{OperationReport, Outcome, ShowReport};
-use ckpt_store::revert::OnConflict;
+use ckpt_store::revert::{Before, OnConflict};
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest, Store};
 
 use super::{Invocation, pick};
@@ -30,7 +30,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
     let report = watched(invocation, &mut store, |store| store.revert(&directory, &request))?;
-    finish(invocation, &mut store, &report, None)
+    finish(invocation, &mut store, &report, !request.only.is_empty() || request.step.is_some())
 }
 
 /// Goes one message forward, or all the way.
@@ -45,9 +45,8 @@ pub fn redo(invocation: &Invocation, arguments: &UnrevertArguments, all: bool) -
     };
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
-    let before = store.status(&directory, request.session.as_deref())?.revert_point;
     let report = watched(invocation, &mut store, |store| store.redo(&directory, &request))?;
-    finish(invocation, &mut store, &report, before)
+    finish(invocation, &mut store, &report, false)
 }
 
 /// Puts paths back to a captured state.
@@ -62,7 +61,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
     let report = watched(invocation, &mut store, |store| store.restore(&directory, &request))?;
-    finish(invocation, &mut store, &report, None)
+    finish(invocation, &mut store, &report, false)
 }
 
 /// Does something that may take long, with a line that tells how far it is where somebody looks.
@@ -79,15 +78,17 @@ pub fn watched<T>(invocation: &Invocation, store: &mut Store, work: impl FnOnce(
     done
 }
 
-/// Shows what was done, and returns the exit code that says how much of it. `before` is the revert point before it.
+/// Shows what was done, and returns the exit code that says how much of it. `is_part` says that only a part was asked for.
 pub fn finish(
     invocation: &Invocation,
     store: &mut Store,
     report: &OperationReport,
-    before: Option<String>,
+    is_part: bool,
 ) -> Result<u8, Failure> {
     let is_well = matches!(report.outcome, Outcome::Restored | Outcome::Nothing) && !report.dry_run;
     if !(is_well && invocation.output.is_quiet()) {
+        let before = report.operation.as_deref().map(|operation| store.before(operation)).transpose()?;
+        let before = before.unwrap_or_else(|| Before { is_part, ..Before::default() });
         let around = Around { prompt: prompt(invocation, store, report), before };
         invocation.output.report(report, |view| operation::render(report, &around, view))?;
     }

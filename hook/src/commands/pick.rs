@@ -2,6 +2,7 @@
 
 use ckpt_schema::report::{MessageReport, MessageState, Outcome};
 use ckpt_store::query::LogFilter;
+use ckpt_store::revert::Before;
 use ckpt_store::{Error, RevertRequest};
 use dialoguer::{Confirm, Select};
 
@@ -27,18 +28,19 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
     let request = RevertRequest { message: message.id.clone(), session: Some(message.session.clone()), ..request };
     let plan = RevertRequest { dry_run: true, ..request.clone() };
     let plan = operation::watched(invocation, &mut store, |store| store.revert(&directory, &plan))?;
+    let is_part = !request.only.is_empty() || request.step.is_some();
     let is_over = request.dry_run || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
     if is_over {
-        return operation::finish(invocation, &mut store, &plan, None);
+        return operation::finish(invocation, &mut store, &plan, is_part);
     }
-    let around = Around { prompt: message.prompt.clone(), before: None };
+    let around = Around { prompt: message.prompt.clone(), before: Before { is_part, ..Before::default() } };
     invocation.output.text(&render::render(&plan, &around, invocation.output.view()))?;
     if !confirm("Do this?")? {
         invocation.output.text("Nothing was changed.\n")?;
         return Ok(DONE);
     }
     let report = operation::watched(invocation, &mut store, |store| store.revert(&directory, &request))?;
-    operation::finish(invocation, &mut store, &report, None)
+    operation::finish(invocation, &mut store, &report, is_part)
 }
 
 fn choose<'a>(messages: &'a [MessageReport], view: &View) -> Result<Option<&'a MessageReport>, Failure> {

@@ -4,6 +4,8 @@ use ckpt_schema::report::{
     FileAction, FileReport, FileResult, GitPart, GitReport, OperationKind, OperationReport, Outcome,
 };
 
+use ckpt_store::revert::Before;
+
 use super::View;
 use super::diff::counts;
 use super::paint::Paint;
@@ -15,8 +17,8 @@ use super::text::{count, fit, path, safe, short, title};
 pub struct Around {
     /// What the user wrote in the message that is now the revert point.
     pub prompt: Option<String>,
-    /// The revert point before.
-    pub before: Option<String>,
+    /// What was so just before it; nothing where nothing was done.
+    pub before: Before,
 }
 
 /// Returns the outcome as lines.
@@ -47,9 +49,11 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let message = report.message.as_deref().map(|id| message(id, around.prompt.as_deref(), paint));
     let would = if report.dry_run { "Would go" } else { "Went" };
     match (report.kind, message) {
-        (OperationKind::Revert, Some(message)) => format!("{would} back to just before {message}"),
-        (OperationKind::Revert, None) if report.dry_run => "Would undo this part".to_owned(),
-        (OperationKind::Revert, None) => "Undid this part".to_owned(),
+        (OperationKind::Revert, Some(message)) if !around.before.is_part => {
+            format!("{would} back to just before {message}")
+        }
+        (OperationKind::Revert, _) if report.dry_run => "Would undo this part".to_owned(),
+        (OperationKind::Revert, _) => "Undid this part".to_owned(),
         (OperationKind::Redo | OperationKind::Unrevert, Some(message)) => {
             format!("{would} forward, to just before {message}")
         }
@@ -162,7 +166,11 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let mut lines = Vec::new();
     lines.extend(left(report, FileResult::Conflict, "kept because of edits that the agent did not make"));
     lines.extend(left(report, FileResult::Gap, "left alone because no snapshot holds what was there"));
-    lines.extend(left(report, FileResult::Failed, "could not be written and stayed as before"));
+    lines.extend(left(
+        report,
+        FileResult::Failed,
+        "could not be written and stayed as before: run the same command again",
+    ));
     if !report.messages_hidden.is_empty() {
         let hidden = count(report.messages_hidden.len() as u64, "message");
         let verb = match report.messages_hidden.len() {
@@ -187,14 +195,16 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
     }
     let operation = report.operation.as_deref().filter(|_| report.outcome != Outcome::Nothing)?;
     let git = if report.git.iter().any(|part| part.result == FileResult::Done) { " --git" } else { "" };
-    let command = match (report.kind, &around.before) {
-        (OperationKind::Revert, _) if report.messages_hidden.len() > 1 => {
+    let before = &around.before;
+    let command = match (report.kind, &before.point) {
+        (OperationKind::Revert, _) if before.is_unreverted && report.messages_hidden.len() > 1 && !before.is_part => {
             let (redo, unrevert) = (paint.strong("ckpt-hook redo"), paint.strong("ckpt-hook unrevert"));
             return Some(format!("To undo this: {unrevert}, or one message at a time: {redo}"));
         }
-        (OperationKind::Revert, _) if report.message.is_some() => "ckpt-hook unrevert".to_owned(),
-        (OperationKind::Redo | OperationKind::Unrevert, Some(before)) => {
-            format!("ckpt-hook revert --message {}{git}", short(before))
+        (OperationKind::Revert, _) if before.is_unreverted => "ckpt-hook unrevert".to_owned(),
+        (OperationKind::Restore, _) => format!("ckpt-hook restore {}{git}", short(operation)),
+        (_, Some(point)) if !before.is_part && before.point != report.message => {
+            format!("ckpt-hook revert --message {}{git}", short(point))
         }
         _ => format!("ckpt-hook restore {}{git}", short(operation)),
     };
@@ -237,7 +247,8 @@ mod tests {
 
     fn shown(report: &OperationReport) -> String {
         let times = Times { now: 0, offset: time::UtcOffset::UTC };
-        let around = Around { prompt: Some("tidy up\nplease".to_owned()), before: None };
+        let before = Before { is_unreverted: true, ..Before::default() };
+        let around = Around { prompt: Some("tidy up\nplease".to_owned()), before };
         render(report, &around, &View { paint: Paint::new(false), width: None, times, verbose: false })
     }
 

@@ -68,6 +68,9 @@ fn troubles(report: &StatusReport, view: &View) -> String {
         let note = "the first snapshot is still being taken; steps are protected when it is done";
         text.push_str(&line(paint.warning("capturing:"), note));
     }
+    for operation in &report.interrupted {
+        text.push_str(&line(paint.warning("interrupted:"), &safe(operation)));
+    }
     for agent in &report.agents_at_work {
         text.push_str(&line(paint.id("at work:"), &safe(agent)));
     }

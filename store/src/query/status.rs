@@ -11,7 +11,7 @@ use super::rows::{all, count, gaps, operation_file};
 use crate::error::{Context, Result};
 use crate::layout;
 use crate::record::Place;
-use crate::revert::{is_busy, short};
+use crate::revert::{interrupted, is_busy, short};
 use crate::sessions::{self, OpenStep, SessionRow};
 use crate::workspace::Workspace;
 use crate::{Milliseconds, Store};
@@ -51,6 +51,7 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     report.open_steps = open_steps.len() as u64;
     report.agents_at_work = agents_at_work(connection, &open_steps, store.now())?;
     report.first_snapshot_goes_on = place.row.last_snapshot_id.is_none() && layout::is_locked(&place.folder);
+    report.interrupted = interrupted(store, &place)?;
     report.unprotected = unprotected(connection, place.row.id)?;
     report.gaps = place.row.last_snapshot_id.map_or(Ok(Vec::new()), |snapshot_id| gaps(connection, snapshot_id))?;
     Ok(report)
@@ -86,6 +87,7 @@ fn empty(workspace: &Path) -> StatusReport {
         open_steps: 0,
         agents_at_work: Vec::new(),
         first_snapshot_goes_on: false,
+        interrupted: Vec::new(),
         unprotected: Vec::new(),
         gaps: Vec::new(),
         diagnostics: 0,
@@ -137,7 +139,9 @@ pub(super) fn reverted_files(connection: &Connection, session_id: &str, base_id:
          WHERE session_id = ?1 AND base_snapshot_id = ?2 AND state = 'done' AND kind <> 'restore'
            AND seq > (SELECT ifnull(max(ended.seq), 0) FROM operations AS ended
                        WHERE ended.session_id = ?1 AND ended.state = 'done' AND ended.message_id IS NULL
-                         AND ended.kind IN ('redo', 'unrevert'))
+                         AND ended.kind IN ('redo', 'unrevert')
+                         AND NOT EXISTS (SELECT 1 FROM operation_files AS file
+                                          WHERE file.operation_id = ended.id AND file.result = 'failed'))
          ORDER BY seq, position";
     let rows = all(connection, sql, params![session_id, base_id], read_chain_file)?;
     let mut paths: BTreeMap<PathText, Reverted> = BTreeMap::new();

@@ -52,15 +52,15 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let is_first = place.row.last_snapshot_id.is_none();
     let left = deadline.saturating_duration_since(Instant::now());
     let lock = place.lock(if is_first { left.min(PATIENCE_AT_FIRST) } else { left });
-    // What was known before the lock may be old by now.
+    let ready = lock.and_then(|lock| crate::revert::finish_open_operations(store, &place).map(|_| lock));
+    // What was known before the lock, and before a killed operation was ended, may be old by now.
     let view = View::of(store, &place, event)?;
     let decision = decide::decide(event, &view, &place.settings);
     if !decision.takes_snapshot() {
         return write::without_snapshot(store, &place, event, &view);
     }
     let mut run = None;
-    let observation = lock.and_then(|lock| {
-        crate::revert::finish_open_operations(store, &place)?;
+    let observation = ready.and_then(|lock| {
         let now = store.now();
         run = Some(store.database.write(|connection| crate::sessions::begin_run(connection, event, now))?);
         Ok((look(store, &place, &view, &decision, deadline)?, lock))

@@ -42,12 +42,17 @@ impl Place {
         Ok(Self::new(&store.surroundings, row, workspace.cwd))
     }
 
-    /// Returns the workspace that holds a directory, if anything was ever recorded there.
+    /// Returns the workspace that holds a directory, if anything was ever recorded there. Where nothing was, a directory in
+    /// between counts that was a workspace before a repository was made around it.
     pub fn find(store: &Store, cwd: &Path) -> Result<Option<Self>> {
         let workspace = workspace_of(store, cwd)?;
         let connection = store.database.connection();
         let row = sessions::find_workspace(connection, &workspace.root, workspace.device, workspace.inode)?;
-        Ok(row.map(|row| Self::new(&store.surroundings, WorkspaceRow { path: workspace.root, ..row }, workspace.cwd)))
+        let row = match row {
+            Some(row) => Some(WorkspaceRow { path: workspace.root, ..row }),
+            None => within(store, &workspace)?,
+        };
+        Ok(row.map(|row| Self::new(&store.surroundings, row, workspace.cwd)))
     }
 
     /// Returns the workspace that holds a directory, or says that nothing was recorded there.
@@ -164,6 +169,18 @@ impl Place {
 fn workspace_of(store: &Store, cwd: &Path) -> Result<Workspace> {
     let surroundings = &store.surroundings;
     Workspace::of(cwd, surroundings.home.as_deref(), &surroundings.directory, &surroundings.settings)
+}
+
+/// Returns the nearest recorded directory between the current one and a workspace around it.
+fn within(store: &Store, workspace: &Workspace) -> Result<Option<WorkspaceRow>> {
+    let between = workspace.cwd.ancestors().take_while(|above| *above != workspace.root);
+    for above in between.filter(|above| above.starts_with(&workspace.root)) {
+        let row = sessions::workspace_at(store.database.connection(), above)?;
+        if let Some(row) = row.filter(row_is_there) {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the nearest recorded directory above one: a repository that was made in the middle of a session is a workspace of

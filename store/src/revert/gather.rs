@@ -29,6 +29,8 @@ pub(crate) struct Material {
     pub current: States,
     /// The steps in question whose changes nobody saw, by id, with the reason.
     pub unprotected: Vec<(String, String)>,
+    /// The paths that were named and at or below which nothing of what is asked for ever changed.
+    pub unknown: Vec<WorkspacePath>,
 }
 
 /// Gathers the material for a movement, with the workspace as it was just seen.
@@ -49,11 +51,24 @@ pub(crate) fn gather(
     let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
     let places = with_directories_above(&paths);
     let base_states = match base {
-        Some(base) => base_states(connection, snapshots, chain, base, &places)?,
+        Some(base) => {
+            let mut states = base_states(connection, snapshots, chain, base, &places)?;
+            read_since(&mut states, chain, &current);
+            states
+        }
         None => places.into_iter().map(|path| (path.clone(), current.get(&path).copied().flatten())).collect(),
     };
     let unprotected = sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
-    Ok(Material { changes, base: base_states, goals: goals(chain), current, unprotected })
+    let unknown = unknown_paths(movement, &live);
+    Ok(Material { changes, base: base_states, goals: goals(chain), current, unprotected, unknown })
+}
+
+fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath> {
+    let Some(scope) = movement.part.as_ref().map(Scope::of_part) else { return Vec::new() };
+    let changed: Vec<&WorkspacePath> =
+        live.iter().filter(|change| scope.covers(change)).map(|change| &change.row.change.path).collect();
+    let is_known = |named: &&WorkspacePath| changed.iter().any(|path| *path == *named || path.is_below(named));
+    scope.only().iter().filter(|named| !is_known(named)).cloned().collect()
 }
 
 /// The changes of the session's messages, newest first; those that are only being observed come before all rows.
@@ -231,6 +246,18 @@ fn base_states(
         );
     }
     Ok(base_states)
+}
+
+/// What could not be read before the first revert was left alone as long as that was so: it stood there when it was moved at
+/// last, or stands there now.
+fn read_since(base_states: &mut States, chain: &[ChainOperation], current: &States) {
+    let mut first_moved = BTreeMap::new();
+    for item in chain.iter().flat_map(|operation| &operation.items).filter(|item| item.result == FileResult::Done) {
+        first_moved.entry(&item.path).or_insert(item.expected);
+    }
+    for (path, state) in base_states.iter_mut().filter(|(_, state)| state.is_some_and(|entry| !entry.is_stored())) {
+        *state = first_moved.get(path).copied().unwrap_or_else(|| current.get(path).copied().flatten());
+    }
 }
 
 /// What the reverts of a chain asked for, the newest of each path. One that could not be moved is where it was before.

@@ -18,11 +18,16 @@ pub mod target;
 
 mod gather;
 pub(crate) mod git;
+mod journal;
 mod movement;
+mod notes;
 mod operate;
+mod outcome;
 mod paths;
 mod permanent;
+mod planning;
 mod recover;
+mod refuse;
 mod restore;
 
 use std::path::Path;
@@ -35,9 +40,11 @@ use crate::{RedoRequest, RestoreRequest, RevertRequest, Store};
 use movement::Movement;
 use operate::Manner;
 
-pub(crate) use operate::{is_busy, short};
+pub(crate) use outcome::short;
+
 pub(crate) use permanent::make_permanent;
-pub(crate) use recover::finish_open_operations;
+pub(crate) use recover::{finish_open_operations, interrupted};
+pub(crate) use refuse::is_busy;
 
 /// How far an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +116,27 @@ pub(crate) fn redo(store: &mut Store, cwd: &Path, request: &RedoRequest) -> Resu
 pub(crate) fn restore(store: &mut Store, cwd: &Path, request: &RestoreRequest) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
     restore::restore(store, &place, request)
+}
+
+/// What was so just before an operation: where the way back from it leads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Before {
+    /// Whether nothing was reverted: unrevert leads back there.
+    pub is_unreverted: bool,
+    /// The revert point.
+    pub point: Option<String>,
+    /// Whether only a part was asked for, so that the point stayed.
+    pub is_part: bool,
+}
+
+/// Returns what was so just before an operation.
+pub(crate) fn before(store: &Store, operation: &str) -> Result<Before> {
+    let row = crate::sessions::operation(store.database.connection(), operation)?;
+    Ok(Before {
+        is_unreverted: row.base_snapshot_id.is_some() && row.base_snapshot_id == row.before_snapshot_id,
+        point: row.from_message_id,
+        is_part: row.part_message_id.is_some() || row.step_id.is_some(),
+    })
 }
 
 fn manner(dry_run: bool, force: bool, git: bool) -> Manner {

@@ -54,11 +54,16 @@ impl Scope {
 
     /// Returns whether it asks for a path by name.
     pub fn names(&self, path: &WorkspacePath) -> bool {
-        let (Self::From { only, .. } | Self::Step { only, .. }) = self;
-        only.iter().any(|named| path == named || path.is_below(named))
+        self.only().iter().any(|named| path == named || path.is_below(named))
     }
 
-    fn of_part(part: &Part) -> Self {
+    /// Returns the paths that it is limited to; none where it is not.
+    pub fn only(&self) -> &[WorkspacePath] {
+        let (Self::From { only, .. } | Self::Step { only, .. }) = self;
+        only
+    }
+
+    pub(crate) fn of_part(part: &Part) -> Self {
         match part {
             Part::Paths { message, only } => Self::From { seq: message.seq, only: only.clone() },
             Part::Step { step, only } => Self::Step { id: step.id.clone(), only: only.clone() },
@@ -158,10 +163,14 @@ impl Movement {
     }
 }
 
-/// Returns the parts of a chain's reverts that still hold.
+/// Returns the parts of a chain's reverts that still hold: an unrevert, though it could not put every file back, took them
+/// all back.
 pub(crate) fn parts_of_chain(connection: &rusqlite::Connection, chain: &[ChainOperation]) -> Result<Vec<Scope>> {
     let mut scopes = Vec::new();
-    for operation in chain.iter().filter(|operation| operation.row.kind == OperationKind::Revert) {
+    let ended =
+        |operation: &ChainOperation| operation.row.kind != OperationKind::Revert && operation.row.message_id.is_none();
+    let first = chain.iter().rposition(ended).map_or(0, |last| last + 1);
+    for operation in chain[first..].iter().filter(|operation| operation.row.kind == OperationKind::Revert) {
         let only = super::paths::from_json(&operation.row.only_paths);
         if let Some(step) = &operation.row.step_id {
             scopes.push(Scope::Step { id: step.clone(), only });

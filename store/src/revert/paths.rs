@@ -1,27 +1,53 @@
-//! The paths that an operation was limited to, as the JSON array that its row keeps.
+//! The paths that an operation was limited to, and the directories that it takes away and makes, as the JSON arrays that its
+//! row keeps.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use crate::path::WorkspacePath;
 
 /// Returns a JSON array of paths; one whose bytes are not UTF-8 is an array of its bytes.
 pub(crate) fn to_json(paths: &[WorkspacePath]) -> String {
-    let values: Vec<serde_json::Value> = paths
-        .iter()
-        .map(|path| match std::str::from_utf8(path.as_bytes()) {
-            Ok(text) => text.into(),
-            Err(_) => path.as_bytes().into(),
-        })
-        .collect();
-    serde_json::Value::from(values).to_string()
+    Value::from_iter(paths.iter().map(value)).to_string()
+}
+
+fn value(path: &WorkspacePath) -> Value {
+    match std::str::from_utf8(path.as_bytes()) {
+        Ok(text) => text.into(),
+        Err(_) => path.as_bytes().into(),
+    }
+}
+
+/// Returns a JSON array of the directories that may go, each as a path, and of those that are made again, each as an object
+/// with its permissions. [`from_json`] reads the first, [`made_from_json`] the others.
+pub(crate) fn directories_to_json(leaving: &[WorkspacePath], made: &BTreeMap<WorkspacePath, u32>) -> String {
+    let made = made.iter().map(|(path, permissions)| json!({"made": value(path), "permissions": permissions}));
+    Value::from_iter(leaving.iter().map(value).chain(made)).to_string()
+}
+
+/// Reads the directories that are made again, with their permissions.
+pub(crate) fn made_from_json(text: &str) -> BTreeMap<WorkspacePath, u32> {
+    let values: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
+    let made = |value: Value| {
+        let permissions = u32::try_from(value.get("permissions")?.as_u64()?).ok()?;
+        Some((path(value.get("made")?.clone())?, permissions))
+    };
+    values.into_iter().filter_map(made).collect()
 }
 
 /// Reads what [`to_json`] wrote; what is not a path is left out.
 pub(crate) fn from_json(text: &str) -> Vec<WorkspacePath> {
-    let values: Vec<serde_json::Value> = serde_json::from_str(text).unwrap_or_default();
-    let bytes = |value: serde_json::Value| match value {
-        serde_json::Value::String(text) => Some(text.into_bytes()),
-        value => serde_json::from_value(value).ok(),
+    let values: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
+    values.into_iter().filter_map(path).collect()
+}
+
+fn path(value: Value) -> Option<WorkspacePath> {
+    let bytes = match value {
+        Value::String(text) => text.into_bytes(),
+        value => serde_json::from_value(value).ok()?,
     };
-    values.into_iter().filter_map(bytes).filter_map(|bytes: Vec<u8>| WorkspacePath::new(bytes).ok()).collect()
+    WorkspacePath::new(bytes).ok()
 }
 
 #[cfg(test)]
@@ -32,5 +58,13 @@ mod tests {
     fn paths_of_any_bytes_are_read_as_they_were_written() {
         let paths = [&b"a/b"[..], b"\"quoted\"\n", b"\xff\xfe"].map(|bytes| WorkspacePath::new(bytes).expect("legal"));
         assert_eq!(from_json(&to_json(&paths)), paths, "an operation may be looked at years later");
+    }
+
+    #[test]
+    fn directories_that_go_and_that_are_made_are_told_apart() {
+        let [gone, made] = [&b"a"[..], b"\xff"].map(|bytes| WorkspacePath::new(bytes).expect("legal"));
+        let text = directories_to_json(std::slice::from_ref(&gone), &[(made.clone(), 0o750)].into());
+        assert_eq!(from_json(&text), [gone], "one goes");
+        assert_eq!(made_from_json(&text), [(made, 0o750)].into(), "the other is made as it was");
     }
 }

@@ -1,7 +1,8 @@
 //! After a crash: the next command, or hook, finishes what was written down.
 
+use std::time::Duration;
+
 use super::apply::Root;
-use super::operate;
 use crate::Store;
 use crate::error::Result;
 use crate::record::Place;
@@ -15,9 +16,35 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let note = |row: &sessions::OperationRow| {
-        format!("the {} `{}` was interrupted, and is finished first", row.kind.name(), operate::short(&row.id))
+        format!("the {} `{}` was interrupted, and is finished first", row.kind.name(), super::short(&row.id))
     };
     Ok(open.iter().map(note).collect())
+}
+
+/// Returns a sentence on each operation that is open: what left it so, which locks of git are its own, and what to do.
+pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
+    let open = sessions::open_operations(store.database.connection(), place.row.id)?;
+    if open.is_empty() {
+        return Ok(Vec::new());
+    }
+    // Whoever carries one out holds the lock.
+    let is_under_way = place.lock(Duration::ZERO).is_err();
+    let sentence = |row: &sessions::OperationRow| {
+        let name = format!("the {} `{}`", row.kind.name(), super::short(&row.id));
+        if is_under_way {
+            return Ok(format!("{name} is under way"));
+        }
+        let locks = super::git::own_locks(store, place, &row.id)?;
+        let locks = match locks.len() {
+            0 => String::new(),
+            1 => format!(", and {} is its lock", locks[0]),
+            _ => format!(", and {} are its locks", locks.join(" and ")),
+        };
+        Ok(format!(
+            "{name} was interrupted{locks}: `ckpt-hook snapshot` finishes it, as does the next command or message"
+        ))
+    };
+    open.iter().map(sentence).collect()
 }
 
 /// Finishes the operations that a crash left open in a workspace, whose lock the caller holds, and says which. A file that was
@@ -28,12 +55,12 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
     for row in open {
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-        let (items, git) = operate::finish(store, place, &snapshots, &root, &row.id)?;
+        let (items, git) = super::journal::finish(store, place, &snapshots, &root, &row.id)?;
         let also = if git.is_empty() { "" } else { ", and git's state" };
         notes.push(format!(
             "finished the {} `{}` that was interrupted ({} files{also})",
             row.kind.name(),
-            operate::short(&row.id),
+            super::short(&row.id),
             items.len()
         ));
     }

@@ -30,7 +30,7 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
     let connection = store.database.connection();
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let open = sessions::open_steps(connection, place.row.id)?;
-    if !request.force && !request.dry_run && open.iter().any(|step| operate::is_busy(step, store.now())) {
+    if !request.force && !request.dry_run && open.iter().any(|step| super::is_busy(step, store.now())) {
         return Err(Error::busy("an agent is at work in this workspace").hint("wait until it is done, or give --force"));
     }
     let snapshots = place.snapshots()?;
@@ -38,8 +38,9 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
     let (wanted, current) = differing(store, place, &snapshots, wanted_id, &seen, &only)?;
     let git = if request.git { Some(git_plan(store, place, &snapshots, &seen, wanted_id)?) } else { None };
     let mut notes = notes;
+    notes.extend(unknown_paths(store, &snapshots, wanted_id, &seen, &only)?);
     notes.extend(git.as_ref().and_then(|_| super::git::why_nothing(&place.root)));
-    let plan = operate::plan_exactly(&snapshots, &wanted, &current)?;
+    let plan = super::planning::plan_exactly(&snapshots, &wanted, &current)?;
     let operation = Operation {
         kind: OperationKind::Restore,
         movement: None,
@@ -85,6 +86,34 @@ fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i64> {
         }
     };
     snapshot_id.ok_or_else(|| Error::unavailable(format!("the workspace was not captured at the {what} `{id}`")))
+}
+
+/// A path of which neither the state nor the present has anything is a mistake of whoever named it.
+fn unknown_paths(
+    store: &Store,
+    snapshots: &Snapshots,
+    wanted_id: i64,
+    seen: &Observation,
+    only: &[WorkspacePath],
+) -> Result<Option<String>> {
+    let wanted = snapshot_of(&sessions::snapshot(store.database.connection(), wanted_id)?);
+    let mut unknown = Vec::new();
+    for path in only {
+        let named = std::slice::from_ref(path);
+        let is_in = |snapshot| -> Result<bool> {
+            let around = snapshots.around(snapshot, named)?;
+            Ok(around.iter().any(|(found, _)| found == path || found.is_below(path)))
+        };
+        if !is_in(&wanted)? && !is_in(&seen.snapshot)? {
+            unknown.push(format!("`{}`", path.to_text()));
+        }
+    }
+    let what = format!("nothing was captured at {}, neither then nor now", unknown.join(" or "));
+    match unknown.len() {
+        0 => Ok(None),
+        number if number == only.len() => Err(Error::unavailable(what)),
+        _ => Ok(Some(what)),
+    }
 }
 
 /// What the state holds, and what is there now, where the two differ. What came into view only because ignore rules changed

@@ -39,6 +39,7 @@ pub(crate) struct OperationRow {
     pub id: String,
     pub session_id: Option<String>,
     pub kind: OperationKind,
+    pub from_message_id: Option<String>,
     pub message_id: Option<String>,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: Option<i64>,
@@ -58,7 +59,7 @@ pub(crate) struct ChainOperation {
     pub items: Vec<Item>,
 }
 
-const COLUMNS: &str = "id, session_id, kind, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict";
+const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict";
 
 fn kind(name: &str) -> OperationKind {
     match name {
@@ -103,6 +104,7 @@ impl OperationRow {
             id: row.get("id")?,
             session_id: row.get("session_id")?,
             kind: kind(row.get_ref("kind")?.as_str()?),
+            from_message_id: row.get("from_message_id")?,
             message_id: row.get("message_id")?,
             before_snapshot_id: row.get("before_snapshot_id")?,
             after_snapshot_id: row.get("after_snapshot_id")?,
@@ -263,12 +265,16 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
     rows.collect::<rusqlite::Result<_>>().context(|| "cannot read an operation")
 }
 
-/// Returns the operations since a session's first revert that was not made permanent, oldest first.
+/// Returns the operations since a session's first revert that was not made permanent, oldest first. An unrevert of which a
+/// file failed does not end them.
 pub(crate) fn chain(connection: &Connection, session: &str, base_snapshot_id: i64) -> Result<Vec<ChainOperation>> {
     let mut statement = connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM operations WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done'
-                AND seq > ifnull((SELECT max(seq) FROM operations WHERE session_id = ?1 AND kind = 'unrevert' AND state = 'done'), 0)
+                AND seq > ifnull((SELECT max(seq) FROM operations AS unrevert
+                                   WHERE session_id = ?1 AND kind = 'unrevert' AND state = 'done'
+                                     AND NOT EXISTS (SELECT 1 FROM operation_files
+                                                      WHERE operation_id = unrevert.id AND result = 'failed')), 0)
               ORDER BY seq"
         ))
         .context(|| "cannot read operations")?;

@@ -83,7 +83,12 @@ pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<(Found, Opt
 pub(super) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Option<(OwnedFd, Stat)>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match retry_on_intr(|| openat(directory, name, flags, OpenMode::empty())) {
-        Err(Errno::LOOP | Errno::NXIO) => return Ok(None),
+        Err(error @ (Errno::LOOP | Errno::NXIO)) => {
+            // A link or a pipe by now; if it is neither, it is an error like any other.
+            let stat = retry_on_intr(|| statat(directory, name, AtFlags::SYMLINK_NOFOLLOW))?;
+            let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+            return if is_file { Err(error) } else { Ok(None) };
+        }
         other => other?,
     };
     let stat = retry_on_intr(|| fstat(&file))?;

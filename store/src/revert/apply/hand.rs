@@ -170,8 +170,12 @@ impl Hand<'_> {
             return Err(Trouble::unexpected(&Found::Changing));
         }
         retry_on_intr(|| fchmod(&file, permissions(target))).map_err(|error| Trouble::of(what, error))?;
-        if self.sync_each {
-            retry_on_intr(|| fsync(&file)).map_err(|error| Trouble::of("cannot be synced", error))?;
+        if self.sync_each
+            && let Err(error) = retry_on_intr(|| fsync(&file))
+        {
+            // What failed is as it was.
+            let _ = retry_on_intr(|| fchmod(&file, permissions(expected)));
+            return Err(Trouble::of("cannot be synced", error).into_failure());
         }
         Ok(true)
     }

@@ -26,7 +26,7 @@ pub use found::Found;
 pub use hand::Contents;
 pub use leftover::PREFIX;
 pub use preflight::{Problem, preflight};
-pub use root::{Abilities, Root};
+pub use root::{Abilities, Permissions, Root};
 
 use crate::error::{Error, Result};
 use crate::path::WorkspacePath;
@@ -42,6 +42,9 @@ pub struct Work<'a> {
     pub items: &'a [Item],
     /// The directories that go when this operation has emptied them: those that the agent made.
     pub directories: &'a [WorkspacePath],
+    /// The permissions of the directories that have to be made for what is put into them; where it does not know one, it is
+    /// made as any other.
+    pub permissions: &'a Permissions<'a>,
     /// Where bytes come from.
     pub contents: &'a Contents<'a>,
     /// Is told how many items are done, now and then and from any thread.
@@ -51,8 +54,8 @@ pub struct Work<'a> {
 /// Carries a plan out, or finishes what a crashed or failed try of the same operation left. Returns one result an item, in
 /// order.
 ///
-/// An item that failed is as it was, and the operation should stay open, so that a later try can finish it. All that is
-/// reported as done is on the disk, synced.
+/// An item that failed is as it was, and a later try can do it. What is done is on the disk, synced; where the system refused to
+/// sync, it is in its place and has that as its reason.
 pub fn apply(root: &Root, work: &Work<'_>) -> Vec<Done> {
     run::Run::new(root, work).run()
 }

@@ -6,7 +6,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, Mode, Stat, fstat, mkdirat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, RawMode, Stat, fstat, mkdirat, openat, statat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{Context, Error, Result};
@@ -44,6 +44,9 @@ pub struct Root {
     identity: Identity,
     abilities: Abilities,
 }
+
+/// The permissions that a directory had which is to be made again.
+pub type Permissions<'a> = dyn Fn(&WorkspacePath) -> Option<u32> + Sync + 'a;
 
 /// What the way down to a directory ended at.
 #[derive(Debug)]
@@ -94,10 +97,17 @@ impl Root {
         self.walk(directory, &mut |_, _, _| Ok(Made::No))
     }
 
-    /// Opens a directory below the root and makes what is missing of it, with the permissions that `mkdir` would give;
-    /// `made` gets the length in bytes of each path that was made.
-    pub(super) fn descend_making(&self, directory: Option<&WorkspacePath>, made: &mut Vec<usize>) -> Answer<Descent> {
-        self.walk(directory, &mut |holder, name, length| match make_directory(holder, name) {
+    /// Opens a directory below the root and makes what is missing of it, with the permissions that it had, as far as `mkdir`
+    /// gives them and we can work in it; `made` gets the length in bytes of each path that was made.
+    pub(super) fn descend_making(
+        &self,
+        directory: Option<&WorkspacePath>,
+        permissions: &Permissions<'_>,
+        made: &mut Vec<usize>,
+    ) -> Answer<Descent> {
+        let bytes = directory.map_or(&b""[..], WorkspacePath::as_bytes);
+        let of = |length: usize| WorkspacePath::new(&bytes[..length]).ok().and_then(|path| permissions(&path));
+        self.walk(directory, &mut |holder, name, length| match make_directory(holder, name, of(length)) {
             Ok(()) => {
                 made.push(length);
                 Ok(Made::Yes)
@@ -125,7 +135,7 @@ impl Root {
             here = match next {
                 Ok(next) => next,
                 Err(Errno::NOENT) => return Ok(Descent::Missing),
-                Err(Errno::NOTDIR | Errno::LOOP) => return Ok(Descent::Replaced),
+                Err(error @ (Errno::NOTDIR | Errno::LOOP)) => return replaced(here.as_fd(), name, error),
                 Err(Errno::XDEV) => return Ok(Descent::Blocked(MOUNT)),
                 Err(error) => return Err(error),
             };
@@ -149,6 +159,16 @@ impl Root {
     }
 }
 
+/// The kernel says that a link or a file stands there: what is below it is gone, then, and that is worth a second look.
+fn replaced(holder: BorrowedFd<'_>, name: &[u8], error: Errno) -> Answer<Descent> {
+    match retry_on_intr(|| statat(holder, name, AtFlags::SYMLINK_NOFOLLOW)) {
+        Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => Err(error),
+        Ok(_) => Ok(Descent::Replaced),
+        Err(Errno::NOENT) => Ok(Descent::Missing),
+        Err(error) => Err(error),
+    }
+}
+
 const MOUNT: &str = "another file system is mounted above it";
 
 type Make<'a> = dyn FnMut(BorrowedFd<'_>, &[u8], usize) -> Answer<Made> + 'a;
@@ -159,8 +179,9 @@ enum Made {
 }
 
 /// Makes a directory as `mkdir` does; below a directory of another user, root gives it to that user.
-fn make_directory(holder: BorrowedFd<'_>, name: &[u8]) -> Answer<()> {
-    retry_on_intr(|| mkdirat(holder, name, Mode::from_raw_mode(0o777)))?;
+fn make_directory(holder: BorrowedFd<'_>, name: &[u8], permissions: Option<u32>) -> Answer<()> {
+    let permissions = RawMode::try_from(permissions.unwrap_or(0o777) | 0o700).unwrap_or(0o700);
+    retry_on_intr(|| mkdirat(holder, name, Mode::from_raw_mode(permissions)))?;
     if let Some((user, group)) = sys::owner_to_keep(holder)?
         && let Err(error) = sys::give_to(holder, name, user, group)
     {

@@ -12,14 +12,15 @@ use crate::entry::Entry;
 use crate::path::WorkspacePath;
 use crate::revert::item::{Done, Item};
 
+use super::Work;
 use super::found::{Found, look};
 use super::hand::{Hand, Place, Prepared};
 use super::leftover::own_name;
 use super::order::{Chunk, Order, chunks, order};
 use super::root::{Descent, Identity, Root};
+use super::sys::{self, Answer};
 use super::trouble::{Outcome, Trouble};
 use super::workers::share;
-use super::{Work, sys};
 
 /// Up to this many files are synced one by one; more of them by one sync of the file system.
 const SYNC_EACH: usize = 16;
@@ -83,6 +84,7 @@ impl<'a> Run<'a> {
         if results.iter().any(|result| matches!(result, Some(Err(_)))) {
             self.take_made_directories_away();
         }
+        self.set_permissions();
         let synced = self.sync_changed();
         self.report(results, synced)
     }
@@ -278,7 +280,7 @@ impl<'a> Run<'a> {
         let is_new = |index: &usize| self.item(*index).expected.is_none();
         let mut made = Vec::new();
         let descent = if chunk.items.iter().any(is_new) {
-            self.root.descend_making(chunk.directory.as_ref(), &mut made)
+            self.root.descend_making(chunk.directory.as_ref(), self.work.permissions, &mut made)
         } else {
             self.root.descend(chunk.directory.as_ref())
         };
@@ -346,34 +348,49 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn sync_changed(&self) -> Outcome<()> {
-        let changed = self.changed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let failed = |error| Trouble::of("cannot be synced", error).into_failure();
-        if changed.len() > SYNC_EACH || !self.hand.sync_each && !changed.is_empty() {
-            return sys::sync_all(self.root.as_fd()).map_err(failed);
-        }
-        for path in changed.iter() {
-            if let Descent::Directory(directory, _) = self.root.descend(path.as_ref()).map_err(failed)? {
-                match sys::sync_directory(directory.as_fd()) {
-                    // A directory that may not be read cannot be synced by itself.
-                    Err(Errno::ACCESS) => sys::sync_all(self.root.as_fd()),
-                    other => other,
-                }
-                .map_err(failed)?;
+    /// Once everything is in it, a directory that was made may be one that nobody may write to.
+    fn set_permissions(&self) {
+        let made = self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        for path in made.iter().rev() {
+            let Some(permissions) = (self.work.permissions)(path) else { continue };
+            if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref()) {
+                // Where it cannot be done, it stays as `mkdir` made it.
+                let _ = sys::set_permissions(directory.as_fd(), path.name(), permissions);
             }
         }
-        Ok(())
     }
 
-    fn report(&self, results: Vec<Option<Outcome<bool>>>, synced: Outcome<()>) -> Vec<Done> {
+    fn sync_changed(&self) -> Answer<()> {
+        let changed = self.changed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if changed.len() > SYNC_EACH || !self.hand.sync_each && !changed.is_empty() {
+            return sys::sync_all(self.root.as_fd());
+        }
+        let each = || {
+            for path in changed.iter() {
+                if let Descent::Directory(directory, _) = self.root.descend(path.as_ref())? {
+                    sys::sync_directory(directory.as_fd())?;
+                }
+            }
+            Ok(())
+        };
+        match each() {
+            // What the disk refused once is not asked again: the second answer would be that all is well.
+            Err(error @ (Errno::IO | Errno::NOSPC | Errno::DQUOT)) => Err(error),
+            // A directory that may not be read cannot be synced by itself, nor one for which no file can be opened.
+            Err(_) => sys::sync_all(self.root.as_fd()),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// What was put into its place is there, synced or not.
+    fn report(&self, results: Vec<Option<Outcome<bool>>>, synced: Answer<()>) -> Vec<Done> {
+        let reason =
+            synced.err().map(|error| format!("done, but a power cut may undo it, for it cannot be synced: {error}"));
         let done = |(item, result): (&Item, Option<Outcome<bool>>)| match result {
             None => Done { result: item.result, reason: item.reason.clone() },
             Some(Err(trouble)) => trouble.into(),
             Some(Ok(false)) => Done { result: FileResult::Done, reason: None },
-            Some(Ok(true)) => match &synced {
-                Ok(()) => Done { result: FileResult::Done, reason: None },
-                Err(trouble) => trouble.clone().into(),
-            },
+            Some(Ok(true)) => Done { result: FileResult::Done, reason: reason.clone() },
         };
         self.work.items.iter().zip(results).map(done).collect()
     }

@@ -6,8 +6,8 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, Uid};
-use rustix::fs::{chownat, fstat, fsync, linkat, openat, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RawMode, Uid};
+use rustix::fs::{chownat, fchmod, fstat, fsync, linkat, openat, renameat, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
 /// What a system call gives.
@@ -153,6 +153,13 @@ fn again(mut call: impl FnMut() -> Answer<()>) -> Answer<()> {
         Err(error @ (Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST)) => Err(error),
         Err(_) => retry_on_intr(call),
     }
+}
+
+/// Sets the permissions of a directory.
+pub(super) fn set_permissions(holder: BorrowedFd<'_>, name: &[u8], permissions: u32) -> Answer<()> {
+    let directory = open_readable(holder, name)?;
+    let permissions = Mode::from_raw_mode(RawMode::try_from(permissions & 0o777).unwrap_or(0o700));
+    retry_on_intr(|| fchmod(&directory, permissions))
 }
 
 /// Syncs a directory's names.

@@ -31,11 +31,12 @@ impl Trouble {
         Self::Conflict(format!("it is not what was expected: {}", found.name()))
     }
 
-    /// Sorts an error of a system call: some of them say that the workspace is not what was expected.
+    /// Sorts an error of a system call: some of them say that the workspace is not what was expected. No name is followed, so
+    /// too many links are none of them.
     pub(super) fn of(what: &str, error: Errno) -> Self {
         let reason = format!("{what}: {error}");
         match error {
-            Errno::NOENT | Errno::NOTDIR | Errno::EXIST | Errno::NOTEMPTY | Errno::LOOP => Self::Conflict(reason),
+            Errno::NOENT | Errno::NOTDIR | Errno::EXIST | Errno::NOTEMPTY => Self::Conflict(reason),
             _ => Self::Failed(reason),
         }
     }

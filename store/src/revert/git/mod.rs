@@ -71,7 +71,13 @@ impl GitSide<'_> {
         if past.line.first().is_some_and(|seen| seen.state.is_none()) {
             return Ok(vec![never_seen(now)]);
         }
-        let since = Since { session: &movement.session.id, message_seq: first_seq(movement) };
+        let is_unrecorded = |from: i64, to: i64| {
+            let to = Some(to).filter(|to| *to != i64::MAX);
+            // What cannot be read is not called the user's either.
+            sessions::was_unrecorded(self.connection, self.place.row.id, Some(from), to).unwrap_or(true)
+        };
+        let since =
+            Since { session: &movement.session.id, message_seq: first_seq(movement), is_unrecorded: &is_unrecorded };
         let changes = match &movement.to {
             Some(_) => timeline::changes(&past.line, &past.spans, since),
             None => Vec::new(),
@@ -166,6 +172,15 @@ pub(crate) fn carry_out(
         None => repository::refuse(&mut items, |_| true, "the repository is gone"),
     }
     Ok(items)
+}
+
+/// Returns the locks below `.git` that a killed operation left: those that are links to a file under its own name.
+pub(crate) fn own_locks(store: &Store, place: &Place, operation: &str) -> Result<Vec<String>> {
+    let items = sessions::git_items(store.database.connection(), operation)?;
+    let Some(repository) = Repository::of(&place.root) else { return Ok(Vec::new()) };
+    let planned = items.iter().enumerate().filter(|(_, item)| item.is_planned());
+    let lock = |(position, item): (usize, &GitItem)| place::own_lock(&repository, item, operation, position);
+    Ok(planned.filter_map(lock).map(|lock| format!("`{}`", lock.display())).collect())
 }
 
 fn checked(repository: &Repository, indexes: &Indexes<'_>, mut items: Vec<GitItem>) -> Vec<GitItem> {

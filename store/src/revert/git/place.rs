@@ -9,7 +9,8 @@ use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::FileResult;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, Timespec, Timestamps};
@@ -63,8 +64,7 @@ impl Place {
         let home = open_folder(folder).map_err(what)?;
         let (below, leaf) = name.rsplit_once('/').unwrap_or(("", name));
         let directory = enter(&home, below, true).map_err(what)?;
-        let operation: String = operation.chars().take(16).collect();
-        Ok(Self { directory, name: leaf.to_owned(), home, own: format!("ckpt-hook-{operation}-{position}") })
+        Ok(Self { directory, name: leaf.to_owned(), home, own: own_name(operation, position) })
     }
 
     fn lock_name(&self) -> String {
@@ -162,6 +162,23 @@ impl Place {
         let _ = remove(&self.home, &self.own);
         let _ = sys::sync_directory(self.directory.as_fd());
     }
+}
+
+fn own_name(operation: &str, position: usize) -> String {
+    let operation: String = operation.chars().take(16).collect();
+    format!("ckpt-hook-{operation}-{position}")
+}
+
+/// Returns the lock of a part, if it stands there and is an operation's own. It reads, and changes nothing.
+pub(super) fn own_lock(repository: &Repository, item: &GitItem, operation: &str, position: usize) -> Option<PathBuf> {
+    let (folder, name) = repository.place(item);
+    let identity = |path: &Path| {
+        let metadata = path.symlink_metadata().ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    let lock = folder.join(format!("{name}.lock"));
+    let own = identity(&folder.join(own_name(operation, position)))?;
+    (identity(&lock) == Some(own)).then_some(lock)
 }
 
 /// Opens a folder of the repository itself.

@@ -1,15 +1,18 @@
 //! Whose each change of git's state is: the line of snapshots, laid beside the steps that were at work. Pure.
 
+use crate::revert::history::Author;
 use crate::revert::short;
 use crate::sessions::{GitStateRow, SeenGit, StepSpan};
 
 use super::plan::{GitChange, GitClaim};
 
 /// What is to be undone: a session's messages from one on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct Since<'a> {
     pub session: &'a str,
     pub message_seq: i64,
+    /// Whether a step that was not recorded was at work between two snapshots.
+    pub is_unrecorded: &'a dyn Fn(i64, i64) -> bool,
 }
 
 /// Returns what changed from each state to the next and whose it is, newest first; where there was no repository on one side,
@@ -19,8 +22,13 @@ pub(crate) fn changes(line: &[SeenGit], spans: &[StepSpan], since: Since<'_>) ->
         let [before, after] = pair else { return None };
         let (old, new): (&GitStateRow, &GitStateRow) = (before.state.as_ref()?, after.state.as_ref()?);
         (old != new).then(|| {
-            let at_work = spans.iter().filter(|span| covers(span, before.snapshot_id, after.snapshot_id));
-            GitChange { old: old.clone(), new: new.clone(), claim: claim(&at_work.collect::<Vec<_>>(), since) }
+            let (from, to) = (before.snapshot_id, after.snapshot_id);
+            let at_work: Vec<_> = spans.iter().filter(|span| covers(span, from, to)).collect();
+            let claim = match claim(&at_work, since) {
+                None => GitClaim::Keep(nobody((since.is_unrecorded)(from, to)).to_string()),
+                Some(claim) => claim,
+            };
+            GitChange { old: old.clone(), new: new.clone(), claim }
         })
     });
     let mut changes: Vec<GitChange> = changes.collect();
@@ -33,19 +41,24 @@ pub(crate) fn covers(span: &StepSpan, from: i64, to: i64) -> bool {
     span.start <= from && span.finish.is_none_or(|finish| finish >= to)
 }
 
-fn claim(at_work: &[&StepSpan], since: Since<'_>) -> GitClaim {
+fn nobody(is_unrecorded: bool) -> Author {
+    if is_unrecorded { Author::Unrecorded } else { Author::User }
+}
+
+/// None where no step was at work that was recorded.
+fn claim(at_work: &[&StepSpan], since: Since<'_>) -> Option<GitClaim> {
     let is_own = |span: &&&StepSpan| span.session_id == since.session;
     let name = |span: &StepSpan| format!("{} (session `{}`)", span.agent, short(&span.session_id));
     let own = at_work.iter().find(is_own);
     let other = at_work.iter().find(|span| !is_own(span));
-    match (own, other) {
-        (None, None) => GitClaim::Keep("the user".to_owned()),
+    Some(match (own, other) {
+        (None, None) => return None,
         (None, Some(other)) => GitClaim::Keep(name(other)),
         // A message before the point keeps what it did; what was undone once is not undone again.
         (Some(own), _) if own.message_seq < since.message_seq || own.is_undone => GitClaim::Keep(name(own)),
         (Some(_), Some(other)) => GitClaim::Shared(name(other)),
         (Some(_), None) => GitClaim::Undo,
-    }
+    })
 }
 
 #[cfg(test)]
@@ -71,14 +84,15 @@ mod tests {
 
     fn claims(spans: &[StepSpan]) -> Vec<GitClaim> {
         let line = [seen(1, "a"), seen(2, "b"), seen(3, "b"), seen(4, "c")];
-        let since = Since { session: "s", message_seq: 5 };
+        let since = Since { session: "s", message_seq: 5, is_unrecorded: &|from, _| from == 1 && spans.is_empty() };
         changes(&line, spans, since).into_iter().map(|change| change.claim).collect()
     }
 
     #[test]
     fn a_change_belongs_to_the_step_that_was_open_in_between() {
         let user = GitClaim::Keep("the user".to_owned());
-        assert_eq!(claims(&[]), [user.clone(), user.clone()], "b to c and a to b; nothing from b to b");
+        let unsure = GitClaim::Keep("the user, or in a step that was not recorded".to_owned());
+        assert_eq!(claims(&[]), [user.clone(), unsure], "b to c and a to b, when one was at work; nothing from b to b");
         assert_eq!(claims(&[span("s", 5, 1, Some(2))]), [user.clone(), GitClaim::Undo], "a to b is the step's");
         assert_eq!(claims(&[span("s", 5, 3, None)]), [GitClaim::Undo, user], "an open step goes on up to now");
     }

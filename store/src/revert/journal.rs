@@ -1,0 +1,208 @@
+//! The operation's rows: written before the first file is touched, so that a crash leaves what the next command finishes, and
+//! closed after the last one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ckpt_schema::report::{FileAction, FileResult, OperationKind};
+
+use super::Progress;
+use super::apply::{self, Root, Work};
+use super::git::{self, item::GitItem};
+use super::item::Item;
+use super::movement::Part;
+use super::operate::{Operation, observe};
+use super::outcome::outcome;
+use super::paths;
+use crate::entry::ObjectId;
+use crate::error::Result;
+use crate::path::WorkspacePath;
+use crate::record::{Looking, Observation, Place, snapshot_of};
+use crate::sessions::{self, NewOperation, OpenStep};
+use crate::snapshot::Snapshots;
+use crate::{Milliseconds, Store};
+
+/// The journal: from here on a crash leaves an operation that the next command finishes.
+pub(super) fn write_down(
+    store: &mut Store,
+    place: &Place,
+    id: &str,
+    operation: &mut Operation<'_>,
+    seen: &Observation,
+    closing: &[&OpenStep],
+) -> Result<()> {
+    let now = store.now();
+    let movement = operation.movement;
+    let (part_message, part_step, only) = match movement.and_then(|movement| movement.part.as_ref()) {
+        Some(Part::Paths { message, only }) => (Some(message.id.as_str()), None, only.as_slice()),
+        Some(Part::Step { step, only }) => (None, Some(step.id.as_str()), only.as_slice()),
+        None => (None, None, &[][..]),
+    };
+    let (only_paths, notes) = (paths::to_json(only), notes_json(&operation.notes));
+    let leaving = directories_that_may_go(store, place, operation)?;
+    let made = directories_to_make(store, place, operation, seen)?;
+    operation.base = store.database.write_synced(|connection| {
+        let before = seen.write(connection, place.row.id, None, now)?;
+        close_steps(connection, closing, before, now)?;
+        let base = movement.map(|_| operation.base.unwrap_or(before));
+        let new = NewOperation {
+            id,
+            workspace_id: place.row.id,
+            session_id: movement.map(|movement| movement.session.id.as_str()),
+            kind: operation.kind,
+            from_message_id: movement.and_then(|movement| movement.from.as_ref()).map(|message| message.id.as_str()),
+            message_id: movement.and_then(|movement| movement.to.as_ref()).map(|message| message.id.as_str()),
+            part_message_id: part_message,
+            step_id: part_step,
+            base_snapshot_id: base,
+            before_snapshot_id: before,
+            on_conflict: operation.on_conflict,
+            only_paths: &only_paths,
+            notes: &notes,
+            directories: &paths::directories_to_json(&leaving, &made),
+            is_incomplete: operation.is_incomplete,
+            git: operation.git.is_some(),
+        };
+        sessions::insert_operation(connection, &new, &operation.plan.items, now)?;
+        sessions::insert_git_items(connection, id, operation.git.as_deref().unwrap_or_default())?;
+        Ok(base)
+    })?;
+    Ok(())
+}
+
+/// A directory goes, when it is empty afterwards, only if it was not there before what is being undone.
+fn directories_that_may_go(store: &Store, place: &Place, operation: &Operation<'_>) -> Result<Vec<WorkspacePath>> {
+    let leaving =
+        operation.plan.items.iter().filter(|item| item.result == FileResult::Planned && item.target.is_none());
+    let parents: BTreeSet<WorkspacePath> =
+        leaving.flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent)).collect();
+    let (Some(reference), false) = (operation.reference, parents.is_empty()) else { return Ok(Vec::new()) };
+    let snapshot = snapshot_of(&sessions::snapshot(store.database.connection(), reference)?);
+    let parents: Vec<WorkspacePath> = parents.into_iter().collect();
+    let were_there = place.snapshots()?.are_directories(&snapshot, &parents)?;
+    Ok(parents.into_iter().zip(were_there).filter(|(_, was_there)| !was_there).map(|(path, _)| path).collect())
+}
+
+/// The directories that are not there and get something, with the permissions that they had where it goes back to.
+fn directories_to_make(
+    store: &Store,
+    place: &Place,
+    operation: &Operation<'_>,
+    seen: &Observation,
+) -> Result<BTreeMap<WorkspacePath, u32>> {
+    let coming = operation.plan.items.iter().filter(|item| item.result == FileResult::Planned);
+    let new = coming.filter(|item| item.target.is_some() && item.expected.is_none());
+    let parents: BTreeSet<WorkspacePath> =
+        new.flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent)).collect();
+    let (Some(reference), false) = (operation.reference, parents.is_empty()) else { return Ok(BTreeMap::new()) };
+    let snapshot = snapshot_of(&sessions::snapshot(store.database.connection(), reference)?);
+    let snapshots = place.snapshots()?;
+    let parents: Vec<WorkspacePath> = parents.into_iter().collect();
+    let are_there = snapshots.are_directories(&seen.snapshot, &parents)?;
+    let missing: Vec<WorkspacePath> =
+        parents.into_iter().zip(are_there).filter(|(_, is_there)| !is_there).map(|(path, _)| path).collect();
+    let permissions = snapshots.directory_permissions(&snapshot, &missing)?;
+    Ok(missing.into_iter().zip(permissions).filter_map(|(path, permissions)| Some((path, permissions?))).collect())
+}
+
+/// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Returns its
+/// files, and what became of git's own state.
+pub(crate) fn finish(
+    store: &mut Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    root: &Root,
+    id: &str,
+) -> Result<(Vec<Item>, Vec<GitItem>)> {
+    let connection = store.database.connection();
+    let row = sessions::operation(connection, id)?;
+    let mut items = sessions::operation_items(connection, id)?;
+    let directories = paths::from_json(&row.directories);
+    let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
+    let of = items.iter().filter(|item| item.result == FileResult::Planned).count();
+    let watcher = store.watcher.as_deref();
+    let tell = |done| watcher.iter().for_each(|watcher| watcher(Progress::Applying { done, of }));
+    let made = paths::made_from_json(&row.directories);
+    let work = Work {
+        operation: id,
+        items: &items,
+        directories: &directories,
+        permissions: &|path| made.get(path).copied(),
+        contents: &contents,
+        progress: Some(&tell),
+    };
+    let done = apply::apply(root, &work);
+    for (item, done) in items.iter_mut().zip(&done) {
+        item.result = done.result;
+        // A file that goes back in part says so before and after.
+        item.reason = done.reason.clone().or(item.reason.take());
+    }
+    // After the files: an index is believed of what is older than it.
+    let git = git::carry_out(store, place, snapshots, id, row.kind)?;
+    let now = store.now();
+    let open = sessions::open_steps(store.database.connection(), place.row.id)?;
+    let mut after = observe(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
+    forget_own_work(&mut after, &items);
+    store.database.write_synced(|connection| {
+        let after_id = after.write(connection, place.row.id, None, now)?;
+        sessions::close_git_items(connection, id, &git)?;
+        sessions::close_operation(connection, id, &items, outcome(&items, &git), Some(after_id), &row.notes, now)?;
+        move_point(connection, &row, items.iter().any(|item| item.result == FileResult::Failed))
+    })?;
+    Ok((items, git))
+}
+
+/// What the operation did is in its own rows, and nobody's change.
+fn forget_own_work(after: &mut Observation, items: &[Item]) {
+    let touched: BTreeSet<&WorkspacePath> =
+        items.iter().filter(|item| item.action != FileAction::Keep).map(|item| &item.path).collect();
+    let parents: BTreeSet<WorkspacePath> =
+        touched.iter().flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent)).collect();
+    let made_by_it = |path: &WorkspacePath| touched.contains(path) || parents.contains(path);
+    after.changes.retain(|row| match row.change.new.or(row.change.old) {
+        Some(entry) if entry.mode.kind() == crate::entry::EntryKind::Directory => !made_by_it(&row.change.path),
+        _ => !touched.contains(&row.change.path),
+    });
+}
+
+/// Where a file failed on the way to where nothing is reverted, the state before the first revert is kept: the same command
+/// again goes on from there.
+fn move_point(connection: &rusqlite::Connection, row: &sessions::OperationRow, has_failed: bool) -> Result<()> {
+    let Some(session) = &row.session_id else { return Ok(()) };
+    let point = match &row.message_id {
+        Some(id) => sessions::message(connection, id)?,
+        None => None,
+    };
+    let ends = row.kind != OperationKind::Revert && point.is_none() && !has_failed;
+    let base = if ends { None } else { row.base_snapshot_id };
+    sessions::set_revert_point(connection, session, row.message_id.as_deref(), base)?;
+    sessions::set_hidden_from(connection, session, point.map(|message| message.seq))
+}
+
+/// Nothing is to be done, and yet the workspace was looked at: what was seen counts.
+pub(super) fn keep_what_was_seen(
+    store: &mut Store,
+    place: &Place,
+    seen: &Observation,
+    closing: &[&OpenStep],
+) -> Result<()> {
+    let now = store.now();
+    store.database.write(|connection| {
+        let snapshot_id = seen.write(connection, place.row.id, None, now)?;
+        close_steps(connection, closing, snapshot_id, now)
+    })
+}
+
+fn close_steps(
+    connection: &rusqlite::Connection,
+    closing: &[&OpenStep],
+    snapshot_id: i64,
+    now: Milliseconds,
+) -> Result<()> {
+    closing
+        .iter()
+        .try_for_each(|step| sessions::close_step(connection, &step.row.id, None, Some(snapshot_id), true, None, now))
+}
+
+fn notes_json(notes: &[String]) -> String {
+    serde_json::Value::from(notes).to_string()
+}

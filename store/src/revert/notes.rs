@@ -1,0 +1,86 @@
+//! What is to be said of an operation besides its files: what was not recorded or captured, and what stays of git's state.
+
+use std::collections::BTreeSet;
+
+use ckpt_schema::report::{FileAction, OperationKind};
+
+use super::gather::Material;
+use super::git::GitSide;
+use super::movement::{Movement, Part, Scope};
+use super::outcome::short;
+use super::plan::Plan;
+use crate::error::{Error, Result};
+use crate::record::Observation;
+use crate::sessions;
+
+/// A path that the agent never changed is a mistake of whoever named it, and not a file that is as it was.
+pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<String>> {
+    let Some(part) = movement.part.as_ref().filter(|_| !material.unknown.is_empty()) else { return Ok(None) };
+    let since = match part {
+        Part::Paths { .. } => "since that message",
+        Part::Step { .. } => "in that step",
+    };
+    let names: Vec<String> = material.unknown.iter().map(|path| format!("`{}`", path.to_text())).collect();
+    let what = format!("the agent changed nothing at or below {} {since}", names.join(" or "));
+    if material.unknown.len() == Scope::of_part(part).only().len() {
+        return Err(Error::unavailable(what).hint("`ckpt-hook show ID` lists the files of a message or step"));
+    }
+    Ok(Some(what))
+}
+
+pub(super) fn unprotected_notes(material: &Material) -> impl Iterator<Item = String> {
+    let note = |(step, why): &(String, String)| {
+        format!("step `{}` was not recorded, and its changes stay: {why}", short(step))
+    };
+    material.unprotected.iter().map(note)
+}
+
+/// What snapshots cannot hold may have been changed by the agent, and nobody saw it: it is named again at revert.
+pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<String> {
+    const NAMED: usize = 5;
+    // A file whose own line says so is not named twice.
+    let told: BTreeSet<&[u8]> =
+        plan.items.iter().filter(|item| item.action != FileAction::None).map(|item| item.path.as_bytes()).collect();
+    let gaps: Vec<_> = seen.gaps.iter().filter(|gap| !told.contains(gap.path.as_slice())).collect();
+    if gaps.is_empty() || movement.part.is_some() || movement.kind != OperationKind::Revert {
+        return None;
+    }
+    let mut names: Vec<String> = gaps
+        .iter()
+        .take(NAMED)
+        .map(|gap| format!("`{}` ({})", crate::record::gap_report(gap).path.path, gap.reason))
+        .collect();
+    if gaps.len() > NAMED {
+        names.push(format!("and {} more (`ckpt-hook status --json`)", gaps.len() - NAMED));
+    }
+    Some(format!("no snapshot holds these, so they were left alone: {}", names.join(", ")))
+}
+
+/// Commits, branches and the index stay as they are; a revert over commits that the agent made says so.
+pub(super) fn head_moved(side: &GitSide<'_>, movement: &Movement, base: Option<i64>) -> Result<Option<String>> {
+    const WAY: &str = "`--git` moves the branch back";
+    let commits = if movement.kind == OperationKind::Revert { side.commits(movement, base)? } else { None };
+    if let Some(commits) = commits {
+        return Ok(Some(format!("{commits}; {WAY}")));
+    }
+    let connection = side.connection;
+    let Some(snapshot_id) = movement.reference_snapshot(0).filter(|id| *id != 0) else { return Ok(None) };
+    let Some(git_state_id) = sessions::snapshot(connection, snapshot_id)?.git_state_id else { return Ok(None) };
+    let then = sessions::git_state(connection, git_state_id)?;
+    let Some(now) = side.now else { return Ok(None) };
+    if then.head == now.head && then.branch == now.branch {
+        return Ok(None);
+    }
+    let name = |state: &sessions::GitStateRow| {
+        let head = state.head.as_deref().map_or("no commit", short);
+        match &state.branch {
+            Some(branch) => format!("{head} on `{}`", branch.trim_start_matches("refs/heads/")),
+            None => format!("{head}, detached"),
+        }
+    };
+    Ok(Some(format!(
+        "git's HEAD was at {} and is at {}: commits, branches and the index stay as they are without `--git`",
+        name(&then),
+        name(now)
+    )))
+}

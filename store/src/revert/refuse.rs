@@ -1,0 +1,74 @@
+//! Why an operation is not begun: an agent is at work, nothing was recorded, an object is damaged, there is no room.
+
+use std::collections::BTreeSet;
+
+use ckpt_schema::report::{FileResult, OperationKind};
+
+use super::apply::{self, Root};
+use super::gather::Material;
+use super::history::Claim;
+use super::item::Item;
+use super::movement::Movement;
+use super::operate::Manner;
+use super::plan::Plan;
+use crate::Milliseconds;
+use crate::entry::ObjectId;
+use crate::error::{Error, Result};
+use crate::sessions::OpenStep;
+use crate::snapshot::Snapshots;
+
+/// How long an agent without tool events counts as at work after its last event.
+const AT_WORK: Milliseconds = 30_000;
+
+pub(super) fn while_busy(own: &[&OpenStep], now: Milliseconds, manner: Manner) -> Result<()> {
+    if manner.force || manner.dry_run || !own.iter().any(|step| is_busy(step, now)) {
+        return Ok(());
+    }
+    Err(Error::busy("the agent is at work in this session").hint("wait until it is done, or give --force"))
+}
+
+/// Returns whether an agent works at a step: one of its tools runs, or, where it does not tell of tools, it was heard of
+/// just now.
+pub(crate) fn is_busy(step: &OpenStep, now: Milliseconds) -> bool {
+    step.running > 0 || (!step.tool_events && now - step.last_event_at < AT_WORK)
+}
+
+pub(super) fn unavailable(movement: &Movement, material: &Material) -> Result<()> {
+    let has_changes = material.changes.iter().any(|past| past.claim != Claim::Keep);
+    if has_changes || material.unprotected.is_empty() || movement.kind != OperationKind::Revert {
+        return Ok(());
+    }
+    let reasons: Vec<&str> = material.unprotected.iter().map(|(_, why)| why.as_str()).collect();
+    Err(Error::unavailable(format!("what the agent changed was not recorded: {}", reasons.join("; ")))
+        .hint("`ckpt-hook status` shows what went wrong"))
+}
+
+/// A file system that is read-only or full refuses the whole operation; a single directory is that file's failure.
+pub(super) fn what_must_fail(root: &Root, snapshots: &Snapshots, items: &[Item]) -> Result<()> {
+    let size = |blob: ObjectId| snapshots.blob_size(blob);
+    let problems = apply::preflight(root, items, &size)?;
+    let whole: Vec<String> =
+        problems.into_iter().filter(|problem| problem.path.is_none()).map(|problem| problem.reason).collect();
+    if whole.is_empty() { Ok(()) } else { Err(Error::failed(format!("nothing was changed: {}", whole.join("; ")))) }
+}
+
+/// Everything that is to be written must be there and sound before anything is touched.
+pub(super) fn damaged_objects(snapshots: &Snapshots, plan: &Plan) -> Result<()> {
+    let planned = || plan.items.iter().filter(|item| item.result == FileResult::Planned);
+    let wanted: BTreeSet<ObjectId> = planned()
+        .filter_map(|item| item.target?.blob)
+        .filter(|blob| !plan.blobs.contains_key(blob) && *blob != ObjectId::EMPTY_TREE)
+        .collect();
+    let wanted: Vec<ObjectId> = wanted.into_iter().collect();
+    let broken = snapshots.check_blobs(&wanted)?;
+    let Some((blob, what)) = broken.first() else { return Ok(()) };
+    let paths: Vec<String> = planned()
+        .filter(|item| {
+            item.target.and_then(|entry| entry.blob).is_some_and(|blob| broken.iter().any(|(id, _)| *id == blob))
+        })
+        .map(|item| format!("`{}`", item.path.to_text()))
+        .collect();
+    Err(Error::unavailable(format!("nothing was changed: what the store holds of {} is damaged", paths.join(", ")))
+        .because(format!("object {blob}: {what}"))
+        .hint("`ckpt-hook doctor` checks the store; --only reverts other files"))
+}

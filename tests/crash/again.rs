@@ -1,0 +1,42 @@
+//! The recovery of a killed operation, killed as well, and once more: the try after that ends it.
+
+use super::forward::{CASES, Case};
+use super::strace::{Point, at_each, kill_at, points, sample};
+use super::{World, assert_whole, skipped};
+
+/// Where the first kill comes: in the middle of the files.
+fn in_the_middle(case: &Case) -> Point {
+    let all = points(&(case.ready)(), case.command, b"");
+    let renames: Vec<Point> = all.into_iter().filter(|(name, _)| name == "renameat2").collect();
+    renames[renames.len() / 2].clone()
+}
+
+/// The workspace after the first kill.
+fn killed_once(case: &Case, first: &Point) -> World {
+    let world = (case.ready)();
+    kill_at(&world, first, case.command, b"");
+    world
+}
+
+#[test]
+fn a_recovery_that_is_killed_twice_is_ended_by_the_next_command() {
+    if skipped() {
+        return;
+    }
+    for case in &CASES {
+        let (before, after) = case.trees();
+        let first = in_the_middle(case);
+        let all = points(&killed_once(case, &first), case.again, b"");
+        let points: Vec<(Point, Point)> = all.iter().cloned().zip(all.iter().cycle().skip(37).cloned()).collect();
+        at_each(sample(points, 10), |(second, third)| {
+            let world = killed_once(case, &first);
+            let what = format!("{} killed at {first:?}, {second:?} and {third:?}", case.name);
+            for point in [&second, &third] {
+                kill_at(&world, point, case.again, b"");
+                assert_whole(&world, &before, &after, &what);
+            }
+            world.run(case.again, b"").exits(0);
+            case.assert_ended(&world, &before, &after, &what);
+        });
+    }
+}

@@ -1,0 +1,90 @@
+//! An error in any system call of a whole operation: what it says of itself is true, and the next try ends it.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::common::Run;
+use super::forward::{CASES, Case};
+use super::strace::{Point, at_each, fail_all, fail_at, points, sample};
+use super::{Tree, World, assert_whole, leftovers, skipped};
+
+/// The errors that a system call may give at any time. Not `ELOOP`: to a scan that follows nothing it means that a link took the
+/// place of what stood there, and it believes the kernel.
+const ERRORS: [&str; 15] = [
+    "ENOSPC", "EIO", "EDQUOT", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EINTR", "EAGAIN", "ENOLCK",
+    "ESTALE", "ETXTBSY", "EXDEV",
+];
+
+/// Without memory or random numbers the process itself ends, and some calls cannot fail.
+fn touches_files((name, _): &Point) -> bool {
+    let begins = ["open", "read", "pread", "write", "pwrite", "rename", "unlink", "link", "mkdir", "symlink", "fsync"];
+    let others = ["fdatasync", "syncfs", "ftruncate", "fchmod", "fchown", "flock", "fcntl", "lseek", "statx", "fstat"];
+    begins.iter().any(|begin| name.starts_with(begin))
+        || others.contains(&name.as_str())
+        || ["newfstatat", "getdents64", "fallocate", "utimensat", "faccessat2", "fstatfs"].contains(&name.as_str())
+}
+
+/// Whoever said that all is done has done it, and a failure to begin left everything as it was.
+fn assert_honest(world: &World, run: &Run, before: &Tree, after: &Tree, what: &str) {
+    assert_whole(world, before, after, what);
+    match run.code {
+        Some(0) => assert_eq!(&world.tree(), after, "{what}: it said that it was done\n{run}"),
+        Some(1 | 4 | 5) => {
+            let said = run.stdout.len() + run.stderr.len();
+            assert!(said > 0, "{what}: a failure says why\n{run}");
+        }
+        Some(3) => assert!(!run.stdout.is_empty(), "{what}: what was left is named\n{run}"),
+        other => panic!("{what}: it ended with {other:?}\n{run}"),
+    }
+    let silent: Vec<_> = leftovers(world).into_iter().filter(|path| !run.stdout.contains(&name(path))).collect();
+    assert!(silent.is_empty() || run.code == Some(1), "{what}: {silent:?} is left without a word\n{run}");
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().expect("a name").to_string_lossy().into_owned()
+}
+
+fn each_error(case: &Case, quick: usize) {
+    let (before, after) = case.trees();
+    let all = points(&(case.ready)(), case.command, b"");
+    let begun = all.len() / 5;
+    let calls: Vec<Point> = all.into_iter().skip(begun).filter(touches_files).collect();
+    // In turns, so that each error is met at many calls; all of them at every call of the hand: `tests/apply`.
+    let tasks = calls.into_iter().enumerate().map(|(number, point)| (point, ERRORS[number % ERRORS.len()])).collect();
+    at_each(sample(tasks, quick), |(point, error)| {
+        let world = (case.ready)();
+        let run = fail_at(&world, &point, error, case.command, b"");
+        let what = format!("{} with {error} at {point:?}", case.name);
+        assert_honest(&world, &run, &before, &after, &what);
+        world.run(case.again, b"").exits(0);
+        case.assert_ended(&world, &before, &after, &format!("{what}, which said:\n{run}"));
+    });
+}
+
+#[test]
+fn an_error_in_any_system_call_of_an_operation_is_told_and_the_next_try_ends_it() {
+    if skipped() {
+        return;
+    }
+    for case in &CASES {
+        each_error(case, 24);
+    }
+}
+
+#[test]
+fn an_unrevert_of_which_files_failed_keeps_its_way_and_the_next_one_ends_it() {
+    if skipped() {
+        return;
+    }
+    let case = &CASES[1];
+    let (before, after) = case.trees();
+    let world = (case.ready)();
+    let failed = fail_all(&world, "renameat2", "EACCES", case.command).exits(3);
+    assert!(failed.stdout.contains("run the same command again"), "what to do is said: {failed}");
+    assert_eq!(world.tree()[Path::new("edited")], before[Path::new("edited")], "no rename, no file");
+    let status = world.json(&["status"]);
+    assert_eq!((&status["revert_point"], &status["redo"]), (&Value::Null, &Value::Bool(true)), "{status}");
+    world.run(&["redo"], b"").exits(0);
+    case.assert_ended(&world, &before, &after, "the next try");
+}

@@ -1,0 +1,102 @@
+//! Every operation but a first revert, killed: the next command ends it, and the way back is still there.
+
+use super::strace::{Point, at_each, kill_at, points, sample};
+use super::{REVERT, Tree, World, assert_sound, assert_whole, leftovers, played, skipped};
+
+/// An operation, what comes before it, and what is done when it was killed.
+pub struct Case {
+    pub name: &'static str,
+    /// The workspace just before the command.
+    pub ready: fn() -> World,
+    pub command: &'static [&'static str],
+    /// A command that comes to the same, whether the killed one had begun or not.
+    pub again: &'static [&'static str],
+    /// The way back to what stood there before the command; none where it is that of the last operation.
+    pub back: Option<&'static [&'static str]>,
+}
+
+pub const CASES: [Case; 4] = [
+    Case { name: "revert", ready: played, command: &REVERT, again: &REVERT, back: Some(&["unrevert"]) },
+    Case { name: "unrevert", ready: reverted, command: &["unrevert"], again: &["unrevert"], back: Some(&REVERT) },
+    Case {
+        name: "redo",
+        ready: twice_reverted,
+        command: &["redo"],
+        again: &["revert", "--message", "m2"],
+        back: Some(&REVERT),
+    },
+    Case { name: "restore", ready: played, command: &["restore", "m1"], again: &["restore", "m1"], back: None },
+];
+
+fn reverted() -> World {
+    let world = played();
+    world.run(&REVERT, b"").exits(0);
+    world
+}
+
+/// Two messages, both reverted: a redo goes forward to just before the second.
+fn twice_reverted() -> World {
+    let world = played();
+    world.play("m2", "go on", |world| {
+        world.write("edited", "three\n");
+        world.write("made/by/agent", "again\n");
+        world.remove("link");
+    });
+    world.run(&REVERT, b"").exits(0);
+    world
+}
+
+impl Case {
+    /// The trees before the command and after it, in peace.
+    pub fn trees(&self) -> (Tree, Tree) {
+        let world = (self.ready)();
+        let before = world.tree();
+        world.run(self.command, b"").exits(0);
+        (before, world.tree())
+    }
+
+    /// The tree is what the command gives, nothing is left beside, all is sound, and there is a way back.
+    pub fn assert_ended(&self, world: &World, before: &Tree, after: &Tree, what: &str) {
+        assert_eq!(&world.tree(), after, "{what}: as if nobody had killed it");
+        assert_eq!(leftovers(world), Vec::<std::path::PathBuf>::new(), "{what}: nothing is left beside");
+        assert_sound(world, what);
+        match self.back {
+            Some(back) => _ = world.run(back, b"").exits(0),
+            // A file that could not be read then, and was left alone, is named.
+            None => {
+                assert!(matches!(world.run(&["restore", &first_operation(world)], b"").code, Some(0 | 3)), "{what}")
+            }
+        }
+        assert_eq!(&world.tree(), before, "{what}: and back to the byte");
+    }
+}
+
+/// The id of the oldest operation: one that failed in part is followed by another.
+fn first_operation(world: &World) -> String {
+    let log = world.json(&["log", "--operations"]);
+    let operations = log["operations"].as_array().expect("a list");
+    operations.last().expect("one at least")["id"].as_str().expect("an id").to_owned()
+}
+
+#[test]
+fn every_operation_that_is_killed_is_ended_by_the_next_command() {
+    if skipped() {
+        return;
+    }
+    // The first revert has tests of its own.
+    for case in &CASES[1..] {
+        let (before, after) = case.trees();
+        let all: Vec<Point> = points(&(case.ready)(), case.command, b"");
+        at_each(sample(all, 20), |point| {
+            let world = (case.ready)();
+            kill_at(&world, &point, case.command, b"");
+            let what = format!("{} killed at {point:?}", case.name);
+            assert_whole(&world, &before, &after, &what);
+            let killed = world.tree();
+            world.run(&["status"], b"").exits(0);
+            assert_eq!(world.tree(), killed, "{what}: `status` looks and does not act");
+            world.run(case.again, b"").exits(0);
+            case.assert_ended(&world, &before, &after, &what);
+        });
+    }
+}

@@ -1,0 +1,108 @@
+//! `--git` killed: HEAD, its branch and the index are wholly moved by the next command, and no lock is left.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::strace::{at_each, kill_at, points, sample};
+use super::{Tree, World, assert_sound, skipped};
+
+/// Runs git in the workspace, without the user's settings.
+fn git(world: &World, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=t", "-c", "user.email=t@t", "--no-optional-locks"]).args(arguments);
+    command.current_dir(world.workspace()).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", world.home());
+    let output = command.output().expect("git is there for the tests");
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// A session whose agent committed, went to a branch of its own and committed there.
+fn played_with_git() -> World {
+    let world = World::new();
+    git(&world, &["init", "-q", "-b", "main"]);
+    world.write("a", "1\n");
+    git(&world, &["add", "a"]);
+    git(&world, &["commit", "-qm", "first"]);
+    world.write("a", "staged\n");
+    git(&world, &["add", "a"]);
+    world.play("m1", "commit it", |world| {
+        git(world, &["commit", "-qm", "second"]);
+    });
+    world.play("m2", "go on elsewhere", |world| {
+        git(world, &["checkout", "-qb", "agents"]);
+        world.write("a", "third\n");
+        git(world, &["commit", "-qam", "third"]);
+    });
+    world
+}
+
+/// HEAD, the branches, what is staged, the files, and what is left of ours.
+fn git_state(world: &World) -> (String, Tree, Vec<PathBuf>) {
+    let said = [
+        git(world, &["status", "--porcelain=v2", "--branch"]),
+        git(world, &["for-each-ref"]),
+        git(world, &["ls-files", "--stage"]),
+        git(world, &["fsck", "--strict", "--no-dangling"]),
+    ];
+    let mut left = Vec::new();
+    for folder in [".git", ".git/refs/heads"] {
+        for entry in std::fs::read_dir(world.workspace().join(folder)).expect("readable") {
+            let name = entry.expect("readable").file_name();
+            let is_ours = name.to_string_lossy().contains("ckpt-hook") || name.to_string_lossy().ends_with(".lock");
+            left.extend(is_ours.then(|| PathBuf::from(name)));
+        }
+    }
+    (said.concat(), world.tree(), left)
+}
+
+#[test]
+fn a_killed_revert_of_git_is_ended_by_the_next_revert_and_leaves_no_lock() {
+    if skipped() {
+        return;
+    }
+    const REVERT_GIT: [&str; 4] = ["revert", "--git", "--message", "m1"];
+    let in_peace = |arguments: &[&str]| {
+        let world = played_with_git();
+        world.run(arguments, b"").exits(0);
+        // The second commit has another id each second.
+        git_state(&world).1
+    };
+    let after = in_peace(&REVERT_GIT);
+    let all = points(&played_with_git(), &REVERT_GIT, b"");
+    at_each(sample(all, 60), |point| {
+        let world = played_with_git();
+        let before = git_state(&world);
+        kill_at(&world, &point, &REVERT_GIT, b"");
+        let what = format!("killed at {point:?}");
+        world.run(&REVERT_GIT, b"").exits(0);
+        let (said, tree, left) = git_state(&world);
+        assert_eq!((tree, left), (after.clone(), Vec::new()), "{what}: the files, and nothing of ours is left");
+        assert!(said.contains("# branch.head main\n1 M. "), "{what}: on main, with `a` staged: {said}");
+        assert_eq!(git(&world, &["rev-list", "--count", "main"]), "1\n", "{what}: with the first commit alone");
+        world.run(&["unrevert"], b"").exits(0);
+        assert_eq!(git_state(&world), before, "{what}: and the way back");
+        assert_sound(&world, &what);
+    });
+}
+
+#[test]
+fn status_and_doctor_tell_of_a_killed_operation_and_of_its_locks_of_git() {
+    if skipped() {
+        return;
+    }
+    let world = played_with_git();
+    // The hand for files exchanges; what is renamed is a lock of git, once all of them are taken.
+    kill_at(&world, &("renameat".to_owned(), 1), &["revert", "--git", "--message", "m1"], b"");
+    let status = world.run(&["status"], b"").exits(0).stdout;
+    assert!(status.contains("interrupted: the revert `"), "it is named: {status}");
+    assert!(
+        status.contains("/.git/index.lock`") && status.contains(" are its locks"),
+        "and so are its locks: {status}"
+    );
+    let doctor = world.run(&["doctor"], b"");
+    assert!(doctor.stdout.contains("is not finished: it is under way, or was interrupted"), "{doctor}");
+    world.run(&["snapshot"], b"").exits(0);
+    assert_eq!(git_state(&world).2, Vec::<PathBuf>::new(), "what was advised takes them away");
+    let status = world.run(&["status"], b"").exits(0).stdout;
+    assert!(!status.contains("interrupted"), "and that is all: {status}");
+}

@@ -1,0 +1,192 @@
+//! The index with `--git`: what was staged comes back, bit by bit, and what it means decides.
+
+use super::*;
+
+#[test]
+fn staged_and_unstaged_parts_of_one_file_come_back_apart() {
+    goes_back_and_forth(
+        |world| {
+            world.write("a", "1 staged\n2\n3\n");
+            world.run_git(&["add", "a"]);
+            world.write("a", "1 staged\n2\n3 not\n");
+        },
+        |world| {
+            world.run_git(&["commit", "-qam", "all of it"]);
+        },
+    );
+}
+
+#[test]
+fn what_the_agent_only_staged_is_unstaged() {
+    let (_, report) = goes_back_and_forth(
+        |_| {},
+        |world| {
+            world.write("a", "agent\n");
+            world.run_git(&["add", "a"]);
+        },
+    );
+    assert_eq!(parts(&report), [(GitPart::Index, FileResult::Done)], "HEAD had nothing to do with it");
+}
+
+#[test]
+fn intent_to_add_and_the_flags_of_entries_come_back() {
+    goes_back_and_forth(
+        |world| {
+            world.write("intended", "x\n");
+            world.run_git(&["add", "-N", "intended"]);
+            world.run_git(&["update-index", "--skip-worktree", "b"]);
+            world.run_git(&["update-index", "--assume-unchanged", "a"]);
+        },
+        |world| {
+            world.run_git(&["update-index", "--no-skip-worktree", "b"]);
+            world.run_git(&["add", "intended"]);
+            world.run_git(&["commit", "-qm", "agent"]);
+        },
+    );
+}
+
+#[test]
+fn a_staged_deletion_comes_back() {
+    goes_back_and_forth(
+        |world| {
+            world.run_git(&["rm", "-q", "--cached", "b"]);
+        },
+        |world| {
+            world.run_git(&["add", "b"]);
+        },
+    );
+}
+
+#[test]
+fn conflicts_that_the_agent_resolved_come_back_while_the_merge_goes_on() {
+    goes_back_and_forth(
+        |world| {
+            world.run_git(&["checkout", "-qb", "other"]);
+            commit(world, "a", "other\n");
+            world.run_git(&["checkout", "-q", "main"]);
+            commit(world, "a", "main\n");
+            let _ = std::process::Command::new("git").args(["merge", "other"]).current_dir(&world.root).output();
+            assert!(world.exists(".git/MERGE_HEAD"), "the merge stops at a conflict");
+        },
+        |world| {
+            world.write("a", "resolved\n");
+            world.run_git(&["add", "a"]);
+        },
+    );
+}
+
+#[test]
+fn what_the_user_staged_since_keeps_the_index() {
+    let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
+    let first = world.run_git(&["rev-parse", "HEAD"]);
+    world.turn("m1", |world| {
+        commit(world, "a", "agent\n");
+    });
+    world.write("b", "user\n");
+    world.run_git(&["add", "b"]);
+    let report = revert(&mut world, "m1");
+    assert_eq!(
+        parts(&report),
+        [(GitPart::Branch, FileResult::Done), (GitPart::Index, FileResult::Conflict)],
+        "{report:?}"
+    );
+    assert_eq!(world.run_git(&["rev-parse", "main"]), first, "the branch goes back");
+    assert_eq!(world.run_git(&["show", ":b"]), "user", "what the user staged is still staged");
+}
+
+#[test]
+fn looking_at_the_status_is_no_change_of_the_index() {
+    let mut world = World::git(&[("a", "1\n")]);
+    let before = git(&world);
+    world.turn("m1", |world| {
+        commit(world, "a", "agent\n");
+    });
+    world.write("a", "agent\n");
+    world.run_git(&["update-index", "--refresh"]);
+    let report = revert(&mut world, "m1");
+    assert_eq!((git(&world), report.outcome), (before, Outcome::Restored), "only what git remembers was refreshed");
+}
+
+#[test]
+fn a_split_index_and_one_of_version_4_come_back() {
+    for arguments in [&["update-index", "--split-index"][..], &["update-index", "--index-version", "4"]] {
+        goes_back_and_forth(
+            |world| {
+                world.run_git(arguments);
+                world.write("b", "staged\n");
+                world.run_git(&["add", "b"]);
+            },
+            |world| {
+                commit(world, "a", "agent\n");
+            },
+        );
+    }
+}
+
+#[test]
+fn what_a_sparse_checkout_leaves_out_stays_out() {
+    goes_back_and_forth(
+        |world| {
+            commit(world, "deep/c", "1\n");
+            world.run_git(&["sparse-checkout", "set", "--cone", "--sparse-index"]);
+            assert!(!world.exists("deep"), "git took it away");
+        },
+        |world| {
+            commit(world, "a", "agent\n");
+        },
+    );
+}
+
+#[test]
+fn a_submodule_is_a_commit_in_the_index_and_nothing_more() {
+    goes_back_and_forth(
+        |world| {
+            let id = world.run_git(&["rev-parse", "HEAD"]);
+            world.run_git(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},module")]);
+        },
+        |world| {
+            world.run_git(&["commit", "-qm", "agent"]);
+            world.run_git(&["update-index", "--force-remove", "module"]);
+        },
+    );
+}
+
+#[test]
+fn an_index_that_git_would_believe_too_much_is_looked_at_again() {
+    // The file changes in the moment in which it was staged, and keeps its size: only the index's own time tells git.
+    let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
+    world.run_git(&["config", "core.trustctime", "false"]);
+    world.write("a", "one\n");
+    let time = std::fs::metadata(world.path("a")).and_then(|metadata| metadata.modified()).expect("it has a time");
+    world.run_git(&["add", "a"]);
+    world.write("a", "two\n");
+    for path in ["a", ".git/index"] {
+        let file = std::fs::File::options().write(true).open(world.path(path)).expect("writable");
+        file.set_modified(time).expect("it is ours");
+    }
+    let bytes = std::fs::read(world.path(".git/index")).expect("there");
+    let before = git(&world);
+    assert!(before.status.contains("1 MM"), "staged, and changed since: {before:?}");
+    world.turn("m1", |world| {
+        world.write("b", "agent\n");
+        world.run_git(&["add", "b"]);
+    });
+    let report = world.try_revert(&with_git("m1")).expect("it can be reverted");
+    assert!(std::fs::read(world.path(".git/index")).expect("there") == bytes, "bit by bit: {report:?}");
+    assert_eq!(git(&world).status, before.status, "still changed since");
+}
+
+#[test]
+fn what_was_staged_and_is_gone_keeps_the_index() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write("a", "staged\n");
+    world.run_git(&["add", "a"]);
+    world.turn("m1", |world| {
+        world.run_git(&["reset", "-q", "--hard"]);
+        world.run_git(&["gc", "-q", "--prune=now"]);
+    });
+    let before = git(&world);
+    let report = revert(&mut world, "m1");
+    assert!(reason(&report).contains("what was staged of `a` is no longer"), "{report:?}");
+    assert_eq!(git(&world).entries, before.entries, "an index that names nothing would be worse");
+}

@@ -1,0 +1,192 @@
+//! What `--git` leaves alone, and the reason that it gives.
+
+use super::*;
+
+#[test]
+fn a_commit_of_the_users_since_stays_and_is_the_reason() {
+    let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
+    world.turn("m1", |world| {
+        commit(world, "a", "agent\n");
+    });
+    commit(&world, "b", "user\n");
+    let before = git(&world);
+    let report = revert(&mut world, "m1");
+    assert_eq!(
+        parts(&report),
+        [(GitPart::Branch, FileResult::Conflict), (GitPart::Index, FileResult::Conflict)],
+        "both"
+    );
+    assert!(reason(&report).contains("by the user"), "{report:?}");
+    assert_eq!(report.outcome, Outcome::Partial, "and it says so");
+    assert_eq!(git(&world).head, before.head, "HEAD stays");
+    assert_eq!(world.run_git(&["log", "--format=%s"]), "user\nagent\nfirst", "no commit was lost");
+    assert_eq!(world.read("a"), "1\n", "the file is back all the same");
+}
+
+#[test]
+fn a_commit_of_the_users_before_the_first_tool_is_kept() {
+    let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
+    world.message("m1");
+    let user = commit(&world, "b", "user\n");
+    world.step(|world| {
+        commit(world, "a", "agent\n");
+    });
+    revert(&mut world, "m1");
+    assert_eq!(world.run_git(&["rev-parse", "main"]), user, "the agent's commit goes, the user's stays");
+}
+
+#[test]
+fn a_commit_made_while_reverted_stays_on_the_way_back() {
+    let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
+    world.turn("m1", |world| {
+        commit(world, "a", "agent\n");
+    });
+    revert(&mut world, "m1");
+    let user = commit(&world, "b", "user\n");
+    let report = unrevert(&mut world);
+    assert_eq!(world.run_git(&["rev-parse", "main"]), user, "the branch has something new");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+    assert_eq!(world.read("a"), "agent\n", "the files go all the way");
+}
+
+#[test]
+fn a_merge_that_began_since_refuses_git_and_no_file() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.run_git(&["checkout", "-qb", "other"]);
+    commit(&world, "a", "other\n");
+    world.run_git(&["checkout", "-q", "main"]);
+    world.turn("m1", |world| {
+        commit(world, "a", "main\n");
+        let _ = std::process::Command::new("git").args(["merge", "other"]).current_dir(&world.root).output();
+    });
+    assert!(world.exists(".git/MERGE_HEAD"), "it stopped at a conflict");
+    let before = (git(&world).head, world.run_git(&["ls-files", "--stage"]));
+    let report = revert(&mut world, "m1");
+    assert!(reason(&report).contains("a merge has begun since"), "{report:?}");
+    assert_eq!((git(&world).head, world.run_git(&["ls-files", "--stage"])), before, "HEAD and index stay");
+    assert_eq!(world.read("a"), "1\n", "the file is back");
+}
+
+#[test]
+fn whatever_began_since_and_is_not_finished_refuses_git() {
+    for (what, arguments) in [
+        ("rebase", &["rebase", "other"][..]),
+        ("cherry-pick", &["cherry-pick", "other"]),
+        ("revert", &["revert", "--no-edit", "HEAD~1"]),
+        ("bisect", &["bisect", "start", "HEAD", "HEAD~1"]),
+    ] {
+        let mut world = World::git(&[("a", "1\n")]);
+        world.run_git(&["checkout", "-qb", "other"]);
+        commit(&world, "a", "other\n");
+        world.run_git(&["checkout", "-q", "main"]);
+        commit(&world, "a", "one\n");
+        world.turn("m1", |world| {
+            commit(world, "a", "two\n");
+            let mut command = std::process::Command::new("git");
+            command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(arguments);
+            let _ = command.current_dir(&world.root).env("HOME", world.base().join("home")).output();
+        });
+        let before = git(&world).head;
+        let report = revert(&mut world, "m1");
+        assert!(reason(&report).contains(&format!("a {what} has begun since")), "{what}: {report:?}");
+        assert_eq!(git(&world).head, before, "{what}: HEAD stays");
+    }
+}
+
+#[test]
+fn a_branch_that_is_checked_out_elsewhere_is_not_moved() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| {
+        commit(world, "a", "agent\n");
+        world.run_git(&["checkout", "-qb", "agents"]);
+    });
+    let linked = world.base().join("linked");
+    world.run_git(&["worktree", "add", "-q", linked.to_str().expect("UTF-8"), "main"]);
+    let before = git(&world);
+    let report = revert(&mut world, "m1");
+    assert_eq!(report.outcome, Outcome::Partial, "git would refuse it, too: {report:?}");
+    assert_eq!(git(&world).head, before.head, "HEAD stays");
+}
+
+#[test]
+fn a_merge_of_the_users_that_the_agent_ended_is_not_taken_up_again() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.run_git(&["checkout", "-qb", "other"]);
+    commit(&world, "b", "other\n");
+    world.run_git(&["checkout", "-q", "main"]);
+    commit(&world, "a", "main\n");
+    world.run_git(&["merge", "-q", "--no-commit", "other"]);
+    world.turn("m1", |world| {
+        world.run_git(&["commit", "-qm", "merged"]);
+    });
+    let before = git(&world);
+    let report = revert(&mut world, "m1");
+    assert!(reason(&report).contains("a merge was under way then"), "{report:?}");
+    assert_eq!(git(&world), before, "what merge it was is not known any more");
+}
+
+#[test]
+fn a_lock_that_somebody_holds_refuses_git_and_stays() {
+    for lock in ["index.lock", "refs/heads/main.lock"] {
+        let mut world = World::git(&[("a", "1\n")]);
+        world.turn("m1", |world| {
+            commit(world, "a", "agent\n");
+        });
+        let before = git(&world).head;
+        world.write(format!(".git/{lock}"), "");
+        let report = world.try_revert(&with_git("m1")).expect("the files can be reverted");
+        assert!(reason(&report).contains(".lock` is there"), "{report:?}");
+        assert!(report.git.iter().all(|part| part.result == FileResult::Failed), "all or nothing: {report:?}");
+        assert!(world.exists(format!(".git/{lock}")), "it is not ours");
+        assert_eq!(git(&world).head, before, "nothing was moved");
+        world.remove(format!(".git/{lock}"));
+        let report = revert(&mut world, "m1");
+        assert_eq!(report.outcome, Outcome::Restored, "asked again, it is done: {report:?}");
+        assert_eq!(world.run_git(&["log", "--format=%s"]), "first", "the branch is back");
+    }
+}
+
+#[test]
+fn a_commit_that_gc_removed_is_the_reason() {
+    let mut world = World::git(&[("a", "1\n")]);
+    commit(&world, "a", "gone\n");
+    world.turn("m1", |world| {
+        world.run_git(&["reset", "-q", "--hard", "HEAD~1"]);
+        world.run_git(&["reflog", "expire", "--expire=now", "--all"]);
+        world.run_git(&["gc", "-q", "--prune=now"]);
+    });
+    let before = git(&world);
+    let report = revert(&mut world, "m1");
+    assert!(reason(&report).contains("no longer in the repository"), "{report:?}");
+    assert_eq!(git(&world).head, before.head, "a branch that names nothing would be worse");
+    assert_eq!(world.read("a"), "gone\n", "the store has the file");
+}
+
+#[test]
+fn a_repository_that_the_agent_made_stays() {
+    let mut world = World::new();
+    world.write("mine", "1\n");
+    world.turn("m1", |world| {
+        world.run_git(&["init", "-q", "-b", "main"]);
+        commit(world, "a", "first\n");
+    });
+    let before = world.read(".git/HEAD");
+    let report = world.try_revert(&with_git("m1")).expect("it can be reverted");
+    assert!(reason(&report).contains("no repository then"), "{report:?}");
+    assert_eq!(world.read(".git/HEAD"), before, "it is not ours to take away");
+    assert!(!world.exists("a"), "the file is gone");
+}
+
+#[test]
+fn another_storage_of_refs_is_refused() {
+    let mut world = World::new();
+    world.run_git(&["init", "-q", "-b", "main", "--ref-format=reftable"]);
+    commit(&world, "a", "first\n");
+    world.turn("m1", |world| {
+        world.write("a", "agent\n");
+        world.run_git(&["add", "a"]);
+    });
+    let report = world.try_revert(&with_git("m1")).expect("it can be reverted");
+    assert!(reason(&report).contains("does not keep its refs in files"), "{report:?}");
+    assert_eq!(world.run_git(&["diff", "--cached", "--name-only"]), "a", "it stays staged");
+}

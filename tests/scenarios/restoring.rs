@@ -1,0 +1,182 @@
+//! What stands around a workspace while it goes back: repositories in the middle of something, conversions, links and mounts.
+
+use ckpt_schema::report::Outcome;
+
+use crate::world::{World, to};
+
+/// A repository whose `main` and `other` changed the same line.
+fn two_branches() -> World {
+    let world = World::git(&[("a", "0\n"), ("b", "1\n")]);
+    world.run_git(&["checkout", "-qb", "other"]);
+    world.write("a", "other\n");
+    world.run_git(&["commit", "-qam", "other"]);
+    world.run_git(&["checkout", "-q", "main"]);
+    world.write("a", "main\n");
+    world.run_git(&["commit", "-qam", "main"]);
+    world
+}
+
+#[test]
+fn a_revert_in_the_middle_of_a_rebase_or_with_a_detached_head_works_on_files_only() {
+    let detach: fn(&World) = |world| _ = world.run_git(&["checkout", "-q", "--detach"]);
+    let rebase: fn(&World) = |world| {
+        let script = "git -c user.name=t -c user.email=t@t rebase -q other || test -d .git/rebase-merge";
+        world.run_git(&["-c", &format!("alias.begin=!{script}"), "begin"]);
+    };
+    for begin in [detach, rebase] {
+        let mut world = two_branches();
+        begin(&world);
+        let state = |world: &World| (world.read(".git/HEAD"), std::fs::read(world.path(".git/index")).expect("there"));
+        let (before, tree) = (state(&world), world.tree());
+        world.turn("m1", |world| world.write("b", "agent\n"));
+        world.revert("m1");
+        assert_eq!((world.tree(), state(&world)), (tree, before), "the file is back, and git is where it was");
+    }
+}
+
+#[test]
+fn what_was_reverted_comes_back_after_the_users_git_gc() {
+    let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
+    world.turn("m1", |world| {
+        world.write("a", "agent\n");
+        world.remove("b");
+        world.run_git(&["commit", "-qam", "agent"]);
+    });
+    let after = world.tree();
+    world.revert("m1");
+    let reverted = world.tree();
+    world.run_git(&["reflog", "expire", "--expire=now", "--all"]);
+    world.run_git(&["gc", "-q", "--prune=now"]);
+    world.unrevert();
+    assert_eq!(world.tree(), after, "nothing that is needed was git's alone");
+    world.revert("m1");
+    assert_eq!(world.tree(), reverted, "nor on the way back");
+}
+
+#[test]
+fn sessions_in_directories_side_by_side_of_one_repository_do_not_disturb_each_other() {
+    let mut world = World::git(&[("one/a", "0\n"), ("two/a", "0\n")]);
+    world.cwd = world.path("one");
+    world.message_in("s1", "m1");
+    world.start_in("s1");
+    world.write("one/a", "first\n");
+    world.finish_in("s1");
+    world.cwd = world.path("two");
+    world.message_in("s2", "m2");
+    world.start_in("s2");
+    world.write("two/a", "second\n");
+    world.finish_in("s2");
+    let stamp = world.stamp("two/a");
+    world.revert("m1");
+    assert_eq!((world.read("one/a").as_str(), world.read("two/a").as_str()), ("0\n", "second\n"), "one of them");
+    assert_eq!(world.stamp("two/a"), stamp, "and the other was not touched");
+    world.revert("m2");
+    assert_eq!(world.read("two/a"), "0\n", "each by itself");
+}
+
+#[test]
+fn bytes_come_back_as_they_were_whatever_git_would_make_of_them() {
+    let contents: [(&str, &[u8]); 7] = [
+        ("crlf", b"one\r\ntwo\r\n"),
+        ("mixed", b"one\r\ntwo\nthree\r"),
+        ("ident", b"$Id: 1 $\n$Id$\n"),
+        ("bom", b"\xef\xbb\xbfone\n"),
+        ("utf16", b"\xff\xfeo\0n\0e\0\n\0"),
+        ("empty", b""),
+        ("no end", b"one\ntwo"),
+    ];
+    let mut world = World::git(&[]);
+    world.run_git(&["config", "core.autocrlf", "true"]);
+    world.run_git(&["config", "filter.upper.smudge", "tr a-z A-Z"]);
+    world.write(".gitattributes", "* text=auto eol=crlf ident filter=upper\nutf16 working-tree-encoding=UTF-16\n");
+    for (path, bytes) in contents {
+        world.write(path, bytes);
+    }
+    let before = world.tree();
+    world.turn("m1", |world| {
+        for (path, _) in contents {
+            world.write(path, "the agent's\n");
+        }
+    });
+    world.revert("m1");
+    assert_eq!(world.tree(), before, "byte for byte");
+}
+
+#[test]
+fn a_workspace_that_is_reached_through_a_link_is_the_same_one() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    let link = world.base().join("link");
+    std::os::unix::fs::symlink(&world.root, &link).expect("writable");
+    world.cwd = link;
+    world.revert("m1");
+    assert_eq!(world.read("a"), "0\n", "its real path is what counts");
+}
+
+#[test]
+fn a_parent_that_became_a_link_to_a_neighbour_or_to_git_is_not_passed() {
+    for target in ["neighbour", ".git"] {
+        let mut world = World::git(&[("neighbour/x", "mine\n"), ("d/x", "0\n")]);
+        world.turn("m1", |world| world.write("d/x", "agent\n"));
+        world.remove("d/x");
+        world.remove_directory("d");
+        world.link("d", target);
+        let before = world.tree();
+        let report = world.revert("m1");
+        assert_eq!(report.outcome, Outcome::Partial, "{target}: it cannot be put back: {report:?}");
+        assert_eq!(world.tree(), before, "{target}: nothing was written anywhere");
+        assert!(!world.exists(".git/x"), "{target}: least of all there");
+    }
+}
+
+#[test]
+fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
+    let mut world = World::new();
+    world.write("d/x", "0\n");
+    world.turn("m1", |world| world.write("d/x", "agent\n"));
+    let at = world.path("d");
+    let mount = |arguments: &[&str]| {
+        let command = std::process::Command::new(arguments[0]).args(&arguments[1..]).arg(&at).output();
+        command.is_ok_and(|output| output.status.success())
+    };
+    if !mount(&["mount", "-t", "tmpfs", "-o", "size=64k", "ckpt"]) {
+        println!("SKIPPED: only root can mount something");
+        return;
+    }
+    world.write("d/x", "on another disk\n");
+    let report = world.try_revert(&to("m1"));
+    let found = world.read("d/x");
+    assert!(mount(&["umount"]), "what was mounted can be taken away");
+    assert_eq!(found, "on another disk\n", "it is not the workspace's: {report:?}");
+    assert_eq!(world.read("d/x"), "agent\n", "nor was what lies below it touched");
+}
+
+#[test]
+fn a_revert_that_has_nothing_to_do_writes_nothing() {
+    let mut world = World::git(&[("a", "0\n"), ("d/b", "0\n")]);
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.revert("m1");
+    world.revert("m1");
+    let written = |world: &World| {
+        let mut files = std::collections::BTreeMap::new();
+        let mut folders = vec![world.base().join("store"), world.root.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).expect("readable") {
+                let path = entry.expect("readable").path();
+                let metadata = path.symlink_metadata().expect("it is there");
+                if metadata.is_dir() {
+                    folders.push(path.clone());
+                }
+                // The index that readers of the database share is memory, though it has a name.
+                if !path.to_string_lossy().ends_with("-shm") {
+                    files.insert(path, (metadata.len(), metadata.modified().expect("every system has it")));
+                }
+            }
+        }
+        files
+    };
+    let before = written(&world);
+    assert_eq!(world.revert("m1").outcome, Outcome::Nothing, "it is done already");
+    assert_eq!(written(&world), before, "no row, no object, no file");
+}
