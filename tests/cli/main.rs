@@ -7,6 +7,7 @@ mod concurrency;
 mod generated;
 mod install;
 mod manners;
+mod payload;
 mod replay;
 mod session;
 mod surroundings;
