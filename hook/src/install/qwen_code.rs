@@ -3,8 +3,8 @@
 use ckpt_store::error::Result;
 
 use super::commands::{self, Form};
-use super::hook_table::{self, HookTable};
-use super::{Content, Place, Scope, SettingsFile, Target, command};
+use super::hook_table::{self, HookEvent, HookTable};
+use super::{Place, Scope, SettingsFile, Target, claude_code, command};
 
 /// Qwen Code.
 pub const TARGET: Target = Target {
@@ -25,31 +25,14 @@ pub const TARGET: Target = Target {
 /// The seconds after which Qwen Code goes on without us.
 const TIMEOUT: u32 = 30;
 
-/// The events, and whether each is about a single tool.
-const EVENTS: [(&str, bool); 10] = [
-    ("SessionStart", false),
-    ("UserPromptSubmit", false),
-    ("PreToolUse", true),
-    ("PostToolUse", true),
-    ("PostToolUseFailure", true),
-    ("PostToolBatch", false),
-    ("SubagentStart", false),
-    ("SubagentStop", false),
-    ("Stop", false),
-    ("SessionEnd", false),
-];
+/// It knows Claude Code's.
+const EVENTS: &[HookEvent] = claude_code::EVENTS;
 
 fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
-    let home = match scope {
-        Scope::User => place.home,
-        Scope::Project => place.project,
-    };
-    let events = EVENTS.iter().filter(|(_, tool)| place.tool_events || !tool);
-    let handler = |event| command::handler(place, "qwen-code", event, TIMEOUT);
-    let handlers = events.map(|(event, _)| Ok((*event, handler(event)?))).collect::<Result<_>>()?;
-    let content = Content::Table(HookTable { handlers });
-    let directory = home.join(".qwen");
-    let mut files = vec![SettingsFile { path: directory.join("settings.json"), mode: scope.mode(), content }];
+    let directory = place.root(scope).join(".qwen");
+    let handler = |event: &str| command::handler(place, "qwen-code", event, TIMEOUT);
+    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
+    let mut files = vec![SettingsFile::with_table(directory.join("settings.json"), scope, table)];
     files.extend(commands::files(Form::Braces, &directory.join("commands"), scope, place)?);
     Ok(files)
 }
