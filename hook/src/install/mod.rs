@@ -13,6 +13,7 @@ mod copilot_cli;
 mod diff;
 mod edit;
 mod file;
+mod folder_trust;
 mod gemini_cli;
 mod hook_table;
 mod installed;

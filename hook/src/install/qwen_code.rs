@@ -1,10 +1,13 @@
 //! Qwen Code: `hooks` in `settings.json`.
 
+use std::path::Path;
+
 use ckpt_store::error::Result;
 
 use super::commands::{self, Form};
+use super::folder_trust::FolderTrust;
 use super::hook_table::{self, HookEvent, HookTable};
-use super::{Place, Scope, SettingsFile, Target, claude_code, command};
+use super::{Advice, Place, Scope, SettingsFile, Target, claude_code, command};
 
 /// Qwen Code.
 pub const TARGET: Target = Target {
@@ -17,9 +20,9 @@ pub const TARGET: Target = Target {
     },
     files,
     follow: None,
-    check: Some(hook_table::check_switch),
+    check: Some(check),
     notes: &["a session of Qwen Code that is open now calls the hook only after it was started anew"],
-    project_notes: &["Qwen Code runs a project's hooks only in a folder that you trust"],
+    project_notes: &[],
 };
 
 /// The seconds after which Qwen Code goes on without us.
@@ -35,4 +38,9 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let mut files = vec![SettingsFile::with_table(directory.join("settings.json"), scope, table)];
     files.extend(commands::files(Form::Braces, &directory.join("commands"), scope, place)?);
     Ok(files)
+}
+
+fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
+    let trust = FolderTrust { agent: "Qwen Code", program: "qwen", folder: ".qwen", by_default: false };
+    Ok([hook_table::check_switch(scope, place, file, text)?, trust.check(scope, place)?].concat())
 }
