@@ -58,7 +58,11 @@ enum Place {
 impl Condenser {
     /// Takes the bytes that come next.
     pub fn take(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() && self.dropping != Dropping::All {
+        loop {
+            bytes = &bytes[self.left_out(bytes)..];
+            if bytes.is_empty() {
+                return;
+            }
             let taken = match self.place {
                 Place::Between => self.between(bytes),
                 Place::InString => self.in_string(bytes),
@@ -73,11 +77,40 @@ impl Condenser {
         (self.kept, self.is_cut)
     }
 
+    /// Returns how much comes next of what is left out. Most of a long payload is, so that this is one plain loop.
+    fn left_out(&mut self, bytes: &[u8]) -> usize {
+        let mut brackets = match self.dropping {
+            Dropping::Nothing => return 0,
+            Dropping::Field(brackets) => brackets,
+            Dropping::All => return bytes.len(),
+        };
+        let (mut at, mut place) = (0, self.place);
+        while at < bytes.len() {
+            if place != Place::Between {
+                let begin = at;
+                (at, place) = skip_string(bytes, begin, place);
+                continue;
+            }
+            match bytes[at] {
+                b'"' => place = Place::InString,
+                b'{' | b'[' => brackets += 1,
+                b'}' | b']' | b',' if brackets == 0 => break,
+                b'}' | b']' => brackets -= 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        (self.dropping, self.place) = (Dropping::Field(brackets), place);
+        at
+    }
+
     fn between(&mut self, bytes: &[u8]) -> usize {
         let is_sign = |byte: &u8| matches!(byte, b'"' | b',' | b'{' | b'}' | b'[' | b']');
         let plain = bytes.iter().position(is_sign).unwrap_or(bytes.len());
+        let dropping = self.dropping;
         self.keep(&bytes[..plain]);
-        match bytes.get(plain) {
+        // Where the field became too long just now, the sign is left out, too.
+        match bytes.get(plain).filter(|_| self.dropping == dropping) {
             Some(b'"') => self.begin_string(),
             Some(b',') => self.comma(),
             Some(bracket @ (b'{' | b'[')) => self.open(*bracket),
@@ -93,6 +126,14 @@ impl Condenser {
     }
 
     fn in_string(&mut self, bytes: &[u8]) -> usize {
+        if self.of_string.is_none() {
+            let (taken, place) = skip_string(bytes, 0, self.place);
+            if place == Place::Between {
+                self.keep(b"\"");
+            }
+            self.place = place;
+            return taken;
+        }
         let end = memchr2(b'"', b'\\', bytes);
         let text = &bytes[..end.unwrap_or(bytes.len())];
         self.keep_text(text);
@@ -121,14 +162,14 @@ impl Condenser {
     }
 
     fn keep_text(&mut self, text: &[u8]) {
-        let Some(length) = self.of_string.filter(|_| self.dropping == Dropping::Nothing) else { return };
+        let Some(length) = self.of_string else { return };
         let kept = text.len().min(LONGEST_STRING - length);
         self.of_string = Some(length + kept);
         let (text, rest) = text.split_at(kept);
-        self.keep(text);
+        let is_kept = self.keep(text);
         if let Some(next) = rest.first() {
             self.of_string = None;
-            if is_inside_character(*next) {
+            if is_kept && is_inside_character(*next) {
                 self.drop_half_character();
             }
         }
@@ -143,6 +184,7 @@ impl Condenser {
     fn open(&mut self, bracket: u8) {
         self.keep(&[bracket]);
         match &mut self.dropping {
+            // This bracket was one too many for the field.
             Dropping::Field(brackets) => *brackets += 1,
             Dropping::All => {}
             Dropping::Nothing => {
@@ -156,13 +198,7 @@ impl Condenser {
     }
 
     fn close(&mut self, bracket: u8) {
-        match &mut self.dropping {
-            Dropping::Field(brackets @ 1..) => {
-                *brackets -= 1;
-                return;
-            }
-            dropping => *dropping = Dropping::Nothing,
-        }
+        self.dropping = Dropping::Nothing;
         self.kept.push(bracket);
         self.whole = self.kept.len();
         self.open.pop();
@@ -173,9 +209,9 @@ impl Condenser {
     }
 
     fn comma(&mut self) {
-        if self.open.len() <= 1 && matches!(self.dropping, Dropping::Nothing | Dropping::Field(0)) {
+        if self.open.len() <= 1 {
             self.next_field();
-        } else if self.dropping == Dropping::Nothing {
+        } else {
             self.whole = self.kept.len();
             self.keep(b",");
         }
@@ -194,14 +230,15 @@ impl Condenser {
         }
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
-        if self.dropping != Dropping::Nothing {
-            return;
+    /// Keeps bytes, and returns whether more may come: else the rest of the field is left out.
+    fn keep(&mut self, bytes: &[u8]) -> bool {
+        if self.dropping == Dropping::Nothing {
+            self.kept.extend_from_slice(bytes);
+            if self.kept.len() - self.field + self.open.len() > LONGEST_FIELD {
+                self.end_field();
+            }
         }
-        self.kept.extend_from_slice(bytes);
-        if self.kept.len() - self.field + self.open.len() > LONGEST_FIELD {
-            self.end_field();
-        }
+        self.dropping == Dropping::Nothing
     }
 
     /// Leaves out the rest of the field, back to where it was whole.
@@ -223,6 +260,20 @@ impl Condenser {
 
 fn is_inside_character(byte: u8) -> bool {
     byte & 0b1100_0000 == 0b1000_0000
+}
+
+/// Returns where a string ends that the bytes from `at` on are the rest of, behind its quote, and where in it they end.
+fn skip_string(bytes: &[u8], mut at: usize, mut place: Place) -> (usize, Place) {
+    while at < bytes.len() && place != Place::Between {
+        if place == Place::AfterBackslash {
+            (at, place) = (at + 1, Place::InString);
+            continue;
+        }
+        let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) else { return (bytes.len(), place) };
+        at += found + 1;
+        place = if bytes[at - 1] == b'"' { Place::Between } else { Place::AfterBackslash };
+    }
+    (at, place)
 }
 
 fn closing(bracket: u8) -> u8 {
