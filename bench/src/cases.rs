@@ -18,6 +18,8 @@ pub const COLD: &str = "no change, caches dropped";
 pub const FIRST: &str = "first";
 /// An event of which nothing is captured.
 pub const EVENT: &str = "event without a snapshot";
+/// The same with what a tool printed in it, which is fifty megabytes.
+pub const LONG: &str = "event with a payload of 50 MB";
 /// A revert of [`REVERTED`] files.
 pub const REVERT: &str = "revert of 1000 files";
 /// How many files that is.
@@ -106,8 +108,9 @@ fn still(bench: &mut Bench, measured: &mut Measured, rounds: usize, is_cold: boo
     }
     measured.times.insert(NO_CHANGE.to_owned(), times);
     event(&ours, &mut empty, measured, rounds)?;
+    long(bench, &ours, measured, rounds)?;
     count_calls(bench, &ours, measured)?;
-    measured.counts.insert("memory, no change".to_owned(), peak(bench, &ours)?);
+    measured.counts.insert("memory, no change".to_owned(), peak(bench, &ours, &ours.payload(ours.next_event()))?);
     ours.snapshot()?;
     if is_cold {
         cold(&mut ours, &mut git, measured, rounds.div_ceil(3))?;
@@ -126,6 +129,23 @@ fn event(ours: &Ours, empty: &mut Empty, measured: &mut Measured, rounds: usize)
         note(&mut times, "empty process", begin);
     }
     measured.times.insert(EVENT.to_owned(), times);
+    Ok(())
+}
+
+/// What is long stands before and after what counts.
+fn long(bench: &Bench, ours: &Ours, measured: &mut Measured, rounds: usize) -> Result<()> {
+    let printed = "a line that a \\\"tool\\\" printed\\n".repeat(25_000_000 / 34);
+    let payload = ours.payload("session_start");
+    let fields = payload.trim_matches(['{', '}']);
+    let payload = format!("{{\"before\":\"{printed}\",{fields},\"after\":\"{printed}\"}}");
+    let mut times = Times::new();
+    for _ in 0..rounds {
+        let begin = Instant::now();
+        ours.send(&payload)?;
+        note(&mut times, "ours", begin);
+    }
+    measured.times.insert(LONG.to_owned(), times);
+    measured.counts.insert("memory, payload of 50 MB".to_owned(), peak(bench, ours, &payload)?);
     Ok(())
 }
 
@@ -163,14 +183,14 @@ fn count_calls(bench: &Bench, ours: &Ours, measured: &mut Measured) -> Result<()
     run(&mut ours.command(&["event"]), ours.payload("step_finish").as_bytes()).map(drop)
 }
 
-/// The most memory that the hook uses for the snapshot that is next.
-fn peak(bench: &Bench, ours: &Ours) -> Result<u64> {
+/// The most memory that the hook uses for a payload.
+fn peak(bench: &Bench, ours: &Ours, payload: &str) -> Result<u64> {
     let file = bench.scratch.join("peak");
     let mut hook = ours.command(&["event", "--strict"]);
     let mut peak = command(&bench.programs.peak, &bench.tree);
     peak.envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
     peak.arg(&file).arg(hook.get_program()).args(hook.get_args());
-    run(&mut peak, ours.payload(ours.next_event()).as_bytes())?;
+    run(&mut peak, payload.as_bytes())?;
     hook.env_clear();
     Ok(std::fs::read_to_string(file)?.parse()?)
 }
@@ -189,7 +209,7 @@ fn first(bench: &mut Bench, measured: &mut Measured, rounds: usize) -> Result<()
     measured.times.insert(FIRST.to_owned(), times);
     for (ours, name) in [(&mut ours, "memory, first beside git"), (&mut plain, "memory, first")] {
         ours.reset()?;
-        measured.counts.insert(name.to_owned(), peak(bench, ours)?);
+        measured.counts.insert(name.to_owned(), peak(bench, ours, &ours.payload(ours.next_event()))?);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::cases::{COLD, EDITS, EVENT, FIRST, NO_CHANGE, REVERT, edits};
+use crate::cases::{COLD, EDITS, EVENT, FIRST, LONG, NO_CHANGE, REVERT, edits};
 use crate::process::Result;
 use crate::results::{Measured, Results};
 use crate::targets::{Target, targets};
@@ -53,7 +53,7 @@ fn about(measured: &Measured) -> String {
 /// The medians of all ways, in milliseconds.
 fn medians(measured: &Measured) -> String {
     let ways = ["ours", "ours, nothing to take from", "git", "Conductor", "floor", "empty process", "git checkout"];
-    let mut cases = vec![NO_CHANGE.to_owned(), COLD.to_owned(), EVENT.to_owned(), FIRST.to_owned()];
+    let mut cases = [NO_CHANGE, COLD, EVENT, LONG, FIRST].map(str::to_owned).to_vec();
     cases.extend(EDITS.map(edits));
     cases.push(REVERT.to_owned());
     let mut table = format!("| median, ms | {} |\n| --- |{}\n", ways.join(" | "), " ---: |".repeat(ways.len()));

@@ -1,6 +1,6 @@
 //! What is to be reached, and whether it is. Pure.
 
-use crate::cases::{COLD, EVENT, FIRST, NO_CHANGE, REVERT, REVERTED, edits};
+use crate::cases::{COLD, EVENT, FIRST, LONG, NO_CHANGE, REVERT, REVERTED, edits};
 use crate::results::Measured;
 
 /// One target.
@@ -61,6 +61,7 @@ fn most(size: &str, measured: &Measured) -> Vec<Limit> {
     add(NO_CHANGE, "system calls", calls as f64, measured.count("system calls"));
     add(COLD, "of git", 0.9, measured.ratio(COLD, "ours", "git"));
     add(EVENT, "ms over an empty process", 2.0, over(measured, EVENT, "empty process"));
+    add(LONG, "ms", 100.0, measured.median(LONG, "ours"));
     for (count, more, git) in [(10, 5.0, 0.4), (1000, 150.0, 0.3)] {
         let case = edits(count);
         let added = measured.median(&case, "ours").zip(measured.median(NO_CHANGE, "ours"));
@@ -78,6 +79,7 @@ fn most(size: &str, measured: &Measured) -> Vec<Limit> {
     add("disk, 60 snapshots of ten files", "of loose objects", 0.35, loose("disk, 60 snapshots"));
     add("disk, 60 snapshots, after `gc`", "of loose objects", 0.06, loose("disk, 60 snapshots, after gc"));
     let memory = if size == "XL" { 500.0 } else { 150.0 };
+    add("memory, payload of 50 MB", "MB", 40.0, measured.count("memory, payload of 50 MB").map(|bytes| bytes / 1e6));
     for name in ["memory, no change", "memory, first", "memory, first beside git"] {
         add(name, "MB", memory, measured.count(name).map(|bytes| bytes / 1e6));
     }

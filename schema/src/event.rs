@@ -5,9 +5,6 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The longest hook payload that is read, in bytes; what comes after it is drained and dropped.
-pub const MAX_PAYLOAD: u64 = 64 << 20;
-
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

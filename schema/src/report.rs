@@ -617,7 +617,7 @@ pub enum ShowReport {
 /// A finding of `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// `ok`, `warning` or `error`.
+    /// `ok`, `note`, `warning` or `error`.
     pub level: String,
     /// What was looked at.
     pub subject: String,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::model::Model;
 use crate::program::{Agent, Message};
@@ -22,6 +22,7 @@ pub struct Conversation {
     pub seen: Seen,
     agent: &'static Agent,
     model: Model,
+    by_package: bool,
 }
 
 /// What was seen from outside, a row a message.
@@ -43,7 +44,7 @@ impl Conversation {
         let world = World::new();
         let model = Model::start(&world);
         (agent.settle)(&world, &model.url());
-        Self { world, seen: Seen::default(), agent, model }
+        Self { world, seen: Seen::default(), agent, model, by_package: false }
     }
 
     /// Begins one with our hook, put in by `ckpt-hook install`.
@@ -53,15 +54,34 @@ impl Conversation {
         conversation
     }
 
+    /// Begins one with our package, put in by the agent's own means.
+    pub fn with_package(agent: &'static Agent) -> Self {
+        let conversation = Self::without_hook(agent);
+        agent.package.expect("there is one for this agent")(&conversation.world);
+        Self { by_package: true, ..conversation }
+    }
+
     /// Sends a message and waits for the answer.
     pub fn say(&mut self, prompt: &str) {
         self.seen.before.push(self.world.tree());
-        let message = Message { url: &self.model.url(), is_first: self.seen.answers.is_empty(), prompt };
-        let answer = self.agent.say(&self.world, &message);
-        assert_eq!(answer.code, Some(0), "{} answers: {answer:?}", self.agent.name);
+        let answer = self.command(prompt);
         self.seen.answers.push(answer);
         self.seen.after.push(self.world.tree());
         self.seen.steps = self.model.steps();
+    }
+
+    /// Writes something that is no message, and returns the answer.
+    pub fn command(&self, prompt: &str) -> Run {
+        let (url, is_first) = (&self.model.url(), self.seen.answers.is_empty());
+        let message = Message { url, is_first, by_package: self.by_package, prompt };
+        let answer = self.agent.say(&self.world, &message);
+        assert_eq!(answer.code, Some(0), "{} answers: {answer:?}", self.agent.name);
+        answer
+    }
+
+    /// Returns whether the model was ever shown a text.
+    pub fn model_was_shown(&self, text: &str) -> bool {
+        self.model.was_shown(text)
     }
 
     /// Sends the three messages; the user writes a note after each. `prepare` is what happens before a message; its number
@@ -109,10 +129,10 @@ impl Conversation {
     }
 }
 
-/// Returns the conversation as it goes without any hook; it is had once an agent.
+/// Returns the conversation as it goes without any hook; it is had once an agent, and no other agent waits for it.
 pub fn without_hook(agent: &'static Agent) -> Arc<Seen> {
-    static SEEN: Mutex<BTreeMap<&str, Arc<Seen>>> = Mutex::new(BTreeMap::new());
-    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    static SEEN: Mutex<BTreeMap<&str, Arc<OnceLock<Arc<Seen>>>>> = Mutex::new(BTreeMap::new());
+    let seen = Arc::clone(SEEN.lock().unwrap_or_else(PoisonError::into_inner).entry(agent.name).or_default());
     let hold = || Arc::new(Conversation::without_hook(agent).hold(|_, _| {}).seen);
-    Arc::clone(seen.entry(agent.name).or_insert_with(hold))
+    Arc::clone(seen.get_or_init(hold))
 }

@@ -15,7 +15,7 @@ mod world;
 
 /// Makes a module an agent, with a test for every rule.
 macro_rules! tests {
-    ($($agent:ident: $program:ident $(with $screen:ident)?,)*) => {
+    ($($agent:ident: $program:ident $(, $more:ident)*;)*) => {
         $(mod $agent {
             use crate::program::$program;
             crate::tests!(@rules $program:
@@ -24,10 +24,14 @@ macro_rules! tests {
                 broken::the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary;
                 broken::the_agent_goes_on_without_permission_to_the_store_and_with_a_damaged_store;
             );
-            $(crate::tests!(@rules $program:
-                $screen::every_message_of_a_terminal_session_goes_back_and_comes_again;
-            );)?
+            $(crate::tests!(@$more $program);)*
         })*
+    };
+    (@terminal $program:ident) => {
+        crate::tests!(@rules $program: session::every_message_of_a_terminal_session_goes_back_and_comes_again;);
+    };
+    (@package $program:ident) => {
+        crate::tests!(@rules $program: rules::our_package_records_what_our_installation_does;);
     };
     (@rules $program:ident: $($module:ident::$rule:ident;)*) => {
         $(#[test]
@@ -41,13 +45,13 @@ macro_rules! tests {
 use tests;
 
 tests! {
-    claude_code: CLAUDE_CODE with session,
-    codex: CODEX with session,
-    gemini_cli: GEMINI_CLI with session,
-    qwen_code: QWEN_CODE,
-    copilot_cli: COPILOT_CLI,
-    opencode: OPENCODE,
-    kilo: KILO,
-    cline: CLINE,
-    pi: PI,
+    claude_code: CLAUDE_CODE, package, terminal;
+    codex: CODEX, package, terminal;
+    gemini_cli: GEMINI_CLI, package, terminal;
+    qwen_code: QWEN_CODE, package;
+    copilot_cli: COPILOT_CLI, package;
+    opencode: OPENCODE, package;
+    kilo: KILO, package;
+    cline: CLINE;
+    pi: PI;
 }

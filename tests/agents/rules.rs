@@ -18,8 +18,16 @@ pub fn every_message_goes_back_and_comes_again_and_the_users_notes_stay(agent: &
     one_by_one(&conversation, &messages);
     if agent.goes_on {
         at_once(&conversation, &messages);
-        nearer_and_on(&mut conversation, &messages);
+        nearer_and_on(agent, &mut conversation, &messages);
     }
+}
+
+/// See its name; the package was put in by the agent's own means.
+pub fn our_package_records_what_our_installation_does(agent: &'static Agent) {
+    let conversation = Conversation::with_package(agent).hold(|_, _| {});
+    conversation.expect_unchanged();
+    expect_log(agent, &conversation.world);
+    one_by_one(&conversation, &messages(&conversation.world));
 }
 
 /// See its name.
@@ -93,8 +101,8 @@ fn at_once(conversation: &Conversation, messages: &[String]) {
     }
 }
 
-/// A revert goes nearer again, and the next message makes it permanent.
-fn nearer_and_on(conversation: &mut Conversation, messages: &[String]) {
+/// A revert goes nearer again, the next message makes it permanent and tells the agent, and that one is taken back from inside.
+fn nearer_and_on(agent: &Agent, conversation: &mut Conversation, messages: &[String]) {
     let nearer = conversation.reverted(&conversation.seen.before[2]);
     conversation.world.hook(&["revert", "--message", &messages[0]]).expect_code(0);
     conversation.world.hook(&["revert", "--message", &messages[2]]).expect_code(0);
@@ -103,8 +111,19 @@ fn nearer_and_on(conversation: &mut Conversation, messages: &[String]) {
     assert_ne!(conversation.world.tree(), nearer, "the agent works on from there");
     let states = in_log(&conversation.world, "state");
     assert_eq!(states, ["live", "live", "discarded", "live"], "the new message took the place of the reverted one");
-    conversation.world.hook(&["revert", "--message", "last"]).expect_code(0);
-    conversation.world.expect_tree(&nearer, "the new message can be reverted like any other");
+    let told = conversation.model_was_shown("the user took changes in this workspace back");
+    assert_eq!(told, agent.is_told, "the model is told which files went back, where there is a way");
+    if agent.knows_session {
+        conversation.world.hook(&["message", "--session", "another", "--prompt", "of somebody else"]).expect_code(0);
+    }
+    let said = match agent.revert {
+        Some(command) => Some(conversation.command(command)),
+        None => {
+            conversation.world.hook(&["revert", "--message", "last"]).expect_code(0);
+            None
+        }
+    };
+    conversation.world.expect_tree(&nearer, &format!("the new message can be reverted like any other: {said:?}"));
 }
 
 /// Returns our ids of the messages, oldest first.

@@ -59,6 +59,7 @@ fn the_list_shows_every_agent_in_one_table() {
         droid        -                by hand    by hand    its documentation only
         goose        -                by hand    by hand    its documentation only
         vscode       -                by hand    by hand    its documentation only
+        note: gemini-cli: Gemini CLI does not trust this project, and passes over its hooks: run `gemini` in the project and trust it, or install with `--user`
     "#]]
     .assert_eq(&world.run(&["install", "--list"], b"").exits(0).stdout);
 }
@@ -74,7 +75,7 @@ fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
     for line in [
         "! claude-code: both your own and the project's settings call it: every event may come twice",
         "hint: `ckpt-hook uninstall claude-code --project` leaves the one for every project",
-        "! gemini-cli: it is on this machine (`",
+        "- gemini-cli: it is on this machine (`",
         "hint: `ckpt-hook install gemini-cli`",
         "! hook: `hook_deadline` is 60 s, and agents wait for no more than 30 s",
     ] {
@@ -85,4 +86,57 @@ fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
     fs::write(&settings, text.replace("\"command\": \"", "\"command\": \"/gone")).expect("writable");
     let run = world.run(&["doctor"], b"").exits(1);
     assert!(run.stdout.contains("✗ claude-code: it calls a program that is not there"), "an error: {run}");
+}
+
+#[test]
+fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_to_do() {
+    let world = World::new();
+    std::fs::create_dir_all(world.workspace().join(".git")).expect("writable");
+    let settings = world.home().join(".claude/settings.json");
+    let install = |arguments: &[&str]| world.run(&[&["install"], arguments].concat(), b"").exits(0);
+    let told = |lines: &[&str], code: i32| {
+        let run = world.run(&["doctor"], b"").exits(code);
+        for line in lines {
+            assert!(run.stdout.contains(line), "`{line}` is told: {run}");
+        }
+    };
+    told(&["! hook: it is not installed in any agent's settings", "hint: `ckpt-hook install AGENT`"], 0);
+
+    install(&["claude-code"]);
+    let text = fs::read_to_string(&settings).expect("it is there");
+    let again = "hint: `ckpt-hook install claude-code` writes it anew";
+    let change = |from: &str, to: &str| fs::write(&settings, text.replacen(from, to, 1)).expect("writable");
+    change("\"SessionStart\"", "\"SessionBegin\"");
+    told(&["! claude-code: not as it would be installed now in `", again], 0);
+    change("\"timeout\": 30", "\"timeout\": 1");
+    told(&["! claude-code: the agent waits for it for less long than it may take in `", again], 0);
+    change("\"hooks\": {", "\"disableAllHooks\": true,\n  \"hooks\": {");
+    told(&["! claude-code: `disableAllHooks` turns every hook off", "hint: take it out of `"], 0);
+    let group = &text[text.find("{\n        \"hooks\"").expect("a group")..text.find("\n    ],").expect("its end")];
+    change(group, &format!("{group},\n      {group}"));
+    told(&["! claude-code: an event calls it more than once in `", again], 0);
+    fs::copy(crate::common::BINARY, world.path("ckpt-hook")).expect("writable");
+    let other = text.replace(crate::common::BINARY, world.path("ckpt-hook").to_str().expect("a plain path"));
+    fs::write(&settings, &other).expect("writable");
+    told(&["! claude-code: it calls another ckpt-hook than this one in `", again], 0);
+    fs::remove_file(world.path("ckpt-hook")).expect("ours");
+    told(&["✗ claude-code: it calls a program that is not there in `", again], 1);
+    fs::write(&settings, "{ broken").expect("writable");
+    told(&["✗ claude-code: the settings cannot be read in `", "hint: mend the file"], 1);
+    fs::remove_file(&settings).expect("ours");
+
+    install(&["claude-code", "--project"]);
+    install(&["copilot-cli", "codex"]);
+    install(&["gemini-cli", "--project"]);
+    told(
+        &[
+            "! copilot-cli: Copilot CLI also runs the hooks of `",
+            "hint: `ckpt-hook uninstall claude-code --project`, and `ckpt-hook install claude-code` instead",
+            "! codex: Codex passes over a hook until you trust it",
+            "hint: run `/hooks` in Codex, or `ckpt-hook install codex --trust`",
+            "! gemini-cli: Gemini CLI does not trust this project, and passes over its hooks",
+            "hint: run `gemini` in the project and trust it, or install with `--user`",
+        ],
+        0,
+    );
 }

@@ -8,6 +8,7 @@ mod concurrency;
 mod generated;
 mod install;
 mod manners;
+mod payload;
 mod replay;
 mod session;
 mod surroundings;

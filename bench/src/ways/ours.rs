@@ -66,7 +66,12 @@ impl Ours {
 
     /// Sends an event.
     pub fn event(&self, event: &str) -> Result<()> {
-        run(&mut self.command(&["event", "--strict"]), self.payload(event).as_bytes()).map(drop)
+        self.send(&self.payload(event))
+    }
+
+    /// Sends a payload.
+    pub fn send(&self, payload: &str) -> Result<()> {
+        run(&mut self.command(&["event", "--strict"]), payload.as_bytes()).map(drop)
     }
 
     /// Begins another message, with a step that is open; nothing of it is measured.

@@ -32,7 +32,7 @@ impl Agent for ClaudeCode {
         if is_copilot(payload) {
             return copilot_cli::CopilotCli.translate(&payload.of_agent("copilot-cli"));
         }
-        let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
+        let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else { return Ok(Vec::new()) };
         let event = shape::event(payload, kind, &EDIT_TOOLS)?;
         let says_nothing = match kind {
             EventKind::UserMessage => event.parent_session_id.is_some() || shape::is_machine_made(payload),
@@ -47,19 +47,4 @@ impl Agent for ClaudeCode {
 fn is_copilot(payload: &Payload<'_>) -> bool {
     let is_set = |name| (payload.context().environment)(name).is_some();
     is_set("COPILOT_CLI") && !is_set("CLAUDECODE")
-}
-
-/// Returns what an event means; `None` for the many that mean nothing to us, and for those that we do not know.
-fn kind(name: &str) -> Option<EventKind> {
-    match name {
-        "SessionStart" | "SubagentStart" => Some(EventKind::SessionStart),
-        "UserPromptSubmit" => Some(EventKind::UserMessage),
-        "PreToolUse" => Some(EventKind::ToolStart),
-        // A command that fails is reported by the second one alone.
-        "PostToolUse" | "PostToolUseFailure" => Some(EventKind::ToolFinish),
-        "PostToolBatch" => Some(EventKind::StepFinish),
-        "Stop" | "SubagentStop" => Some(EventKind::TurnEnd),
-        "SessionEnd" => Some(EventKind::SessionEnd),
-        _ => None,
-    }
 }

@@ -38,13 +38,8 @@ impl Agent for Codex {
 
 fn kind(name: &str) -> Option<EventKind> {
     match name {
-        "SessionStart" | "SubagentStart" => Some(EventKind::SessionStart),
-        "UserPromptSubmit" => Some(EventKind::UserMessage),
         "PreModelRequest" => Some(EventKind::StepStart),
-        "PreToolUse" => Some(EventKind::ToolStart),
-        "PostToolUse" => Some(EventKind::ToolFinish),
-        "Stop" | "SubagentStop" | "Interrupt" => Some(EventKind::TurnEnd),
-        "SessionEnd" => Some(EventKind::SessionEnd),
-        _ => None,
+        "Interrupt" => Some(EventKind::TurnEnd),
+        _ => shape::kind_with_sub_agents(name),
     }
 }

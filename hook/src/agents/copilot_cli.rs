@@ -39,12 +39,12 @@ impl Agent for CopilotCli {
 
 fn kind(name: &str) -> Option<EventKind> {
     match name {
-        "sessionStart" | "SessionStart" | "subagentStart" | "SubagentStart" => Some(EventKind::SessionStart),
-        "userPromptSubmitted" | "UserPromptSubmit" => Some(EventKind::UserMessage),
-        "preToolUse" | "PreToolUse" => Some(EventKind::ToolStart),
-        "postToolUse" | "PostToolUse" | "postToolUseFailure" | "PostToolUseFailure" => Some(EventKind::ToolFinish),
-        "agentStop" | "Stop" | "subagentStop" | "SubagentStop" => Some(EventKind::TurnEnd),
-        "sessionEnd" | "SessionEnd" => Some(EventKind::SessionEnd),
-        _ => None,
+        "sessionStart" | "subagentStart" => Some(EventKind::SessionStart),
+        "userPromptSubmitted" => Some(EventKind::UserMessage),
+        "preToolUse" => Some(EventKind::ToolStart),
+        "postToolUse" | "postToolUseFailure" => Some(EventKind::ToolFinish),
+        "agentStop" | "subagentStop" => Some(EventKind::TurnEnd),
+        "sessionEnd" => Some(EventKind::SessionEnd),
+        _ => shape::kind_with_sub_agents(name),
     }
 }

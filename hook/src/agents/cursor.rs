@@ -3,28 +3,18 @@
 //! What is its own: a conversation's and a generation's id (one for each user message), the directory only as
 //! `workspace_roots`, and events after edits and commands, which older versions have in the place of `postToolUse`.
 
-use ckpt_schema::event::{Event, EventKind};
+use ckpt_schema::event::EventKind;
 
-use super::payload::{Payload, Problem};
-use super::{Agent, shape};
+use super::documented::Documented;
 
 /// Cursor.
-pub struct Cursor;
-
-impl Agent for Cursor {
-    fn name(&self) -> &'static str {
-        "cursor"
-    }
-
-    fn proven_on(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
-        let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
-        Ok(shape::bounded_by_tools(shape::event(payload, kind, &["Write", "Edit", "Delete", "MultiEdit"])?))
-    }
-}
+pub const CURSOR: Documented = Documented {
+    name: "cursor",
+    kind,
+    prompt: "prompt",
+    edit_tools: &["Write", "Edit", "Delete", "MultiEdit"],
+    is_told: false,
+};
 
 fn kind(name: &str) -> Option<EventKind> {
     match name {

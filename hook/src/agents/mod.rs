@@ -8,6 +8,7 @@ mod cline;
 mod codex;
 mod copilot_cli;
 mod cursor;
+mod documented;
 mod droid;
 mod gemini_cli;
 mod generic;
@@ -91,11 +92,11 @@ pub fn all() -> &'static [&'static dyn Agent] {
         &opencode::KILO,
         &cline::Cline,
         &pi::Pi,
-        &cursor::Cursor,
+        &cursor::CURSOR,
         &windsurf::Windsurf,
-        &droid::Droid,
-        &goose::Goose,
-        &vscode::Vscode,
+        &droid::DROID,
+        &goose::GOOSE,
+        &vscode::VSCODE,
     ]
 }
 

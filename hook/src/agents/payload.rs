@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ckpt_schema::event::{Event, EventKind, MAX_PAYLOAD};
+use ckpt_schema::event::{Event, EventKind};
 
 use super::json::{self, Object};
 use super::own_command::is_own_command;
@@ -61,14 +61,8 @@ pub fn parse(
 }
 
 fn breakage(agent: &str, payload: &[u8]) -> String {
-    let what = if payload.is_empty() {
-        "is empty"
-    } else if payload.len() as u64 >= MAX_PAYLOAD {
-        "is too long and was cut off"
-    } else {
-        "is not a whole JSON object"
-    };
-    format!("the payload of `{agent}` {what} ({} bytes)", payload.len())
+    let what = if payload.is_empty() { "is empty" } else { "is not a whole JSON object" };
+    format!("the payload of `{agent}` {what}")
 }
 
 fn translated(payload: &Payload<'_>, translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, Problem>) -> Parsed {

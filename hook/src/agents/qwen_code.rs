@@ -26,9 +26,8 @@ impl Agent for QwenCode {
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let name = payload.event_name()?;
-        let Some(kind) = (if name == "UserPromptSubmit" { prompt_kind(payload) } else { kind(&name) }) else {
-            return Ok(Vec::new());
-        };
+        let kind = shape::kind_with_sub_agents(&name).filter(|kind| *kind != EventKind::UserMessage);
+        let Some(kind) = kind.or_else(|| prompt_kind(&name, payload)) else { return Ok(Vec::new()) };
         if kind == EventKind::SessionStart && shape::is_compaction(payload) {
             return Ok(Vec::new());
         }
@@ -36,23 +35,12 @@ impl Agent for QwenCode {
     }
 }
 
-fn prompt_kind(payload: &Payload<'_>) -> Option<EventKind> {
+fn prompt_kind(name: &str, payload: &Payload<'_>) -> Option<EventKind> {
+    (name == "UserPromptSubmit").then_some(())?;
     let in_sub_agent = payload.id(&["agent_id"]).is_some();
     match payload.text(&["submitted_prompt", "prompt"]) {
         None => Some(EventKind::StepStart),
         Some(_) if in_sub_agent || shape::is_machine_made(payload) => None,
         Some(_) => Some(EventKind::UserMessage),
-    }
-}
-
-fn kind(name: &str) -> Option<EventKind> {
-    match name {
-        "SessionStart" | "SubagentStart" => Some(EventKind::SessionStart),
-        "PreToolUse" => Some(EventKind::ToolStart),
-        "PostToolUse" | "PostToolUseFailure" => Some(EventKind::ToolFinish),
-        "PostToolBatch" => Some(EventKind::StepFinish),
-        "Stop" | "SubagentStop" => Some(EventKind::TurnEnd),
-        "SessionEnd" => Some(EventKind::SessionEnd),
-        _ => None,
     }
 }

@@ -26,6 +26,31 @@ pub fn event(payload: &Payload<'_>, kind: EventKind, edit_tools: &[&str]) -> Res
     Ok(event)
 }
 
+/// Returns what an event of Claude Code's names means; `None` for the many that mean nothing to us, and for those that we do
+/// not know.
+pub fn kind(name: &str) -> Option<EventKind> {
+    match name {
+        "SessionStart" => Some(EventKind::SessionStart),
+        "UserPromptSubmit" => Some(EventKind::UserMessage),
+        "PreToolUse" => Some(EventKind::ToolStart),
+        // A command that fails is reported by the second one alone.
+        "PostToolUse" | "PostToolUseFailure" => Some(EventKind::ToolFinish),
+        "PostToolBatch" => Some(EventKind::StepFinish),
+        "Stop" => Some(EventKind::TurnEnd),
+        "SessionEnd" => Some(EventKind::SessionEnd),
+        _ => None,
+    }
+}
+
+/// Returns the same for an agent that says of a sub-agent's beginning and end whose they are.
+pub fn kind_with_sub_agents(name: &str) -> Option<EventKind> {
+    match name {
+        "SubagentStart" => Some(EventKind::SessionStart),
+        "SubagentStop" => Some(EventKind::TurnEnd),
+        _ => kind(name),
+    }
+}
+
 /// Returns what a hook prints so that the model reads a line with the user's message, at the agent's own event for it.
 ///
 /// Nothing else may stand in it: Codex refuses a field that it does not know.

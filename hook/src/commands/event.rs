@@ -18,7 +18,7 @@ use crate::arguments::{Arguments, Command, Common, EventArguments, FlagArguments
 use crate::config::{self, Config};
 use crate::detached;
 use crate::failure::{Failure, is_help};
-use crate::guard::{self, Payload, Watchdog};
+use crate::guard::{self, Watchdog};
 use crate::log_file::{Level, LogFile};
 use crate::surroundings::{self, Surroundings};
 
@@ -88,15 +88,12 @@ fn directory(common: &Common, surroundings: &Surroundings) -> Result<PathBuf> {
 fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
     let payload = guard::read_payload(io::stdin().lock())
         .map_err(|error| Error::failed("cannot read the payload on stdin").because(error))?;
-    match payload {
-        Payload::Whole(bytes) => {
-            let context = Context { cwd, environment: &surroundings::variable };
-            Ok(agents::parse(&arguments.agent, arguments.event.as_deref(), &bytes, &context))
-        }
-        Payload::TooLong => {
-            Ok(Parsed { events: Vec::new(), problems: vec!["the payload is longer than 64 MiB".to_owned()] })
-        }
+    let context = Context { cwd, environment: &surroundings::variable };
+    let mut parsed = agents::parse(&arguments.agent, arguments.event.as_deref(), &payload.bytes, &context);
+    if payload.is_cut {
+        parsed.problems.push("the payload is too long: its end was left out".to_owned());
     }
+    Ok(parsed)
 }
 
 fn by_flags(kind: EventKind, flags: &FlagArguments, cwd: PathBuf) -> Parsed {

@@ -1,35 +1,44 @@
-//! Reads what an agent writes on stdin: to its end, bounded.
-//!
-//! An agent that writes into a closed pipe may fall over it, so what is too long is read and dropped, within bounds.
+//! Reads what an agent writes on stdin: to its end, because an agent that writes into a closed pipe may fall over it, and in
+//! bounded memory, because an agent may write whatever it likes.
 
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::time::{Duration, Instant};
 
-use ckpt_schema::event::MAX_PAYLOAD;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// No more than this is read and dropped, in bytes.
-const MOST_DROPPED: u64 = 1 << 30;
+use super::condense::Condenser;
+
+/// No more than this is read, in bytes.
+const MOST_READ: u64 = 1 << 30;
+
+/// So much is read at once, in bytes; a pipe rarely holds more.
+const AT_ONCE: usize = 256 << 10;
 
 /// What stood on stdin.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Payload {
-    /// All of it.
-    Whole(Vec<u8>),
-    /// More than is read.
-    TooLong,
+pub struct Payload {
+    /// As much of it as is of use: long values are shortened.
+    pub bytes: Vec<u8>,
+    /// Whether its end is missing, because it is too long even so.
+    pub is_cut: bool,
 }
 
 /// Reads stdin to its end.
 pub fn read_payload(mut stdin: impl Read) -> io::Result<Payload> {
-    let mut bytes = Vec::new();
-    stdin.by_ref().take(MAX_PAYLOAD + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 <= MAX_PAYLOAD {
-        return Ok(Payload::Whole(bytes));
+    let (mut condenser, mut buffer, mut read) = (Condenser::default(), vec![0; AT_ONCE], 0);
+    while read < MOST_READ {
+        match stdin.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => {
+                condenser.take(&buffer[..length]);
+                read += length as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
-    drop(bytes);
-    io::copy(&mut stdin.take(MOST_DROPPED), &mut io::sink())?;
-    Ok(Payload::TooLong)
+    let (bytes, is_cut) = condenser.finish();
+    Ok(Payload { bytes, is_cut: is_cut || read >= MOST_READ })
 }
 
 /// Reads and drops what comes within a time, or up to the end of stdin.
@@ -52,14 +61,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_payload_of_the_longest_kind_is_read_and_a_longer_one_is_drained() {
-        let longest = io::repeat(b'x').take(MAX_PAYLOAD);
-        assert!(
-            matches!(read_payload(longest).expect("readable"), Payload::Whole(bytes) if bytes.len() as u64 == MAX_PAYLOAD),
-            "the limit itself is allowed"
-        );
-        let mut longer = io::repeat(b'x').take(MAX_PAYLOAD + 100);
-        assert_eq!(read_payload(&mut longer).expect("readable"), Payload::TooLong, "one byte more is not");
-        assert_eq!(longer.limit(), 0, "and the writer was heard out");
+    fn a_payload_is_read_to_its_end_however_long_it_is() {
+        let begin = br#"{"session_id":"s","prompt":""#;
+        let text = io::repeat(b'x').take(100 << 20);
+        let mut stdin = begin.chain(text).chain(br#"","event":"user_message"} and more"#.as_slice());
+        let payload = read_payload(&mut stdin).expect("readable");
+        assert!(!payload.is_cut && payload.bytes.ends_with(br#""event":"user_message"}"#), "what counts is there");
+        assert!(payload.bytes.len() < 3 << 20, "and little else: {} bytes", payload.bytes.len());
+        assert_eq!(stdin.read(&mut [0]).expect("readable"), 0, "the writer was heard out");
+    }
+
+    #[test]
+    fn a_writer_without_an_end_is_not_listened_to_for_ever() {
+        let mut stdin = io::repeat(b'x');
+        assert!(read_payload(&mut stdin).expect("readable").is_cut, "it is told that the end is missing");
     }
 }

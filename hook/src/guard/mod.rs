@@ -6,6 +6,7 @@
 //!
 //! `--strict` turns a failure into exit code 1 with a message, `--json` prints one line of result.
 
+mod condense;
 mod drain;
 #[cfg(debug_assertions)]
 pub mod fault;
@@ -28,7 +29,7 @@ use crate::log_file::{Level, LogFile};
 use crate::output;
 use crate::surroundings::{self, Surroundings};
 
-pub use drain::{Payload, read_payload};
+pub use drain::read_payload;
 pub use watchdog::Watchdog;
 
 /// The commands that agents call.

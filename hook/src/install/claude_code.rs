@@ -7,9 +7,9 @@ use ckpt_store::error::Result;
 use serde_json::json;
 
 use super::commands::{self, Form};
-use super::hook_table::{self, Handler, HookTable};
+use super::hook_table::{self, Handler, HookEvent, HookTable};
 use super::target::{enables_package, names_package};
-use super::{Content, Place, Scope, SettingsFile, Target, command};
+use super::{Place, Scope, SettingsFile, Target, command};
 
 /// Claude Code.
 pub const TARGET: Target = Target {
@@ -31,7 +31,7 @@ pub const TARGET: Target = Target {
 pub const TIMEOUT: u32 = 30;
 
 /// The events in the order of a conversation, and whether each is about a single tool.
-pub const EVENTS: [(&str, bool); 10] = [
+pub const EVENTS: &[HookEvent] = &[
     ("SessionStart", false),
     ("UserPromptSubmit", false),
     ("PreToolUse", true),
@@ -49,10 +49,8 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
         Scope::User => place.directory("CLAUDE_CONFIG_DIR", ".claude"),
         Scope::Project => place.project.join(".claude"),
     };
-    let events = EVENTS.iter().filter(|(_, tool)| place.tool_events || !tool);
-    let handlers = events.map(|(event, _)| Ok((*event, handler(place, event)?))).collect::<Result<_>>()?;
-    let content = Content::Table(HookTable { handlers });
-    let mut files = vec![SettingsFile { path: directory.join("settings.json"), mode: scope.mode(), content }];
+    let table = HookTable::of_events(EVENTS, place.tool_events, |event| handler(place, event))?;
+    let mut files = vec![SettingsFile::with_table(directory.join("settings.json"), scope, table)];
     files.extend(commands::files(Form::Claude, &directory.join("commands"), scope, place)?);
     Ok(files)
 }

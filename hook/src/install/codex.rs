@@ -9,7 +9,7 @@ use ckpt_store::error::Result;
 use super::codex_trust::{self, Trust};
 use super::commands::{self, Form};
 use super::edit::Edit;
-use super::hook_table::{HookTable, positions};
+use super::hook_table::{HookEvent, HookTable, positions};
 use super::{Advice, Content, Place, Scope, SettingsFile, Target, command, file};
 
 /// Codex.
@@ -29,32 +29,33 @@ pub const TARGET: Target = Target {
     project_notes: &[],
 };
 
-/// The events, the seconds after which Codex goes on without us, and whether each is about a single tool.
-///
-/// Codex itself allows the two last ones no more than three seconds.
-pub const EVENTS: [(&str, u32, bool); 10] = [
-    ("SessionStart", 30, false),
-    ("UserPromptSubmit", 30, false),
-    ("PreModelRequest", 30, false),
-    ("PreToolUse", 30, true),
-    ("PostToolUse", 30, true),
-    ("SubagentStart", 30, false),
-    ("SubagentStop", 30, false),
-    ("Stop", 30, false),
-    ("Interrupt", 3, false),
-    ("SessionEnd", 3, false),
+/// The events, and whether each is about a single tool.
+pub const EVENTS: &[HookEvent] = &[
+    ("SessionStart", false),
+    ("UserPromptSubmit", false),
+    ("PreModelRequest", false),
+    ("PreToolUse", true),
+    ("PostToolUse", true),
+    ("SubagentStart", false),
+    ("SubagentStop", false),
+    ("Stop", false),
+    ("Interrupt", false),
+    ("SessionEnd", false),
 ];
+
+/// Returns the seconds after which Codex goes on without us; it allows itself no more than three for two of the events.
+pub fn timeout(event: &str) -> u32 {
+    if ["Interrupt", "SessionEnd"].contains(&event) { 3 } else { 30 }
+}
 
 fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let directory = match scope {
         Scope::User => home(place),
         Scope::Project => place.project.join(".codex"),
     };
-    let events = EVENTS.iter().filter(|(_, _, tool)| place.tool_events || !tool);
-    let handler = |event, timeout| command::handler(place, "codex", event, timeout);
-    let handlers = events.map(|(event, timeout, _)| Ok((*event, handler(event, *timeout)?))).collect::<Result<_>>()?;
-    let content = Content::Table(HookTable { handlers });
-    let mut files = vec![SettingsFile { path: directory.join("hooks.json"), mode: scope.mode(), content }];
+    let handler = |event: &str| command::handler(place, "codex", event, timeout(event));
+    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
+    let mut files = vec![SettingsFile::with_table(directory.join("hooks.json"), scope, table)];
     // Those of a project are elsewhere, where other agents would find them, too.
     if scope == Scope::User {
         files.extend(commands::files(Form::Skill, &directory.join("skills"), scope, place)?);

@@ -72,7 +72,7 @@ pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, Strin
         }
         Form::Braces => {
             let head = format!("---\ndescription: {about}\n---\n\n");
-            vec![(format!("{name}.md"), head + &runs("{", " {{args}}", "}"))]
+            vec![(format!("{name}.md"), head + &runs("{", &of_session("QWEN_CODE_SESSION_ID", " {{args}}"), "}"))]
         }
         Form::Toml => {
             let prompt = runs("{", " {{args}}", "}");
@@ -98,13 +98,20 @@ fn with_permission(command: &Command, program: &str, text: &str) -> (String, Str
 const ADVICE: &str = "Tell the user in a sentence or two what it says, and do nothing else. \
                       What you remember of files that it names is out of date.";
 
+/// Returns arguments with the session that a variable of the shell's names, where the agent sets it: else the workspace's newest
+/// message would be meant, whoever's it is.
+fn of_session(variable: &str, arguments: &str) -> String {
+    format!("{arguments} ${{{variable}:+--session \"${variable}\"}}")
+}
+
 /// The tool that runs it is the session's own, so that the session is at work: hence `--force`.
 fn skill(command: &Command, program: &str) -> Vec<(String, String)> {
     let Command { name, line, about } = *command;
     let force = if line == "status" { "" } else { " --force" };
+    let arguments = of_session("CODEX_THREAD_ID", force);
     let text = format!(
         "---\nname: {name}\ndescription: {about}\n---\n\n{SENTENCE} Run exactly this command, outside the sandbox, since it \
-         writes to a store of its own:\n\n    {program} {line}{force}\n\n{ADVICE}\n"
+         writes to a store of its own:\n\n    {program} {line}{arguments}\n\n{ADVICE}\n"
     );
     let policy = format!("# {SENTENCE} Only the user calls it.\npolicy:\n  allow_implicit_invocation: false\n");
     vec![(format!("{name}/SKILL.md"), text), (format!("{name}/agents/openai.yaml"), policy)]

@@ -7,10 +7,10 @@ use std::path::Path;
 use ckpt_store::error::Result;
 use serde_json::{Value, json};
 
-use super::hook_table::positions;
+use super::hook_table::{self, positions};
 use super::own_file::OwnFile;
 use super::target::{enables_package, names_package};
-use super::{Advice, Content, Place, Scope, SettingsFile, Target, command, file};
+use super::{Advice, Content, Place, Scope, SettingsFile, Target, command, file, folder_trust};
 
 /// Copilot CLI.
 pub const TARGET: Target = Target {
@@ -25,7 +25,7 @@ pub const TARGET: Target = Target {
     follow: None,
     check: Some(check),
     notes: &["Copilot CLI does not report a message that is sent while it works; such a message is no revert point"],
-    project_notes: &["Copilot CLI runs a repository's hooks only in a folder that you trust"],
+    project_notes: &[],
 };
 
 /// The seconds after which Copilot CLI goes on without us.
@@ -63,8 +63,24 @@ fn text(place: &Place<'_>) -> Result<String> {
     Ok(format!("{text:#}\n"))
 }
 
+fn check(scope: Scope, place: &Place<'_>, _: &Path, _: &str) -> Result<Vec<Advice>> {
+    let mut advice = claude_codes_hooks(place)?;
+    if scope == Scope::Project && !trusts_project(place)? {
+        advice.push(folder_trust::untrusted("Copilot CLI", "copilot"));
+    }
+    Ok(advice)
+}
+
+/// It has kept the list under both names.
+fn trusts_project(place: &Place<'_>) -> Result<bool> {
+    let config = place.directory("COPILOT_HOME", ".copilot").join("config.json");
+    let config = hook_table::settings(&file::read(&config)?.unwrap_or_default())?;
+    let is_in = |name| folder_trust::is_below_one(config.get(name), place.project);
+    Ok(is_in("trusted_folders") || is_in("trustedFolders"))
+}
+
 /// In a folder that it trusts, Copilot CLI also runs the hooks of a project's `.claude/settings.json`.
-fn check(_: Scope, place: &Place<'_>, _: &Path, _: &str) -> Result<Vec<Advice>> {
+fn claude_codes_hooks(place: &Place<'_>) -> Result<Vec<Advice>> {
     let claude = place.project.join(".claude").join("settings.json");
     let text = file::read(&claude)?.unwrap_or_default();
     let advice = Advice {

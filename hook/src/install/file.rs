@@ -80,6 +80,11 @@ pub fn check_inside(path: &Path, project: &Path) -> Result<()> {
     Err(cannot("write", path).because(format!("a symlink leads out of the project, to `{}`", resolved.display())))
 }
 
+/// Returns a path with its symlinks resolved, as far as it is there.
+pub fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Returns whether a path is a symlink.
 pub fn is_symlink(path: &Path) -> bool {
     path.is_symlink()

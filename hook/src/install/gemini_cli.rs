@@ -1,10 +1,13 @@
 //! Gemini CLI: `hooks` in `settings.json`. Its timeouts are milliseconds.
 
+use std::path::Path;
+
 use ckpt_store::error::Result;
 
 use super::commands::{self, Form};
-use super::hook_table::{self, HookTable};
-use super::{Content, Place, Scope, SettingsFile, Target, command};
+use super::folder_trust::FolderTrust;
+use super::hook_table::{self, HookEvent, HookTable};
+use super::{Advice, Place, Scope, SettingsFile, Target, command};
 
 /// Gemini CLI.
 pub const TARGET: Target = Target {
@@ -17,16 +20,16 @@ pub const TARGET: Target = Target {
     },
     files,
     follow: None,
-    check: Some(hook_table::check_switch),
+    check: Some(check),
     notes: &["a session of Gemini CLI that is open now calls the hook only after it was started anew"],
-    project_notes: &["Gemini CLI runs a project's hooks only in a folder that you trust"],
+    project_notes: &[],
 };
 
 /// The milliseconds after which Gemini CLI goes on without us.
 pub const TIMEOUT: u32 = 30_000;
 
 /// The events, and whether each is about a single tool.
-pub const EVENTS: [(&str, bool); 7] = [
+pub const EVENTS: &[HookEvent] = &[
     ("SessionStart", false),
     ("BeforeAgent", false),
     ("BeforeModel", false),
@@ -37,16 +40,15 @@ pub const EVENTS: [(&str, bool); 7] = [
 ];
 
 fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
-    let home = match scope {
-        Scope::User => place.home,
-        Scope::Project => place.project,
-    };
-    let events = EVENTS.iter().filter(|(_, tool)| place.tool_events || !tool);
-    let handler = |event| command::handler(place, "gemini-cli", event, TIMEOUT);
-    let handlers = events.map(|(event, _)| Ok((*event, handler(event)?))).collect::<Result<_>>()?;
-    let content = Content::Table(HookTable { handlers });
-    let directory = home.join(".gemini");
-    let mut files = vec![SettingsFile { path: directory.join("settings.json"), mode: scope.mode(), content }];
+    let directory = place.root(scope).join(".gemini");
+    let handler = |event: &str| command::handler(place, "gemini-cli", event, TIMEOUT);
+    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
+    let mut files = vec![SettingsFile::with_table(directory.join("settings.json"), scope, table)];
     files.extend(commands::files(Form::Toml, &directory.join("commands"), scope, place)?);
     Ok(files)
+}
+
+fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
+    let trust = FolderTrust { agent: "Gemini CLI", program: "gemini", folder: ".gemini", by_default: true };
+    Ok([hook_table::check_switch(scope, place, file, text)?, trust.check(scope, place)?].concat())
 }

@@ -13,9 +13,11 @@ mod copilot_cli;
 mod diff;
 mod edit;
 mod file;
+mod folder_trust;
 mod gemini_cli;
 mod hook_table;
 mod installed;
+mod jsonc;
 mod opencode;
 mod own_file;
 mod pi;
@@ -149,6 +151,14 @@ impl Scope {
 }
 
 impl Place<'_> {
+    /// Returns the directory below which the settings of a scope are.
+    fn root(&self, scope: Scope) -> &Path {
+        match scope {
+            Scope::User => self.home,
+            Scope::Project => self.project,
+        }
+    }
+
     /// Returns the directory that an environment variable names, else the one of that name below the home directory.
     fn directory(&self, variable: &str, name: &str) -> PathBuf {
         let named = (self.environment)(variable).map(PathBuf::from).filter(|path| path.is_absolute());

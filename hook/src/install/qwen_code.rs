@@ -1,10 +1,13 @@
 //! Qwen Code: `hooks` in `settings.json`.
 
+use std::path::Path;
+
 use ckpt_store::error::Result;
 
 use super::commands::{self, Form};
-use super::hook_table::{self, HookTable};
-use super::{Content, Place, Scope, SettingsFile, Target, command};
+use super::folder_trust::FolderTrust;
+use super::hook_table::{self, HookEvent, HookTable};
+use super::{Advice, Place, Scope, SettingsFile, Target, claude_code, command};
 
 /// Qwen Code.
 pub const TARGET: Target = Target {
@@ -17,39 +20,27 @@ pub const TARGET: Target = Target {
     },
     files,
     follow: None,
-    check: Some(hook_table::check_switch),
+    check: Some(check),
     notes: &["a session of Qwen Code that is open now calls the hook only after it was started anew"],
-    project_notes: &["Qwen Code runs a project's hooks only in a folder that you trust"],
+    project_notes: &[],
 };
 
 /// The seconds after which Qwen Code goes on without us.
 const TIMEOUT: u32 = 30;
 
-/// The events, and whether each is about a single tool.
-const EVENTS: [(&str, bool); 10] = [
-    ("SessionStart", false),
-    ("UserPromptSubmit", false),
-    ("PreToolUse", true),
-    ("PostToolUse", true),
-    ("PostToolUseFailure", true),
-    ("PostToolBatch", false),
-    ("SubagentStart", false),
-    ("SubagentStop", false),
-    ("Stop", false),
-    ("SessionEnd", false),
-];
+/// It knows Claude Code's.
+const EVENTS: &[HookEvent] = claude_code::EVENTS;
 
 fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
-    let home = match scope {
-        Scope::User => place.home,
-        Scope::Project => place.project,
-    };
-    let events = EVENTS.iter().filter(|(_, tool)| place.tool_events || !tool);
-    let handler = |event| command::handler(place, "qwen-code", event, TIMEOUT);
-    let handlers = events.map(|(event, _)| Ok((*event, handler(event)?))).collect::<Result<_>>()?;
-    let content = Content::Table(HookTable { handlers });
-    let directory = home.join(".qwen");
-    let mut files = vec![SettingsFile { path: directory.join("settings.json"), mode: scope.mode(), content }];
+    let directory = place.root(scope).join(".qwen");
+    let handler = |event: &str| command::handler(place, "qwen-code", event, TIMEOUT);
+    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
+    let mut files = vec![SettingsFile::with_table(directory.join("settings.json"), scope, table)];
     files.extend(commands::files(Form::Braces, &directory.join("commands"), scope, place)?);
     Ok(files)
+}
+
+fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
+    let trust = FolderTrust { agent: "Qwen Code", program: "qwen", folder: ".qwen", by_default: false };
+    Ok([hook_table::check_switch(scope, place, file, text)?, trust.check(scope, place)?].concat())
 }

@@ -62,6 +62,13 @@ pub enum Content {
     Trust(Trust),
 }
 
+impl SettingsFile {
+    /// Returns a file with a table of hooks.
+    pub fn with_table(path: PathBuf, scope: Scope, table: HookTable) -> Self {
+        Self { path, mode: scope.mode(), content: Content::Table(table) }
+    }
+}
+
 /// Whether an agent is on this machine, and by what that was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presence {

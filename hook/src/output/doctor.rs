@@ -29,6 +29,7 @@ pub fn render(report: &DoctorReport, view: &View) -> String {
 fn line(finding: &Finding, paint: Paint) -> String {
     let sign = match finding.level.as_str() {
         "ok" => paint.good("✓"),
+        "note" => paint.faint("-"),
         "warning" => paint.warning("!"),
         _ => paint.bad("✗"),
     };

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Agent, Screen};
+use super::{Agent, Screen, our_package};
 use crate::world::World;
 
 /// Claude Code. It runs the hook without a shell, and tells its user at a session's end where the binary is gone.
@@ -18,6 +18,13 @@ pub const CLAUDE_CODE: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    is_told: true,
+    revert: Some("/ckpt-revert"),
+    knows_session: true,
+    package: Some(|world| {
+        CLAUDE_CODE.manage(world, &["plugin", "marketplace", "add", &our_package("plugin")]);
+        CLAUDE_CODE.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);
+    }),
     counts: |line| (!line.starts_with("SessionEnd hook") || !line.contains("ENOENT")).then_some(line),
     screen: Some(Screen {
         settle: settle_screen,

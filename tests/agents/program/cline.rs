@@ -14,6 +14,10 @@ pub const CLINE: Agent = Agent {
     tells_prompts: false,
     goes_on: false,
     tells_edits_before: true,
+    is_told: false,
+    revert: None,
+    knows_session: false,
+    package: None,
     counts,
     screen: None,
 };
@@ -30,7 +34,7 @@ fn settle(world: &World, url: &str) {
     world.write_home("Documents/letter.txt", "Dear Sir or Madam\n");
     let mut command = world.command(&CLINE.program());
     command.args(["auth", "-p", "openai", "-k", "dummy", "-b", &format!("{url}/v1"), "-m", "scripted"]);
-    Run::of(command.env("PATH", super::path()).envs(VARIABLES)).expect_code(0);
+    Run::of(command.env("PATH", super::path(world)).envs(VARIABLES)).expect_code(0);
 }
 
 const VARIABLES: [(&str, &str); 5] = [

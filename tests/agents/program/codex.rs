@@ -1,6 +1,6 @@
 //! Codex.
 
-use super::{Agent, Screen};
+use super::{Agent, Screen, our_package};
 use crate::world::World;
 
 /// Codex. It is told to trust the hook, because it runs no other.
@@ -10,11 +10,20 @@ pub const CODEX: Agent = Agent {
     settle,
     say: |command, message| {
         command.arg("exec").args((!message.is_first).then_some(["resume", "--last"]).into_iter().flatten());
+        // There is no other way to trust a package where nobody sits at a terminal.
+        command.args(message.by_package.then_some("--dangerously-bypass-hook-trust"));
         command.args(["--skip-git-repo-check", message.prompt]).env("FAKE_KEY", "dummy");
     },
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    is_told: true,
+    revert: None,
+    knows_session: false,
+    package: Some(|world| {
+        CODEX.manage(world, &["plugin", "marketplace", "add", &our_package("plugin")]);
+        CODEX.manage(world, &["plugin", "add", "ckpt-hook@ckpt-hook"]);
+    }),
     counts,
     screen: Some(Screen {
         settle: |_| (),
@@ -29,7 +38,7 @@ pub const CODEX: Agent = Agent {
 };
 
 fn counts(line: &str) -> Option<&str> {
-    let of_no_account = ["session id: ", " succeeded in ", "hook: "];
+    let of_no_account = ["session id: ", " succeeded in ", "hook: ", "warning: `--dangerously-bypass-hook-trust"];
     let is_failure = line.ends_with(" Failed");
     (is_failure || !of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
 }

@@ -1,6 +1,6 @@
 //! Copilot CLI, without GitHub: with a model of the user's own.
 
-use super::Agent;
+use super::{Agent, our_package};
 use crate::world::World;
 
 /// Copilot CLI.
@@ -17,13 +17,20 @@ pub const COPILOT_CLI: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: false,
+    is_told: false,
+    revert: None,
+    knows_session: false,
+    package: Some(|world| {
+        COPILOT_CLI.manage(world, &["plugin", "marketplace", "add", &our_package("plugin")]);
+        COPILOT_CLI.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);
+    }),
     counts,
     screen: None,
 };
 
-/// Beside a tool that took long stands for how long.
+/// Beside a tool that took long stands for how long, and a first start on a busy machine says that it took long.
 fn counts(line: &str) -> Option<&str> {
-    let of_no_account = ["Duration ", "Resume "];
+    let of_no_account = ["Duration ", "Resume ", "Package extraction took "];
     let (words, last) = line.rsplit_once(' ').unwrap_or((line, ""));
     let is_duration = last.strip_suffix('s').is_some_and(|number| number.parse::<u32>().is_ok());
     let line = if is_duration { words.trim_end() } else { line };

@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use super::{Agent, Screen};
+use super::{Agent, Screen, our_package};
 
 /// Gemini CLI.
 pub const GEMINI_CLI: Agent = Agent {
@@ -16,6 +16,12 @@ pub const GEMINI_CLI: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    is_told: true,
+    revert: Some("/ckpt-revert"),
+    knows_session: false,
+    package: Some(|world| {
+        GEMINI_CLI.manage(world, &["extensions", "install", &our_package("gemini-extension"), "--consent"]);
+    }),
     counts: |line| (!line.starts_with("[STARTUP] ")).then_some(line),
     screen: Some(Screen {
         settle: |_| (),

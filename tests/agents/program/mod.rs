@@ -9,7 +9,7 @@ mod opencode;
 mod pi;
 mod qwen_code;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::terminal::Terminal;
@@ -40,6 +40,14 @@ pub struct Agent {
     pub goes_on: bool,
     /// Whether it tells its hooks which file an edit tool is about to touch; only then one that is ignored goes back, too.
     pub tells_edits_before: bool,
+    /// Whether it has a documented way to be told after a revert which files went back.
+    pub is_told: bool,
+    /// What the user writes to take back the last message from inside it, where it runs commands of ours by itself.
+    pub revert: Option<&'static str>,
+    /// Whether that is the last message of its own session, whoever else is at work.
+    pub knows_session: bool,
+    /// Puts in our package by the agent's own means, where there is one.
+    pub package: Option<fn(&World)>,
     /// Returns what of a line of its output is of account: neither chance nor its own word on what its hooks do.
     pub counts: fn(&str) -> Option<&str>,
     /// How it is used at a terminal, where the tests do that.
@@ -68,6 +76,8 @@ pub struct Message<'a> {
     pub url: &'a str,
     /// Whether it begins a session.
     pub is_first: bool,
+    /// Whether our hook is in by our package.
+    pub by_package: bool,
     /// What the user writes.
     pub prompt: &'a str,
 }
@@ -79,15 +89,21 @@ impl Agent {
     /// Sends one message and waits for the answer.
     pub fn say(&self, world: &World, message: &Message<'_>) -> Run {
         let mut command = world.command("timeout".as_ref());
-        command.args(PATIENCE).arg(self.program()).env("PATH", path());
+        command.args(PATIENCE).arg(self.program()).env("PATH", path(world));
         (self.say)(&mut command, message);
         Run::of(&mut command).without_chance(world)
+    }
+
+    /// Has it do something without a message, as its user does with its settings.
+    pub fn manage(&self, world: &World, arguments: &[&str]) {
+        let mut command = world.command("timeout".as_ref());
+        Run::of(command.args(PATIENCE).arg(self.program()).env("PATH", path(world)).args(arguments)).expect_code(0);
     }
 
     /// Starts it in a terminal.
     pub fn sit_down(&self, world: &World, url: &str) -> Terminal {
         let mut command = Command::new(self.program());
-        command.env("PATH", path());
+        command.env("PATH", path(world));
         (self.screen.as_ref().expect("it has a screen").start)(&mut command, url);
         Terminal::open(world, &command)
     }
@@ -99,10 +115,16 @@ impl Agent {
     }
 }
 
-/// Returns the folders of programs, with the node that agents are run by in front.
-pub fn path() -> String {
+/// Returns the folders of programs, with the node that agents are run by in front, and the user's own.
+pub fn path(world: &World) -> String {
     let node = folder().join(format!("node-{}", package("node").0)).join("node_modules/node/bin");
-    format!("{}:/usr/local/bin:/usr/bin:/bin", node.display())
+    let own = world.binary().parent().expect("it is in a folder").display().to_string();
+    format!("{}:{own}:/usr/local/bin:/usr/bin:/bin", node.display())
+}
+
+/// Returns where one of our packages is.
+fn our_package(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("packages").join(name).display().to_string()
 }
 
 /// Returns the version and the program of a package in the list of them.

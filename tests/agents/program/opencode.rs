@@ -1,10 +1,11 @@
 //! opencode, and Kilo, which grew out of it: the same settings in folders of their own.
 
+use std::fs;
 use std::process::Command;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Agent, Message, all};
+use super::{Agent, Message, all, our_package};
 use crate::world::World;
 
 /// opencode.
@@ -16,6 +17,10 @@ pub const OPENCODE: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    is_told: true,
+    revert: Some("/ckpt-revert"),
+    knows_session: false,
+    package: Some(|world| add_package(world, "opencode")),
     counts: all,
     screen: None,
 };
@@ -25,6 +30,7 @@ pub const KILO: Agent = Agent {
     name: "kilo",
     settle: |world, url| settle(world, url, "kilo"),
     say: |command, message| say(command, message, "KILO"),
+    package: Some(|world| add_package(world, "kilo")),
     ..OPENCODE
 };
 
@@ -44,10 +50,21 @@ fn settle(world: &World, url: &str, name: &str) {
     world.write_home(&format!(".config/{name}/{name}.json"), &format!("{settings:#}\n"));
 }
 
+fn add_package(world: &World, name: &str) {
+    let file = format!(".config/{name}/{name}.json");
+    let text = fs::read_to_string(world.home().join(&file)).expect("it was written");
+    let mut settings: Value = serde_json::from_str(&text).expect("it is JSON");
+    settings["plugin"] = json!([format!("file://{}", our_package(&format!("{name}-plugin")))]);
+    world.write_home(&file, &settings.to_string());
+}
+
 fn say(command: &mut Command, message: &Message<'_>, prefix: &str) {
     command.arg("run").args((!message.is_first).then_some("--continue"));
-    // An argument with a space in it is sent with quotes around it.
-    command.args(message.prompt.split(' '));
+    match message.prompt.strip_prefix('/') {
+        Some(name) => command.args(["--command", name]),
+        // An argument with a space in it is sent with quotes around it.
+        None => command.args(message.prompt.split(' ')),
+    };
     for name in ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE"] {
         command.env(format!("{prefix}_DISABLE_{name}"), "1");
     }

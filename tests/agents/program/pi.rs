@@ -18,6 +18,10 @@ pub const PI: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    is_told: true,
+    revert: None,
+    knows_session: false,
+    package: None,
     counts: all,
     screen: None,
 };

@@ -1,6 +1,6 @@
 //! Qwen Code.
 
-use super::{Agent, all};
+use super::{Agent, all, our_package};
 
 /// Qwen Code.
 pub const QWEN_CODE: Agent = Agent {
@@ -16,6 +16,13 @@ pub const QWEN_CODE: Agent = Agent {
     tells_prompts: true,
     goes_on: true,
     tells_edits_before: true,
+    is_told: true,
+    revert: Some("/ckpt-revert"),
+    knows_session: true,
+    package: Some(|world| {
+        let package = format!("{}:ckpt-hook", our_package("plugin"));
+        QWEN_CODE.manage(world, &["extensions", "install", &package, "--consent"]);
+    }),
     counts: all,
     screen: None,
 };

@@ -149,7 +149,7 @@ fn what_stands_before_a_break_is_kept() {
     let parsed = parse_alone("claude-code", None, payload);
     assert_eq!(parsed.events[0].event, EventKind::UserMessage, "the snapshot is taken");
     assert_eq!(parsed.events[0].prompt, None, "half a prompt is none");
-    assert_eq!(parsed.problems, ["the payload of `claude-code` is not a whole JSON object (81 bytes)"], "it is told");
+    assert_eq!(parsed.problems, ["the payload of `claude-code` is not a whole JSON object"], "it is told");
 }
 
 #[test]

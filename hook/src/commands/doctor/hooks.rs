@@ -47,10 +47,11 @@ fn package(agent: &AgentState) -> Option<Finding> {
     Some(finding("ok", agent.agent, format!("installed as a package, says `{}`", file.display()), None))
 }
 
+/// Not everybody wants it in every agent that they have.
 fn missing(agent: &AgentState) -> Option<Finding> {
     let presence = agent.presence.as_ref().filter(|presence| presence.found)?;
     let message = format!("it is on this machine ({}), and the hook is not in its settings", presence.reason);
-    Some(finding("warning", agent.agent, message, Some(&format!("`ckpt-hook install {}`", agent.agent))))
+    Some(finding("note", agent.agent, message, Some(&format!("`ckpt-hook install {}`", agent.agent))))
 }
 
 fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {

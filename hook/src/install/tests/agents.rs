@@ -230,7 +230,7 @@ fn commands_read_like_this() {
 
         This is a command of ckpt-hook, not a task. It printed:
 
-        !{/bin/ckpt-hook redo {{args}} 2>&1}
+        !{/bin/ckpt-hook redo {{args}} ${QWEN_CODE_SESSION_ID:+--session "$QWEN_CODE_SESSION_ID"} 2>&1}
 
         Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
     "#]].assert_eq(&revert(".qwen/commands/ckpt-redo.md"));
@@ -252,7 +252,7 @@ fn commands_read_like_this() {
 
         This is a command of ckpt-hook, not a task. Run exactly this command, outside the sandbox, since it writes to a store of its own:
 
-            /bin/ckpt-hook revert --message last --force
+            /bin/ckpt-hook revert --message last --force ${CODEX_THREAD_ID:+--session "$CODEX_THREAD_ID"}
 
         Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
     "#]].assert_eq(&revert(".codex/skills/ckpt-revert/SKILL.md"));

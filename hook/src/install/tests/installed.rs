@@ -92,6 +92,42 @@ fn copilot_is_told_to_run_claude_codes_hooks_too() {
 }
 
 #[test]
+fn a_project_that_an_agent_does_not_trust_is_told_and_one_that_it_trusts_is_not() {
+    let world = World::new();
+    let project = fs::canonicalize(world.path("project")).expect("it is there");
+    let (project, above) =
+        (project.display().to_string(), project.parent().expect("not the root").display().to_string());
+    let asks = "{\"security\": {\"folderTrust\": {\"enabled\": true}}}";
+    let never = asks.replace("true", "false");
+    let answer = |folder: &str, answer: &str| format!("{{\"{folder}\": \"{answer}\"}}");
+    let both = format!("{{\"{above}\": \"TRUST_FOLDER\", \"{project}\": \"DO_NOT_TRUST\"}}");
+    for (agent, file, text, is_told) in [
+        ("gemini-cli", ".gemini/trustedFolders.json", "{}".to_owned(), true),
+        ("gemini-cli", ".gemini/trustedFolders.json", answer("/elsewhere", "TRUST_FOLDER"), true),
+        ("gemini-cli", ".gemini/trustedFolders.json", answer(&project, "TRUST_FOLDER"), false),
+        ("gemini-cli", ".gemini/trustedFolders.json", answer(&format!("{above}/other"), "TRUST_PARENT"), false),
+        ("gemini-cli", ".gemini/trustedFolders.json", both, true),
+        ("gemini-cli", ".gemini/settings.json", never, false),
+        ("qwen-code", ".qwen/settings.json", "{}".to_owned(), false),
+        ("qwen-code", ".qwen/settings.json", asks.to_owned(), true),
+        ("copilot-cli", ".copilot/config.json", "{}".to_owned(), true),
+        ("copilot-cli", ".copilot/config.json", format!("{{\"trusted_folders\": [\"{above}\"]}}"), false),
+        ("copilot-cli", ".copilot/config.json", format!("{{\"trustedFolders\": [\"{project}\"]}}"), false),
+    ] {
+        world.write(&format!("home/{file}"), &text);
+        let install = |place: &Place<'_>| install(agent, Scope::Project, place, false);
+        let changes = world.with_place(install).expect("it can be installed");
+        let notes: Vec<&String> = changes.iter().flat_map(|change| &change.notes).collect();
+        let is_trust = |text: &str| text.contains("does not trust this project");
+        assert_eq!(notes.iter().any(|note| is_trust(note)), is_told, "{agent} with {text}, at once: {notes:?}");
+        let advice = world.installed(agent, Scope::Project).advice;
+        assert_eq!(advice.iter().any(|advice| is_trust(&advice.message)), is_told, "{agent} with {text}: {advice:?}");
+        world.with_place(|place| uninstall(agent, Scope::Project, place, false)).expect("it can be taken out");
+        fs::remove_file(world.path(&format!("home/{file}"))).expect("ours");
+    }
+}
+
+#[test]
 fn the_documentation_has_every_agent_with_the_versions_that_it_was_proven_on() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/agents");
     let table = fs::read_to_string(folder.join("README.md")).expect("the table of all");

@@ -40,7 +40,7 @@ fn shared_plugin(files: &mut Files) {
     let claude = claude_code::EVENTS.iter().map(|(event, _)| (*event, claude_code::TIMEOUT));
     add(files, "plugin/ckpt-hook/hooks/hooks.json", &hooks(claude));
     // Claude Code drops a file of hooks with an event that it does not know, so Codex's own ones are in another.
-    let codex = codex::EVENTS.iter().map(|(event, timeout, _)| (*event, *timeout));
+    let codex = codex::EVENTS.iter().map(|(event, _)| (*event, codex::timeout(event)));
     add(files, "plugin/ckpt-hook/hooks/codex.json", &hooks(codex));
     let codex = json!({"name": "ckpt-hook", "version": version(), "description": ABOUT, "hooks": "./hooks/codex.json"});
     add(files, "plugin/ckpt-hook/.codex-plugin/plugin.json", &codex);

@@ -1,0 +1,116 @@
+//! Recorded conversations, payload by payload, as the events that we make of them.
+//!
+//! A line is a payload that means something: its number in the recording, and what it means. Ids are shortened in the
+//! order in which they come: `s1` is a session, `s1/a` a sub-agent's, `t1` a turn, `m1` a message.
+
+mod claude_code;
+mod cline;
+mod codex;
+mod copilot_cli;
+mod gemini_cli;
+mod opencode;
+mod pi;
+mod qwen_code;
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs;
+
+use ckpt_schema::event::Event;
+use expect_test::Expect;
+use serde_json::Value;
+
+use super::*;
+
+/// Replays a recording and compares what its payloads mean.
+fn check(agent: &str, folder: &str, expected: Expect) {
+    let mut names = Names::default();
+    let mut plugin = Plugin::default();
+    let mut lines = String::new();
+    for (number, event, payload) in recording(folder) {
+        let payload = plugin.hand_on(payload);
+        let context = Context { cwd: Path::new("/workspace"), environment: &|_| None };
+        let parsed = parse(agent, Some(&event), &payload, &context);
+        assert_eq!(parsed.problems, Vec::<String>::new(), "{folder}/{number}-{event} is a payload of the real agent");
+        for event in parsed.events {
+            writeln!(lines, "{number} {}", names.line(&event, agent)).expect("a string takes all");
+        }
+    }
+    expected.assert_eq(&lines);
+}
+
+/// Returns the payloads of a recording in order: number, name of the event, bytes.
+fn recording(folder: &str) -> Vec<(String, String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/agents").join(folder);
+    let files = fs::read_dir(&folder).expect("the recordings are in the repository");
+    let mut names: Vec<_> =
+        files.map(|file| file.expect("readable").file_name().into_string().expect("UTF-8")).collect();
+    names.retain(|name| name.ends_with(".json"));
+    names.sort();
+    let payload = |name: String| {
+        let (number, event) = name.trim_end_matches(".json").split_once('-').expect("NUMBER-EVENT.json");
+        (number.to_owned(), event.to_owned(), fs::read(folder.join(&name)).expect("readable"))
+    };
+    names.into_iter().map(payload).collect()
+}
+
+/// What our plugin for opencode remembers and adds: the parents of sub-agents' sessions.
+#[derive(Default)]
+struct Plugin(HashMap<String, String>);
+
+impl Plugin {
+    fn hand_on(&mut self, payload: Vec<u8>) -> Vec<u8> {
+        let Ok(Value::Object(mut told)) = serde_json::from_slice(&payload) else { return payload };
+        let at = |path: &str| Value::Object(told.clone()).pointer(path).and_then(Value::as_str).map(str::to_owned);
+        if let (Some(id), Some(parent)) = (at("/event/properties/info/id"), at("/event/properties/info/parentID")) {
+            self.0.insert(id, parent);
+        }
+        let places = ["/input/sessionID", "/event/properties/sessionID", "/event/properties/part/sessionID"];
+        let Some(parent) = places.iter().find_map(|place| self.0.get(&at(place)?)) else { return payload };
+        told.insert("parentID".to_owned(), parent.clone().into());
+        serde_json::to_vec(&told).expect("it was read from JSON")
+    }
+}
+
+/// Short names for long ids.
+#[derive(Default)]
+struct Names(HashMap<String, String>);
+
+impl Names {
+    fn short(&mut self, prefix: char, id: &str) -> String {
+        let count = self.0.values().filter(|name| name.starts_with(prefix) && !name.contains('/')).count() + 1;
+        self.0.entry(format!("{prefix}{id}")).or_insert_with(|| format!("{prefix}{count}")).clone()
+    }
+
+    fn session(&mut self, id: &str) -> String {
+        match id.split_once('/') {
+            None => self.short('s', id),
+            Some((root, sub)) => {
+                let root = self.short('s', root);
+                let sub = self.short('a', sub);
+                format!("{root}/{sub}")
+            }
+        }
+    }
+
+    fn line(&mut self, event: &Event, agent: &str) -> String {
+        assert_eq!(event.agent, agent, "every event names its agent");
+        let mut line = format!("{:13} {}", event.event.name(), self.session(&event.session_id));
+        let parent = event.parent_session_id.as_ref().map(|parent| format!("below {}", self.session(parent)));
+        let message = event.message_id.as_ref().map(|id| self.short('m', id));
+        let turn = event.turn_id.as_ref().map(|id| self.short('t', id));
+        let prompt = event.prompt.as_ref().map(|prompt| format!("{prompt:?}"));
+        let cwd =
+            event.cwd.as_ref().filter(|cwd| cwd.as_os_str() != "/workspace").map(|cwd| format!("in {}", cwd.display()));
+        let paths = (!event.paths.is_empty()).then(|| format!("{:?}", event.paths));
+        let step = event.step_id.clone();
+        let tool = event.tool_name.clone();
+        for part in
+            [parent, message, turn, step, tool, event.tool_use_id.clone(), paths, prompt, cwd].into_iter().flatten()
+        {
+            line.push(' ');
+            line.push_str(&part);
+        }
+        line
+    }
+}

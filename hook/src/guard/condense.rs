@@ -1,0 +1,372 @@
+//! A payload while it comes in, cut down to what anybody could want of it, so that neither time nor memory grows with it.
+//!
+//! An agent may send a whole conversation, or all that a tool printed: fifty megabytes, of which a few fields count. Every
+//! byte is looked at once; a string, a field and the payload are kept up to a length of their own, and the brackets around
+//! what is kept are closed, so that what comes before and after a long value is read as if the value were short. This is no
+//! checker: what is no JSON comes out as it came in, up to those lengths.
+
+use memchr::memchr2;
+
+/// The most that is kept of a string, in bytes as they are written: a prompt's mebibyte, with room for escapes.
+const LONGEST_STRING: usize = 2 << 20;
+
+/// The most that is kept of a field of the payload.
+const LONGEST_FIELD: usize = 4 << 20;
+
+/// The most that is kept of the payload, and of its last field beyond it.
+const LONGEST_PAYLOAD: usize = 8 << 20;
+
+/// The longest escape of a JSON string: `\u` and four digits.
+const LONGEST_ESCAPE: usize = 6;
+
+/// See the module.
+#[derive(Debug, Default)]
+pub struct Condenser {
+    kept: Vec<u8>,
+    /// The brackets that are open in what is kept.
+    open: Vec<u8>,
+    /// Up to where what is kept is whole, once the open brackets are closed.
+    whole: usize,
+    /// Where the field begins that is being read.
+    field: usize,
+    /// What is left out from now on.
+    dropping: Dropping,
+    place: Place,
+    /// How much of the string that is being read is kept; none where its rest is left out.
+    of_string: Option<usize>,
+    is_cut: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Dropping {
+    #[default]
+    Nothing,
+    /// The rest of a field, within so many brackets.
+    Field(usize),
+    /// All that comes.
+    All,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    #[default]
+    Between,
+    InString,
+    AfterBackslash,
+}
+
+impl Condenser {
+    /// Takes the bytes that come next.
+    pub fn take(&mut self, mut bytes: &[u8]) {
+        loop {
+            bytes = &bytes[self.left_out(bytes)..];
+            if bytes.is_empty() {
+                return;
+            }
+            let taken = match self.place {
+                Place::Between => self.between(bytes),
+                Place::InString => self.in_string(bytes),
+                Place::AfterBackslash => self.after_backslash(bytes[0]),
+            };
+            bytes = &bytes[taken..];
+        }
+    }
+
+    /// Returns what is kept, and whether the end of the payload is missing in it.
+    pub fn finish(self) -> (Vec<u8>, bool) {
+        (self.kept, self.is_cut)
+    }
+
+    /// Returns how much comes next of what is left out. Most of a long payload is, so that this is one plain loop.
+    fn left_out(&mut self, bytes: &[u8]) -> usize {
+        let mut brackets = match self.dropping {
+            Dropping::Nothing => return 0,
+            Dropping::Field(brackets) => brackets,
+            Dropping::All => return bytes.len(),
+        };
+        let (mut at, mut place) = (0, self.place);
+        while at < bytes.len() {
+            if place != Place::Between {
+                let begin = at;
+                (at, place) = skip_string(bytes, begin, place);
+                continue;
+            }
+            match bytes[at] {
+                b'"' => place = Place::InString,
+                b'{' | b'[' => brackets += 1,
+                b'}' | b']' | b',' if brackets == 0 => break,
+                b'}' | b']' => brackets -= 1,
+                _ => {}
+            }
+            at += 1;
+        }
+        (self.dropping, self.place) = (Dropping::Field(brackets), place);
+        at
+    }
+
+    fn between(&mut self, bytes: &[u8]) -> usize {
+        let is_sign = |byte: &u8| matches!(byte, b'"' | b',' | b'{' | b'}' | b'[' | b']');
+        let plain = bytes.iter().position(is_sign).unwrap_or(bytes.len());
+        let dropping = self.dropping;
+        self.keep(&bytes[..plain]);
+        // Where the field became too long just now, the sign is left out, too.
+        match bytes.get(plain).filter(|_| self.dropping == dropping) {
+            Some(b'"') => self.begin_string(),
+            Some(b',') => self.comma(),
+            Some(bracket @ (b'{' | b'[')) => self.open(*bracket),
+            Some(bracket) => self.close(*bracket),
+            None => return plain,
+        }
+        plain + 1
+    }
+
+    fn begin_string(&mut self) {
+        self.keep(b"\"");
+        (self.place, self.of_string) = (Place::InString, Some(0));
+    }
+
+    fn in_string(&mut self, bytes: &[u8]) -> usize {
+        if self.of_string.is_none() {
+            let (taken, place) = skip_string(bytes, 0, self.place);
+            if place == Place::Between {
+                self.keep(b"\"");
+            }
+            self.place = place;
+            return taken;
+        }
+        let end = memchr2(b'"', b'\\', bytes);
+        let text = &bytes[..end.unwrap_or(bytes.len())];
+        self.keep_text(text);
+        let Some(end) = end else { return bytes.len() };
+        if bytes[end] == b'"' {
+            self.keep(b"\"");
+            self.place = Place::Between;
+        } else {
+            self.place = Place::AfterBackslash;
+        }
+        end + 1
+    }
+
+    /// An escape is kept as a whole or not at all, and so is a character.
+    fn after_backslash(&mut self, escaped: u8) -> usize {
+        self.place = Place::InString;
+        if let Some(length) = self.of_string {
+            if length + LONGEST_ESCAPE <= LONGEST_STRING {
+                self.of_string = Some(length + 2);
+                self.keep(&[b'\\', escaped]);
+            } else {
+                self.of_string = None;
+            }
+        }
+        1
+    }
+
+    fn keep_text(&mut self, text: &[u8]) {
+        let Some(length) = self.of_string else { return };
+        let kept = text.len().min(LONGEST_STRING - length);
+        self.of_string = Some(length + kept);
+        let (text, rest) = text.split_at(kept);
+        let is_kept = self.keep(text);
+        if let Some(next) = rest.first() {
+            self.of_string = None;
+            if is_kept && is_inside_character(*next) {
+                self.drop_half_character();
+            }
+        }
+    }
+
+    fn drop_half_character(&mut self) {
+        let near = self.kept.len().saturating_sub(3);
+        let begin = self.kept[near..].iter().rposition(|byte| *byte >= 0b1100_0000);
+        self.kept.truncate(begin.map_or(self.kept.len(), |begin| near + begin));
+    }
+
+    fn open(&mut self, bracket: u8) {
+        self.keep(&[bracket]);
+        match &mut self.dropping {
+            // This bracket was one too many for the field.
+            Dropping::Field(brackets) => *brackets += 1,
+            Dropping::All => {}
+            Dropping::Nothing => {
+                self.open.push(bracket);
+                self.whole = self.kept.len();
+                if self.open.len() == 1 {
+                    self.field = self.whole;
+                }
+            }
+        }
+    }
+
+    fn close(&mut self, bracket: u8) {
+        self.dropping = Dropping::Nothing;
+        self.kept.push(bracket);
+        self.whole = self.kept.len();
+        self.open.pop();
+        if self.open.is_empty() {
+            // What follows the payload is none of it.
+            self.dropping = Dropping::All;
+        }
+    }
+
+    fn comma(&mut self) {
+        if self.open.len() <= 1 {
+            self.next_field();
+        } else {
+            self.whole = self.kept.len();
+            self.keep(b",");
+        }
+    }
+
+    fn next_field(&mut self) {
+        self.dropping = Dropping::Nothing;
+        if self.kept.len() > LONGEST_PAYLOAD {
+            self.end();
+            return;
+        }
+        self.whole = self.kept.len();
+        self.field = self.kept.len();
+        if !self.kept.ends_with(b"{") && !self.kept.ends_with(b"[") {
+            self.kept.push(b',');
+        }
+    }
+
+    /// Keeps bytes, and returns whether more may come: else the rest of the field is left out.
+    fn keep(&mut self, bytes: &[u8]) -> bool {
+        if self.dropping == Dropping::Nothing {
+            self.kept.extend_from_slice(bytes);
+            if self.kept.len() - self.field + self.open.len() > LONGEST_FIELD {
+                self.end_field();
+            }
+        }
+        self.dropping == Dropping::Nothing
+    }
+
+    /// Leaves out the rest of the field, back to where it was whole.
+    fn end_field(&mut self) {
+        self.kept.truncate(self.whole);
+        let inner = self.open.len().saturating_sub(1);
+        for bracket in self.open.drain(self.open.len() - inner..).rev() {
+            self.kept.push(closing(bracket));
+        }
+        self.dropping = if self.open.is_empty() { Dropping::All } else { Dropping::Field(inner) };
+    }
+
+    /// Leaves out all that comes.
+    fn end(&mut self) {
+        self.kept.extend(self.open.drain(..).rev().map(closing));
+        (self.dropping, self.is_cut) = (Dropping::All, true);
+    }
+}
+
+fn is_inside_character(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
+}
+
+/// Returns where a string ends that the bytes from `at` on are the rest of, behind its quote, and where in it they end.
+fn skip_string(bytes: &[u8], mut at: usize, mut place: Place) -> (usize, Place) {
+    while at < bytes.len() && place != Place::Between {
+        if place == Place::AfterBackslash {
+            (at, place) = (at + 1, Place::InString);
+            continue;
+        }
+        let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) else { return (bytes.len(), place) };
+        at += found + 1;
+        place = if bytes[at - 1] == b'"' { Place::Between } else { Place::AfterBackslash };
+    }
+    (at, place)
+}
+
+fn closing(bracket: u8) -> u8 {
+    if bracket == b'{' { b'}' } else { b']' }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    const HUGE: usize = 12 << 20;
+
+    /// Returns what is kept of a payload that comes in pieces of a length.
+    fn condensed(payload: &[u8], piece: usize) -> (Vec<u8>, bool) {
+        let mut condenser = Condenser::default();
+        payload.chunks(piece).for_each(|piece| condenser.take(piece));
+        condenser.finish()
+    }
+
+    #[track_caller]
+    fn read(payload: &[u8]) -> Value {
+        let (kept, is_cut) = condensed(payload, 64 << 10);
+        assert!(!is_cut && kept.len() <= LONGEST_PAYLOAD, "{} bytes of {}", kept.len(), payload.len());
+        serde_json::from_slice(&kept).expect("what is kept is whole")
+    }
+
+    #[test]
+    fn what_is_short_comes_out_as_it_came_in_whatever_the_pieces() {
+        for payload in [
+            r#"{"a":"b\"c\\","d":[1,{"e":null},[]],"f":{},"g":"ä\u00e4"}"#,
+            "[1, 2, {\"a\": \"x\"}]\n",
+            "\u{feff}{\"a\":\"raw\ncontrol\",\"b\":NaN}",
+            "{\"cut\":\"of",
+            "nonsense, \"and\" more",
+            "",
+        ] {
+            for piece in 1..=payload.len().max(1) {
+                let (kept, is_cut) = condensed(payload.as_bytes(), piece);
+                let kept = String::from_utf8(kept).expect("no character is taken apart");
+                assert_eq!((kept.as_str(), is_cut), (payload.trim_end(), false), "in pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_counts_is_read_before_and_after_what_is_huge() {
+        let text = "x".repeat(HUGE);
+        let lines = "ä line of \"output\"\n\u{1b}".repeat(HUGE / 22);
+        let list: Vec<usize> = (0..HUGE / 8).collect();
+        let texts = vec!["a message of the conversation"; HUGE / 32];
+        let fields: Value = (0..HUGE / 32).map(|number| (number.to_string(), json!({"role": "user"}))).collect();
+        let deep = "[".repeat(HUGE / 2) + &"]".repeat(HUGE / 2);
+        for huge in [json!(text), json!(lines), json!(list), json!(texts), fields, json!({"in": {"it": [text]}})] {
+            let payload = json!({"a_session": "s", "input": {"path": "/w/a", "the_rest": huge}, "prompt": "hello"});
+            let kept = read(payload.to_string().as_bytes());
+            assert_eq!((&kept["a_session"], &kept["prompt"]), (&json!("s"), &json!("hello")), "before and after it");
+            assert_eq!(kept["input"]["path"], "/w/a", "and beside it");
+        }
+        let (kept, _) = condensed(format!("{{\"a\":{deep},\"b\":1}}").as_bytes(), 1 << 20);
+        assert!(kept.ends_with(b"]],\"b\":1}") && kept.len() <= LONGEST_FIELD + 100, "{} bytes", kept.len());
+    }
+
+    #[test]
+    fn a_long_string_is_cut_between_characters() {
+        for (piece, written) in [("ä", 2), ("😀", 4), ("\\n", 2), ("\\u00e4", 6), ("a\\\"", 3), ("\\\\", 2)] {
+            for shift in 0..written {
+                let text = "x".repeat(shift) + &piece.repeat((3 << 20) / written);
+                let kept = read(format!("{{\"prompt\":\"{text}\",\"z\":1}}").as_bytes());
+                let whole: String = serde_json::from_str(&format!("\"{text}\"")).expect("it is JSON");
+                let prompt = kept["prompt"].as_str().expect("a string");
+                assert!(whole.starts_with(prompt), "`{piece}` after {shift}");
+                assert!(prompt.len() * written >= LONGEST_STRING / 2, "`{piece}`: {} bytes are kept", prompt.len());
+                assert_eq!(kept["z"], 1, "what follows is read");
+            }
+        }
+    }
+
+    #[test]
+    fn a_payload_of_nothing_but_fields_is_kept_in_part_and_called_cut() {
+        let fields: String = (0..HUGE / 16).map(|number| format!("\"k{number}\":\"value\",")).collect();
+        let (kept, is_cut) = condensed(format!("{{{fields}\"z\":1}}").as_bytes(), 64 << 10);
+        let kept: Value = serde_json::from_slice(&kept).expect("it is whole");
+        assert!(is_cut && kept["k0"] == "value" && kept.get("z").is_none(), "its beginning");
+    }
+
+    #[test]
+    fn what_is_no_json_is_bounded_as_well() {
+        for huge in ["x", "\"", "\\", "{", "[", ",", "{\"a\":", "[,"] {
+            let payload = huge.repeat((LONGEST_FIELD + LONGEST_FIELD / 4) / huge.len());
+            let (kept, _) = condensed(payload.as_bytes(), 64 << 10);
+            assert!(kept.len() <= LONGEST_PAYLOAD + 2 * LONGEST_FIELD, "`{huge}`: {} bytes", kept.len());
+        }
+    }
+}
