@@ -1,5 +1,6 @@
 //! A line on the terminal that tells how far a long command is. It comes late, and it goes without a trace.
 
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
@@ -9,6 +10,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// What takes longer than this is told of.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often the line moves where nothing tells how far it is.
+const TICK: Duration = Duration::from_millis(125);
 
 /// The line; shared by all who tell of one command.
 #[derive(Clone, Debug)]
@@ -33,6 +37,25 @@ impl Line {
     /// Tells of a revert.
     pub fn operation(&self, progress: Operation) {
         self.tell(|| operating(progress));
+    }
+
+    /// Tells of work that cannot say how far it is, and returns what that gives.
+    pub fn during<T>(&self, text: &str, work: impl FnOnce() -> T) -> T {
+        let (working, is_done) = channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut pause = PATIENCE;
+                while is_done.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                    self.bar.set_message(text.to_owned());
+                    self.bar.tick();
+                    pause = TICK;
+                }
+            });
+            let result = work();
+            // It goes with a panic, too: the thread never outlives the work.
+            drop(working);
+            result
+        })
     }
 
     /// Takes it away.
@@ -62,6 +85,11 @@ fn operating(progress: Operation) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_waited_for_comes_back() {
+        assert_eq!(Line::new().during("waiting", || 7), 7, "and nobody waits for the line");
+    }
 
     #[test]
     fn each_part_of_a_revert_says_how_far_it_is() {

@@ -20,7 +20,8 @@ pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> Result<bool>
     let root = disk::open_root(request.root)
         .map_err(std::io::Error::from)
         .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
-    let used = Mutex::default();
-    let matcher = outer_rules(request, location.as_ref()).matcher(|directory| read_rules(&root, directory, &used));
+    let (used, anchor) = (Mutex::default(), Mutex::default());
+    let matcher = outer_rules(request, location.as_ref());
+    let matcher = matcher.matcher(|directory| read_rules(&root, directory, &used, &anchor));
     Ok(matcher.is_ignored(path.as_bytes()))
 }

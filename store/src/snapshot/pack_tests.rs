@@ -144,23 +144,49 @@ fn a_pack_that_is_not_finished_leaves_nothing() {
     assert_eq!(names(repository.path()), [""; 0], "neither a pack nor a temporary file");
 }
 
-#[test]
-fn what_does_not_compress_is_stored_as_it_is() {
+/// Bytes that nothing makes shorter.
+fn noise(length: usize) -> Vec<u8> {
     let mut state = 1_u64;
     let mut random = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         state.to_be_bytes()[0]
     };
-    let noise: Vec<u8> = (0..200_000).map(|_| random()).collect();
+    (0..length).map(|_| random()).collect()
+}
+
+/// Returns how long the only pack is.
+fn length_of_pack(repository: &Path) -> u64 {
+    let pack = names(repository).into_iter().find(|name| name.ends_with(".pack")).expect("a pack");
+    fs::metadata(repository.join("objects/pack").join(pack)).expect("a pack").len()
+}
+
+#[test]
+fn what_does_not_compress_is_stored_as_it_is() {
+    let noise = noise(200_000);
     let id = hash(ObjectKind::Blob, &noise);
     let repository = repository();
     let mut writer = PackWriter::begin(repository.path()).expect("begun");
     assert!(writer.add(pack_object(ObjectKind::Blob, id, &noise)).expect("written"), "it is the first");
     writer.finish().expect("finished");
     verify(repository.path());
-    let pack = names(repository.path()).into_iter().find(|name| name.ends_with(".pack")).expect("a pack");
-    let length = fs::metadata(repository.path().join("objects/pack").join(pack)).expect("a pack").len();
+    let length = length_of_pack(repository.path());
     assert!(length < 200_000 + 100, "it costs a few bytes more, not a percent: {length}");
+}
+
+#[test]
+fn a_stream_is_compressed_only_where_a_sample_is() {
+    let (noise, text) = (noise(3_000_000), b"all work and no play\n".repeat(150_000));
+    for (bytes, most, what) in [(&noise, noise.len() + noise.len() / 500, "as it is"), (&text, text.len() / 50, "text")]
+    {
+        let repository = repository();
+        let mut writer = PackWriter::begin(repository.path()).expect("begun");
+        let id = writer.add_stream(bytes.len() as u64, &mut &bytes[..]).expect("written");
+        assert_eq!(id, Some(hash(ObjectKind::Blob, bytes)), "its id is git's");
+        writer.finish().expect("finished");
+        verify(repository.path());
+        let length = length_of_pack(repository.path());
+        assert!(length < most as u64, "{what}: {length} for {} bytes", bytes.len());
+    }
 }
 
 #[test]

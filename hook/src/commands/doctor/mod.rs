@@ -11,6 +11,7 @@ use super::Invocation;
 use crate::failure::{DONE, FAILED, Failure};
 use crate::log_file::LogFile;
 use crate::output::doctor;
+use crate::output::progress::Line;
 use crate::output::time::utc;
 use crate::surroundings;
 
@@ -66,8 +67,19 @@ fn store(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
         }
     };
     let mut findings = vec![finding("ok", "store", format!("`{}` is yours alone", directory.display()), None)];
-    findings.extend(store.check());
+    findings.extend(check(invocation, &mut store));
     findings.extend(recent(invocation, &mut store));
+    findings
+}
+
+/// A large database takes a while.
+fn check(invocation: &Invocation, store: &mut Store) -> Vec<Finding> {
+    if !invocation.output.shows_progress() {
+        return store.check();
+    }
+    let line = Line::new();
+    let findings = line.during("checking the session store", || store.check());
+    line.end();
     findings
 }
 

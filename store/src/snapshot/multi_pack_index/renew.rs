@@ -19,18 +19,21 @@ use crate::snapshot::pack_file::PackFile;
 use crate::snapshot::pack_index::PackIndex;
 use crate::snapshot::reader::Packs;
 
-/// More packs than this, and their indexes are joined.
-pub(crate) const MANY: usize = 64;
+/// So many packs may stand alone.
+const FEW: usize = 16;
+/// As many more for so many that are joined, so that a file that grows is written less often.
+const SHARE: usize = 64;
 /// The longest index that is joined, in bytes: some 35,000 objects.
 const LONGEST: u64 = 1 << 20;
 
-/// Writes a new multi-pack-index where more than [`MANY`] packs are in none, and returns whether it did.
+/// Writes a new multi-pack-index where many packs are in none, and returns whether it did.
 pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
-    if packs.alone().len() <= MANY {
+    let few = FEW.max(packs.joint().map_or(0, |joint| joint.packs() as usize / SHARE));
+    if packs.alone().len() <= few {
         return Ok(false);
     }
     let alone = Joined::read(packs.alone().iter());
-    if alone.len() <= MANY {
+    if alone.len() <= few {
         return Ok(false);
     }
     let (last, joined) = match packs.joint().filter(|joint| packs.has_all_joint() && joint.is_sound()) {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::directory;
-use super::disk::{self, Stamp};
+use super::disk::{self, Anchor, Stamp};
 use super::listing::Kind;
 use super::read::{self, Outcome};
 use super::{threads, walk};
@@ -52,13 +52,14 @@ pub(crate) fn check(cache: &Cache, against: &Check<'_>) -> Differences {
     let next = AtomicUsize::new(0);
     let work = |_| {
         let mut found = Differences::default();
+        let mut anchor = Anchor::default();
         loop {
             let start = next.fetch_add(BATCH, Ordering::Relaxed);
             if start >= cache.len() {
                 return found;
             }
             for number in start..cache.len().min(start + BATCH) {
-                match cache.directory(number).map(|directory| against.compare(&directory)) {
+                match cache.directory(number).map(|directory| against.compare(&directory, &mut anchor)) {
                     Some(Verdict::Same) => {}
                     Some(Verdict::Rules) => found.rules.push(number),
                     Some(Verdict::Changed) | None => found.directories.push(number),
@@ -84,8 +85,8 @@ enum Verdict {
 }
 
 impl Check<'_> {
-    fn compare(&self, cached: &Directory<'_>) -> Verdict {
-        let Ok(directory) = disk::open_directory(self.root, cached.path) else { return Verdict::Changed };
+    fn compare(&self, cached: &Directory<'_>, anchor: &mut Anchor) -> Verdict {
+        let Ok(directory) = anchor.open_directory(self.root, cached.path) else { return Verdict::Changed };
         let Ok(stat) = rustix::fs::fstat(&directory) else { return Verdict::Changed };
         let is_store = self.store == Some((stat.st_dev, stat.st_ino));
         if is_store || cached.is_left_out() {

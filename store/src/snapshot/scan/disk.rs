@@ -94,6 +94,38 @@ pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedF
     open_beneath(opened.as_ref().map_or(root, AsFd::as_fd), rest, OFlags::DIRECTORY)
 }
 
+/// So many levels below its anchor a directory is opened in one go.
+const REACH: usize = 256;
+
+/// Opens directories one after the other. Of those that are very deep, the kernel walks the upper part of the way only where
+/// it is another one than that of the last: else a chain of directories would cost the square of its depth.
+#[derive(Default)]
+pub(crate) struct Anchor(Option<(Vec<u8>, OwnedFd)>);
+
+impl Anchor {
+    /// Opens a directory by its path below the root, which is always the same one.
+    pub fn open_directory(&mut self, root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
+        let Some(cut) = cut(path) else { return open_directory(root, path) };
+        let (upper, lower) = (&path[..cut], &path[cut + 1..]);
+        let anchor = match self.0.take() {
+            Some((anchored, directory)) if anchored == upper => directory,
+            _ => open_directory(root, upper)?,
+        };
+        let opened = open_directory(anchor.as_fd(), lower);
+        self.0 = Some((upper.to_vec(), anchor));
+        opened
+    }
+}
+
+/// Returns where a deep path is cut: behind its first `REACH` names, or twice as many, and so on.
+fn cut(path: &[u8]) -> Option<usize> {
+    if path.len() <= 2 * REACH {
+        return None;
+    }
+    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    slashes.skip(REACH - 1).step_by(REACH).last()
+}
+
 /// Opens a file of an open directory.
 pub(crate) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
     open_beneath(directory, name, OFlags::NOCTTY)
@@ -187,6 +219,38 @@ mod tests {
     use super::*;
 
     const SECOND: i64 = 1_000_000_000;
+
+    #[test]
+    fn a_deep_path_is_cut_behind_a_multiple_of_the_reach() {
+        let path = |depth: usize| vec!["ab"; depth].join("/").into_bytes();
+        assert_eq!(cut(&path(REACH)), None, "it is opened from the root");
+        assert_eq!(cut(&path(REACH + 1)), Some(3 * REACH - 1), "one name is left");
+        assert_eq!(cut(&path(2 * REACH)), Some(3 * REACH - 1), "all that is in reach");
+        assert_eq!(cut(&path(5 * REACH + 7)), Some(15 * REACH - 1), "seven names are left");
+        assert_eq!(cut(&[b'a'; 4 * REACH]), None, "a long name is not deep");
+    }
+
+    #[test]
+    fn a_deep_directory_is_the_same_however_it_is_opened() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let root = open_root(folder.path()).expect("it is there");
+        let mut paths = vec![Vec::new()];
+        let mut directory = open_root(folder.path()).expect("it is there");
+        for _ in 0..2 * REACH + 10 {
+            rustix::fs::mkdirat(&directory, "d", Mode::RWXU).expect("writable");
+            directory = open_beneath(directory.as_fd(), b"d", OFlags::DIRECTORY).expect("it was made");
+            paths.push(if paths.len() == 1 { b"d".to_vec() } else { [&paths[paths.len() - 1][..], b"/d"].concat() });
+        }
+        let inode =
+            |opened: Result<OwnedFd, Errno>| rustix::fs::fstat(opened.expect("it is there")).expect("open").st_ino;
+        let mut anchor = Anchor::default();
+        for path in paths.iter().chain(paths.iter().rev()) {
+            let expected = inode(open_directory(root.as_fd(), path));
+            assert_eq!(inode(anchor.open_directory(root.as_fd(), path)), expected, "down and up again");
+        }
+        let missing = [&paths[paths.len() - 1][..], b"/x"].concat();
+        assert_eq!(anchor.open_directory(root.as_fd(), &missing).err(), Some(Errno::NOENT), "as from the root");
+    }
 
     #[test]
     fn a_stamp_is_settled_only_when_a_later_change_must_show() {

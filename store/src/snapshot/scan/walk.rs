@@ -13,7 +13,7 @@ use std::time::Instant;
 use rustix::io::Errno;
 
 use super::directory::Open;
-use super::disk::{self, Stamp};
+use super::disk::{self, Anchor, Stamp};
 use super::listing::{Item, Kind, Listing, State};
 use super::queue::Queue;
 use super::read::{self, Outcome};
@@ -116,6 +116,7 @@ pub(crate) struct Found {
     pub files: Vec<(Vec<u8>, Vec<u8>, Option<Item>)>,
     /// Files to be streamed: directory and name.
     pub large: Vec<(Vec<u8>, Vec<u8>)>,
+    anchor: Anchor,
 }
 
 impl Walk<'_> {
@@ -130,7 +131,7 @@ impl Walk<'_> {
                         found.fresh.push(path.clone());
                     }
                     let task = Look { path: &path, view, names, old: old.as_ref() };
-                    let listing = self.directory(&task, queue)?;
+                    let listing = self.directory(&task, queue, &mut found.anchor)?;
                     found.listings.push((path, listing));
                 }
                 Task::Files { path, names } => self.files(path, names, found)?,
@@ -149,9 +150,9 @@ impl Walk<'_> {
         }
     }
 
-    fn directory(&self, look: &Look<'_>, queue: &Queue<Task>) -> Result<Option<Listing>> {
+    fn directory(&self, look: &Look<'_>, queue: &Queue<Task>, anchor: &mut Anchor) -> Result<Option<Listing>> {
         let &Look { path, view, names, old } = look;
-        let directory = match disk::open_directory(self.root.as_fd(), path) {
+        let directory = match anchor.open_directory(self.root.as_fd(), path) {
             Ok(directory) => directory,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
@@ -169,7 +170,7 @@ impl Walk<'_> {
     }
 
     fn files(&self, path: Vec<u8>, names: Vec<Vec<u8>>, found: &mut Found) -> Result<()> {
-        let directory = match disk::open_directory(self.root.as_fd(), &path) {
+        let directory = match found.anchor.open_directory(self.root.as_fd(), &path) {
             Ok(directory) => directory,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {

@@ -9,7 +9,8 @@ use crate::entry::ObjectId;
 use crate::snapshot::Request;
 use crate::snapshot::git::{Location, excludes};
 use crate::snapshot::rules::{self, Rules};
-use crate::snapshot::scan::{directory, disk};
+use crate::snapshot::scan::directory;
+use crate::snapshot::scan::disk::{self, Anchor};
 
 pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) -> Rules {
     let lines = |patterns: &[String]| rules::significant_lines(patterns.join("\n").as_bytes());
@@ -42,8 +43,13 @@ pub(crate) fn read_rules(
     root: &impl AsFd,
     directory: &[u8],
     used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>,
+    anchor: &Mutex<Anchor>,
 ) -> Option<Vec<u8>> {
-    let opened = disk::open_directory(root.as_fd(), directory).ok()?;
+    let opened = match anchor.try_lock() {
+        Ok(mut anchor) => anchor.open_directory(root.as_fd(), directory).ok()?,
+        // Another thread has it: from the root it is, then.
+        Err(_) => disk::open_directory(root.as_fd(), directory).ok()?,
+    };
     let rules = directory::rules_of(opened.as_fd());
     let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
     used.insert(directory.to_vec(), rules.as_ref().map(|(_, id)| *id));

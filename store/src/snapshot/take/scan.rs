@@ -50,8 +50,8 @@ impl Scene<'_> {
         tasks: Vec<Task>,
         sink: &Sink<'_>,
     ) -> Result<Scanned<'c>> {
-        let used = Mutex::new(HashMap::new());
-        let matcher = self.rules.matcher(|directory| read_rules(&self.root, directory, &used));
+        let (used, anchor) = (Mutex::new(HashMap::new()), Mutex::default());
+        let matcher = self.rules.matcher(|directory| read_rules(&self.root, directory, &used, &anchor));
         let named = self.named();
         let any_size: BTreeSet<_> = self.request.whatever_size.iter().map(|path| path.as_bytes()).collect();
         let old_forced: Option<BTreeSet<Vec<u8>>> = known.map(|cache| cache.header.forced.iter().cloned().collect());
