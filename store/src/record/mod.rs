@@ -60,25 +60,28 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         return write::without_snapshot(store, &place, event, &view);
     }
     let mut run = None;
-    let observation = ready.and_then(|lock| {
-        let now = store.now();
-        run = Some(store.database.write(|connection| crate::sessions::begin_run(connection, event, now))?);
-        Ok((look(store, &place, &view, &decision, deadline)?, lock))
-    });
+    // The lock is held until the rows are written: the next snapshot is compared with this one.
+    let (observation, _lock) = match ready {
+        Err(error) => (Err(error), None),
+        Ok(lock) => (look(store, &place, event, &view, &decision, deadline, &mut run), Some(lock)),
+    };
     let is_late = is_first && observation.is_err() && Instant::now() >= deadline;
-    let report = write::with_snapshot(
-        store,
-        &place,
-        event,
-        &view,
-        &decision,
-        observation.map(|(observation, _lock)| observation),
-        run,
-    );
+    let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
     report.map_err(|error| if is_late { error.late() } else { error })
 }
 
-fn look(store: &Store, place: &Place, view: &View, decision: &Decision, deadline: Instant) -> Result<Observation> {
+/// Captures the workspace; that it does is noted, so that a call that was killed meanwhile shows.
+fn look(
+    store: &mut Store,
+    place: &Place,
+    event: &Event,
+    view: &View,
+    decision: &Decision,
+    deadline: Instant,
+    run: &mut Option<i64>,
+) -> Result<Observation> {
+    let now = store.now();
+    *run = Some(store.database.write(|connection| crate::sessions::begin_run(connection, event, now))?);
     let snapshots = place.snapshots()?;
     let open = view.open_with(decision);
     let closing: Vec<_> =

@@ -32,8 +32,23 @@ pub(super) fn git(world: &World) -> Git {
         entries: ask(&["ls-files", "--stage", "--debug", "-v"])
             .lines()
             .filter(|line| !line.starts_with("  ") || line.contains("flags"))
+            .map(stored_flags)
             .collect::<Vec<_>>()
             .join("\n"),
+    }
+}
+
+/// `CE_UPDATE_IN_BASE` of git's `read-cache-ll.h`: git, while it reads a split index, notes there what it found newer.
+const IN_MEMORY: u32 = 1 << 27;
+
+/// Takes away what only git's memory says, and no index.
+fn stored_flags(line: &str) -> String {
+    match line.rsplit_once("flags: ") {
+        Some((before, flags)) => {
+            let flags = u32::from_str_radix(flags, 16).expect("git prints hexadecimal digits");
+            format!("{before}flags: {:x}", flags & !IN_MEMORY)
+        }
+        None => line.to_owned(),
     }
 }
 

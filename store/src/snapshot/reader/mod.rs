@@ -158,9 +158,10 @@ impl Reader {
         }
         let packs = self.packs();
         let places = packs.likely(id).chain(packs.unlikely(id));
-        let check = |pack: &Arc<PackFile>, offset| match pack.small_blob(offset, id, kept::LARGEST)? {
-            Some(bytes) => Ok(drop(self.kept.keep(id, bytes))),
-            None => pack.check_blob(offset, id),
+        let check = |pack: &Arc<PackFile>, offset| {
+            let Some(bytes) = pack.small_blob(offset, id, kept::LARGEST)? else { return pack.check_blob(offset, id) };
+            self.kept.keep(id, bytes);
+            Ok(())
         };
         first(id, places, check)?.ok_or_else(|| missing(id))
     }
