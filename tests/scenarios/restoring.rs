@@ -131,6 +131,7 @@ fn a_parent_that_became_a_link_to_a_neighbour_or_to_git_is_not_passed() {
 }
 
 #[test]
+#[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
 fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
     let mut world = World::new();
     world.write("d/x", "0\n");
