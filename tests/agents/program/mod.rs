@@ -82,8 +82,8 @@ pub struct Message<'a> {
     pub prompt: &'a str,
 }
 
-/// Five minutes are enough for any of them on any machine; then it is ended, and said to have failed.
-const PATIENCE: [&str; 2] = ["--kill-after=5", "300"];
+/// Ten minutes are enough for any of them on any machine, however busy; then it is ended, and said to have failed.
+const PATIENCE: [&str; 2] = ["--kill-after=5", "600"];
 
 impl Agent {
     /// Sends one message and waits for the answer.
