@@ -52,7 +52,9 @@ fn files(agent: &'static str, scope: Scope, place: &Place<'_>) -> Result<Vec<Set
 fn package(agent: &str, place: &Place<'_>) -> Option<PathBuf> {
     let lists = |settings: &Value| {
         let plugins = settings.get("plugin").and_then(Value::as_array).into_iter().flatten();
-        plugins.filter_map(Value::as_str).any(|plugin| plugin.contains("ckpt-hook"))
+        let folder = format!("/packages/{agent}-plugin");
+        let is_ours = |plugin: &str| plugin.contains("ckpt-hook") || plugin.trim_end_matches('/').ends_with(&folder);
+        plugins.filter_map(Value::as_str).any(is_ours)
     };
     let directory = directory(agent, Scope::User, place);
     [".json", ".jsonc"].into_iter().find_map(|ending| names_package(directory.join(format!("{agent}{ending}")), lists))

@@ -22,7 +22,7 @@ pub const CLAUDE_CODE: Agent = Agent {
     revert: Some("/ckpt-revert"),
     knows_session: true,
     package: Some(|world| {
-        CLAUDE_CODE.manage(world, &["plugin", "marketplace", "add", &our_package("plugin")]);
+        CLAUDE_CODE.manage(world, &["plugin", "marketplace", "add", &our_package(world, "plugin")]);
         CLAUDE_CODE.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);
     }),
     counts: |line| (!line.starts_with("SessionEnd hook") || !line.contains("ENOENT")).then_some(line),

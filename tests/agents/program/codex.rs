@@ -21,7 +21,7 @@ pub const CODEX: Agent = Agent {
     revert: None,
     knows_session: false,
     package: Some(|world| {
-        CODEX.manage(world, &["plugin", "marketplace", "add", &our_package("plugin")]);
+        CODEX.manage(world, &["plugin", "marketplace", "add", &our_package(world, "plugin")]);
         CODEX.manage(world, &["plugin", "add", "ckpt-hook@ckpt-hook"]);
     }),
     counts,

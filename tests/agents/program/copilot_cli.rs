@@ -21,7 +21,7 @@ pub const COPILOT_CLI: Agent = Agent {
     revert: None,
     knows_session: false,
     package: Some(|world| {
-        COPILOT_CLI.manage(world, &["plugin", "marketplace", "add", &our_package("plugin")]);
+        COPILOT_CLI.manage(world, &["plugin", "marketplace", "add", &our_package(world, "plugin")]);
         COPILOT_CLI.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);
     }),
     counts,

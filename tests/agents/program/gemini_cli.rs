@@ -20,7 +20,7 @@ pub const GEMINI_CLI: Agent = Agent {
     revert: Some("/ckpt-revert"),
     knows_session: false,
     package: Some(|world| {
-        GEMINI_CLI.manage(world, &["extensions", "install", &our_package("gemini-extension"), "--consent"]);
+        GEMINI_CLI.manage(world, &["extensions", "install", &our_package(world, "gemini-extension"), "--consent"]);
     }),
     counts: |line| (!line.starts_with("[STARTUP] ")).then_some(line),
     screen: Some(Screen {

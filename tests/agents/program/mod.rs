@@ -82,8 +82,8 @@ pub struct Message<'a> {
     pub prompt: &'a str,
 }
 
-/// Five minutes are enough for any of them on any machine; then it is ended, and said to have failed.
-const PATIENCE: [&str; 2] = ["--kill-after=5", "300"];
+/// Ten minutes are enough for any of them on any machine, however busy; then it is ended, and said to have failed.
+const PATIENCE: [&str; 2] = ["--kill-after=5", "600"];
 
 impl Agent {
     /// Sends one message and waits for the answer.
@@ -122,9 +122,14 @@ pub fn path(world: &World) -> String {
     format!("{}:{own}:/usr/local/bin:/usr/bin:/bin", node.display())
 }
 
-/// Returns where one of our packages is.
-fn our_package(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("packages").join(name).display().to_string()
+/// Returns where a copy of one of our packages is: Qwen Code leaves a folder of its own beside what it installs.
+fn our_package(world: &World, name: &str) -> String {
+    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("packages").join(name);
+    let copy = world.path(name);
+    if !copy.exists() {
+        Run::of(world.command("cp".as_ref()).arg("-r").args([&packages, &copy])).expect_code(0);
+    }
+    copy.display().to_string()
 }
 
 /// Returns the version and the program of a package in the list of them.

@@ -54,7 +54,7 @@ fn add_package(world: &World, name: &str) {
     let file = format!(".config/{name}/{name}.json");
     let text = fs::read_to_string(world.home().join(&file)).expect("it was written");
     let mut settings: Value = serde_json::from_str(&text).expect("it is JSON");
-    settings["plugin"] = json!([format!("file://{}", our_package(&format!("{name}-plugin")))]);
+    settings["plugin"] = json!([format!("file://{}", our_package(world, &format!("{name}-plugin")))]);
     world.write_home(&file, &settings.to_string());
 }
 

@@ -20,7 +20,7 @@ pub const QWEN_CODE: Agent = Agent {
     revert: Some("/ckpt-revert"),
     knows_session: true,
     package: Some(|world| {
-        let package = format!("{}:ckpt-hook", our_package("plugin"));
+        let package = format!("{}:ckpt-hook", our_package(world, "plugin"));
         QWEN_CODE.manage(world, &["extensions", "install", &package, "--consent"]);
     }),
     counts: all,

@@ -140,6 +140,7 @@ fn a_package_is_found_in_the_agent_that_installed_it() {
         ("gemini-cli", ".gemini/extensions/ckpt-hook/gemini-extension.json", "{}"),
         ("qwen-code", ".qwen/extensions/ckpt-hook/qwen-extension.json", "{}"),
         ("opencode", ".config/opencode/opencode.json", "{\"plugin\": [\"ckpt-hook-opencode\"]}"),
+        ("kilo", ".config/kilo/kilo.json", "{\"plugin\": [\"file:///src/hook/packages/kilo-plugin\"]}"),
     ] {
         let world = World::new();
         assert_eq!(world.agent(agent).package, None, "{agent} has none yet");
