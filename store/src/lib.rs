@@ -18,6 +18,7 @@ pub mod workspace;
 
 mod check;
 mod layout;
+mod threads;
 
 use std::path::{Path, PathBuf};
 

@@ -181,3 +181,23 @@ fn a_revert_that_has_nothing_to_do_writes_nothing() {
     assert_eq!(world.revert("m1").outcome, Outcome::Nothing, "it is done already");
     assert_eq!(written(&world), before, "no row, no object, no file");
 }
+
+#[test]
+fn a_restore_names_what_it_could_not_see_and_is_not_whole() {
+    let mut world = World::git(&[("a", "0\n"), ("git~2", "then as now\n")]);
+    world.turn("m1", |world| {
+        world.write("a", "agent\n");
+        world.write("d/git~1", "a name that some file systems take for `.git`\n");
+    });
+    let report = world.restore("m1", &[]);
+    assert_eq!(world.read("a"), "0\n", "what could be restored is: {report:?}");
+    assert!(world.path("d/git~1").exists(), "what nobody stored stays");
+    assert_eq!(report.outcome, Outcome::Partial, "nobody knows whether it is as it was: {report:?}");
+    assert!(report.notes.iter().any(|note| note.contains("d/git~1")), "it is named: {report:?}");
+    assert!(
+        !report.notes.iter().any(|note| note.contains("git~2")),
+        "what was there then is no difference: {report:?}"
+    );
+    let report = world.restore("m1", &["a"]);
+    assert_eq!(report.outcome, Outcome::Nothing, "of another path it says nothing: {report:?}");
+}

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::lines;
 use crate::sessions::{self, Attribution, ChangeRow, GapRow, GitStateRow, OpenStep, SnapshotRow};
 use crate::snapshot::{Gap, GitState, Progress, Side, Snapshot, Snapshots, Taken};
-use crate::{Milliseconds, Store};
+use crate::{Milliseconds, Store, threads};
 
 /// A larger file's lines are not counted, in bytes.
 pub(crate) const MAX_COUNTED: u64 = 16 << 20;
@@ -62,9 +62,8 @@ impl Observation {
             drafts.extend(hidden_changes(snapshots, &taken.snapshot, step)?);
             replaced.extend(join(connection, &mut drafts, &step.row.id)?);
         }
-        for draft in &mut drafts {
-            draft.lines = count(snapshots, &draft.change);
-        }
+        let lines = threads::map(&drafts, |draft| count(snapshots, &draft.change));
+        drafts.iter_mut().zip(lines).for_each(|(draft, lines)| draft.lines = lines);
         Ok(Self {
             snapshot: taken.snapshot,
             gaps: gaps::to_rows(&taken.gaps),

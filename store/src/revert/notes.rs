@@ -11,7 +11,7 @@ use super::outcome::short;
 use super::plan::Plan;
 use crate::error::{Error, Result};
 use crate::record::Observation;
-use crate::sessions;
+use crate::sessions::{self, GapRow};
 
 /// A path that the agent never changed is a mistake of whoever named it, and not a file that is as it was.
 pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<String>> {
@@ -37,12 +37,19 @@ pub(super) fn unprotected_notes(material: &Material) -> impl Iterator<Item = Str
 
 /// What snapshots cannot hold may have been changed by the agent, and nobody saw it: it is named again at revert.
 pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<String> {
+    if movement.part.is_some() || movement.kind != OperationKind::Revert {
+        return None;
+    }
+    left_alone(plan, seen.gaps.iter())
+}
+
+/// Names gaps of which no line of the plan tells.
+pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g GapRow>) -> Option<String> {
     const NAMED: usize = 5;
-    // A file whose own line says so is not named twice.
     let told: BTreeSet<&[u8]> =
         plan.items.iter().filter(|item| item.action != FileAction::None).map(|item| item.path.as_bytes()).collect();
-    let gaps: Vec<_> = seen.gaps.iter().filter(|gap| !told.contains(gap.path.as_slice())).collect();
-    if gaps.is_empty() || movement.part.is_some() || movement.kind != OperationKind::Revert {
+    let gaps: Vec<_> = gaps.filter(|gap| !told.contains(gap.path.as_slice())).collect();
+    if gaps.is_empty() {
         return None;
     }
     let mut names: Vec<String> = gaps

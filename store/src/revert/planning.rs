@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::path::WorkspacePath;
 use crate::record::count_with;
 use crate::snapshot::Snapshots;
+use crate::threads;
 
 pub(super) fn plan_for(snapshots: &Snapshots, material: &Material, on_conflict: OnConflict) -> Result<Plan> {
     let read = |blob: ObjectId, limit: u64| snapshots.read_blob_up_to(blob, limit);
@@ -46,13 +47,13 @@ pub(crate) fn plan_exactly(snapshots: &Snapshots, wanted: &States, current: &Sta
 }
 
 pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan) {
-    for item in &mut plan.items {
-        if item.result == FileResult::Planned {
-            let change = Change { path: item.path.clone(), old: item.expected, new: item.target };
-            item.lines = count_with(&change, |blob| match plan.blobs.get(&blob) {
-                Some(bytes) => Some(bytes.clone()),
-                None => snapshots.read_blob_up_to(blob, crate::record::MAX_COUNTED).ok().flatten(),
-            });
-        }
-    }
+    let read = |blob| match plan.blobs.get(&blob) {
+        Some(bytes) => Some(bytes.clone()),
+        None => snapshots.read_blob_up_to(blob, crate::record::MAX_COUNTED).ok().flatten(),
+    };
+    let lines = threads::map(&plan.items, |item| {
+        let change = Change { path: item.path.clone(), old: item.expected, new: item.target };
+        if item.result == FileResult::Planned { count_with(&change, read) } else { item.lines }
+    });
+    plan.items.iter_mut().zip(lines).for_each(|(item, lines)| item.lines = lines);
 }

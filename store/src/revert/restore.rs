@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::path::WorkspacePath;
 use crate::query::ids::{self, Any};
 use crate::record::{Looking, Observation, Place, gaps_of_snapshot, snapshot_of};
-use crate::sessions;
+use crate::sessions::{self, GapRow};
 use crate::snapshot::{Side, Snapshots};
 
 pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest) -> Result<OperationReport> {
@@ -41,6 +41,9 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
     notes.extend(unknown_paths(store, &snapshots, wanted_id, &seen, &only)?);
     notes.extend(git.as_ref().and_then(|_| super::git::why_nothing(&place.root)));
     let plan = super::planning::plan_exactly(&snapshots, &wanted, &current)?;
+    let unseen = super::notes::left_alone(&plan, new_gaps(store, wanted_id, &seen, &only)?.into_iter());
+    let is_incomplete = unseen.is_some();
+    notes.extend(unseen);
     let operation = Operation {
         kind: OperationKind::Restore,
         movement: None,
@@ -50,7 +53,7 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
         base: None,
         reference: Some(wanted_id),
         notes,
-        is_incomplete: false,
+        is_incomplete,
     };
     let manner = Manner { dry_run: request.dry_run, force: request.force, git: request.git };
     operate::execute(store, place, &snapshots, operation, &seen, &[], manner)
@@ -116,6 +119,28 @@ fn unknown_paths(
     }
 }
 
+/// Returns the gaps, among the paths that are asked for, that the wanted state does not have: what is there now may differ from
+/// it, and nobody saw it.
+fn new_gaps<'s>(
+    store: &Store,
+    wanted_id: i64,
+    seen: &'s Observation,
+    only: &[WorkspacePath],
+) -> Result<Vec<&'s GapRow>> {
+    let then = sessions::gaps_of(store.database.connection(), wanted_id)?;
+    let is_new = |gap: &GapRow| then.iter().all(|old| old.path != gap.path);
+    let is_of_interest = |gap: &GapRow| match WorkspacePath::new(gap.path.clone()) {
+        Ok(path) => is_asked_for(&path, only) || only.iter().any(|named| named.is_below(&path)),
+        Err(_) => only.is_empty(),
+    };
+    let gaps = seen.gaps.iter().zip(seen.gaps_now()).filter(|(_, gap)| gap.reason.hides_content());
+    Ok(gaps.map(|(row, _)| row).filter(|row| is_new(row) && is_of_interest(row)).collect())
+}
+
+fn is_asked_for(path: &WorkspacePath, only: &[WorkspacePath]) -> bool {
+    only.is_empty() || only.iter().any(|named| path == named || path.is_below(named))
+}
+
 /// What the state holds, and what is there now, where the two differ. What came into view only because ignore rules changed
 /// is nobody's to remove.
 fn differing(
@@ -132,10 +157,8 @@ fn differing(
     let new_gaps = seen.gaps_now();
     let old = Side { snapshot: wanted, gaps: &old_gaps };
     let new = Side { snapshot: seen.snapshot, gaps: &new_gaps };
-    let is_asked_for =
-        |path: &WorkspacePath| only.is_empty() || only.iter().any(|named| path == named || path.is_below(named));
     let changes = snapshots.patch(&place.root, old, new)?;
-    let changes: Vec<_> = changes.into_iter().filter(|change| is_asked_for(&change.path)).collect();
+    let changes: Vec<_> = changes.into_iter().filter(|change| is_asked_for(&change.path, only)).collect();
     let mut states = BTreeMap::new();
     for change in &changes {
         states.insert(change.path.clone(), change.old);

@@ -14,6 +14,7 @@ use super::reader::{Held, Reader};
 use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
 use crate::layout::make_private;
+use crate::threads;
 
 const HEAD: &str = "ref: refs/heads/main\n";
 
@@ -134,7 +135,7 @@ impl Objects {
         let reader = self.reader()?;
         reader.refresh()?;
         let problem = |blob: &ObjectId| reader.check_blob(*blob).err().map(|error| (*blob, describe(&error)));
-        Ok(blobs.iter().filter_map(problem).collect())
+        Ok(threads::map(blobs, problem).into_iter().flatten().collect())
     }
 
     /// Stores blobs as one synced pack and returns their ids in order; what is stored already is left out.

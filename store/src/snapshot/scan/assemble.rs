@@ -1,12 +1,10 @@
 //! From directories to a snapshot: trees along changed paths, the attributes, the gaps.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::listing::{Item, Kind, join, split};
 use super::overlay::Overlay;
 use super::sink::Sink;
-use super::threads;
 use crate::entry::{Mode, ObjectId};
 use crate::error::Result;
 use crate::path::WorkspacePath;
@@ -14,9 +12,7 @@ use crate::snapshot::Gap;
 use crate::snapshot::attributes::{Attributes, Bearer, Census};
 use crate::snapshot::hash::ObjectKind;
 use crate::snapshot::tree::{self, TreeEntry, TreeMode};
-
-/// How many trees a thread makes at a time.
-const BATCH: usize = 16;
+use crate::threads;
 
 /// Makes the trees of the directories that `touched` names, innermost first, and returns the root's.
 pub(crate) fn trees(overlay: &mut Overlay<'_>, touched: &[Vec<u8>], sink: &Sink<'_>) -> Result<ObjectId> {
@@ -46,24 +42,9 @@ fn depth(path: &[u8]) -> usize {
 
 type Made<'p> = Vec<(&'p [u8], Option<ObjectId>)>;
 
-/// Makes the trees of one level, side by side where they are many.
+/// Makes the trees of one level.
 fn level<'p>(overlay: &Overlay<'_>, paths: &[&'p [u8]], sink: &Sink<'_>) -> Result<Made<'p>> {
-    let next = AtomicUsize::new(0);
-    let work = |_| {
-        let mut made = Vec::new();
-        loop {
-            let start = next.fetch_add(BATCH, Ordering::Relaxed);
-            let Some(batch) = paths.get(start..paths.len().min(start + BATCH)).filter(|batch| !batch.is_empty()) else {
-                return Ok(made);
-            };
-            for path in batch {
-                made.push((*path, tree(overlay, path, sink)?));
-            }
-        }
-    };
-    let threads = if paths.len() <= 4 * BATCH { 1 } else { threads::count() };
-    let made: Result<Vec<Made<'p>>> = threads::run(threads, work).into_iter().collect();
-    Ok(made?.concat())
+    threads::map(paths, |path| Ok((*path, tree(overlay, path, sink)?))).into_iter().collect()
 }
 
 /// Makes one tree; none where nothing of the directory is captured.

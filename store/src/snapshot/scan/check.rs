@@ -12,12 +12,13 @@ use super::directory;
 use super::disk::{self, Anchor, Stamp};
 use super::listing::Kind;
 use super::read::{self, Outcome};
-use super::{threads, walk};
+use super::walk;
 use crate::snapshot::GapReason;
 use crate::snapshot::cache::{Cache, CachedItem, Directory};
 use crate::snapshot::hash::ObjectKind;
 use crate::snapshot::objects::Objects;
 use crate::snapshot::reader::Held;
+use crate::threads;
 
 /// How many directories a thread takes at a time.
 const BATCH: usize = 16;

@@ -1,7 +1,7 @@
 //! The scan: a workspace becomes listings of its directories, with every new content stored.
 //!
 //! ```text
-//!   disk      opening and stat, by descriptors    queue, threads   work side by side
+//!   disk      opening and stat, by descriptors    queue            work that makes more work
 //!   check     what differs from the stat cache    walk             tasks: directories, and files of one
 //!   read      one file, as it was at one moment   directory        the listing of one directory
 //!   overlay   what was found, over the cache      sink             objects into the snapshot's pack
@@ -17,5 +17,4 @@ pub(crate) mod overlay;
 pub(crate) mod queue;
 pub(crate) mod read;
 pub(crate) mod sink;
-pub(crate) mod threads;
 pub(crate) mod walk;

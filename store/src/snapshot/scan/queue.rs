@@ -3,6 +3,7 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
+use crate::threads;
 
 struct State<T> {
     tasks: Vec<T>,
@@ -25,7 +26,7 @@ impl<T: Send> Queue<T> {
         work: impl Fn(T, &mut G, &Self) -> Result<()> + Sync,
     ) -> Result<Vec<G>> {
         let queue = Self { state: Mutex::new(State { tasks, at_work: 0, failure: None }), changed: Condvar::new() };
-        let gathered = super::threads::run(threads, |_| queue.work(&work));
+        let gathered = threads::run(threads, |_| queue.work(&work));
         match queue.state.into_inner().unwrap_or_else(PoisonError::into_inner).failure {
             Some(failure) => Err(failure),
             None => Ok(gathered),

@@ -17,9 +17,9 @@ use crate::snapshot::rules;
 use crate::snapshot::scan::listing::{Item, Kind, State, join, parent};
 use crate::snapshot::scan::overlay::Overlay;
 use crate::snapshot::scan::sink::Sink;
-use crate::snapshot::scan::threads;
 use crate::snapshot::scan::walk::{Found, Task, Walk};
 use crate::snapshot::seed::Seeds;
+use crate::threads;
 
 /// What a scan gives.
 pub(super) struct Scanned<'c> {
