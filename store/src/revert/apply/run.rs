@@ -179,7 +179,12 @@ impl<'a> Run<'a> {
     fn remove_directories(&self) -> Results {
         let mut results = Vec::new();
         for (path, index) in &self.order.emptied {
-            let removed = self.remove_directory(path, index.map(|index| self.item(index)));
+            let remove = || self.remove_directory(path, index.map(|index| self.item(index)));
+            // What was in it is gone by now; a call that failed by chance need not leave the empty directory behind.
+            let removed = match remove() {
+                Err(Trouble::Failed(_)) => remove(),
+                removed => removed,
+            };
             if matches!(removed, Ok(true)) {
                 self.mark_changed(path.parent());
             }

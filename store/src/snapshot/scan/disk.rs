@@ -133,10 +133,25 @@ pub(crate) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedF
 
 /// Reads the stamp of an entry of an open directory.
 pub(crate) fn stat(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Stamp, Errno> {
-    rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Stamp::of(&stat))
+    twice(|| rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)).map(|stat| Stamp::of(&stat))
+}
+
+const SAYS_WHAT_IS_THERE: [Errno; 6] =
+    [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::XDEV, Errno::NAMETOOLONG, Errno::INVAL];
+
+/// Tries again what failed, unless the answer says what is there: a call that fails by chance need not make a gap.
+fn twice<T>(act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+    match act() {
+        Err(error) if !SAYS_WHAT_IS_THERE.contains(&error) => act(),
+        found => found,
+    }
 }
 
 fn open_beneath(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    twice(|| open_beneath_once(directory, path, flags))
+}
+
+fn open_beneath_once(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     while !NO_OPENAT2.load(Ordering::Relaxed) {
         match rustix::fs::openat2(directory, path, COMMON | flags, Mode::empty(), resolve) {
