@@ -17,7 +17,7 @@ fn eight_processes_capture_one_workspace_at_once() {
         .into_iter()
         .map(|child| {
             let output = child.wait_with_output().expect("it ends");
-            assert!(output.status.success(), "all succeed: {}", String::from_utf8_lossy(&output.stderr));
+            assert!(output.status.success(), "all succeed: {output:?}");
             let report: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one document");
             report["snapshot"].as_str().expect("a tree").to_owned()
         })

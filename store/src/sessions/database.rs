@@ -6,7 +6,7 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
 use rusqlite::config::DbConfig;
@@ -92,7 +92,7 @@ impl Database {
             OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection =
             Connection::open_with_flags(&path, flags).context(|| format!("cannot open `{}`", path.display()))?;
-        configure(&connection, durability).context(|| format!("cannot open `{}`", path.display()))?;
+        configure_patiently(&connection, durability).context(|| format!("cannot open `{}`", path.display()))?;
         migrate(&mut connection, &path)?;
         Ok(Self { connection, path, set_aside: None })
     }
@@ -199,6 +199,20 @@ fn make_file(path: &Path) -> Result<()> {
     }
 }
 
+/// Where many processes open a new file at once, the one that makes a log for it is told at once that the file is locked: SQLite
+/// does not wait there, for two that wait would wait for each other.
+fn configure_patiently(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    let end = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        match configure(connection, durability) {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            configured => return configured,
+        }
+    }
+}
+
 fn configure(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
     // First of all: without it most of many first openings at once fail.
     connection.busy_timeout(BUSY_TIMEOUT)?;
@@ -246,7 +260,10 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
         .pragma_update(None, "application_id", APPLICATION_ID)
         .and_then(|()| transaction.pragma_update(None, "user_version", VERSION))
         .and_then(|()| transaction.commit())
-        .context(|| format!("cannot migrate `{}`", path.display()))
+        .context(|| format!("cannot migrate `{}`", path.display()))?;
+    // The tables fill half of the log, which each hook would read. Another process that is at work may hinder it.
+    let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+    Ok(())
 }
 
 fn version(connection: &Connection, path: &Path) -> Result<u32> {
