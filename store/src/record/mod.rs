@@ -137,6 +137,11 @@ pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
     place.take(store, &snapshots, None, None)
 }
 
+/// Returns gaps of the session store as the snapshot room knows them.
+pub(crate) fn gaps_of_rows(rows: &[crate::sessions::GapRow]) -> Vec<crate::snapshot::Gap> {
+    gaps::from_rows(rows)
+}
+
 /// Returns a gap as reports give it.
 pub(crate) fn gap_report(gap: &crate::sessions::GapRow) -> GapReport {
     let path = match WorkspacePath::new(gap.path.clone()) {

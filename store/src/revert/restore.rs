@@ -16,7 +16,7 @@ use crate::path::WorkspacePath;
 use crate::query::ids::{self, Any};
 use crate::record::{Looking, Observation, Place, gaps_of_snapshot, snapshot_of};
 use crate::sessions::{self, GapRow};
-use crate::snapshot::{Side, Snapshots};
+use crate::snapshot::{Gap, Side, Snapshots};
 
 pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest) -> Result<OperationReport> {
     if request.git && !request.paths.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
     notes.extend(unknown_paths(store, &snapshots, wanted_id, &seen, &only)?);
     notes.extend(git.as_ref().and_then(|_| super::git::why_nothing(&place.root)));
     let plan = super::planning::plan_exactly(&snapshots, &wanted, &current)?;
-    let unseen = super::notes::left_alone(&plan, new_gaps(store, wanted_id, &seen, &only)?.into_iter());
+    let unseen = super::notes::left_alone(&plan, unseen(store, wanted_id, &seen, &only)?.iter());
     let is_incomplete = unseen.is_some();
     notes.extend(unseen);
     let operation = Operation {
@@ -119,22 +119,24 @@ fn unknown_paths(
     }
 }
 
-/// Returns the gaps, among the paths that are asked for, that the wanted state does not have: what is there now may differ from
-/// it, and nobody saw it.
-fn new_gaps<'s>(
-    store: &Store,
-    wanted_id: i64,
-    seen: &'s Observation,
-    only: &[WorkspacePath],
-) -> Result<Vec<&'s GapRow>> {
-    let then = sessions::gaps_of(store.database.connection(), wanted_id)?;
-    let is_new = |gap: &GapRow| then.iter().all(|old| old.path != gap.path);
-    let is_of_interest = |gap: &GapRow| match WorkspacePath::new(gap.path.clone()) {
+/// Returns what, among the paths that are asked for, only one side could not hold: the wanted state, or what is there now.
+/// Nobody knows whether it is as it was.
+fn unseen(store: &Store, wanted_id: i64, seen: &Observation, only: &[WorkspacePath]) -> Result<Vec<GapRow>> {
+    let (then, then_rows) = with_rows(sessions::gaps_of(store.database.connection(), wanted_id)?);
+    let (now, now_rows) = with_rows(seen.gaps.clone());
+    let is_of_interest = |gap: &Gap| match WorkspacePath::new(gap.path.clone()) {
         Ok(path) => is_asked_for(&path, only) || only.iter().any(|named| named.is_below(&path)),
         Err(_) => only.is_empty(),
     };
-    let gaps = seen.gaps.iter().zip(seen.gaps_now()).filter(|(_, gap)| gap.reason.hides_content());
-    Ok(gaps.map(|(row, _)| row).filter(|row| is_new(row) && is_of_interest(row)).collect())
+    let has = |gaps: &[Gap], gap: &Gap| gaps.iter().any(|other| other.path == gap.path);
+    let one_sided = |gap: &Gap| has(&then, gap) != has(&now, gap);
+    let all = then.iter().zip(then_rows).chain(now.iter().zip(now_rows));
+    let unseen = all.filter(|(gap, _)| gap.reason.hides_content() && one_sided(gap) && is_of_interest(gap));
+    Ok(unseen.map(|(_, row)| row).collect())
+}
+
+fn with_rows(rows: Vec<GapRow>) -> (Vec<Gap>, Vec<GapRow>) {
+    (crate::record::gaps_of_rows(&rows), rows)
 }
 
 fn is_asked_for(path: &WorkspacePath, only: &[WorkspacePath]) -> bool {

@@ -76,7 +76,7 @@ const COMMON: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOE
 
 /// Opens the workspace's root.
 pub(crate) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
-    rustix::fs::open(path, COMMON | OFlags::DIRECTORY, Mode::empty())
+    twice(|| rustix::fs::open(path, COMMON | OFlags::DIRECTORY, Mode::empty()))
 }
 
 /// Opens a directory by its path below the root; the root's own is empty.
