@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ckpt_schema::report::{OperationKind, OperationReport};
+use ckpt_schema::report::{FileResult, OperationKind, OperationReport};
 
 use super::OnConflict;
 use super::gather::States;
@@ -35,7 +35,15 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
     }
     let snapshots = place.snapshots()?;
     let seen = operate::observe(store, place, &snapshots, Looking { open: &open, ..Looking::default() })?;
-    let (wanted, current) = differing(store, place, &snapshots, wanted_id, &seen, &only)?;
+    let (wanted, current) = differing(
+        store,
+        place,
+        &snapshots,
+        wanted_id,
+        operation_named(store, place, &request.id)?.as_deref(),
+        &seen,
+        &only,
+    )?;
     let git = if request.git { Some(git_plan(store, place, &snapshots, &seen, wanted_id)?) } else { None };
     let mut notes = notes;
     notes.extend(unknown_paths(store, &snapshots, wanted_id, &seen, &only)?);
@@ -150,6 +158,7 @@ fn differing(
     place: &Place,
     snapshots: &Snapshots,
     wanted_id: i64,
+    written_by: Option<&str>,
     seen: &Observation,
     only: &[WorkspacePath],
 ) -> Result<(States, States)> {
@@ -165,6 +174,29 @@ fn differing(
     for change in &changes {
         states.insert(change.path.clone(), change.old);
     }
+    let then: Vec<Gap> = old_gaps.into_iter().filter(|gap| gap.reason.hides_content()).collect();
+    states
+        .extend(written_down(connection, written_by, &then)?.into_iter().filter(|(path, _)| is_asked_for(path, only)));
     let current = super::gather::current_states(place, snapshots, &seen.snapshot, &states.keys().cloned().collect())?;
     Ok((states, current))
+}
+
+/// Returns the operation that an id stands for.
+fn operation_named(store: &Store, place: &Place, id: &str) -> Result<Option<String>> {
+    Ok(match ids::any(store.database.connection(), place.row.id, id)? {
+        Any::Operation(operation) => Some(operation.id),
+        _ => None,
+    })
+}
+
+/// What the snapshot before an operation did not hold, the operation wrote down of the files that it changed.
+fn written_down(connection: &rusqlite::Connection, operation: Option<&str>, gaps: &[Gap]) -> Result<States> {
+    let Some(operation) = operation.filter(|_| !gaps.is_empty()) else { return Ok(States::new()) };
+    let is_in_gap = |path: &WorkspacePath| {
+        let is_at = |gap: &Gap| path.as_bytes() == gap.path || crate::snapshot::is_below(path.as_bytes(), &gap.path);
+        gaps.iter().any(is_at)
+    };
+    let items = sessions::operation_items(connection, operation)?;
+    let done = items.into_iter().filter(|item| item.result == FileResult::Done && is_in_gap(&item.path));
+    Ok(done.map(|item| (item.path, item.expected)).collect())
 }

@@ -36,6 +36,7 @@ use crate::entry::{Change, Entry, ObjectId, State};
 use crate::error::Result;
 use crate::path::WorkspacePath;
 use objects::Objects;
+pub(crate) use rules::is_below;
 use view::View;
 
 /// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
