@@ -139,8 +139,9 @@ fn package(name: &str) -> (&'static str, &'static str) {
     (row[2], row[3])
 }
 
+/// Returns the folder that the agents are installed below.
 #[expect(clippy::disallowed_methods, reason = "the one thing that tests/agents/run tells the tests")]
-fn folder() -> PathBuf {
+pub fn folder() -> PathBuf {
     std::env::var_os("CKPT_REAL_AGENTS").expect("`tests/agents/run` (`just agents`) says where they are").into()
 }
 
