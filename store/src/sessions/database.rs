@@ -23,9 +23,11 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 /// The file's name in the store's directory.
 const FILE: &str = "sessions.db";
 
-/// After how many pages of the log they are moved into the database. Every hook is the first to open the file, and has to read
-/// all of the log (4 microseconds and a system call a page); moving it costs two syncs. A hook writes some ten pages.
-const LOG_PAGES: u32 = 100;
+/// After how many bytes the log is moved into the database and emptied: some hundred pages. Every hook is the first to open the
+/// file, and has to read all of the log (4 microseconds and a system call a page); moving it costs some syncs. A hook writes some
+/// ten pages. SQLite's own way would move the whole log after each transaction from then on, and never empty it: whoever is the
+/// first to open the file does not know what others have moved.
+const LONGEST_LOG: u64 = 400 << 10;
 
 /// The first SQLite without the WAL-reset bug (see sqlite.org, release 3.51.3).
 pub const OLDEST_SQLITE: i32 = 3_051_003;
@@ -39,7 +41,7 @@ pub struct Database {
 }
 
 /// Something that went wrong in a hook.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Diagnostic<'a> {
     /// `error`, `warning` or `info`.
     pub level: &'a str,
@@ -119,6 +121,9 @@ impl Database {
             .context(|| format!("cannot write to `{}`", path.display()))?;
         let value = work(&transaction)?;
         transaction.commit().context(|| format!("cannot write to `{}`", path.display()))?;
+        if beside(path, "-wal").metadata().is_ok_and(|log| log.len() > LONGEST_LOG) {
+            empty_log(&self.connection);
+        }
         Ok(value)
     }
 
@@ -169,11 +174,6 @@ fn is_damage(error: &Error) -> bool {
 
 /// Renames the file to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
 fn set_aside(path: &Path) -> Result<PathBuf> {
-    let beside = |path: &Path, ending: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(ending);
-        PathBuf::from(name)
-    };
     let free = (1..)
         .map(|number| beside(path, &format!(".damaged-{number}")))
         .find(|place| ["", "-wal", "-shm"].iter().all(|ending| beside(place, ending).symlink_metadata().is_err()));
@@ -188,6 +188,19 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
         }
     }
     Ok(place)
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Moves the log into the database. Where others are at work it stays, and whoever writes next tries again.
+fn empty_log(connection: &Connection) {
+    let _ = connection.busy_timeout(Duration::ZERO);
+    let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    let _ = connection.busy_timeout(BUSY_TIMEOUT);
 }
 
 /// SQLite would make the file with the umask's mode, and give its mode to the files beside it.
@@ -233,8 +246,7 @@ fn configure(connection: &Connection, durability: Durability) -> rusqlite::Resul
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(()))?;
-    connection.pragma_update_and_check(None, "journal_size_limit", 4 << 20, |_| Ok(()))?;
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     Ok(())
 }
 
@@ -261,8 +273,8 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
         .and_then(|()| transaction.pragma_update(None, "user_version", VERSION))
         .and_then(|()| transaction.commit())
         .context(|| format!("cannot migrate `{}`", path.display()))?;
-    // The tables fill half of the log, which each hook would read. Another process that is at work may hinder it.
-    let _ = connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+    // The tables fill half of the log, which each hook would read.
+    empty_log(connection);
     Ok(())
 }
 
@@ -317,6 +329,53 @@ mod tests {
         assert_eq!(tables, 2, "a table and a view of migration 1");
         let mode = std::fs::metadata(directory.path().join("sessions.db")).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "prompts are nobody else's business");
+    }
+
+    #[test]
+    fn a_log_that_grew_long_is_emptied_and_not_moved_at_every_write() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let log = || directory.path().join("sessions.db-wal").metadata().expect("it is there").len();
+        let lengths: Vec<u64> = (0..60)
+            .map(|_| {
+                let text = "x".repeat(40 << 10);
+                let diagnostic = Diagnostic { level: "info", message: &text, ..Diagnostic::default() };
+                open(directory.path()).diagnose(&diagnostic, 1).expect("writable");
+                log()
+            })
+            .collect();
+        assert!(lengths.iter().all(|length| *length <= LONGEST_LOG), "however often it is written to: {lengths:?}");
+        let emptied = lengths.iter().filter(|length| **length == 0).count();
+        assert!((3..10).contains(&emptied), "only where it was long: {lengths:?}");
+        let kept: u32 = open(directory.path())
+            .connection()
+            .query_row("SELECT count(*) FROM diagnostics", [], |row| row.get(0))
+            .expect("readable");
+        assert_eq!(kept, 60, "and nothing is lost");
+    }
+
+    #[test]
+    fn a_log_that_somebody_reads_stays_and_nobody_waits() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let mut database = open(directory.path());
+        let reader = open(directory.path());
+        let text = "x".repeat(500 << 10);
+        let diagnostic = Diagnostic { level: "info", message: &text, ..Diagnostic::default() };
+        reader
+            .read(|connection| {
+                let count = |connection: &Connection| -> u32 {
+                    let count = connection.query_row("SELECT count(*) FROM diagnostics", [], |row| row.get(0));
+                    count.expect("readable")
+                };
+                assert_eq!(count(connection), 0, "the reading has begun");
+                database.diagnose(&diagnostic, 1).expect("a reader is in nobody's way");
+                assert_eq!(count(connection), 0, "it still sees what it saw");
+                Ok(())
+            })
+            .expect("readable");
+        let log = directory.path().join("sessions.db-wal");
+        assert!(log.metadata().expect("it is there").len() > LONGEST_LOG, "it could not be emptied");
+        database.diagnose(&Diagnostic { level: "info", message: "y", ..Diagnostic::default() }, 2).expect("writable");
+        assert_eq!(log.metadata().expect("it is there").len(), 0, "the next writer does it");
     }
 
     #[test]
