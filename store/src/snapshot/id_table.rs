@@ -6,8 +6,6 @@
 //! the ids, sorted, 20 bytes each
 //! ```
 
-use std::cmp::Ordering;
-
 use super::index_bytes::{IndexBytes, Rows};
 use crate::entry::ObjectId;
 use crate::error::{Error, Result};
@@ -15,6 +13,9 @@ use crate::error::{Error, Result};
 const FANOUT: u64 = 256 * 4;
 /// So many times more ids on one side, and those of the other are looked for one by one.
 const FEW: usize = 64;
+
+/// So many ids are read at once: to read one costs as much.
+const WINDOW: u32 = 200;
 
 /// The ids of an index.
 pub(crate) struct IdTable {
@@ -64,15 +65,20 @@ impl IdTable {
     pub fn find(&self, bytes: &IndexBytes, id: ObjectId) -> Result<Option<u32>> {
         let bucket = usize::from(id.as_bytes()[0]);
         let (mut low, mut high) = (bucket.checked_sub(1).map_or(0, |before| self.fanout[before]), self.fanout[bucket]);
-        while low < high {
+        while high - low > WINDOW {
             let middle = low + (high - low) / 2;
-            match self.id(bytes, middle)?.cmp(&id) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Greater => high = middle,
-                Ordering::Equal => return Ok(Some(middle)),
+            if self.id(bytes, middle)? <= id {
+                low = middle;
+            } else {
+                high = middle;
             }
         }
-        Ok(None)
+        let mut window = [0; WINDOW as usize * 20];
+        let window = &mut window[..(high - low) as usize * 20];
+        bytes.read(self.ids + u64::from(low) * 20, window)?;
+        let (ids, _) = window.as_chunks::<20>();
+        let place = ids.binary_search(id.as_bytes()).ok();
+        Ok(place.map(|place| low + u32::try_from(place).expect("it is below `WINDOW`")))
     }
 
     /// Returns the places of those of the sorted ids that are in the table, in time that follows the shorter of both.

@@ -30,6 +30,7 @@ mod tree;
 mod view;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 use crate::entry::{Change, Entry, ObjectId, State};
@@ -251,7 +252,7 @@ impl Snapshots {
 
     /// Like [`Snapshots::read_blob`]; none where the blob is larger than `limit` bytes, which is known before it is decoded.
     pub fn read_blob_up_to(&self, blob: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
-        self.objects.reader()?.blob_up_to(blob, limit)
+        Ok(self.objects.reader()?.blob_up_to(blob, limit)?.map(Arc::unwrap_or_clone))
     }
 
     /// Returns whether ignore rules hide a path, whoever named it.

@@ -9,6 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use flate2::bufread::ZlibDecoder;
 use flate2::{Decompress, FlushDecompress};
+use libdeflater::Decompressor;
 
 use super::hash::ObjectKind;
 use crate::entry::ObjectId;
@@ -113,6 +114,17 @@ pub(crate) fn inflate(compressed: impl BufRead, size: u64) -> Result<Vec<u8>> {
         return Err(Error::failed("the object is not of the size that its entry says"));
     }
     Ok(bytes)
+}
+
+/// Like [`inflate`], of a stream that stands in memory with whatever follows it; none where [`inflate`] has to say what is
+/// wrong with it. Libdeflate takes a third of the time, and all at once.
+pub(crate) fn inflate_at_once(compressed: &[u8], size: usize) -> Option<Vec<u8>> {
+    thread_local! {
+        static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
+    }
+    let mut bytes = vec![0; size];
+    let length = DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.zlib_decompress(compressed, &mut bytes));
+    length.is_ok_and(|length| length == size).then_some(bytes)
 }
 
 /// Returns whether nothing more comes.
@@ -310,11 +322,24 @@ mod tests {
     }
 
     #[test]
+    fn what_follows_a_stream_is_of_no_account() {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        io::Write::write_all(&mut encoder, b"hello hello hello").expect("to memory");
+        let stream = encoder.finish().expect("to memory");
+        let followed = [&stream[..], b"the next entry"].concat();
+        assert_eq!(inflate(&followed[..], 17).expect("sound"), b"hello hello hello", "in pieces");
+        assert_eq!(inflate_at_once(&followed, 17).expect("sound"), b"hello hello hello", "at once");
+        assert!(inflate_at_once(&followed, 18).is_none(), "it holds less than it says");
+        assert!(inflate_at_once(&stream[..stream.len() - 1], 17).is_none(), "it is cut off");
+    }
+
+    #[test]
     fn a_stream_that_holds_more_than_it_says_is_not_inflated_further() {
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
         io::copy(&mut io::repeat(0).take(64 << 20), &mut encoder).expect("to memory");
         let bomb = encoder.finish().expect("to memory");
         assert!(inflate(bomb.as_slice(), 10).is_err(), "it says ten bytes and has 64 MiB");
+        assert!(inflate_at_once(&bomb, 10).is_none(), "the same at once");
         assert!(inflate(&bomb[..bomb.len() / 2], 64 << 20).is_err(), "it is cut off");
     }
 }

@@ -11,7 +11,9 @@ use rustix::fs::OFlags;
 
 use super::hash::{Hasher, ObjectKind, hash};
 use super::open_files::Leave;
-use super::pack_entry::{Content, FileRange, Header, apply_delta, at_end, inflate, read_header, size_from_delta};
+use super::pack_entry::{
+    Content, FileRange, Header, apply_delta, at_end, inflate, inflate_at_once, read_header, size_from_delta,
+};
 use super::pack_index::PackIndex;
 use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
@@ -19,6 +21,10 @@ use crate::error::{Context, Error, Result};
 /// The size of the largest object that is decoded in memory: a tree, a text to merge, whatever is stored as a delta. Git
 /// makes no delta of what is larger (`core.bigFileThreshold`).
 const LARGEST: u64 = 512 << 20;
+/// How much of an entry is read at first, in bytes.
+const FRONT: usize = 8 << 10;
+/// The size in bytes up to which an object is inflated at once.
+const SMALL: usize = 1 << 20;
 /// The longest chain of deltas; git makes none longer than 4,095.
 const DEEPEST: usize = 4096;
 /// The bytes that the deltas of one object may make altogether.
@@ -90,7 +96,7 @@ impl PackFile {
     /// Returns the object at an offset, hashed in full.
     pub(crate) fn object(&self, offset: u64, id: ObjectId) -> Result<(ObjectKind, Vec<u8>)> {
         self.with_data(|data| {
-            let (kind, bytes) = self.resolve(data, offset)?;
+            let (kind, bytes) = self.resolve(data.entry(offset)?)?;
             check_id(id, hash(kind, &bytes))?;
             Ok((kind, bytes))
         })
@@ -98,13 +104,16 @@ impl PackFile {
 
     /// Returns a blob of at most `limit` bytes, hashed in full; none where it is larger.
     pub(crate) fn small_blob(&self, offset: u64, id: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
-        let header = self.with_data(|data| data.header(offset).map(|(header, _)| header))?;
-        if matches!(header.content, Content::Whole(_)) && header.size > limit {
-            return Ok(None);
-        }
-        let (kind, bytes) = self.object(offset, id)?;
-        check_blob_kind(kind)?;
-        Ok(Some(bytes))
+        self.with_data(|data| {
+            let entry = data.entry(offset)?;
+            if matches!(entry.header.content, Content::Whole(_)) && entry.header.size > limit {
+                return Ok(None);
+            }
+            let (kind, bytes) = self.resolve(entry)?;
+            check_blob_kind(kind)?;
+            check_id(id, hash(kind, &bytes))?;
+            Ok(Some(bytes))
+        })
     }
 
     /// Returns a blob's size in bytes, as its entry or the front of its delta says.
@@ -127,14 +136,14 @@ impl PackFile {
     /// Writes a blob, hashing it on the way: what was written is good only if this returns. In bounded memory, but for
     /// deltas.
     pub(crate) fn copy_blob(&self, offset: u64, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
-        self.with_data(|data| match data.header(offset)? {
-            (Header { content: Content::Whole(kind), size }, compressed) => {
+        self.with_data(|data| match data.entry(offset)? {
+            entry @ Entry { header: Header { content: Content::Whole(kind), size }, .. } => {
                 check_blob_kind(kind)?;
-                check_id(id, copy(compressed, size, to)?)?;
+                check_id(id, copy(entry.compressed(), size, to)?)?;
                 Ok(size)
             }
-            _ => {
-                let (kind, bytes) = self.resolve(data, offset)?;
+            entry => {
+                let (kind, bytes) = self.resolve(entry)?;
                 check_blob_kind(kind)?;
                 check_id(id, hash(kind, &bytes))?;
                 to.write_all(&bytes).context(|| format!("cannot write the bytes of `{id}`"))?;
@@ -143,23 +152,24 @@ impl PackFile {
         })
     }
 
-    /// Returns the object at an offset: the whole object at the end of its chain of deltas, and the deltas applied to it,
-    /// innermost first.
-    fn resolve(&self, data: Data<'_>, offset: u64) -> Result<(ObjectKind, Vec<u8>)> {
-        let (mut at, mut deltas, mut work) = (offset, Vec::new(), 0);
+    /// Returns an entry's object: the whole object at the end of its chain of deltas, and the deltas applied to it, innermost
+    /// first.
+    fn resolve(&self, mut entry: Entry<'_>) -> Result<(ObjectKind, Vec<u8>)> {
+        let (mut deltas, mut work) = (Vec::new(), 0);
         loop {
-            let (header, compressed) = data.header(at)?;
+            let header = entry.header;
             work += header.size;
             if header.size > LARGEST || work > MOST_WORK || deltas.len() > DEEPEST {
                 return Err(Error::failed("the object, or its chain of deltas, is too large to be decoded in memory"));
             }
-            let bytes = inflate(compressed, header.size)?;
-            at = match header.content {
+            let bytes = entry.inflate()?;
+            let base = match header.content {
                 Content::Whole(kind) => return Ok((kind, apply_deltas(bytes, deltas, work)?)),
                 Content::ToOffset(base) => base,
                 Content::ToObject(base) => self.find(base).ok_or_else(|| missing_base(base))?,
             };
             deltas.push(bytes);
+            entry = entry.data.entry(base)?;
         }
     }
 
@@ -205,16 +215,61 @@ impl<'a> Data<'a> {
         if offset < 12 || offset >= self.end {
             return Err(Error::failed("the entry lies outside the pack"));
         }
-        let read = FileRange::new(self.file, offset, self.end).read(buffer).context(|| "cannot read the entry")?;
-        Ok(&buffer[..read])
+        let mut range = FileRange::new(self.file, offset, self.end);
+        let mut filled = 0;
+        loop {
+            match range.read(&mut buffer[filled..]).context(|| "cannot read the entry")? {
+                0 => return Ok(&buffer[..filled]),
+                read => filled += read,
+            }
+        }
     }
 
-    fn header(self, offset: u64) -> Result<(Header, BufReader<FileRange<'a>>)> {
-        if offset < 12 || offset >= self.end {
-            return Err(Error::failed("the entry lies outside the pack"));
+    fn entry(self, offset: u64) -> Result<Entry<'a>> {
+        let mut front = vec![0; FRONT];
+        let length = self.front(offset, &mut front)?.len();
+        front.truncate(length);
+        let mut rest = &front[..];
+        let header = read_header(&mut rest, offset)?;
+        let start = front.len() - rest.len();
+        Ok(Entry { data: self, offset, header, front, start })
+    }
+}
+
+/// An entry of which the header was read.
+struct Entry<'a> {
+    data: Data<'a>,
+    offset: u64,
+    header: Header,
+    /// Its first bytes.
+    front: Vec<u8>,
+    /// Where in them the compressed bytes begin.
+    start: usize,
+}
+
+impl<'a> Entry<'a> {
+    fn compressed(&self) -> BufReader<FileRange<'a>> {
+        BufReader::new(FileRange::new(self.data.file, self.offset + self.start as u64, self.data.end))
+    }
+
+    /// Returns what stands in it.
+    fn inflate(&self) -> Result<Vec<u8>> {
+        match self.inflate_at_once() {
+            Some(bytes) => Ok(bytes),
+            None => inflate(self.compressed(), self.header.size),
         }
-        let mut reader = BufReader::new(FileRange::new(self.file, offset, self.end));
-        Ok((read_header(&mut reader, offset)?, reader))
+    }
+
+    /// The same where it is small, and sound, and no longer than it would be if nothing could be compressed.
+    fn inflate_at_once(&self) -> Option<Vec<u8>> {
+        let size = usize::try_from(self.header.size).ok().filter(|size| *size <= SMALL)?;
+        let longest = self.start + size + size / 1024 + 64;
+        if longest <= FRONT {
+            return inflate_at_once(&self.front[self.start..], size);
+        }
+        let mut bytes = vec![0; longest];
+        let length = self.data.front(self.offset, &mut bytes).ok()?.len();
+        inflate_at_once(bytes.get(self.start..length)?, size)
     }
 }
 

@@ -79,16 +79,12 @@ impl Reader {
 
     /// Returns whether exactly these bytes are stored under `id`: what to ask before leaving an object out of a pack.
     pub(crate) fn holds(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Held {
-        if kind == ObjectKind::Blob
-            && let Some(stored) = self.kept.get(id)
-        {
-            return if stored[..] == *bytes { Held::Yes } else { Held::Collision };
+        if let Some((stored_kind, stored)) = self.kept.get(id) {
+            return if stored_kind == kind && stored[..] == *bytes { Held::Yes } else { Held::Collision };
         }
         match first(id, self.packs().likely(id), |pack, offset| pack.object(offset, id)) {
             Ok(Some((stored_kind, stored))) if (stored_kind, &stored[..]) == (kind, bytes) => {
-                if kind == ObjectKind::Blob {
-                    self.kept.keep(id, stored);
-                }
+                self.kept.keep(kind, id, stored);
                 Held::Yes
             }
             Ok(Some(_)) => Held::Collision,
@@ -109,25 +105,30 @@ impl Reader {
         }
     }
 
+    /// Keeps an object that was just hashed and stored, where there is room.
+    pub(crate) fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) {
+        self.kept.keep(kind, id, bytes.to_vec());
+    }
+
     /// Returns a blob's bytes, hashed in full.
     pub(crate) fn blob(&self, id: ObjectId) -> Result<Vec<u8>> {
-        match self.kept.get(id) {
-            Some(bytes) => Ok(bytes.to_vec()),
-            None => self.object(ObjectKind::Blob, id),
-        }
+        Ok(Arc::unwrap_or_clone(self.object(ObjectKind::Blob, id)?))
     }
 
     /// Returns a blob's bytes, hashed in full; none where it is larger than `limit` bytes.
-    pub(crate) fn blob_up_to(&self, id: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
-        let kept = self.kept.get(id);
-        let bytes = match kept {
+    pub(crate) fn blob_up_to(&self, id: ObjectId, limit: u64) -> Result<Option<Arc<Vec<u8>>>> {
+        let bytes = match self.kept_blob(id) {
             Some(bytes) => Some(bytes),
             None => {
                 let bytes = self.insist_believing(id, |pack, offset| pack.small_blob(offset, id, limit))?;
-                bytes.map(|bytes| self.kept.keep(id, bytes))
+                bytes.map(|bytes| self.kept.keep(ObjectKind::Blob, id, bytes))
             }
         };
-        Ok(bytes.filter(|bytes| bytes.len() as u64 <= limit).map(|bytes| bytes.to_vec()))
+        Ok(bytes.filter(|bytes| bytes.len() as u64 <= limit))
+    }
+
+    fn kept_blob(&self, id: ObjectId) -> Option<Arc<Vec<u8>>> {
+        self.kept.get(id).filter(|(kind, _)| *kind == ObjectKind::Blob).map(|(_, bytes)| bytes)
     }
 
     /// Returns a blob's size in bytes.
@@ -138,7 +139,7 @@ impl Reader {
     /// Writes a blob's bytes in bounded memory. The blob was hashed in full before the first byte is written, and is
     /// hashed again on the way where it is large.
     pub(crate) fn copy_blob(&self, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
-        let small = match self.kept.get(id) {
+        let small = match self.kept_blob(id) {
             Some(bytes) => Some(bytes),
             None => self.insist(id, |pack, offset| pack.small_blob(offset, id, AT_ONCE))?.map(Arc::new),
         };
@@ -153,14 +154,14 @@ impl Reader {
 
     /// Decodes and hashes a blob in bounded memory. Packs that were added since are unknown.
     pub(crate) fn check_blob(&self, id: ObjectId) -> Result<()> {
-        if self.kept.get(id).is_some() {
+        if self.kept_blob(id).is_some() {
             return Ok(());
         }
         let packs = self.packs();
         let places = packs.likely(id).chain(packs.unlikely(id));
         let check = |pack: &Arc<PackFile>, offset| {
             let Some(bytes) = pack.small_blob(offset, id, kept::LARGEST)? else { return pack.check_blob(offset, id) };
-            self.kept.keep(id, bytes);
+            self.kept.keep(ObjectKind::Blob, id, bytes);
             Ok(())
         };
         first(id, places, check)?.ok_or_else(|| missing(id))
@@ -176,8 +177,14 @@ impl Reader {
             .map_err(|error| Error::unavailable(format!("the tree `{id}` cannot be used")).because(error))
     }
 
-    fn object(&self, kind: ObjectKind, id: ObjectId) -> Result<Vec<u8>> {
-        let (stored, bytes) = self.insist(id, |pack, offset| pack.object(offset, id))?;
+    fn object(&self, kind: ObjectKind, id: ObjectId) -> Result<Arc<Vec<u8>>> {
+        let (stored, bytes) = match self.kept.get(id) {
+            Some(kept) => kept,
+            None => {
+                let (kind, bytes) = self.insist(id, |pack, offset| pack.object(offset, id))?;
+                (kind, self.kept.keep(kind, id, bytes))
+            }
+        };
         if stored != kind {
             return Err(Error::unavailable(format!("the object `{id}` is a {}, not a {}", stored.name(), kind.name())));
         }

@@ -2,7 +2,7 @@
 //!
 //! It costs one open and `fstat` a directory and one `fstatat` a file, and is all that a snapshot without changes does. It
 //! decides nothing but *same* or *look again*; `walk` looks. A file that is too young for its stamp to be trusted is read and
-//! compared with what is stored of it: right after an edit, that is much less than to look at its directory again.
+//! its hash compared: right after an edit, that is much less than to look at its directory again.
 
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,9 +15,7 @@ use super::read::{self, Outcome};
 use super::walk;
 use crate::snapshot::GapReason;
 use crate::snapshot::cache::{Cache, CachedItem, Directory};
-use crate::snapshot::hash::ObjectKind;
-use crate::snapshot::objects::Objects;
-use crate::snapshot::reader::Held;
+use crate::snapshot::hash::{self, ObjectKind};
 use crate::threads;
 
 /// How many directories a thread takes at a time.
@@ -42,8 +40,6 @@ pub(crate) struct Check<'a> {
     pub is_remote: bool,
     /// The moment before the scan began, by the clock of file times.
     pub now: i64,
-    /// What is stored.
-    pub objects: &'a Objects,
     /// From when on no file is read any more: it belongs to those that the walk looks at, and gives up.
     pub deadline: Option<Instant>,
 }
@@ -108,7 +104,7 @@ impl Check<'_> {
             }
         }
         // Files are read only where nothing else tells that the directory has to be looked at: there they are read again.
-        if !changed && young.iter().all(|item| self.is_stored(item, directory.as_fd())) {
+        if !changed && young.iter().all(|item| self.is_as_remembered(item, directory.as_fd())) {
             return Verdict::Same;
         }
         let rules = directory::rules_of(directory.as_fd()).map(|(_, id)| id);
@@ -144,15 +140,14 @@ impl Check<'_> {
             && !item.stamp.is_settled(self.now, walk::margin(self.is_remote))
     }
 
-    /// Reads a file, and returns whether it has the stamp and the very bytes that are stored of it.
-    fn is_stored(&self, item: &CachedItem<'_>, directory: BorrowedFd<'_>) -> bool {
+    /// Reads a file, and returns whether it is what is remembered of it: stamp and hash.
+    fn is_as_remembered(&self, item: &CachedItem<'_>, directory: BorrowedFd<'_>) -> bool {
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return false;
         }
-        let (Some(id), Ok(reader)) = (item.content(), self.objects.reader()) else { return false };
         match read::file(directory, item.name) {
             Ok(Outcome::Bytes(bytes, stamp)) => {
-                stamp == item.stamp && reader.holds(ObjectKind::Blob, id, &bytes) == Held::Yes
+                stamp == item.stamp && Some(hash::hash(ObjectKind::Blob, &bytes)) == item.content()
             }
             Ok(Outcome::Large(_) | Outcome::Gone | Outcome::Gap(_) | Outcome::Other) | Err(_) => false,
         }

@@ -9,7 +9,7 @@ use super::disk::{self, Stamp};
 use super::listing::{Item, Kind, Listing, State, join};
 use super::queue::Queue;
 use super::read;
-use super::walk::{Names, Task, Walk, collision, ours};
+use super::walk::{Names, Task, Unread, Walk, collision, ours};
 use crate::entry::ObjectId;
 use crate::error::Result;
 use crate::path::{check_component, is_plain_dot_git};
@@ -72,9 +72,9 @@ impl Open<'_> {
         })
     }
 
-    fn share(&self, unread: Vec<Vec<u8>>, queue: &Queue<Task>) {
+    fn share(&self, unread: Vec<Unread>, queue: &Queue<Task>) {
         let tasks =
-            unread.chunks(FILES_A_TASK).map(|names| Task::Files { path: self.path.to_vec(), names: names.to_vec() });
+            unread.chunks(FILES_A_TASK).map(|files| Task::Files { path: self.path.to_vec(), files: files.to_vec() });
         if !unread.is_empty() {
             queue.push(tasks);
         }
@@ -99,8 +99,8 @@ impl Open<'_> {
         self.walk.matcher.decide(self.view, path, is_directory, &self.walk.is_forced)
     }
 
-    /// Looks at one entry; its name goes to `unread` where a file has to be read, and the item then only holds the place.
-    fn item(&self, name: &[u8], is_directory: Option<bool>, unread: &mut Vec<Vec<u8>>) -> Result<Option<Item>> {
+    /// Looks at one entry; it goes to `unread` where a file has to be read, and the item then only holds the place.
+    fn item(&self, name: &[u8], is_directory: Option<bool>, unread: &mut Vec<Unread>) -> Result<Option<Item>> {
         let path = join(self.path, name);
         if let Some(is_directory) = is_directory
             && self.decide(&path, is_directory).is_none()
@@ -126,7 +126,7 @@ impl Open<'_> {
         self.entry(name, &path, stamp, unread)
     }
 
-    fn entry(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Vec<u8>>) -> Result<Option<Item>> {
+    fn entry(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Unread>) -> Result<Option<Item>> {
         let special = |what| {
             Ok(Some(Item::gap(name, Stamp { mode: stamp.file_type(), ..Stamp::default() }, GapReason::Special(what))))
         };
@@ -149,17 +149,19 @@ impl Open<'_> {
         Item { name: name.to_vec(), stamp, is_settled: true, kind: Kind::Directory }
     }
 
-    fn file(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Vec<u8>>) -> Item {
+    fn file(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Unread>) -> Item {
         if stamp.size > self.walk.max_file_size && !(self.walk.is_any_size)(path) {
             return Item::gap(name, stamp, GapReason::TooLarge);
         }
-        if let Some(item) = self.unchanged(name, &stamp) {
-            return item;
+        let old = self.old.and_then(|old| old.item(name)).filter(|old| old.stamp == stamp);
+        let remembered = old.and_then(|old| old.content());
+        if let Some(old) = old.filter(|old| old.is_settled && remembered.is_some()) {
+            return old.clone();
         }
         if let Some(id) = (self.walk.seeded)(path, &stamp) {
             return self.walk.content(name, stamp, id);
         }
-        unread.push(name.to_vec());
+        unread.push(Unread { name: name.to_vec(), remembered: remembered.map(|id| (stamp, id)) });
         Item::gap(name, stamp, GapReason::Changing)
     }
 

@@ -75,6 +75,16 @@ impl Listing {
     }
 }
 
+impl Item {
+    /// Returns the id of its blob; none where it is no file and no link that was captured.
+    pub fn content(&self) -> Option<ObjectId> {
+        match self.kind {
+            Kind::Content(id) => Some(id),
+            Kind::Directory | Kind::Gap(_) | Kind::Watched(_) => None,
+        }
+    }
+}
+
 /// Returns the path of an entry; the root's path is empty.
 pub(crate) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
     let mut path = Vec::with_capacity(directory.len() + 1 + name.len());

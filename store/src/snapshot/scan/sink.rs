@@ -15,24 +15,39 @@ pub(crate) struct Sink<'a> {
     objects: &'a Objects,
     reader: Arc<Reader>,
     writer: Mutex<Option<PackWriter>>,
+    keeps: bool,
 }
 
 impl<'a> Sink<'a> {
     /// Begins with no pack: the first new object makes it.
     pub fn new(objects: &'a Objects) -> Result<Self> {
-        Ok(Self { objects, reader: objects.reader()?, writer: Mutex::new(None) })
+        Ok(Self { objects, reader: objects.reader()?, writer: Mutex::new(None), keeps: false })
+    }
+
+    /// Keeps what is stored in memory, where it is small: somebody is about to compare it with what was there before.
+    pub fn keeping(self, keeps: bool) -> Self {
+        Self { keeps, ..self }
     }
 
     /// Stores an object and returns its id; none where other bytes with the same id are stored: a SHA-1 collision.
     pub fn add(&self, kind: ObjectKind, bytes: &[u8]) -> Result<Option<ObjectId>> {
         let id = hash::hash(kind, bytes);
+        Ok(self.add_hashed(kind, id, bytes)?.then_some(id))
+    }
+
+    /// Stores an object whose id is known. Returns false where other bytes with the same id are stored.
+    pub fn add_hashed(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Result<bool> {
         match self.reader.holds(kind, id, bytes) {
-            Held::Yes => return Ok(Some(id)),
-            Held::Collision => return Ok(None),
+            Held::Yes => return Ok(true),
+            Held::Collision => return Ok(false),
             Held::No => {}
         }
         let packed = pack_object(kind, id, bytes);
-        self.with_writer(|writer| writer.add(packed)).map(|is_added| is_added.then_some(id))
+        let is_added = self.with_writer(|writer| writer.add(packed))?;
+        if is_added && self.keeps {
+            self.reader.keep(kind, id, bytes);
+        }
+        Ok(is_added)
     }
 
     /// Stores a large file's bytes; none where there are fewer than `size`.

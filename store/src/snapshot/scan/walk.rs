@@ -20,7 +20,7 @@ use super::read::{self, Outcome};
 use super::sink::Sink;
 use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
-use crate::snapshot::hash::ObjectKind;
+use crate::snapshot::hash::{self, ObjectKind};
 use crate::snapshot::rules::{Matcher, View};
 use crate::snapshot::{GapReason, Progress};
 
@@ -88,9 +88,18 @@ pub(crate) enum Task {
     Files {
         /// The directory's path.
         path: Vec<u8>,
-        /// Their names.
-        names: Vec<Vec<u8>>,
+        /// Which they are.
+        files: Vec<Unread>,
     },
+}
+
+/// A file to be read.
+#[derive(Clone)]
+pub(crate) struct Unread {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// What is remembered of it under the stamp that it still has, which is too young to be trusted.
+    pub remembered: Option<(Stamp, ObjectId)>,
 }
 
 /// What counts of the names that were remembered.
@@ -134,7 +143,7 @@ impl Walk<'_> {
                     let listing = self.directory(&task, queue, &mut found.anchor)?;
                     found.listings.push((path, listing));
                 }
-                Task::Files { path, names } => self.files(path, names, found)?,
+                Task::Files { path, files } => self.files(path, files, found)?,
             }
             Ok(())
         })
@@ -169,34 +178,37 @@ impl Walk<'_> {
         open.listing(stamp, names, queue).map(Some)
     }
 
-    fn files(&self, path: Vec<u8>, names: Vec<Vec<u8>>, found: &mut Found) -> Result<()> {
+    fn files(&self, path: Vec<u8>, files: Vec<Unread>, found: &mut Found) -> Result<()> {
         let directory = match found.anchor.open_directory(self.root.as_fd(), &path) {
             Ok(directory) => directory,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
                 let gap = read::gap_of(error);
-                let item = |name: &Vec<u8>| Some(Item::gap(name, Stamp::default(), gap.clone()?));
-                found.files.extend(names.into_iter().map(|name| (path.clone(), name.clone(), item(&name))));
+                let item = |name: &[u8]| Some(Item::gap(name, Stamp::default(), gap.clone()?));
+                let items = files.into_iter().map(|file| (path.clone(), file.name.clone(), item(&file.name)));
+                found.files.extend(items);
                 return Ok(());
             }
         };
-        for name in names {
+        for file in files {
             self.check_deadline()?;
-            match self.file(directory.as_fd(), &name)? {
-                Read::Large => found.large.push((path.clone(), name)),
-                Read::Item(item) => found.files.push((path.clone(), name, item)),
+            match self.file(directory.as_fd(), &file)? {
+                Read::Large => found.large.push((path.clone(), file.name)),
+                Read::Item(item) => found.files.push((path.clone(), file.name, item)),
             }
         }
         Ok(())
     }
 
-    fn file(&self, directory: BorrowedFd<'_>, name: &[u8]) -> Result<Read> {
+    fn file(&self, directory: BorrowedFd<'_>, file: &Unread) -> Result<Read> {
+        let name = &file.name[..];
         let item = match read::file(directory, name).map_err(ours)? {
             Outcome::Bytes(bytes, stamp) => {
                 self.count(stamp.size);
-                match self.sink.add(ObjectKind::Blob, &bytes)? {
-                    Some(id) => Some(self.content(name, stamp, id)),
-                    None => Some(Item::gap(name, stamp, collision())),
+                let id = hash::hash(ObjectKind::Blob, &bytes);
+                match file.remembered == Some((stamp, id)) || self.sink.add_hashed(ObjectKind::Blob, id, &bytes)? {
+                    true => Some(self.content(name, stamp, id)),
+                    false => Some(Item::gap(name, stamp, collision())),
                 }
             }
             Outcome::Large(_) => return Ok(Read::Large),

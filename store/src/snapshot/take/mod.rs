@@ -134,7 +134,7 @@ impl<'a> Scene<'a> {
         index: Index<'_>,
         tasks: Vec<Task>,
     ) -> Result<Taken> {
-        let sink = Sink::new(self.objects)?;
+        let sink = Sink::new(self.objects)?.keeping(cache.is_some());
         let wishes = self.wishes();
         let is_stale = tasks.iter().any(|task| matches!(task, Task::Directory { names: Names::AgainBelow, .. }));
         let known = cache.filter(|_| !is_stale && !index.is_new);

@@ -31,7 +31,6 @@ impl Scene<'_> {
             store: self.store,
             is_remote: self.is_remote,
             now: self.now,
-            objects: self.objects,
             deadline: self.request.deadline,
         }
     }
