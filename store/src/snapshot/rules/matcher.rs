@@ -1,5 +1,6 @@
 //! Deciding what is in view, from rules and the `.gitignore` files.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -38,6 +39,10 @@ pub(crate) struct Matcher<'a> {
 
 /// The ignore files that hold in a directory, innermost first.
 type Chain = Option<Arc<Link>>;
+
+/// The ignore files that hold in one directory, looked for when they first matter.
+#[derive(Default)]
+pub(crate) struct Neighbours(OnceCell<Chain>);
 
 struct Link {
     directory_length: usize,
@@ -94,6 +99,9 @@ impl Matcher<'_> {
 
     /// Returns whether ignore files alone would leave this path out, whoever tracks or names it.
     pub fn is_ignored(&self, path: &[u8]) -> bool {
+        if self.has_no_patterns_for(path) {
+            return false;
+        }
         let mut view = self.root_view();
         for end in (0..path.len()).filter(|end| path[*end] == b'/') {
             match self.decide(view, &path[..end], true, &|_, _| false) {
@@ -113,6 +121,18 @@ impl Matcher<'_> {
         is_directory: bool,
         is_forced: &dyn Fn(&[u8], bool) -> bool,
     ) -> Option<View> {
+        self.decide_among(&Neighbours::default(), parent, path, is_directory, is_forced)
+    }
+
+    /// The same for one of many entries of a directory.
+    pub fn decide_among(
+        &self,
+        neighbours: &Neighbours,
+        parent: View,
+        path: &[u8],
+        is_directory: bool,
+        is_forced: &dyn Fn(&[u8], bool) -> bool,
+    ) -> Option<View> {
         let name = path.iter().rposition(|byte| *byte == b'/').map(|slash| slash + 1);
         let excluded = !self.exclude.is_empty() && self.exclude.matched(path, name, is_directory) == Some(true);
         if excluded || !self.is_in_scope(path, is_directory) {
@@ -124,7 +144,7 @@ impl Matcher<'_> {
         }
         match parent {
             View::Included => Some(View::Included),
-            View::Open | View::Passage if !self.is_ignored_here(path, name, is_directory) => {
+            View::Open | View::Passage if !self.is_ignored_here(neighbours, path, name, is_directory) => {
                 Some(if passage { View::Passage } else { View::Open })
             }
             View::Open | View::Passage | View::Ignored => {
@@ -154,9 +174,18 @@ impl Matcher<'_> {
         self.include.spell_out_a_way_through(directory)
     }
 
-    fn is_ignored_here(&self, path: &[u8], name: Option<usize>, is_directory: bool) -> bool {
+    /// Whether no pattern of any kind can match a path, wherever it stands.
+    fn has_no_patterns_for(&self, path: &[u8]) -> bool {
+        let outer = [&self.global, &self.info, &self.include, &self.exclude, &self.built_in];
+        let directory = path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
+        self.scope.is_none()
+            && outer.iter().all(|patterns| patterns.is_empty())
+            && self.chain(&path[..directory]).is_none()
+    }
+
+    fn is_ignored_here(&self, neighbours: &Neighbours, path: &[u8], name: Option<usize>, is_directory: bool) -> bool {
         let directory = &path[..name.map_or(0, |name| name - 1)];
-        let mut chain = &self.chain(directory);
+        let mut chain = neighbours.0.get_or_init(|| self.chain(directory));
         while let Some(link) = chain {
             let start = if link.directory_length == 0 { 0 } else { link.directory_length + 1 };
             let inner_name = name.map(|name| name - start).filter(|name| *name > 0);
@@ -173,16 +202,36 @@ impl Matcher<'_> {
         if let Some(chain) = self.chains.read().unwrap_or_else(PoisonError::into_inner).get(directory) {
             return chain.clone();
         }
-        let mut chains = self.chains.write().unwrap_or_else(PoisonError::into_inner);
         let ends = (0..directory.len()).filter(|end| directory[*end] == b'/').chain([directory.len()]);
         let ends: Vec<_> = if directory.is_empty() { vec![0] } else { [0].into_iter().chain(ends).collect() };
-        let known = ends.iter().rposition(|end| chains.contains_key(&directory[..*end]));
-        let mut chain = known.and_then(|known| chains[&directory[..ends[known]]].clone());
+        let (known, mut chain) = {
+            let chains = self.chains.read().unwrap_or_else(PoisonError::into_inner);
+            let known = ends.iter().rposition(|end| chains.contains_key(&directory[..*end]));
+            (known, known.and_then(|known| chains[&directory[..ends[known]]].clone()))
+        };
         for end in &ends[known.map_or(0, |known| known + 1)..] {
-            chain = self.link(&directory[..*end], chain);
-            chains.insert(directory[..*end].to_vec(), chain.clone());
+            // The file is read while nobody waits; what was first counts for all.
+            chain = self.put(&directory[..*end], self.link(&directory[..*end], chain));
         }
         chain
+    }
+
+    fn put(&self, directory: &[u8], chain: Chain) -> Chain {
+        let mut chains = self.chains.write().unwrap_or_else(PoisonError::into_inner);
+        chains.entry(directory.to_vec()).or_insert(chain).clone()
+    }
+
+    /// Is told that a directory has no ignore file: it need not be asked for.
+    pub fn note_without_rules(&self, directory: &[u8]) {
+        if self.untracked.contains_key(directory) {
+            return;
+        }
+        let outer = match directory.iter().rposition(|byte| *byte == b'/') {
+            Some(end) => self.chain(&directory[..end]),
+            None if directory.is_empty() => None,
+            None => self.chain(b""),
+        };
+        self.put(directory, outer);
     }
 
     fn link(&self, directory: &[u8], outer: Chain) -> Chain {

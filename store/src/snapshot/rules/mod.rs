@@ -12,7 +12,7 @@ mod patterns;
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
-pub(crate) use matcher::{Matcher, View};
+pub(crate) use matcher::{Matcher, Neighbours, View};
 pub(crate) use patterns::significant_lines;
 
 /// Outside a git repository these are left out, too: what package managers and compilers make and can make again.
@@ -181,6 +181,23 @@ mod tests {
         assert!(matcher.is_visible(b"dist/app/x.js"), "the pattern spells out the way");
         assert!(!matcher.is_visible(b"dist/app/x.css"), "not included");
         assert!(!matcher.is_visible(b"a/secret/x"), "excluded");
+    }
+
+    #[test]
+    fn a_directory_that_has_no_ignore_file_is_not_asked_for_one() {
+        let own = |directory: &[u8]| match directory {
+            b"a/b" => panic!("it was said to have none"),
+            b"a" => Some(b"*.log\n".to_vec()),
+            _ => None,
+        };
+        let matcher = Rules::default().matcher(own);
+        matcher.note_without_rules(b"a/b");
+        assert!(matcher.is_ignored(b"a/b/x.log"), "the one above holds");
+        assert!(!matcher.is_ignored(b"a/b/x.txt"), "as far as it says");
+        let untracked = Rules { untracked: vec![(b"c".to_vec(), b"*.log\n".to_vec())], ..Rules::default() };
+        let matcher = untracked.matcher(|_| None);
+        matcher.note_without_rules(b"c");
+        assert!(matcher.is_ignored(b"c/x.log"), "rules that are no file of the tree hold all the same");
     }
 
     #[test]

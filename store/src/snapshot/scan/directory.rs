@@ -14,7 +14,7 @@ use crate::entry::ObjectId;
 use crate::error::Result;
 use crate::path::{check_component, is_plain_dot_git};
 use crate::snapshot::hash::{self, ObjectKind};
-use crate::snapshot::rules::{self, View};
+use crate::snapshot::rules::{self, Neighbours, View};
 use crate::snapshot::{GapReason, git};
 
 /// Directories deeper than this are gaps.
@@ -34,6 +34,8 @@ pub(super) struct Open<'a> {
     pub view: View,
     /// What was remembered of it.
     pub old: Option<&'a Listing>,
+    /// The ignore files that hold in it.
+    pub neighbours: Neighbours,
 }
 
 impl Open<'_> {
@@ -43,7 +45,10 @@ impl Open<'_> {
         let mut names: Vec<(Vec<u8>, Option<bool>)> = match known {
             Some(old) => old.items.iter().map(|item| (item.name.clone(), None)).collect(),
             None => match disk::names(self.directory) {
-                Ok(names) => names,
+                Ok(names) => {
+                    (self.walk.listed)(self.path, &|wanted| names.iter().any(|(name, _)| name == wanted));
+                    names
+                }
                 Err(error) if read::is_ours(error) => return Err(ours(error)),
                 Err(error) => {
                     let reason = read::gap_of(error).unwrap_or(GapReason::Changing);
@@ -96,13 +101,13 @@ impl Open<'_> {
     }
 
     fn decide(&self, path: &[u8], is_directory: bool) -> Option<View> {
-        self.walk.matcher.decide(self.view, path, is_directory, &self.walk.is_forced)
+        self.walk.matcher.decide_among(&self.neighbours, self.view, path, is_directory, &self.walk.is_forced)
     }
 
     /// Looks at one entry; it goes to `unread` where a file has to be read, and the item then only holds the place.
-    fn item(&self, name: &[u8], is_directory: Option<bool>, unread: &mut Vec<Unread>) -> Result<Option<Item>> {
+    fn item(&self, name: &[u8], listed: Option<bool>, unread: &mut Vec<Unread>) -> Result<Option<Item>> {
         let path = join(self.path, name);
-        if let Some(is_directory) = is_directory
+        if let Some(is_directory) = listed
             && self.decide(&path, is_directory).is_none()
         {
             return Ok(self.watched(name));
@@ -113,7 +118,7 @@ impl Open<'_> {
             Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
         };
         let is_directory = stamp.file_type() == 0o040_000;
-        if self.decide(&path, is_directory).is_none() {
+        if listed != Some(is_directory) && self.decide(&path, is_directory).is_none() {
             return Ok(self.watched(name));
         }
         if check_component(name).is_err() {

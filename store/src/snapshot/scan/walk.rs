@@ -21,7 +21,7 @@ use super::sink::Sink;
 use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
 use crate::snapshot::hash::{self, ObjectKind};
-use crate::snapshot::rules::{Matcher, View};
+use crate::snapshot::rules::{Matcher, Neighbours, View};
 use crate::snapshot::{GapReason, Progress};
 
 /// How long a store through a memory map can go without a new time: until the kernel has written the page (30 s and 5 s by
@@ -34,6 +34,9 @@ const REMOTE_CLOCK: i64 = 60_000_000_000;
 pub(crate) fn margin(is_remote: bool) -> i64 {
     if is_remote { MAPPED + REMOTE_CLOCK } else { MAPPED }
 }
+
+/// See [`Walk::listed`].
+type Listed<'a> = &'a (dyn Fn(&[u8], &dyn Fn(&[u8]) -> bool) + Sync);
 
 /// What the tasks share.
 pub(crate) struct Walk<'a> {
@@ -55,6 +58,8 @@ pub(crate) struct Walk<'a> {
     pub remembered_view: &'a (dyn Fn(&[u8]) -> Option<View> + Sync),
     /// The id of a file's blob where the user's index knows it and it is stored.
     pub seeded: &'a (dyn Fn(&[u8], &Stamp) -> Option<ObjectId> + Sync),
+    /// Is told of a directory whose names were read, with what says whether there is such a name.
+    pub listed: Listed<'a>,
     /// Where objects go.
     pub sink: &'a Sink<'a>,
     /// The moment before the scan began, by the clock of file times.
@@ -174,7 +179,8 @@ impl Walk<'_> {
         if self.store == Some((stat.st_dev, stat.st_ino)) {
             return Ok(Some(Listing::unread(Stamp::default(), view, State::LeftOut)));
         }
-        let open = Open { walk: self, path, directory: directory.as_fd(), view, old };
+        let neighbours = Neighbours::default();
+        let open = Open { walk: self, path, directory: directory.as_fd(), view, old, neighbours };
         open.listing(stamp, names, queue).map(Some)
     }
 

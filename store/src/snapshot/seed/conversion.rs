@@ -21,7 +21,10 @@ const NAME: &[u8] = b".gitattributes";
 const EVERYTHING: &[u8] = b"*\n";
 
 /// The files that a conversion may apply to.
-pub(super) struct Conversions<'a>(Matcher<'a>);
+pub(super) struct Conversions<'a> {
+    matcher: Matcher<'a>,
+    tracked: &'a Tracked,
+}
 
 impl<'a> Conversions<'a> {
     /// Reads the attribute files outside the work tree; those in it are read when they first matter.
@@ -32,12 +35,20 @@ impl<'a> Conversions<'a> {
             info: patterns(&info.unwrap_or_default()),
             ..Rules::default()
         };
-        Self(rules.matcher(move |directory| Some(of_directory(root, tracked, directory))))
+        let matcher = rules.matcher(move |directory| Some(of_directory(root, tracked, directory)));
+        Self { matcher, tracked }
+    }
+
+    /// Is told of a directory whose names were read.
+    pub fn note_listed(&self, directory: &[u8], has: &dyn Fn(&[u8]) -> bool) {
+        if !has(NAME) && !self.tracked.holds(&join(directory, NAME), false) {
+            self.matcher.note_without_rules(directory);
+        }
     }
 
     /// Returns whether a conversion may apply to a file.
     pub fn may_apply_to(&self, path: &[u8]) -> bool {
-        self.0.is_ignored(path)
+        self.matcher.is_ignored(path)
     }
 }
 

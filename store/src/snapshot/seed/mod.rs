@@ -33,9 +33,8 @@ type Places = HashMap<ObjectId, (Arc<PackFile>, u64)>;
 
 /// What can be taken.
 pub(crate) struct Seeds<'a> {
-    tracked: &'a Tracked,
-    /// When the index was written, nanoseconds since the epoch.
-    index_time: i64,
+    /// The index's usable entries, by path.
+    entries: HashMap<&'a [u8], &'a IndexEntry>,
     conversions: Conversions<'a>,
     places: Places,
 }
@@ -55,23 +54,26 @@ impl<'a> Seeds<'a> {
             return None;
         }
         let usable = |entry: &&IndexEntry| entry.blob.is_some() && is_older(&entry.stat, index.mtime);
-        let mut wanted: Vec<(ObjectId, u64)> = tracked
-            .entries()
-            .filter(usable)
-            .filter_map(|entry| Some((entry.blob?, u64::from(entry.stat.size))))
-            .collect();
+        let entries: HashMap<_, _> = tracked.entries().filter(usable).map(|entry| (&entry.path[..], entry)).collect();
+        let mut wanted: Vec<(ObjectId, u64)> =
+            entries.values().filter_map(|entry| Some((entry.blob?, u64::from(entry.stat.size)))).collect();
         wanted.sort_unstable();
         wanted.dedup_by_key(|(id, _)| *id);
         let places = packs::take(location, &wanted, objects);
         let conversions = Conversions::of(request, location, root, tracked);
-        (!places.is_empty()).then_some(Self { tracked, index_time: index.mtime, conversions, places })
+        (!places.is_empty()).then_some(Self { entries, conversions, places })
+    }
+
+    /// Is told of a directory whose names were read.
+    pub fn note_listed(&self, directory: &[u8], has: &dyn Fn(&[u8]) -> bool) {
+        self.conversions.note_listed(directory, has);
     }
 
     /// Returns the id of a file's bytes, where it can be taken.
     pub fn id(&self, path: &[u8], stamp: &Stamp) -> Option<ObjectId> {
-        let entry = self.tracked.entry(path)?;
+        let entry = self.entries.get(path)?;
         let id = entry.blob?;
-        if !is_same(&entry.stat, stamp) || !is_older(&entry.stat, self.index_time) || stamp.size >= TOO_LARGE {
+        if !is_same(&entry.stat, stamp) || stamp.size >= TOO_LARGE {
             return None;
         }
         let (pack, offset) = self.places.get(&id)?;

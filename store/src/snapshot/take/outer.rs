@@ -38,6 +38,9 @@ fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     ends.filter_map(read).collect()
 }
 
+/// The hash of no ignore file: the next snapshot looks again.
+const NONE_OF_THEM: ObjectId = ObjectId::new([0; 20]);
+
 /// Reads the ignore file of a directory, and notes which it was.
 pub(crate) fn read_rules(
     root: &impl AsFd,
@@ -51,7 +54,10 @@ pub(crate) fn read_rules(
         Err(_) => disk::open_directory(root.as_fd(), directory).ok()?,
     };
     let rules = directory::rules_of(opened.as_fd());
+    let id = rules.as_ref().map(|(_, id)| *id);
     let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
-    used.insert(directory.to_vec(), rules.as_ref().map(|(_, id)| *id));
+    // Two threads may have read it, and it may have changed in between: then no file is the one that counted.
+    let counted = if used.get(directory).is_some_and(|other| *other != id) { Some(NONE_OF_THEM) } else { id };
+    used.insert(directory.to_vec(), counted);
     rules.map(|(bytes, _)| bytes)
 }

@@ -83,6 +83,12 @@ impl Scene<'_> {
             remembered: &|path| cache.and_then(|cache| cache.listing(path)),
             remembered_view: &|path| cache.and_then(|cache| Some(cache.directory(cache.find(path)?)?.view())),
             seeded: &|path, stamp| seeds.as_ref().and_then(|seeds| seeds.id(path, stamp)),
+            listed: &|directory, has| {
+                if !has(b".gitignore") {
+                    matcher.note_without_rules(directory);
+                }
+                seeds.iter().for_each(|seeds| seeds.note_listed(directory, has));
+            },
             sink,
             now: self.now,
             is_remote: self.is_remote,
