@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use super::hash::{ObjectKind, hash};
-use super::pack::{PackWriter, pack_object};
+use super::pack::{Effort, PackWriter, pack_object};
 use super::reader::{Held, Reader};
 use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
@@ -148,7 +148,7 @@ impl Objects {
             let id = hash(ObjectKind::Blob, bytes);
             let stored = match reader.holds(ObjectKind::Blob, id, bytes) {
                 Held::Yes => true,
-                Held::No => pack.add(pack_object(ObjectKind::Blob, id, bytes))?,
+                Held::No => pack.add(pack_object(ObjectKind::Blob, id, bytes, Effort::Some))?,
                 Held::Collision => false,
             };
             if !stored {

@@ -5,7 +5,7 @@
 //! loose object costs a sync of its own, and libgit2 never comes back from a torn one.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
@@ -32,11 +32,31 @@ pub(crate) struct Packed {
     entry: Vec<u8>,
 }
 
+/// How hard an object is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// 170 MB/s, to .31 of a source tree.
+    Least,
+    /// 100 MB/s, to .29: for the little that each step stores, which in sum is most of what a store holds.
+    Some,
+}
+
+impl Effort {
+    /// The level of libdeflate.
+    const fn level(self) -> i32 {
+        match self {
+            Self::Least => 1,
+            Self::Some => 4,
+        }
+    }
+}
+
 /// Returns an object compressed for a pack; `id` is its id, already known.
-pub(crate) fn pack_object(kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Packed {
+pub(crate) fn pack_object(kind: ObjectKind, id: ObjectId, bytes: &[u8], effort: Effort) -> Packed {
     let mut entry = encode_header(kind, bytes.len() as u64);
     let header = entry.len();
-    with_compressor(level_for(bytes), |compressor| {
+    let level = if is_compressible(bytes) { effort.level() } else { 0 };
+    with_compressor(level, |compressor| {
         entry.resize(header + compressor.zlib_compress_bound(bytes.len()), 0);
         let length = compressor
             .zlib_compress(bytes, &mut entry[header..])
@@ -50,33 +70,27 @@ pub(crate) fn pack_object(kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Packe
 /// Bytes that are tried before a large object is compressed.
 const SAMPLE: usize = 16 << 10;
 
-/// Level 1, or 0 (stored) where a sample from the middle gives less than a twentieth: media and archives.
-fn level_for(bytes: &[u8]) -> i32 {
+/// Returns whether a sample from the middle gives at least a twentieth; media and archives do not, and are stored as they are.
+fn is_compressible(bytes: &[u8]) -> bool {
     if bytes.len() < 4 * SAMPLE {
-        return 1;
+        return true;
     }
     let middle = bytes.len() / 2 - SAMPLE / 2;
     let sample = &bytes[middle..middle + SAMPLE];
     let mut out = vec![0; SAMPLE];
     // A result that does not fit is an error of the compressor, and the answer.
-    let compresses = with_compressor(1, |compressor| {
+    with_compressor(Effort::Least.level(), |compressor| {
         compressor.zlib_compress(sample, &mut out).is_ok_and(|length| length < SAMPLE - SAMPLE / 20)
-    });
-    i32::from(compresses)
+    })
 }
 
 /// Compressors are large and slow to make, so that each thread keeps its own.
 fn with_compressor<T>(level: i32, work: impl FnOnce(&mut Compressor) -> T) -> T {
     thread_local! {
-        static COMPRESSORS: [RefCell<Option<Compressor>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
+        static COMPRESSORS: RefCell<BTreeMap<i32, Compressor>> = const { RefCell::new(BTreeMap::new()) };
     }
-    let slot = usize::from(level != 0);
-    COMPRESSORS.with(|compressors| {
-        let mut compressor = compressors[slot].borrow_mut();
-        work(compressor.get_or_insert_with(|| {
-            Compressor::new(CompressionLvl::new(level).expect("0 and 1 are levels of libdeflate"))
-        }))
-    })
+    let new = || Compressor::new(CompressionLvl::new(level).expect("0, 1 and 4 are levels of libdeflate"));
+    COMPRESSORS.with_borrow_mut(|compressors| work(compressors.entry(level).or_insert_with(new)))
 }
 
 /// Writes one pack.
@@ -228,7 +242,7 @@ impl OpenPack {
         counted.write_all(&encode_header(ObjectKind::Blob, size)).context(|| "cannot write to the pack")?;
         let mut buffer = vec![0; 128 << 10];
         let mut piece = fill(reader, &mut buffer, size)?;
-        let level = Compression::new(level_for(&buffer[..piece]).unsigned_abs());
+        let level = Compression::new(u32::from(is_compressible(&buffer[..piece])));
         let mut encoder = ZlibEncoder::new(counted, level);
         let mut hasher = Hasher::new(ObjectKind::Blob, size);
         let mut left = size;

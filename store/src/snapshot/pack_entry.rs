@@ -237,6 +237,9 @@ impl Read for FileRange<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.end.saturating_sub(self.position)).unwrap_or(usize::MAX);
         let wanted = buffer.len().min(left);
+        if wanted == 0 {
+            return Ok(0);
+        }
         let read = self.file.read_at(&mut buffer[..wanted], self.position)?;
         self.position += read as u64;
         Ok(read)

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::hash::{ObjectKind, hash};
 use super::objects::prepare;
-use super::pack::{PackWriter, pack_object};
+use super::pack::{Effort, PackWriter, pack_object};
 use super::reader::{Held, Reader};
 use crate::entry::ObjectId;
 
@@ -23,7 +23,10 @@ fn repository() -> TempDir {
 
 fn add(writer: &mut PackWriter, bytes: &[u8]) -> ObjectId {
     let id = hash(ObjectKind::Blob, bytes);
-    assert!(writer.add(pack_object(ObjectKind::Blob, id, bytes)).expect("written"), "it is no collision");
+    assert!(
+        writer.add(pack_object(ObjectKind::Blob, id, bytes, Effort::Least)).expect("written"),
+        "it is no collision"
+    );
     id
 }
 
@@ -119,9 +122,12 @@ fn another_object_of_the_same_id_is_told_apart() {
     let repository = repository();
     let mut writer = PackWriter::begin(repository.path()).expect("begun");
     let id = add(&mut writer, b"first");
-    let second = pack_object(ObjectKind::Blob, id, b"other");
+    let second = pack_object(ObjectKind::Blob, id, b"other", Effort::Least);
     assert!(!writer.add(second).expect("read back"), "it cannot stand beside the first");
-    assert!(writer.add(pack_object(ObjectKind::Blob, id, b"first")).expect("read back"), "the first is there");
+    assert!(
+        writer.add(pack_object(ObjectKind::Blob, id, b"first", Effort::Least)).expect("read back"),
+        "the first is there"
+    );
     writer.finish().expect("finished");
     let reader = Reader::open(repository.path()).expect("opened");
     assert_eq!(reader.holds(ObjectKind::Blob, id, b"first"), Held::Yes, "stored");
@@ -166,7 +172,7 @@ fn what_does_not_compress_is_stored_as_it_is() {
     let id = hash(ObjectKind::Blob, &noise);
     let repository = repository();
     let mut writer = PackWriter::begin(repository.path()).expect("begun");
-    assert!(writer.add(pack_object(ObjectKind::Blob, id, &noise)).expect("written"), "it is the first");
+    assert!(writer.add(pack_object(ObjectKind::Blob, id, &noise, Effort::Least)).expect("written"), "it is the first");
     writer.finish().expect("finished");
     verify(repository.path());
     let length = length_of_pack(repository.path());

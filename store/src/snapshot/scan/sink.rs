@@ -1,13 +1,14 @@
 //! Where worker threads put objects: into the one pack of the snapshot, unless they are stored already. This module does IO.
 
 use std::io::Read;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::entry::ObjectId;
 use crate::error::Result;
 use crate::snapshot::hash::{self, ObjectKind};
 use crate::snapshot::objects::{self, Objects};
-use crate::snapshot::pack::{PackWriter, pack_object};
+use crate::snapshot::pack::{Effort, PackWriter, pack_object};
 use crate::snapshot::reader::{Held, Reader};
 
 /// Takes objects from any thread.
@@ -16,12 +17,22 @@ pub(crate) struct Sink<'a> {
     reader: Arc<Reader>,
     writer: Mutex<Option<PackWriter>>,
     keeps: bool,
+    stored: AtomicU64,
 }
+
+/// How many bytes of a snapshot that follows another are compressed with some effort: what a step stores, mostly.
+const LITTLE: u64 = 1 << 20;
 
 impl<'a> Sink<'a> {
     /// Begins with no pack: the first new object makes it.
     pub fn new(objects: &'a Objects) -> Result<Self> {
-        Ok(Self { objects, reader: objects.reader()?, writer: Mutex::new(None), keeps: false })
+        Ok(Self {
+            objects,
+            reader: objects.reader()?,
+            writer: Mutex::new(None),
+            keeps: false,
+            stored: AtomicU64::new(0),
+        })
     }
 
     /// Keeps what is stored in memory, where it is small: somebody is about to compare it with what was there before.
@@ -42,7 +53,9 @@ impl<'a> Sink<'a> {
             Held::Collision => return Ok(false),
             Held::No => {}
         }
-        let packed = pack_object(kind, id, bytes);
+        let before = self.stored.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        let effort = if self.keeps && before < LITTLE { Effort::Some } else { Effort::Least };
+        let packed = pack_object(kind, id, bytes, effort);
         let is_added = self.with_writer(|writer| writer.add(packed))?;
         if is_added && self.keeps {
             self.reader.keep(kind, id, bytes);
