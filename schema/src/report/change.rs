@@ -1,0 +1,77 @@
+//! How paths differ between two states.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::PathText;
+
+/// How a path differs between two states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// It was not there.
+    Added,
+    /// Its content, or content and mode, changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+    /// Only its permissions changed.
+    Mode,
+    /// A file became a link or a directory, or the other way round.
+    Type,
+}
+
+impl ChangeKind {
+    /// Returns the name that the kind has in JSON and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Modified => "modified",
+            Self::Deleted => "deleted",
+            Self::Mode => "mode",
+            Self::Type => "type",
+        }
+    }
+}
+
+/// One path that differs between two states.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChangeReport {
+    /// Which path.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// How it differs.
+    pub kind: ChangeKind,
+    /// The octal mode before.
+    pub old_mode: Option<String>,
+    /// The octal mode after.
+    pub new_mode: Option<String>,
+    /// The blob before.
+    pub old_blob: Option<String>,
+    /// The blob after.
+    pub new_blob: Option<String>,
+    /// Lines added; null for what has no lines.
+    pub additions: Option<u64>,
+    /// Lines taken away.
+    pub deletions: Option<u64>,
+    /// Whether a side has bytes that are not text.
+    pub binary: bool,
+    /// Whether only white space differs.
+    pub whitespace_only: bool,
+    /// `agent`, `shared` or `outside`; null where the two states say nothing of who did it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attribution: Option<String>,
+}
+
+/// `diff`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DiffReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The tree on the left.
+    pub from: String,
+    /// The tree on the right.
+    pub to: String,
+    /// By path.
+    pub files: Vec<ChangeReport>,
+}

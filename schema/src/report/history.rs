@@ -1,0 +1,188 @@
+//! What is told of sessions, user messages and steps.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{ChangeReport, FileReport, GapReport, GitReport, OperationEntry};
+
+/// The state of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MessageState {
+    /// What it led to is in the workspace.
+    Live,
+    /// Reverted, and can be redone.
+    Hidden,
+    /// Reverted for good: a newer message made it so.
+    Discarded,
+}
+
+/// A user message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MessageReport {
+    /// Our id.
+    pub id: String,
+    /// The agent's.
+    pub agent_id: Option<String>,
+    /// Its session.
+    pub session: String,
+    /// Its agent.
+    pub agent: String,
+    /// What the user wrote, as far as the settings let it be kept.
+    pub prompt: Option<String>,
+    /// When.
+    pub time: i64,
+    /// Whether it is live, hidden or discarded.
+    pub state: MessageState,
+    /// How many steps it took.
+    pub steps: u64,
+    /// How many files they changed.
+    pub files: u64,
+    /// Lines added.
+    pub additions: u64,
+    /// Lines taken away.
+    pub deletions: u64,
+    /// Why it cannot be reverted to, where that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unprotected: Option<String>,
+}
+
+/// `log`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LogReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// Newest first.
+    pub messages: Vec<MessageReport>,
+}
+
+/// A session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionReport {
+    /// Our id.
+    pub id: String,
+    /// The agent's.
+    pub agent_id: String,
+    /// The agent.
+    pub agent: String,
+    /// The session that started it.
+    pub parent: Option<String>,
+    /// Its workspace's directory.
+    pub workspace: String,
+    /// When it began.
+    pub started: i64,
+    /// When it was last heard of.
+    pub last_event: i64,
+    /// Whether it was closed.
+    pub ended: bool,
+    /// The message that it is reverted to.
+    pub revert_point: Option<String>,
+    /// How many messages it has.
+    pub messages: u64,
+    /// How many steps.
+    pub steps: u64,
+    /// How many files they changed.
+    pub files: u64,
+}
+
+/// `sessions`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionsReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// Newest first.
+    pub sessions: Vec<SessionReport>,
+}
+
+/// A step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepReport {
+    /// Our id.
+    pub id: String,
+    /// The agent's.
+    pub agent_id: Option<String>,
+    /// Its session.
+    pub session: String,
+    /// Its message.
+    pub message: String,
+    /// Whether it is still open.
+    pub open: bool,
+    /// Whether it was closed without its own finish.
+    pub recovered: bool,
+    /// Why its changes cannot be put back, where that is so.
+    pub unprotected: Option<String>,
+    /// When it began.
+    pub started: i64,
+    /// When it ended.
+    pub finished: Option<i64>,
+    /// The tree at its start.
+    pub start: Option<String>,
+    /// The tree at its finish.
+    pub finish: Option<String>,
+    /// The tools that it ran, by name.
+    pub tools: Vec<String>,
+    /// What it changed, by path.
+    pub files: Vec<ChangeReport>,
+}
+
+/// `show`: whatever the id is of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum ShowReport {
+    /// A message with its steps.
+    Message {
+        /// The version of the document's shape.
+        version: u32,
+        /// The message.
+        message: MessageReport,
+        /// The tree just before it.
+        snapshot: Option<String>,
+        /// Its steps, oldest first.
+        steps: Vec<StepReport>,
+    },
+    /// A step.
+    Step {
+        /// The version of the document's shape.
+        version: u32,
+        /// The step.
+        step: StepReport,
+    },
+    /// A session with its messages.
+    Session {
+        /// The version of the document's shape.
+        version: u32,
+        /// The session.
+        session: SessionReport,
+        /// Its messages, newest first.
+        messages: Vec<MessageReport>,
+    },
+    /// An operation with its files.
+    Operation {
+        /// The version of the document's shape.
+        version: u32,
+        /// The operation.
+        operation: OperationEntry,
+        /// Its files.
+        files: Vec<FileReport>,
+        /// What it did to HEAD, branches and the index.
+        #[serde(default)]
+        git: Vec<GitReport>,
+        /// What it noted.
+        notes: Vec<String>,
+    },
+    /// A snapshot.
+    Snapshot {
+        /// The version of the document's shape.
+        version: u32,
+        /// The tree.
+        snapshot: String,
+        /// The bare repository that holds it.
+        repository: String,
+        /// When it was first taken.
+        time: i64,
+        /// Its label.
+        label: Option<String>,
+        /// What it does not hold.
+        gaps: Vec<GapReport>,
+    },
+}

@@ -1,0 +1,51 @@
+//! What `--json` prints: one document a command, with a version.
+//!
+//! Fields may be added within a version, none is taken away. Ids are ours unless a field says otherwise, times are
+//! milliseconds since the Unix epoch, object ids lower-case hex.
+
+mod change;
+mod failure;
+mod history;
+mod operation;
+mod recording;
+mod setup;
+mod status;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use change::{ChangeKind, ChangeReport, DiffReport};
+pub use failure::{ErrorReport, Failure};
+pub use history::{LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport, StepReport};
+pub use operation::{
+    FileAction, FileReport, FileResult, GitPart, GitReport, OperationEntry, OperationKind, OperationReport,
+    OperationsReport, Outcome,
+};
+pub use recording::{EventReport, SnapshotReport};
+pub use setup::{
+    AgentReport, AgentSettings, AgentsReport, DoctorReport, Finding, InstallReport, SettingsChange, SkippedAgent,
+};
+pub use status::{DiagnosticReport, StatusReport};
+
+/// The version of the documents below, in their `version` field.
+pub const VERSION: u32 = 1;
+
+/// A path for people, with its bytes in hex where they are not UTF-8.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct PathText {
+    /// The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    pub path: String,
+    /// Its bytes, where they are not UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path_hex: Option<String>,
+}
+
+/// A path that a snapshot could not hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GapReport {
+    /// Which path.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// Why.
+    pub reason: String,
+}

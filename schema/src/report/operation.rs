@@ -1,0 +1,242 @@
+//! What is told of a revert, redo, unrevert or restore.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::PathText;
+
+/// What an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OperationKind {
+    /// Back to just before a message.
+    Revert,
+    /// One message forward.
+    Redo,
+    /// All the way forward.
+    Unrevert,
+    /// Paths put back to any captured state.
+    Restore,
+}
+
+impl OperationKind {
+    /// Returns the name that the kind has in JSON and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Revert => "revert",
+            Self::Redo => "redo",
+            Self::Unrevert => "unrevert",
+            Self::Restore => "restore",
+        }
+    }
+}
+
+/// How an operation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Everything that was asked for is back.
+    Restored,
+    /// Something stayed as it was, and is named.
+    Partial,
+    /// There was nothing to do.
+    Nothing,
+    /// What was asked for is not there to be restored.
+    Unavailable,
+}
+
+impl Outcome {
+    /// Returns the name that the outcome has in JSON and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Restored => "restored",
+            Self::Partial => "partial",
+            Self::Nothing => "nothing",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// What an operation does to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileAction {
+    /// Puts an earlier version there.
+    Write,
+    /// Takes away what the agent made.
+    Delete,
+    /// Takes the agent's lines out of the user's version.
+    Merge,
+    /// Leaves the user's version.
+    Keep,
+    /// Nothing: it already is what it should be.
+    None,
+}
+
+impl FileAction {
+    /// Returns the name that the action has in JSON and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Delete => "delete",
+            Self::Merge => "merge",
+            Self::Keep => "keep",
+            Self::None => "none",
+        }
+    }
+}
+
+/// How it went with a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileResult {
+    /// Done.
+    Done,
+    /// Not begun: a dry run, or an operation that is still open.
+    Planned,
+    /// Left alone because it is not what the agent left.
+    Conflict,
+    /// Left alone because no snapshot holds what it was.
+    Gap,
+    /// Tried in vain.
+    Failed,
+}
+
+impl FileResult {
+    /// Returns the name that the result has in JSON and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Planned => "planned",
+            Self::Conflict => "conflict",
+            Self::Gap => "gap",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// One path of an operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileReport {
+    /// Which path.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// What is done to it.
+    pub action: FileAction,
+    /// How that went.
+    pub result: FileResult,
+    /// Why, where it is not plain.
+    pub reason: Option<String>,
+    /// Lines that the operation adds to what is on disk; null for what has no lines.
+    pub additions: Option<u64>,
+    /// Lines that it takes away.
+    pub deletions: Option<u64>,
+}
+
+/// A part of git's own state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GitPart {
+    /// A branch: the commit that it names.
+    Branch,
+    /// HEAD: the branch, or the commit, that it stands for.
+    Head,
+    /// The index: what is staged.
+    Index,
+}
+
+impl GitPart {
+    /// Returns the name that the part has in JSON and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Branch => "branch",
+            Self::Head => "head",
+            Self::Index => "index",
+        }
+    }
+}
+
+/// What an operation with `--git` does to a part of git's state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GitReport {
+    /// Which part.
+    pub part: GitPart,
+    /// The full name of the branch; `HEAD`; `index`.
+    pub name: String,
+    /// What it is before: a commit, HEAD's text, or the blob of the index in the workspace's repository of the store; null
+    /// where it is not there.
+    pub from: Option<String>,
+    /// What it is afterwards.
+    pub to: Option<String>,
+    /// How that went.
+    pub result: FileResult,
+    /// Why, where it is not plain.
+    pub reason: Option<String>,
+}
+
+/// `revert`, `redo`, `unrevert`, `restore`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The operation; null where nothing was done.
+    pub operation: Option<String>,
+    /// What it is.
+    pub kind: OperationKind,
+    /// Whose messages it moves over.
+    pub session: Option<String>,
+    /// The revert point after it; null where nothing is reverted any more.
+    pub message: Option<String>,
+    /// How it ended; for a dry run, how it would.
+    pub outcome: Outcome,
+    /// Whether it was only planned.
+    pub dry_run: bool,
+    /// The messages that are hidden after it, oldest first.
+    pub messages_hidden: Vec<String>,
+    /// Every path that it looked at, by name.
+    pub files: Vec<FileReport>,
+    /// What it does to HEAD, branches and the index, with `--git`.
+    #[serde(default)]
+    pub git: Vec<GitReport>,
+    /// What else the user should know.
+    pub notes: Vec<String>,
+}
+
+/// An operation, as `log --operations` lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationEntry {
+    /// Its id.
+    pub id: String,
+    /// What it is.
+    pub kind: OperationKind,
+    /// Its session.
+    pub session: Option<String>,
+    /// The message that it went to.
+    pub message: Option<String>,
+    /// When.
+    pub time: i64,
+    /// `open`, `done` or `rolled_back`.
+    pub state: String,
+    /// How it ended.
+    pub outcome: Option<Outcome>,
+    /// The tree before it.
+    pub before: Option<String>,
+    /// The tree after it.
+    pub after: Option<String>,
+    /// How many files it wrote, deleted or merged.
+    pub files: u64,
+    /// How many conflicts it left.
+    pub conflicts: u64,
+    /// Whether git's own state was to move along.
+    #[serde(default)]
+    pub git: bool,
+}
+
+/// `log --operations`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OperationsReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// Newest first.
+    pub operations: Vec<OperationEntry>,
+}

@@ -1,0 +1,46 @@
+//! What recording reports.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{FileReport, GapReport};
+
+/// `event`, `step-start`, `step-finish`, `message`: what was recorded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EventReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The normalised event's name; null where the payload was skipped.
+    pub event: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// The message that the event belongs to.
+    pub message: Option<String>,
+    /// The step that the event opened, closed or belongs to.
+    pub step: Option<String>,
+    /// The tree of the snapshot that was taken.
+    pub snapshot: Option<String>,
+    /// How many paths the step that was closed changed.
+    pub changes: Option<u64>,
+    /// How many paths the snapshot could not hold.
+    pub gaps: Option<u64>,
+    /// What reverts and restores did to files since the session's last message; said once, with the message that makes them
+    /// permanent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub went_back: Vec<FileReport>,
+}
+
+/// `snapshot`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SnapshotReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The tree.
+    pub snapshot: String,
+    /// The bare repository that holds it.
+    pub repository: String,
+    /// The label that was given.
+    pub label: Option<String>,
+    /// What it does not hold.
+    pub gaps: Vec<GapReport>,
+}

@@ -1,0 +1,62 @@
+//! What `status` tells.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{FileReport, GapReport};
+
+/// `status`: the revert banner and the state of the recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StatusReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The workspace's directory.
+    pub workspace: String,
+    /// The session that the rest speaks of: the newest, or the one asked for.
+    pub session: Option<String>,
+    /// Its agent.
+    pub agent: Option<String>,
+    /// The message that it is reverted to.
+    pub revert_point: Option<String>,
+    /// The messages after the revert point, oldest first.
+    pub messages_hidden: Vec<String>,
+    /// What the reverts so far did to each file.
+    pub files: Vec<FileReport>,
+    /// Whether there is something to redo.
+    pub redo: bool,
+    /// Steps that have started and not finished, of all sessions of the workspace.
+    pub open_steps: u64,
+    /// Sessions of the workspace with a tool at work, by agent and session.
+    pub agents_at_work: Vec<String>,
+    /// Whether the first snapshot of the workspace is being taken, by a hook or in the background: no step is protected before
+    /// it is done.
+    pub first_snapshot_goes_on: bool,
+    /// Operations that a crash left, and what to do.
+    #[serde(default)]
+    pub interrupted: Vec<String>,
+    /// Steps that cannot be put back, and why.
+    pub unprotected: Vec<String>,
+    /// What the newest snapshot does not hold.
+    pub gaps: Vec<GapReport>,
+    /// How many diagnostics the store holds.
+    pub diagnostics: u64,
+    /// The newest of them.
+    pub latest_diagnostics: Vec<DiagnosticReport>,
+}
+
+/// Something that went wrong in a hook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DiagnosticReport {
+    /// When.
+    pub time: i64,
+    /// `error`, `warning` or `info`.
+    pub level: String,
+    /// The agent, where it is known.
+    pub agent: Option<String>,
+    /// The event, where it is known.
+    pub event: Option<String>,
+    /// What.
+    pub message: String,
+    /// The causes.
+    pub detail: Option<String>,
+}
