@@ -228,6 +228,11 @@ impl Store {
         query::show(self, cwd, id)
     }
 
+    /// Returns what the user wrote in a message, where that was recorded.
+    pub fn prompt(&mut self, cwd: &Path, message: &str) -> Result<Option<String>> {
+        query::prompt(self, cwd, message)
+    }
+
     /// Returns what differs between two states: ids of messages, steps, snapshots, operations, or `current`.
     pub fn diff(&mut self, cwd: &Path, request: &query::DiffRequest) -> Result<report::DiffReport> {
         query::diff(self, cwd, request)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ckpt_schema::report::{OperationReport, Outcome, ShowReport};
+use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_store::revert::{Before, OnConflict};
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest, Store};
 
@@ -102,10 +102,7 @@ pub fn finish(
 /// Returns what the user wrote in the message that is the revert point; a title is nothing to fail for.
 pub fn prompt(invocation: &Invocation, store: &mut Store, report: &OperationReport) -> Option<String> {
     let id = report.message.as_deref().filter(|_| !invocation.output.is_json())?;
-    match store.show(&invocation.directory().ok()?, id) {
-        Ok(ShowReport::Message { message, .. }) => message.prompt,
-        _ => None,
-    }
+    store.prompt(&invocation.directory().ok()?, id).ok()?
 }
 
 /// Paths are meant from where the user is, also when `--workspace` points elsewhere.

@@ -12,8 +12,22 @@ use crate::snapshot::Snapshots;
 /// Returns how a path differs between two states.
 pub(super) fn report(snapshots: &Snapshots, change: &Change) -> ChangeReport {
     let (old, new) = (bytes(snapshots, change.old), bytes(snapshots, change.new));
-    let both = old.as_deref().zip(new.as_deref());
-    let lines = both.and_then(|(old, new)| lines::count(old, new));
+    let lines = old.as_deref().zip(new.as_deref()).and_then(|(old, new)| lines::count(old, new));
+    with_lines(change, &[old, new], lines)
+}
+
+/// Returns a recorded change, with the counts of the time when it was recorded.
+pub(super) fn report_row(snapshots: &Snapshots, row: &ChangeRow) -> ChangeReport {
+    let attribution = Some(row.attribution.name().to_owned());
+    if row.lines.is_none() {
+        return ChangeReport { attribution, ..report(snapshots, &row.change) };
+    }
+    let sides = [row.change.old, row.change.new].map(|state| bytes(snapshots, state));
+    ChangeReport { attribution, ..with_lines(&row.change, &sides, row.lines) }
+}
+
+fn with_lines(change: &Change, sides: &[Option<Vec<u8>>; 2], lines: Option<(u64, u64)>) -> ChangeReport {
+    let both = sides[0].as_deref().zip(sides[1].as_deref());
     ChangeReport {
         path: change.path.to_report(),
         kind: change.kind(),
@@ -23,22 +37,11 @@ pub(super) fn report(snapshots: &Snapshots, change: &Change) -> ChangeReport {
         new_blob: change.new.and_then(|entry| entry.blob).map(|blob| blob.to_string()),
         additions: lines.map(|(added, _)| added),
         deletions: lines.map(|(_, deleted)| deleted),
-        binary: [&old, &new].into_iter().flatten().any(|bytes| lines::is_binary(bytes)),
+        binary: sides.iter().flatten().any(|bytes| lines::is_binary(bytes)),
         whitespace_only: change.old.is_some()
             && change.new.is_some()
             && both.is_some_and(|(old, new)| lines::differs_in_whitespace_only(old, new)),
         attribution: None,
-    }
-}
-
-/// Returns a recorded change, with the counts of the time when it was recorded.
-pub(super) fn report_row(snapshots: &Snapshots, row: &ChangeRow) -> ChangeReport {
-    let report = report(snapshots, &row.change);
-    ChangeReport {
-        additions: row.lines.map_or(report.additions, |(added, _)| Some(added)),
-        deletions: row.lines.map_or(report.deletions, |(_, deleted)| Some(deleted)),
-        attribution: Some(row.attribution.name().to_owned()),
-        ..report
     }
 }
 

@@ -7,13 +7,13 @@ use rusqlite::Connection;
 
 use super::ids::{self, Any};
 use super::{DiffRequest, compare};
-use crate::Store;
 use crate::entry::ObjectId;
 use crate::error::{Error, Result};
 use crate::path::WorkspacePath;
 use crate::record::{self, Place};
 use crate::sessions::{self, ChangeRow, MessageRow, StepRow};
 use crate::snapshot::{self, Gap, Snapshot};
+use crate::{Store, threads};
 
 /// The name of the workspace as it is now.
 const CURRENT: &str = "current";
@@ -54,20 +54,17 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
     match question(store.database.connection(), place.row.id, request)? {
         Question::Patch { from, to, changes } => {
             let snapshots = place.snapshots()?;
-            let changes = changes.iter().filter(|row| only.holds(&row.change.path));
-            Ok(document(from, to, changes.map(|row| compare::report_row(&snapshots, row)).collect()))
+            let changes: Vec<_> = changes.iter().filter(|row| only.holds(&row.change.path)).collect();
+            Ok(document(from, to, threads::map(&changes, |row| compare::report_row(&snapshots, row))))
         }
         Question::Difference { from, to } => {
             let (from, to) = capture(store, &place, from, to)?;
             let snapshots = place.snapshots()?;
             // The trees alone would call what an ignore rule or a gap hides deleted.
             let changes = snapshots.patch(&place.root, from.side(), to.side())?;
-            let changes = changes.iter().filter(|change| only.holds(&change.path));
-            Ok(document(
-                from.snapshot,
-                to.snapshot,
-                changes.map(|change| compare::report(&snapshots, change)).collect(),
-            ))
+            let changes: Vec<_> = changes.iter().filter(|change| only.holds(&change.path)).collect();
+            let files = threads::map(&changes, |change| compare::report(&snapshots, change));
+            Ok(document(from.snapshot, to.snapshot, files))
         }
     }
 }

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 pub(crate) use diff::{blob, diff};
 pub(crate) use history::{log, operations, sessions};
-pub(crate) use show::show;
+pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
 pub(crate) use went_back::went_back;
 

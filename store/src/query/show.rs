@@ -13,7 +13,7 @@ use crate::record::Place;
 use crate::revert::git::item::GitItem;
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
-use crate::{Milliseconds, Store};
+use crate::{Milliseconds, Store, threads};
 
 /// Shows whatever an id means in the workspace that holds a directory.
 pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
@@ -29,6 +29,12 @@ pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
         Any::Operation(operation) => show_operation(connection, &operation.id),
         Any::Snapshot(snapshot) => show_snapshot(connection, &place, &snapshot),
     }
+}
+
+/// Returns what the user wrote in a message, where that was recorded.
+pub(crate) fn prompt(store: &Store, cwd: &Path, id: &str) -> Result<Option<String>> {
+    let place = Place::known(store, cwd)?;
+    Ok(ids::message(store.database.connection(), place.row.id, None, id)?.prompt)
 }
 
 /// What was found is not there any more: `forget` or `gc` came in between.
@@ -90,7 +96,7 @@ struct Step {
 
 impl Step {
     fn report(self, snapshots: &Snapshots) -> StepReport {
-        let mut files: Vec<_> = self.changes.iter().map(|row| compare::report_row(snapshots, row)).collect();
+        let mut files = threads::map(&self.changes, |row| compare::report_row(snapshots, row));
         files.sort_by(|one, other| one.path.cmp(&other.path));
         StepReport { files, ..self.report }
     }
