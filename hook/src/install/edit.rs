@@ -92,7 +92,7 @@ impl Edit {
             action: action.to_owned(),
             dry_run,
             diff: changed.then(|| diff::unified(&self.file.path, self.before.as_deref(), self.after.as_deref())),
-            notes: self.note().into_iter().collect(),
+            notes: self.note(dry_run).into_iter().collect(),
         }
     }
 
@@ -103,13 +103,14 @@ impl Edit {
     }
 
     /// What there is to say of this file alone.
-    fn note(&self) -> Option<String> {
+    fn note(&self, dry_run: bool) -> Option<String> {
         let after = self.after.as_deref()?;
-        match self.file.content {
-            Content::Trust(_) if self.before.as_deref() != Some(after) => {
-                Some("Codex trusts the hook now without a review".to_owned())
+        match &self.file.content {
+            Content::Trust(trust) if self.before.as_deref() != Some(after) && trust.is_in(after) => {
+                let trusts = if dry_run { "would trust the hook" } else { "trusts the hook now" };
+                Some(format!("Codex {trusts} without a review"))
             }
-            _ if self.file.content.gives_way_to(after) => {
+            content if content.gives_way_to(after) => {
                 Some("somebody else's file has the name of this command, and stays".to_owned())
             }
             _ => None,
