@@ -43,8 +43,7 @@ pub fn change(
         edits.extend(file.map(|file| Edit::plan(file, work)).transpose()?);
     }
     if !dry_run {
-        // The hook itself comes last: what is beside it makes no sense without it, and keeps its folder from going.
-        edits.iter().rev().try_for_each(|edit| edit.carry_out(place))?;
+        carry_out(&edits, place)?;
     }
     let mut changes: Vec<SettingsChange> = edits.iter().map(|edit| edit.report(target.agent, dry_run)).collect();
     let changed = edits.iter().position(|edit| edit.before != edit.after);
@@ -53,6 +52,22 @@ pub fn change(
         changes[changed].notes.extend(notes(target, scope, place, &hook.file.path, text));
     }
     Ok(changes)
+}
+
+/// Changes all files, or none: what was done already is taken back where the rest cannot be done.
+///
+/// The hook itself comes last: what is beside it makes no sense without it, and keeps its folder from going.
+fn carry_out(edits: &[Edit], place: &Place<'_>) -> Result<()> {
+    for (index, edit) in edits.iter().enumerate().rev() {
+        if let Err(error) = edit.put(&edit.before, &edit.after, place) {
+            for done in &edits[index + 1..] {
+                // It fails only where somebody else has the file in hand by now, whose it is then.
+                let _ = done.put(&done.after, &done.before, place);
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 impl Edit {
@@ -65,9 +80,10 @@ impl Edit {
         Ok(Self { file, before, after })
     }
 
-    fn carry_out(&self, place: &Place<'_>) -> Result<()> {
+    /// Puts one text in the place of another.
+    fn put(&self, before: &Option<String>, after: &Option<String>, place: &Place<'_>) -> Result<()> {
         let path = &self.file.path;
-        match (&self.before, &self.after) {
+        match (before, after) {
             (before, after) if before == after => Ok(()),
             (before, Some(after)) => file::replace(path, before.as_deref(), after, self.file.mode),
             // A symlink is not ours to remove.
