@@ -100,6 +100,11 @@ fn with_permission(command: &Command, program: &str, text: &str) -> (String, Str
 const ADVICE: &str = "Tell the user in a sentence or two what it says, and do nothing else. \
                       What you remember of files that it names is out of date.";
 
+/// Returns the words of a command's line, as a list for a plugin that runs it.
+pub fn words(command: &Command) -> Value {
+    command.line.split(' ').map(Value::from).collect()
+}
+
 /// How the line begins that the plugin puts the answer in the place of; what the model reads where there is no plugin.
 pub const BLANK: &str = "(nothing: the plugin of ckpt-hook did not answer)";
 

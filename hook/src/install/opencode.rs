@@ -9,7 +9,7 @@ use super::commands::{self, Form};
 use super::own_file::OwnFile;
 use super::target::names_package;
 use super::{Content, Place, Scope, SettingsFile, Target, command};
-use crate::agents::own_command::{COMMANDS, Command};
+use crate::agents::own_command::COMMANDS;
 
 /// opencode.
 pub const OPENCODE: Target = Target {
@@ -73,8 +73,7 @@ pub fn plugin(agent: &str, binary: &str) -> String {
 
 /// Returns the words of our command line for each command inside the agent.
 fn command_words() -> Value {
-    let words = |command: &Command| command.line.split(' ').map(Value::from).collect::<Value>();
-    COMMANDS.iter().map(|command| (command.name.to_owned(), words(command))).collect()
+    COMMANDS.iter().map(|command| (command.name.to_owned(), commands::words(command))).collect()
 }
 
 fn directory(agent: &str, scope: Scope, place: &Place<'_>) -> PathBuf {
