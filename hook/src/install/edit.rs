@@ -137,6 +137,10 @@ impl Edit {
 /// What there is to say of the whole installation.
 fn notes(target: &Target, scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Vec<String> {
     let mut notes = target.notes_for(scope);
+    let package = (target.package)(place);
+    notes.extend(
+        package.map(|file| format!("it is there as a package, too, says `{}`: use one of the two", file.display())),
+    );
     let advice = target.advice(scope, place, file, text);
     notes.extend(advice.into_iter().map(|advice| format!("{}: {}", advice.message, advice.hint)));
     notes
