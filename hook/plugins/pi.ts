@@ -6,6 +6,8 @@ import { spawn } from "node:child_process"
 
 const binary = "ckpt-hook"
 const patience = 15_000
+// What the user may call inside Pi, filled in here.
+const commands: Record<string, { words: string[]; about: string }> = {}
 
 const run = (name: string, payload: unknown, cwd: string | undefined) =>
   new Promise<string | undefined>((resolve) => {
@@ -24,6 +26,19 @@ const run = (name: string, payload: unknown, cwd: string | undefined) =>
       resolve(undefined)
     }
   })
+
+// Runs a command of the user's to its end, and returns what it printed.
+const ask = (words: string[], cwd: string | undefined) =>
+  new Promise<string>((resolve) => {
+    let printed = ""
+    const child = spawn(binary, words, { cwd, stdio: ["ignore", "pipe", "pipe"] })
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (printed += data))
+    child.on("error", (error) => resolve(`error: ckpt-hook cannot be started: ${error.message}`))
+    child.on("close", () => resolve(printed.trimEnd()))
+  })
+
+const unquoted = (word: string) => word.replace(/^(["'])(.*)\1$/s, "$2")
+const words = (line: string | undefined) => (line?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []).map(unquoted)
 
 // The fields that are needed, so that no file's content goes through a pipe.
 const narrowed = (event: any) => ({
@@ -46,5 +61,22 @@ export default function (pi: any) {
         if (words && name === "before_agent_start") return { message: { customType: "ckpt-hook", content: words, display: false } }
       } catch {}
     })
+  }
+  for (const [name, command] of Object.entries(commands)) {
+    const handler = async (line: string | undefined, context: any) => {
+      try {
+        const session = context?.sessionManager?.getSessionId?.()
+        const asked = [...command.words, ...(session ? ["--session", session] : []), ...words(line)]
+        const answer = chain.then(() => ask(asked, context?.cwd))
+        chain = answer.then(() => {}, () => {})
+        const printed = await answer
+        // The user reads it, and the model does not: what went back is told with the next message.
+        if (context?.hasUI) context.ui.notify(printed, "info")
+        else console.log(printed)
+      } catch {}
+    }
+    try {
+      pi.registerCommand(name, { description: command.about, handler })
+    } catch {}
   }
 }

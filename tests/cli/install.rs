@@ -23,6 +23,17 @@ fn all_installs_into_the_agents_that_are_there_and_says_which_are_not() {
 }
 
 #[test]
+fn where_no_agent_is_found_all_says_what_to_do() {
+    let world = World::new();
+    let run = world.run(&["install", "--all"], b"").exits(0);
+    assert!(run.stdout.ends_with("hint: name an agent to install the hook before it is here\n"), "{run}");
+    let run = world.run(&["uninstall", "--all"], b"").exits(0);
+    assert!(!run.stdout.contains("hint: "), "there is nothing to do: {run}");
+    let run = world.run(&["install", "cursor"], b"").exits(1);
+    assert!(run.stderr.contains("hint: it is known from its documentation only: docs/agents/cursor.md"), "{run}");
+}
+
+#[test]
 fn settings_that_cannot_be_edited_do_not_keep_the_other_agents_from_theirs() {
     let world = World::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");

@@ -8,6 +8,9 @@ import { spawn } from "node:child_process"
 const binary = "ckpt-hook"
 const agent = "opencode"
 const patience = 15_000
+// What the user may call inside the agent, by the name of its file of commands, and the line in it that is filled in here.
+const commands = {"ckpt-redo":["redo"],"ckpt-revert":["revert","--message","last"],"ckpt-status":["status"]}
+const blank = "(nothing: the plugin of ckpt-hook did not answer)"
 
 // Returns what the hook has to say to the model, which is nothing but after a revert.
 const run = (name, payload, directory) =>
@@ -28,6 +31,19 @@ const run = (name, payload, directory) =>
     }
   })
 
+// Runs a command of the user's to its end, and returns what it printed.
+const ask = (words, directory) =>
+  new Promise((resolve) => {
+    let printed = ""
+    const child = spawn(binary, words, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] })
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (printed += data))
+    child.on("error", (error) => resolve(`error: ckpt-hook cannot be started: ${error.message}`))
+    child.on("close", () => resolve(printed.trimEnd()))
+  })
+
+const unquoted = (word) => word.replace(/^(["'])(.*)\1$/s, "$2")
+const words = (line) => (line?.match(/"[^"]*"|'[^']*'|[^\s"']+/g) ?? []).map(unquoted)
+
 // The fields that are needed, so that no file's content goes through a pipe.
 const pick = (object, names) => Object.fromEntries(names.map((name) => [name, object?.[name]]))
 const paths = (args) => pick(args, ["filePath", "path", "patchText", "patch"])
@@ -47,6 +63,17 @@ export const CkptHook = async (context) => {
     try {
       await handler(...told)
     } catch {}
+  }
+  const root = (session) => (parents.has(session) ? root(parents.get(session)) : session)
+  const onCommand = async (input, output) => {
+    if (!Object.hasOwn(commands, input.command)) return
+    const asked = [...commands[input.command], "--session", root(input.sessionID), ...words(input.arguments)]
+    const answer = chain.then(() => ask(asked, directory))
+    chain = answer.catch(() => {})
+    const printed = await answer
+    for (const part of output.parts.filter((part) => part.type === "text")) {
+      part.text = part.text.split("\n").map((line) => (line.startsWith(blank) ? printed : line)).join("\n")
+    }
   }
   const onEvent = ({ event }) => {
     const { info, part, sessionID } = event.properties ?? {}
@@ -78,6 +105,7 @@ export const CkptHook = async (context) => {
     "chat.params": safely((input) =>
       tell("chat.params", input.sessionID, { input: pick(input, ["sessionID", "agent"]) }),
     ),
+    "command.execute.before": safely(onCommand),
     "tool.execute.before": safely((input, output) =>
       tell("tool.execute.before", input.sessionID, {
         input: pick(input, ["tool", "sessionID", "callID"]),

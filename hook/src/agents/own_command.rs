@@ -9,6 +9,8 @@ pub struct Command {
     pub name: &'static str,
     /// What it calls.
     pub line: &'static str,
+    /// What may be written behind it; nothing where it takes nothing.
+    pub arguments: &'static str,
     /// What it does.
     pub about: &'static str,
 }
@@ -18,10 +20,21 @@ pub const COMMANDS: [Command; 3] = [
     Command {
         name: "ckpt-revert",
         line: "revert --message last",
+        arguments: "[--dry-run]",
         about: "Put the workspace back to how it was just before your last message",
     },
-    Command { name: "ckpt-redo", line: "redo", about: "Go one message forward again after a revert" },
-    Command { name: "ckpt-status", line: "status", about: "Show what is reverted, and whether all is well" },
+    Command {
+        name: "ckpt-redo",
+        line: "redo",
+        arguments: "[--all] [--dry-run]",
+        about: "Go one message forward again after a revert",
+    },
+    Command {
+        name: "ckpt-status",
+        line: "status",
+        arguments: "",
+        about: "Show what is reverted, and whether all is well",
+    },
 ];
 
 /// What the model is sent begins with it.

@@ -69,7 +69,8 @@ fn run(invocation: &Invocation, arguments: &InstallArguments, verb: Verb) -> std
             change(verb, agent, scope, &place, arguments.dry_run, &mut report);
         }
     }
-    invocation.output.report(&report, |view| agents::changes(&report, view))?;
+    let found_none = verb == Verb::Install && report.changes.is_empty() && !has_failed(&report);
+    invocation.output.report(&report, |view| agents::changes(&report, found_none, view))?;
     Ok(code(&report))
 }
 
@@ -108,9 +109,12 @@ fn skipped(agent: &str, reason: String) -> SkippedAgent {
     SkippedAgent { agent: agent.to_owned(), failed: false, reason, hint: None }
 }
 
+fn has_failed(report: &InstallReport) -> bool {
+    report.skipped.iter().any(|skipped| skipped.failed)
+}
+
 fn code(report: &InstallReport) -> u8 {
-    let has_failed = report.skipped.iter().any(|skipped| skipped.failed);
-    match (has_failed, report.changes.is_empty()) {
+    match (has_failed(report), report.changes.is_empty()) {
         (false, _) => DONE,
         (true, false) => PARTIAL,
         (true, true) => FAILED,

@@ -7,6 +7,8 @@
 
 use memchr::memchr2;
 
+use super::strings::{self, BLOCK, Place};
+
 /// The most that is kept of a string, in bytes as they are written: a prompt's mebibyte, with room for escapes.
 const LONGEST_STRING: usize = 2 << 20;
 
@@ -47,14 +49,6 @@ enum Dropping {
     All,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Place {
-    #[default]
-    Between,
-    InString,
-    AfterBackslash,
-}
-
 impl Condenser {
     /// Takes the bytes that come next.
     pub fn take(&mut self, mut bytes: &[u8]) {
@@ -84,11 +78,11 @@ impl Condenser {
             Dropping::Field(brackets) => brackets,
             Dropping::All => return bytes.len(),
         };
-        let (mut at, mut place) = (0, self.place);
+        let (mut at, mut place) = left_out_blocks(bytes, &mut brackets, self.place);
         while at < bytes.len() {
             if place != Place::Between {
                 let begin = at;
-                (at, place) = skip_string(bytes, begin, place);
+                (at, place) = strings::skip(bytes, begin, place);
                 continue;
             }
             match bytes[at] {
@@ -126,14 +120,27 @@ impl Condenser {
     }
 
     fn in_string(&mut self, bytes: &[u8]) -> usize {
-        if self.of_string.is_none() {
-            let (taken, place) = skip_string(bytes, 0, self.place);
-            if place == Place::Between {
-                self.keep(b"\"");
+        let (taken, place) = strings::skip(bytes, 0, self.place);
+        let has_end = place == Place::Between;
+        match self.of_string {
+            Some(length) if length + taken + LONGEST_ESCAPE > LONGEST_STRING => return self.in_long_string(bytes),
+            Some(length) => {
+                // The escape that a backslash begins is kept when its next byte is there.
+                let text = taken - usize::from(has_end || place == Place::AfterBackslash);
+                self.of_string = Some(length + text);
+                self.keep(&bytes[..text]);
             }
-            self.place = place;
-            return taken;
+            None => {}
         }
+        if has_end {
+            self.keep(b"\"");
+        }
+        self.place = place;
+        taken
+    }
+
+    /// Where a string may become too long, it is kept piece by piece.
+    fn in_long_string(&mut self, bytes: &[u8]) -> usize {
         let end = memchr2(b'"', b'\\', bytes);
         let text = &bytes[..end.unwrap_or(bytes.len())];
         self.keep_text(text);
@@ -258,22 +265,33 @@ impl Condenser {
     }
 }
 
-fn is_inside_character(byte: u8) -> bool {
-    byte & 0b1100_0000 == 0b1000_0000
-}
-
-/// Returns where a string ends that the bytes from `at` on are the rest of, behind its quote, and where in it they end.
-fn skip_string(bytes: &[u8], mut at: usize, mut place: Place) -> (usize, Place) {
-    while at < bytes.len() && place != Place::Between {
-        if place == Place::AfterBackslash {
-            (at, place) = (at + 1, Place::InString);
-            continue;
+/// Returns how much comes next of a field that is left out, up to where its own brackets are closed, and what stands before
+/// the rest: whole blocks, as long as there are any.
+fn left_out_blocks(bytes: &[u8], brackets: &mut usize, mut place: Place) -> (usize, Place) {
+    let mut at = 0;
+    while let Some(block) = bytes[at..].first_chunk().filter(|_| *brackets > 0) {
+        let (inside, next) = strings::inside(block, place);
+        let (opening, closing) = strings::brackets(block);
+        let mut signs = (opening | closing) & !inside;
+        while signs != 0 {
+            let sign = signs.trailing_zeros();
+            signs &= signs - 1;
+            if opening >> sign & 1 == 1 {
+                *brackets += 1;
+            } else if *brackets > 1 {
+                *brackets -= 1;
+            } else {
+                *brackets = 0;
+                return (at + sign as usize + 1, Place::Between);
+            }
         }
-        let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) else { return (bytes.len(), place) };
-        at += found + 1;
-        place = if bytes[at - 1] == b'"' { Place::Between } else { Place::AfterBackslash };
+        (at, place) = (at + BLOCK, next);
     }
     (at, place)
+}
+
+fn is_inside_character(byte: u8) -> bool {
+    byte & 0b1100_0000 == 0b1000_0000
 }
 
 fn closing(bracket: u8) -> u8 {
@@ -330,7 +348,12 @@ mod tests {
         let deep = "[".repeat(HUGE / 2) + &"]".repeat(HUGE / 2);
         for huge in [json!(text), json!(lines), json!(list), json!(texts), fields, json!({"in": {"it": [text]}})] {
             let payload = json!({"a_session": "s", "input": {"path": "/w/a", "the_rest": huge}, "prompt": "hello"});
-            let kept = read(payload.to_string().as_bytes());
+            let payload = payload.to_string();
+            let kept = read(payload.as_bytes());
+            assert!(
+                condensed(payload.as_bytes(), 63) == condensed(payload.as_bytes(), 64 << 10),
+                "byte by byte or in blocks"
+            );
             assert_eq!((&kept["a_session"], &kept["prompt"]), (&json!("s"), &json!("hello")), "before and after it");
             assert_eq!(kept["input"]["path"], "/w/a", "and beside it");
         }

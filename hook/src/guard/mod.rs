@@ -11,6 +11,7 @@ mod drain;
 #[cfg(debug_assertions)]
 pub mod fault;
 mod process;
+mod strings;
 mod watchdog;
 
 use std::ffi::{OsStr, OsString};

@@ -21,8 +21,8 @@ pub enum Form {
     /// A plugin for several agents: the same without a session, which only Claude Code knows.
     #[cfg(test)]
     Shared,
-    /// opencode and Kilo: the same without the list.
-    Markdown,
+    /// opencode and Kilo: Markdown, a line that our plugin fills in. A line of shell is not told the session, the plugin is.
+    Blank,
     /// Qwen Code: Markdown, a line of shell as `!{…}`.
     Braces,
     /// Gemini CLI: TOML, a line of shell as `!{…}`.
@@ -55,7 +55,7 @@ pub fn files(form: Form, folder: &Path, scope: Scope, place: &Place<'_>) -> Resu
 
 /// Returns the names and texts of a command's files; `program` is what a shell calls us by.
 pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, String)> {
-    let Command { name, line, about } = *command;
+    let Command { name, line, about, .. } = *command;
     let runs = |before: &str, arguments: &str, after: &str| {
         format!("{SENTENCE} It printed:\n\n!{before}{program} {line}{arguments} 2>&1{after}\n\n{ADVICE}\n")
     };
@@ -66,9 +66,10 @@ pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, Strin
         }
         #[cfg(test)]
         Form::Shared => vec![with_permission(command, program, &runs("`", " $ARGUMENTS", "`"))],
-        Form::Markdown => {
-            let head = format!("---\ndescription: {about}\n---\n\n");
-            vec![(format!("{name}.md"), head + &runs("`", " $ARGUMENTS", "`"))]
+        Form::Blank => {
+            let text =
+                format!("---\ndescription: {about}\n---\n\n{SENTENCE} It printed:\n\n{BLANK} $ARGUMENTS\n\n{ADVICE}\n");
+            vec![(format!("{name}.md"), text)]
         }
         Form::Braces => {
             let head = format!("---\ndescription: {about}\n---\n\n");
@@ -85,10 +86,11 @@ pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, Strin
 
 /// Claude Code asks before it runs a line, unless the file says that it may.
 fn with_permission(command: &Command, program: &str, text: &str) -> (String, String) {
-    let Command { name, line, about } = *command;
+    let Command { name, line, about, arguments } = *command;
+    let hint = if arguments.is_empty() { String::new() } else { format!("argument-hint: \"{arguments}\"\n") };
     let verb = line.split(' ').next().unwrap_or_default();
     let head = format!(
-        "---\ndescription: {about}\nargument-hint: \"[--dry-run]\"\nallowed-tools: Bash({program} {verb}:*)\n\
+        "---\ndescription: {about}\n{hint}allowed-tools: Bash({program} {verb}:*)\n\
          disable-model-invocation: true\n---\n\n"
     );
     (format!("{name}.md"), head + text)
@@ -98,6 +100,14 @@ fn with_permission(command: &Command, program: &str, text: &str) -> (String, Str
 const ADVICE: &str = "Tell the user in a sentence or two what it says, and do nothing else. \
                       What you remember of files that it names is out of date.";
 
+/// Returns the words of a command's line, as a list for a plugin that runs it.
+pub fn words(command: &Command) -> Value {
+    command.line.split(' ').map(Value::from).collect()
+}
+
+/// How the line begins that the plugin puts the answer in the place of; what the model reads where there is no plugin.
+pub const BLANK: &str = "(nothing: the plugin of ckpt-hook did not answer)";
+
 /// Returns arguments with the session that a variable of the shell's names, where the agent sets it: else the workspace's newest
 /// message would be meant, whoever's it is.
 fn of_session(variable: &str, arguments: &str) -> String {
@@ -106,7 +116,7 @@ fn of_session(variable: &str, arguments: &str) -> String {
 
 /// The tool that runs it is the session's own, so that the session is at work: hence `--force`.
 fn skill(command: &Command, program: &str) -> Vec<(String, String)> {
-    let Command { name, line, about } = *command;
+    let Command { name, line, about, .. } = *command;
     let force = if line == "status" { "" } else { " --force" };
     let arguments = of_session("CODEX_THREAD_ID", force);
     let text = format!(

@@ -43,8 +43,7 @@ pub fn change(
         edits.extend(file.map(|file| Edit::plan(file, work)).transpose()?);
     }
     if !dry_run {
-        // The hook itself comes last: what is beside it makes no sense without it, and keeps its folder from going.
-        edits.iter().rev().try_for_each(|edit| edit.carry_out(place))?;
+        carry_out(&edits, place)?;
     }
     let mut changes: Vec<SettingsChange> = edits.iter().map(|edit| edit.report(target.agent, dry_run)).collect();
     let changed = edits.iter().position(|edit| edit.before != edit.after);
@@ -53,6 +52,22 @@ pub fn change(
         changes[changed].notes.extend(notes(target, scope, place, &hook.file.path, text));
     }
     Ok(changes)
+}
+
+/// Changes all files, or none: what was done already is taken back where the rest cannot be done.
+///
+/// The hook itself comes last: what is beside it makes no sense without it, and keeps its folder from going.
+fn carry_out(edits: &[Edit], place: &Place<'_>) -> Result<()> {
+    for (index, edit) in edits.iter().enumerate().rev() {
+        if let Err(error) = edit.put(&edit.before, &edit.after, place) {
+            for done in &edits[index + 1..] {
+                // It fails only where somebody else has the file in hand by now, whose it is then.
+                let _ = done.put(&done.after, &done.before, place);
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 impl Edit {
@@ -65,9 +80,10 @@ impl Edit {
         Ok(Self { file, before, after })
     }
 
-    fn carry_out(&self, place: &Place<'_>) -> Result<()> {
+    /// Puts one text in the place of another.
+    fn put(&self, before: &Option<String>, after: &Option<String>, place: &Place<'_>) -> Result<()> {
         let path = &self.file.path;
-        match (&self.before, &self.after) {
+        match (before, after) {
             (before, after) if before == after => Ok(()),
             (before, Some(after)) => file::replace(path, before.as_deref(), after, self.file.mode),
             // A symlink is not ours to remove.
@@ -92,7 +108,7 @@ impl Edit {
             action: action.to_owned(),
             dry_run,
             diff: changed.then(|| diff::unified(&self.file.path, self.before.as_deref(), self.after.as_deref())),
-            notes: self.note().into_iter().collect(),
+            notes: self.note(dry_run).into_iter().collect(),
         }
     }
 
@@ -103,13 +119,14 @@ impl Edit {
     }
 
     /// What there is to say of this file alone.
-    fn note(&self) -> Option<String> {
+    fn note(&self, dry_run: bool) -> Option<String> {
         let after = self.after.as_deref()?;
-        match self.file.content {
-            Content::Trust(_) if self.before.as_deref() != Some(after) => {
-                Some("Codex trusts the hook now without a review".to_owned())
+        match &self.file.content {
+            Content::Trust(trust) if self.before.as_deref() != Some(after) && trust.is_in(after) => {
+                let trusts = if dry_run { "would trust the hook" } else { "trusts the hook now" };
+                Some(format!("Codex {trusts} without a review"))
             }
-            _ if self.file.content.gives_way_to(after) => {
+            content if content.gives_way_to(after) => {
                 Some("somebody else's file has the name of this command, and stays".to_owned())
             }
             _ => None,
@@ -120,6 +137,10 @@ impl Edit {
 /// What there is to say of the whole installation.
 fn notes(target: &Target, scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Vec<String> {
     let mut notes = target.notes_for(scope);
+    let package = (target.package)(place);
+    notes.extend(
+        package.map(|file| format!("it is there as a package, too, says `{}`: use one of the two", file.display())),
+    );
     let advice = target.advice(scope, place, file, text);
     notes.extend(advice.into_iter().map(|advice| format!("{}: {}", advice.message, advice.hint)));
     notes

@@ -23,10 +23,16 @@ pub fn read(path: &Path) -> Result<Option<String>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return absent(path),
         Err(error) => return Err(cannot("read", path).because(error)),
     };
-    if !metadata.is_file() || metadata.len() > MAX_LENGTH {
-        return Err(cannot("read", path).because("not a file of a length that settings have"));
+    if !metadata.is_file() {
+        let what = if metadata.is_dir() { "a directory" } else { "no regular file" };
+        return Err(cannot("read", path).because(format!("it is {what}, where the agent has its settings")));
     }
-    fs::read_to_string(path).map(Some).context(|| format!("cannot read `{}`", path.display()))
+    if metadata.len() > MAX_LENGTH {
+        return Err(cannot("read", path).because("it is longer than any settings are"));
+    }
+    let bytes = fs::read(path).context(|| format!("cannot read `{}`", path.display()))?;
+    let text = String::from_utf8(bytes).map_err(|_| cannot("read", path).because("it is not UTF-8"))?;
+    Ok(Some(text))
 }
 
 /// Puts a text in the place of the one that was read, through a file beside it.

@@ -171,7 +171,13 @@ fn target(agent: &str) -> Result<&'static Target> {
 }
 
 fn unknown(agent: &str) -> Error {
+    let name = agent.escape_debug();
+    if agents::all().iter().any(|known| known.name() == agent && agent != agents::GENERIC) {
+        let hint =
+            format!("it is known from its documentation only: docs/agents/{name}.md has the lines to add by hand");
+        return Error::failed(format!("the hook cannot be put into the settings of `{name}`")).hint(hint);
+    }
     let known: Vec<_> = TARGETS.iter().map(|target| target.agent).collect();
-    Error::failed(format!("`{}` is not an agent that the hook can be installed into", agent.escape_debug()))
+    Error::failed(format!("`{name}` is not an agent that the hook can be installed into"))
         .hint(format!("known are: {}", known.join(", ")))
 }

@@ -9,6 +9,7 @@ use super::commands::{self, Form};
 use super::own_file::OwnFile;
 use super::target::names_package;
 use super::{Content, Place, Scope, SettingsFile, Target, command};
+use crate::agents::own_command::COMMANDS;
 
 /// opencode.
 pub const OPENCODE: Target = Target {
@@ -44,7 +45,7 @@ fn files(agent: &'static str, scope: Scope, place: &Place<'_>) -> Result<Vec<Set
     let directory = directory(agent, scope, place);
     let mut files =
         vec![SettingsFile { path: directory.join("plugin").join("ckpt-hook.js"), mode: scope.mode(), content }];
-    files.extend(commands::files(Form::Markdown, &directory.join("commands"), scope, place)?);
+    files.extend(commands::files(Form::Blank, &directory.join("commands"), scope, place)?);
     Ok(files)
 }
 
@@ -66,6 +67,13 @@ pub fn plugin(agent: &str, binary: &str) -> String {
         .replace("--agent opencode`", &format!("--agent {agent}`"))
         .replace("const binary = \"ckpt-hook\"", &format!("const binary = {}", Value::from(binary)))
         .replace("const agent = \"opencode\"", &format!("const agent = \"{agent}\""))
+        .replace("const commands = {}", &format!("const commands = {}", command_words()))
+        .replace("const blank = \"\"", &format!("const blank = {}", Value::from(commands::BLANK)))
+}
+
+/// Returns the words of our command line for each command inside the agent.
+fn command_words() -> Value {
+    COMMANDS.iter().map(|command| (command.name.to_owned(), commands::words(command))).collect()
 }
 
 fn directory(agent: &str, scope: Scope, place: &Place<'_>) -> PathBuf {

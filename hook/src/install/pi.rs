@@ -1,10 +1,12 @@
 //! Pi: an extension of ours in its folder of extensions.
 
 use ckpt_store::error::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use super::commands::words;
 use super::own_file::OwnFile;
 use super::{Content, Place, Scope, SettingsFile, Target, command};
+use crate::agents::own_command::{COMMANDS, Command};
 
 /// Pi.
 pub const TARGET: Target = Target {
@@ -29,6 +31,13 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let binary = command::text(place.binary)?;
     let line = format!("const binary = {}", Value::from(binary));
     let text = EXTENSION.replace("const binary = \"ckpt-hook\"", &line);
+    let text = text.replace("about: string }> = {}", &format!("about: string }}> = {}", commands()));
     let content = Content::Own(OwnFile::of_hook("pi", binary, text));
     Ok(vec![SettingsFile { path: directory.join("ckpt-hook.ts"), mode: scope.mode(), content }])
+}
+
+/// Returns the words of our command line, and what they do, for each command inside Pi.
+fn commands() -> Value {
+    let command = |command: &Command| json!({"words": words(command), "about": command.about});
+    COMMANDS.iter().map(|each| (each.name.to_owned(), command(each))).collect()
 }

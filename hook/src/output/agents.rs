@@ -54,10 +54,13 @@ fn state(settings: Option<&AgentSettings>, paint: Paint) -> String {
     }
 }
 
-/// Returns a line a settings file, and its diff where nothing was changed yet.
-pub fn changes(report: &InstallReport, view: &View) -> String {
+/// Returns a line a settings file, and its diff where nothing was changed yet; where the agents were looked for and none
+/// was found, also what to do then.
+pub fn changes(report: &InstallReport, found_none: bool, view: &View) -> String {
     let changes = report.changes.iter().map(|change| settings(change, view));
-    changes.chain(report.skipped.iter().map(|agent| skipped(agent, view.paint))).collect()
+    let skipped = report.skipped.iter().map(|agent| skipped(agent, view.paint));
+    let hint = format!("{} name an agent to install the hook before it is here\n", view.paint.id("hint:"));
+    changes.chain(skipped).chain(found_none.then_some(hint)).collect()
 }
 
 fn skipped(agent: &SkippedAgent, paint: Paint) -> String {

@@ -18,8 +18,8 @@ pub const CODEX: Agent = Agent {
     goes_on: true,
     tells_edits_before: true,
     is_told: true,
-    revert: None,
-    knows_session: false,
+    revert: Some("$ckpt-revert"),
+    knows_session: true,
     package: Some(|world| {
         CODEX.manage(world, &["plugin", "marketplace", "add", &our_package(world, "plugin")]);
         CODEX.manage(world, &["plugin", "add", "ckpt-hook@ckpt-hook"]);

@@ -19,7 +19,7 @@ pub const OPENCODE: Agent = Agent {
     tells_edits_before: true,
     is_told: true,
     revert: Some("/ckpt-revert"),
-    knows_session: false,
+    knows_session: true,
     package: Some(|world| add_package(world, "opencode")),
     counts: all,
     screen: None,

@@ -219,7 +219,7 @@ fn commands_read_like_this() {
 
         This is a command of ckpt-hook, not a task. It printed:
 
-        !`/bin/ckpt-hook revert --message last $ARGUMENTS 2>&1`
+        (nothing: the plugin of ckpt-hook did not answer) $ARGUMENTS
 
         Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
     "#]].assert_eq(&revert(".config/opencode/commands/ckpt-revert.md"));

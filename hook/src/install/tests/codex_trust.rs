@@ -22,6 +22,19 @@ fn codex_is_told_to_trust_the_hook_only_where_that_is_asked_for() {
 }
 
 #[test]
+fn only_a_trust_that_is_there_is_called_one() {
+    let world = World::new();
+    world.write("home/.codex/config.toml", CODEX);
+    world.install("codex");
+    let notes = |changes: &[SettingsChange]| changes.last().expect("the trust comes last").notes.clone();
+    let plan = |place: &Place<'_>| install("codex", Scope::User, &Place { trust: true, ..*place }, true);
+    let planned = world.with_place(plan).expect("it can be installed");
+    assert_eq!(notes(&planned), ["Codex would trust the hook without a review"], "a plan");
+    assert_eq!(notes(&world.install_trusted()), ["Codex trusts the hook now without a review"], "done");
+    assert_eq!(notes(&world.uninstall("codex")), [""; 0], "and taken out again");
+}
+
+#[test]
 fn codexs_settings_keep_every_byte_when_the_trust_goes() {
     for text in [CODEX, &CODEX.replace('\n', "\r\n"), "", "model = \"gpt\"\n", "[hooks]\n\n[features]\nhooks = true\n"]
     {

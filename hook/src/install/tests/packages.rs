@@ -146,6 +146,9 @@ fn a_package_is_found_in_the_agent_that_installed_it() {
         assert_eq!(world.agent(agent).package, None, "{agent} has none yet");
         world.write(&format!("home/{file}"), text);
         assert!(world.agent(agent).package.is_some(), "{agent} has it now");
+        let notes: Vec<String> = world.install(agent).into_iter().flat_map(|change| change.notes).collect();
+        assert!(notes.iter().any(|note| note.contains("as a package, too")), "{agent}: one is enough: {notes:?}");
+        world.uninstall(agent);
         if text.contains("true") {
             world.write(&format!("home/{file}"), &text.replace("true", "false"));
             assert_eq!(world.agent(agent).package, None, "{agent} has it switched off");

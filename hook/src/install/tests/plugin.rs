@@ -49,6 +49,21 @@ await hooks["chat.message"]({ sessionID: "root" }, output)
 console.log(JSON.stringify(output.parts.slice(1)))
 "#;
 
+/// The user's call of one of our commands in a sub-agent's session, and one of somebody else's.
+const COMMANDS: &str = r#"
+import { readFileSync } from "node:fs"
+import { CkptHook } from "./plugin.mjs"
+const hooks = await CkptHook({ directory: process.cwd() })
+const text = readFileSync("../home/.config/opencode/commands/ckpt-revert.md", "utf8").split("---\n").at(-1)
+const parts = [{ type: "file", text }, { type: "text", text: text.replace("$ARGUMENTS", "--only 'a b' $&") }]
+hooks.event({ event: { type: "session.created", properties: { info: { id: "child", parentID: "root" } } } })
+const input = { command: "ckpt-revert", sessionID: "child", arguments: "--only 'a b' $&" }
+await hooks["command.execute.before"](input, { parts })
+await hooks["command.execute.before"]({ ...input, command: "toString" }, { parts })
+console.log(parts[1].text.trim())
+if (parts[0].text !== text) throw new Error("another part")
+"#;
+
 /// Runs a script beside the installed plugin; `None` where there is no engine to run it.
 #[expect(clippy::print_stderr, reason = "a test that did not run says so")]
 fn run(world: &World, script: &str) -> Option<Output> {
@@ -137,4 +152,27 @@ fn what_the_hook_has_to_say_becomes_a_part_of_the_message_that_the_user_does_not
     let Some(output) = run(&world, MESSAGE) else { return };
     let part = r#"[{"sessionID":"root","messageID":"m1","id":"prt_1z","type":"text","synthetic":true,"text":"noise"}]"#;
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), part, "{output:?}");
+}
+
+#[test]
+fn a_command_of_the_user_is_run_for_the_session_that_it_is_typed_in() {
+    let world = World::new();
+    recorder(&world);
+    let Some(output) = run(&world, COMMANDS) else { return };
+    let text = "This is a command of ckpt-hook, not a task. It printed:\n\nnoise\nnoise\n\nTell the user";
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with(text), "what it printed is in its place: {output:?}");
+    let log = world.read("log");
+    let called = log.lines().last().expect("it was called");
+    assert_eq!(called, "", "it is given nothing on stdin: {log}");
+    let asked = "revert --message last --session root --only a b $&";
+    assert!(log.lines().any(|line| line == asked), "the session is the user's own, words are as typed: {log}");
+}
+
+#[test]
+fn a_command_says_so_when_the_binary_is_gone() {
+    let world = World::new();
+    fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
+    let Some(output) = run(&world, COMMANDS) else { return };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(said.contains("\n\nerror: ckpt-hook cannot be started: "), "the user is told: {output:?}");
 }

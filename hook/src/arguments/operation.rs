@@ -1,0 +1,114 @@
+//! What puts files back or forward again.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// `revert`.
+#[derive(Debug, Args)]
+#[command(after_help = REVERT_EXAMPLES)]
+pub struct RevertArguments {
+    /// The message to go back to: its changes, and all that came after it, are undone. On a terminal you can choose one
+    #[arg(long, value_name = "ID", conflicts_with = "step", overrides_with = "message")]
+    pub message: Option<String>,
+    /// Undo one step alone, and nothing that came after it
+    #[arg(long, value_name = "ID")]
+    pub step: Option<String>,
+    /// The session [default: the newest of this workspace that knows the message]
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Only this path, or what is below it; may be given more than once
+    #[arg(long, value_name = "PATH")]
+    pub only: Vec<PathBuf>,
+    /// What to do with files that are not what the agent left
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    pub on_conflict: OnConflict,
+    /// Also move HEAD, its branch and the index back; without it they stay as they are
+    #[arg(long, conflicts_with_all = ["only", "step"])]
+    pub git: bool,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Go on though an agent is at work
+    #[arg(long)]
+    pub force: bool,
+}
+
+const REVERT_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook revert                                choose a message, see the plan, say yes or no
+  ckpt-hook revert --message last --dry-run       the plan for the newest message
+  ckpt-hook revert --message last~2               this message and the two after it
+  ckpt-hook revert --message 7c1e --only src/     only what is below src/
+
+Files that you changed after the agent are kept or merged, never lost; `ckpt-hook unrevert` is the
+way back.";
+
+/// What to do with a file that is not what the agent left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OnConflict {
+    /// Merge where the edits do not overlap, else keep the file as it is.
+    #[default]
+    Merge,
+    /// Keep the file as it is.
+    Keep,
+    /// Put the earlier version there; yours stays in the operation's snapshot.
+    Overwrite,
+}
+
+/// `redo`.
+#[derive(Debug, Args)]
+pub struct RedoArguments {
+    /// All the way, not one message
+    #[arg(long)]
+    pub all: bool,
+    /// What redo and unrevert share.
+    #[command(flatten)]
+    pub forward: UnrevertArguments,
+}
+
+/// `unrevert`.
+#[derive(Debug, Args)]
+pub struct UnrevertArguments {
+    /// The session [default: the newest of this workspace that is reverted]
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
+    /// What to do with files that were changed while reverted
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    pub on_conflict: OnConflict,
+    /// Also move HEAD, its branch and the index; they go along anyway where the revert moved them
+    #[arg(long)]
+    pub git: bool,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Go on though an agent is at work
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// `restore`.
+#[derive(Debug, Args)]
+#[command(after_help = RESTORE_EXAMPLES)]
+pub struct RestoreArguments {
+    /// A snapshot, message, step or operation: the state that it began with
+    #[arg(value_name = "ID")]
+    pub id: String,
+    /// Only these paths; without them the captured files become exactly those of that state
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Also put HEAD, its branch and the index back
+    #[arg(long, conflicts_with = "paths")]
+    pub git: bool,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Go on though an agent is at work
+    #[arg(long)]
+    pub force: bool,
+}
+
+const RESTORE_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook restore last src/main.rs     one file as it was just before the newest message
+  ckpt-hook restore 4b825dc6             everything as it is in that snapshot";

@@ -1,0 +1,54 @@
+//! What agents and scripts call to record something.
+
+use clap::Args;
+
+/// `event`.
+#[derive(Debug, Args)]
+pub struct EventArguments {
+    /// The agent that calls
+    #[arg(long, value_name = "NAME", default_value = "generic")]
+    pub agent: String,
+    /// The agent's own name of the event, where its payload may not say
+    #[arg(long, value_name = "NAME")]
+    pub event: Option<String>,
+    /// How it behaves.
+    #[command(flatten)]
+    pub strict: Strict,
+}
+
+/// How a recording command behaves.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct Strict {
+    /// Exit with 1 and say why where something goes wrong; without it: exit with 0 and say nothing
+    #[arg(long)]
+    pub strict: bool,
+}
+
+/// `step-start`, `step-finish`, `message`.
+#[derive(Debug, Args)]
+#[command(after_help = FLAG_EXAMPLES)]
+pub struct FlagArguments {
+    /// The conversation, by any name
+    #[arg(long, value_name = "ID")]
+    pub session: String,
+    /// The user message [default: the session's newest; a new one for `message`]
+    #[arg(long, value_name = "ID")]
+    pub message: Option<String>,
+    /// The step
+    #[arg(long, value_name = "ID")]
+    pub step: Option<String>,
+    /// What the user wrote
+    #[arg(long, value_name = "TEXT")]
+    pub prompt: Option<String>,
+    /// How it behaves.
+    #[command(flatten)]
+    pub strict: Strict,
+}
+
+const FLAG_EXAMPLES: &str = "\
+Example, a script as the agent:
+  ckpt-hook message     --session nightly --prompt \"update the dependencies\"
+  ckpt-hook step-start  --session nightly
+  npm update
+  ckpt-hook step-finish --session nightly
+  ckpt-hook revert --message last          # all of it is undone";
