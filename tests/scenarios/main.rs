@@ -3,6 +3,7 @@
 mod basic;
 mod git;
 mod honesty;
+mod ignored_directories;
 mod lifecycle;
 mod names;
 mod redo;
