@@ -202,11 +202,14 @@ pub(crate) fn current_states(
     let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
     let mut current: States =
         snapshots.around(now, &wanted)?.into_iter().map(|(path, entry)| (path, Some(entry))).collect();
-    for path in &wanted {
-        if current.get(path).copied().flatten().is_none() && !has_below(&current, path) {
-            let state = snapshots.capture(&place.root, path).unwrap_or(Some(unreadable()));
-            current.insert(path.clone(), state);
-        }
+    let is_unknown =
+        |path: &WorkspacePath| current.get(path).copied().flatten().is_none() && !has_below(&current, path);
+    let unknown: Vec<WorkspacePath> = wanted.into_iter().filter(is_unknown).collect();
+    let may_be_there = snapshots.may_be_there(&place.root, &unknown)?;
+    for (path, may_be) in unknown.into_iter().zip(may_be_there) {
+        let capture = || snapshots.capture(&place.root, &path).unwrap_or(Some(unreadable()));
+        let state = if may_be { capture() } else { None };
+        current.insert(path, state);
     }
     Ok(current)
 }

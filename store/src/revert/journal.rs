@@ -137,18 +137,32 @@ pub(crate) fn finish(
         item.reason = done.reason.clone().or(item.reason.take());
     }
     // After the files: an index is believed of what is older than it.
+    let planned_git = sessions::git_items(store.database.connection(), id)?;
     let git = git::carry_out(store, place, snapshots, id, row.kind)?;
+    // Where nothing was to be done, the state before it is the state after it.
+    let after = match of > 0 || planned_git.iter().any(GitItem::is_planned) {
+        true => Some(look_again(store, place, snapshots, &items)?),
+        false => None,
+    };
     let now = store.now();
-    let open = sessions::open_steps(store.database.connection(), place.row.id)?;
-    let mut after = observe(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
-    forget_own_work(&mut after, &items);
     store.database.write_synced(|connection| {
-        let after_id = after.write(connection, place.row.id, None, now)?;
+        let after_id = match &after {
+            Some(after) => Some(after.write(connection, place.row.id, None, now)?),
+            None => row.before_snapshot_id,
+        };
         sessions::close_git_items(connection, id, &git)?;
-        sessions::close_operation(connection, id, &items, outcome(&items, &git), Some(after_id), &row.notes, now)?;
+        sessions::close_operation(connection, id, &items, outcome(&items, &git), after_id, &row.notes, now)?;
         move_point(connection, &row, items.iter().any(|item| item.result == FileResult::Failed))
     })?;
     Ok((items, git))
+}
+
+/// Looks at what an operation left, and at what others did meanwhile.
+fn look_again(store: &Store, place: &Place, snapshots: &Snapshots, items: &[Item]) -> Result<Observation> {
+    let open = sessions::open_steps(store.database.connection(), place.row.id)?;
+    let mut after = observe(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
+    forget_own_work(&mut after, items);
+    Ok(after)
 }
 
 /// What the operation did is in its own rows, and nobody's change.
