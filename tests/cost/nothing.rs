@@ -30,18 +30,15 @@ fn a_revert_of_a_message_that_changed_nothing_looks_once() {
 #[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn a_revert_that_is_done_already_looks_once() {
     let trees = Tree::both();
-    let edits = [100_u64, 1000];
-    for (tree, count) in trees.iter().zip(edits) {
-        tree.play("work", usize::try_from(count).expect("a small number"));
+    for (tree, count) in trees.iter().zip([100, 1000]) {
+        tree.play("work", count);
         tree.run(&["-q", "revert", "--message", "work"]);
     }
-    for (tree, count) in trees.iter().zip(edits) {
+    for tree in &trees {
         tree.settle();
         let packs = tree.packs();
         let (snapshot, revert) = calls(tree, "work");
-        // Whether something hidden stands where the agent's files were is asked once for each.
-        let asked = count + 3 * tree.directories();
-        assert!(revert <= snapshot + asked + MORE + NOISE, "nothing is done again: {revert} and {snapshot}");
+        assert!(revert <= snapshot + MORE + NOISE, "no file is asked again: {revert} and {snapshot}");
         assert_eq!(tree.packs(), packs, "and nothing is stored");
     }
 }

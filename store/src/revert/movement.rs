@@ -1,6 +1,9 @@
 //! What is asked for: a movement of a session's revert point, or of a part of it.
 
+use std::collections::BTreeSet;
+
 use ckpt_schema::report::OperationKind;
+use rusqlite::Connection;
 
 use super::OnConflict;
 use crate::error::{Error, Result};
@@ -150,6 +153,33 @@ impl Movement {
                 is_of_step(&step.id) && (only.is_empty() || Scope::of_part(part).names(path))
             }
         }
+    }
+
+    /// Returns the place, in the order of messages, of the first that it or an operation of the chain is about: nothing
+    /// before it was ever in question.
+    pub fn first_seq(&self, connection: &Connection, chain: &[ChainOperation]) -> Result<i64> {
+        let rows = chain.iter().map(|operation| &operation.row);
+        let mut messages: BTreeSet<&str> = rows
+            .clone()
+            .flat_map(|row| [&row.from_message_id, &row.message_id, &row.part_message_id])
+            .filter_map(Option::as_deref)
+            .collect();
+        messages.extend(self.from.iter().chain(&self.to).map(|message| message.id.as_str()));
+        let mut steps: Vec<StepRow> = Vec::new();
+        for id in rows.filter_map(|row| row.step_id.as_deref()) {
+            steps.push(found(sessions::step(connection, id)?)?);
+        }
+        match &self.part {
+            Some(Part::Paths { message, .. }) => _ = messages.insert(&message.id),
+            Some(Part::Step { step, .. }) => steps.push(step.clone()),
+            None => {}
+        }
+        messages.extend(steps.iter().map(|step| step.message_id.as_str()));
+        let mut first = i64::MAX;
+        for id in messages {
+            first = first.min(sessions::message(connection, id)?.map_or(0, |message| message.seq));
+        }
+        Ok(first)
     }
 
     /// Returns the snapshot that tells which directories were there before: that of where it goes.

@@ -22,8 +22,8 @@ pub(crate) use changes::{
 };
 pub(crate) use git::{SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans};
 pub(crate) use operations::{
-    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, open_operations, operation,
-    operation_items,
+    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, last_of_chain,
+    open_operations, operation, operation_items,
 };
 pub(crate) use rows::{
     MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages, find_message_by_agent_id, find_session,

@@ -1,7 +1,7 @@
 //! Rows of `operations` and `operation_files`: the plan of everything that ever touched a workspace, and how it went.
 
 use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::Milliseconds;
 use crate::error::{Context, Result};
@@ -265,18 +265,35 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
     rows.collect::<rusqlite::Result<_>>().context(|| "cannot read an operation")
 }
 
-/// Returns the operations since a session's first revert that was not made permanent, oldest first. An unrevert of which a
-/// file failed does not end them.
+/// The operations since a session's first revert that was not made permanent. An unrevert of which a file failed does not end
+/// them.
+const OF_CHAIN: &str =
+    "FROM operations WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done'
+        AND seq > ifnull((SELECT max(seq) FROM operations AS unrevert
+                           WHERE session_id = ?1 AND kind = 'unrevert' AND state = 'done'
+                             AND NOT EXISTS (SELECT 1 FROM operation_files
+                                              WHERE operation_id = unrevert.id AND result = 'failed')), 0)";
+
+/// Returns the newest operation of the chain of reverts that a session is in, and how it ended; no files are read.
+pub(crate) fn last_of_chain(
+    connection: &Connection,
+    session: &str,
+    base_snapshot_id: i64,
+) -> Result<Option<(OperationRow, OnConflict, String)>> {
+    let last = format!("SELECT {COLUMNS}, outcome {OF_CHAIN} ORDER BY seq DESC LIMIT 1");
+    let read = |row: &Row<'_>| {
+        Ok((OperationRow::read(row)?, on_conflict(row.get_ref("on_conflict")?.as_str()?), row.get("outcome")?))
+    };
+    connection
+        .query_row(&last, params![session, base_snapshot_id], read)
+        .optional()
+        .context(|| "cannot read the newest operation")
+}
+
+/// Returns the operations since a session's first revert that was not made permanent, oldest first.
 pub(crate) fn chain(connection: &Connection, session: &str, base_snapshot_id: i64) -> Result<Vec<ChainOperation>> {
     let mut statement = connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM operations WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done'
-                AND seq > ifnull((SELECT max(seq) FROM operations AS unrevert
-                                   WHERE session_id = ?1 AND kind = 'unrevert' AND state = 'done'
-                                     AND NOT EXISTS (SELECT 1 FROM operation_files
-                                                      WHERE operation_id = unrevert.id AND result = 'failed')), 0)
-              ORDER BY seq"
-        ))
+        .prepare_cached(&format!("SELECT {COLUMNS} {OF_CHAIN} ORDER BY seq"))
         .context(|| "cannot read operations")?;
     let rows = statement
         .query_map(params![session, base_snapshot_id], |row| {
