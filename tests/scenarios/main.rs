@@ -6,6 +6,7 @@ mod honesty;
 mod ignored_directories;
 mod lifecycle;
 mod names;
+mod parts;
 mod redo;
 mod restoring;
 mod sessions;

@@ -39,20 +39,30 @@ pub(crate) enum Part {
 /// What of a session's history is undone.
 #[derive(Clone, Debug)]
 pub(crate) enum Scope {
-    /// Everything from a message on; of these paths only, where there are any.
-    From { seq: i64, only: Vec<WorkspacePath> },
-    /// One step; of these paths only, where there are any.
-    Step { id: String, only: Vec<WorkspacePath> },
+    /// Everything from a message on.
+    From { seq: i64, paths: Paths },
+    /// One step.
+    Step { id: String, paths: Paths },
+}
+
+/// The paths that a scope is about.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Paths {
+    /// These and what is below them; all where there are none.
+    only: Vec<WorkspacePath>,
+    /// Those that were put back since.
+    except: BTreeSet<WorkspacePath>,
 }
 
 impl Scope {
     /// Returns whether it asks for a change to be undone.
     pub fn covers(&self, change: &LiveChange) -> bool {
-        let (is_of_it, only) = match self {
-            Self::From { seq, only } => (change.message_seq >= *seq, only),
-            Self::Step { id, only } => (change.row.step_id.as_deref() == Some(id), only),
+        let (is_of_it, paths) = match self {
+            Self::From { seq, paths } => (change.message_seq >= *seq, paths),
+            Self::Step { id, paths } => (change.row.step_id.as_deref() == Some(id), paths),
         };
-        is_of_it && (only.is_empty() || self.names(&change.row.change.path))
+        let path = &change.row.change.path;
+        is_of_it && !paths.except.contains(path) && (paths.only.is_empty() || self.names(path))
     }
 
     /// Returns whether it asks for a path by name.
@@ -62,14 +72,15 @@ impl Scope {
 
     /// Returns the paths that it is limited to; none where it is not.
     pub fn only(&self) -> &[WorkspacePath] {
-        let (Self::From { only, .. } | Self::Step { only, .. }) = self;
-        only
+        let (Self::From { paths, .. } | Self::Step { paths, .. }) = self;
+        &paths.only
     }
 
     pub(crate) fn of_part(part: &Part) -> Self {
+        let paths = |only: &[WorkspacePath]| Paths { only: only.to_vec(), except: BTreeSet::new() };
         match part {
-            Part::Paths { message, only } => Self::From { seq: message.seq, only: only.clone() },
-            Part::Step { step, only } => Self::Step { id: step.id.clone(), only: only.clone() },
+            Part::Paths { message, only } => Self::From { seq: message.seq, paths: paths(only) },
+            Part::Step { step, only } => Self::Step { id: step.id.clone(), paths: paths(only) },
         }
     }
 }
@@ -138,7 +149,8 @@ impl Movement {
         if self.ends_chain() {
             return Ok(Vec::new());
         }
-        let mut scopes: Vec<Scope> = self.to.iter().map(|to| Scope::From { seq: to.seq, only: Vec::new() }).collect();
+        let mut scopes: Vec<Scope> =
+            self.to.iter().map(|to| Scope::From { seq: to.seq, paths: Paths::default() }).collect();
         scopes.extend(parts_of_chain(store.database.connection(), chain)?);
         scopes.extend(self.part.iter().map(Scope::of_part));
         Ok(scopes)
@@ -202,13 +214,14 @@ pub(crate) fn parts_of_chain(connection: &rusqlite::Connection, chain: &[ChainOp
     let first = chain.iter().rposition(ended).map_or(0, |last| last + 1);
     for operation in chain[first..].iter().filter(|operation| operation.row.kind == OperationKind::Revert) {
         let only = super::paths::from_json(&operation.row.only_paths);
+        let paths = Paths { only, except: operation.taken_back.clone() };
         if let Some(step) = &operation.row.step_id {
-            scopes.push(Scope::Step { id: step.clone(), only });
-        } else if !only.is_empty()
+            scopes.push(Scope::Step { id: step.clone(), paths });
+        } else if !paths.only.is_empty()
             && let Some(message) = operation.row.part_message_id.as_deref()
             && let Some(message) = sessions::message(connection, message)?
         {
-            scopes.push(Scope::From { seq: message.seq, only });
+            scopes.push(Scope::From { seq: message.seq, paths });
         }
     }
     Ok(scopes)
