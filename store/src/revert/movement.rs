@@ -22,6 +22,8 @@ pub(crate) struct Movement {
     pub from: Option<MessageRow>,
     /// The revert point after it; none where all is redone.
     pub to: Option<MessageRow>,
+    /// The place in the order of messages of the one that a revert asked for: before the point where it is discarded.
+    pub since: Option<i64>,
     /// Where it goes back to, though the point stays: a message for some paths, or one step alone.
     pub part: Option<Part>,
     pub on_conflict: Option<OnConflict>,
@@ -115,7 +117,8 @@ impl Movement {
         } else {
             sessions::message_at_or_after(connection, &session.id, message.seq)?
         };
-        Ok(Self { kind: OperationKind::Revert, session, from, to, part, on_conflict: Some(request.on_conflict) })
+        let (kind, since, on_conflict) = (OperationKind::Revert, Some(message.seq), Some(request.on_conflict));
+        Ok(Self { kind, session, from, to, since, part, on_conflict })
     }
 
     /// Returns what `redo` and `unrevert` ask for; nothing where nothing is reverted.
@@ -136,7 +139,7 @@ impl Movement {
         };
         let kind = if request.all { OperationKind::Unrevert } else { OperationKind::Redo };
         let on_conflict = (request.on_conflict != OnConflict::default()).then_some(request.on_conflict);
-        Ok(Some(Self { kind, session, from, to, part: None, on_conflict }))
+        Ok(Some(Self { kind, session, from, to, since: None, part: None, on_conflict }))
     }
 
     /// Returns whether nothing is reverted any more after it.
@@ -149,11 +152,17 @@ impl Movement {
         if self.ends_chain() {
             return Ok(Vec::new());
         }
+        let first = self.to.as_ref().map(|to| self.whole_since().unwrap_or(to.seq).min(to.seq));
         let mut scopes: Vec<Scope> =
-            self.to.iter().map(|to| Scope::From { seq: to.seq, paths: Paths::default() }).collect();
+            first.map(|seq| Scope::From { seq, paths: Paths::default() }).into_iter().collect();
         scopes.extend(parts_of_chain(store.database.connection(), chain)?);
         scopes.extend(self.part.iter().map(Scope::of_part));
         Ok(scopes)
+    }
+
+    /// Returns from where on a whole revert asked for everything.
+    fn whole_since(&self) -> Option<i64> {
+        self.since.filter(|_| self.part.is_none())
     }
 
     /// Returns whether it moves a path: all of them, or those of its part.
@@ -187,7 +196,7 @@ impl Movement {
             None => {}
         }
         messages.extend(steps.iter().map(|step| step.message_id.as_str()));
-        let mut first = i64::MAX;
+        let mut first = self.whole_since().unwrap_or(i64::MAX);
         for id in messages {
             first = first.min(sessions::message(connection, id)?.map_or(0, |message| message.seq));
         }

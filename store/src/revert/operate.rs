@@ -178,6 +178,7 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
         && last.message_id.as_ref() == Some(&to.id)
         && last.part_message_id.is_none()
         && last.step_id.is_none()
+        && movement.since == Some(to.seq)
         && movement.on_conflict == Some(on_conflict);
     let is_whole = [Outcome::Restored, Outcome::Nothing].map(Outcome::name).contains(&outcome.as_str());
     Ok(is_same && is_whole && seen.is_as_after(connection, last.after_snapshot_id)?)
