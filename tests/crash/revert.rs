@@ -105,3 +105,38 @@ fn after_a_killed_revert_a_hook_finds_the_tree_before_or_after_it() {
         assert_eq!(log["messages"][1]["state"], state, "{what}: and makes the revert permanent: {log}");
     });
 }
+
+#[test]
+fn an_edit_after_a_killed_revert_stays_and_keeps_no_other_file_from_going_back() {
+    if skipped() {
+        return;
+    }
+    let without = |tree: &Tree| {
+        let mut tree = tree.clone();
+        tree.remove(std::path::Path::new("edited"));
+        tree
+    };
+    each_killed_revert(30, |world, before, after, what| {
+        world.write("edited", "the user's\n");
+        let run = world.run(&REVERT, b"");
+        assert!(matches!(run.code, Some(0 | 3)), "{what}: {run}");
+        assert_eq!(without(&world.tree()), without(after), "{what}: every other file is back\n{run}");
+        world.run(&["unrevert"], b"");
+        assert_eq!(without(&world.tree()), without(before), "{what}: and forth");
+        assert_eq!(world.read("edited"), b"the user's\n", "{what}: what nobody knew of is left alone");
+    });
+}
+
+#[test]
+fn permissions_and_owners_are_set_on_what_is_open_and_never_by_name() {
+    if skipped() {
+        return;
+    }
+    for arguments in [&REVERT[..], &["restore", "m1"]] {
+        let calls = points(&played(), arguments, b"");
+        assert!(calls.iter().any(|(name, _)| name == "fchmod"), "some had to be set: {calls:?}");
+        let by_name = ["chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "utimensat"];
+        let named = calls.iter().find(|(name, _)| by_name.contains(&name.as_str()));
+        assert_eq!(named, None, "between a look and such a call a link could come");
+    }
+}
