@@ -284,3 +284,23 @@ fn what_was_kept_for_the_users_edits_can_be_asked_for_after_the_next_message() {
     world.unrevert();
     assert_eq!((world.read("a").as_str(), world.read("b").as_str()), ("the user's\n", "0\n"), "with its way back");
 }
+
+#[test]
+fn what_the_agent_does_while_reverted_can_be_reverted_after_the_next_message() {
+    let mut world = World::git(&[("a", "0\n")]);
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.turn("m2", |world| world.write("a", "2\n"));
+    world.revert("m2");
+    world.step(|world| {
+        world.write("a", "more\n");
+        world.write("b", "more\n");
+    });
+    world.turn("m3", |world| world.write("c", "3\n"));
+    let report = world.revert("m1");
+    assert_eq!(
+        (world.exists("b"), world.exists("c")),
+        (false, false),
+        "what it made without a message, too: {report:?}"
+    );
+    assert_eq!(world.read("a"), "0\n", "and what it changed of a file that had gone back: {report:?}");
+}

@@ -25,29 +25,36 @@ pub(crate) fn make_permanent(connection: &Connection, session: &SessionRow) -> R
     sessions::set_revert_point(connection, &session.id, None, None)
 }
 
-/// Returns the changes that are undone: those of the messages behind the point, those that a revert before had left, and those
-/// that parts are about.
+/// Returns the changes that are undone: of the messages behind the point, and what a revert before had left of discarded ones;
+/// and those that parts are about. What was seen only after an operation, the agent did while reverted.
 fn undone(connection: &Connection, session: &SessionRow, chain: &[ChainOperation]) -> Result<Vec<i64>> {
-    let results = results(chain);
-    let result = |path: &WorkspacePath| results.get(path).copied();
-    let hidden = sessions::changes_in(connection, &session.id, "hidden")?;
-    let left_before = sessions::changes_in(connection, &session.id, "discarded")?;
+    let went_back = went_back(chain);
+    let is_back = |path: &WorkspacePath, seen_in: Option<i64>| {
+        went_back.get(path).is_some_and(|before| before.is_some_and(|before| seen_in.is_none_or(|seen| seen <= before)))
+    };
+    let reverted = sessions::reverted_changes(connection, &session.id)?;
     let mut ids: Vec<i64> =
-        hidden.into_iter().filter(|(_, path)| result(path) != Some(false)).map(|(id, _)| id).collect();
-    ids.extend(left_before.into_iter().filter(|(_, path)| result(path) == Some(true)).map(|(id, _)| id));
+        reverted.into_iter().filter(|change| is_back(&change.path, change.seen_in)).map(|change| change.id).collect();
     let parts = parts_of_chain(connection, chain)?;
     if !parts.is_empty() {
         let live = sessions::live_changes(connection, &session.id, 0)?;
         let of_parts = live.iter().filter(|change| {
-            result(&change.row.change.path) == Some(true) && parts.iter().any(|part| part.covers(change))
+            is_back(&change.row.change.path, change.row.to_snapshot_id) && parts.iter().any(|part| part.covers(change))
         });
         ids.extend(of_parts.map(|change| change.row.id));
     }
     Ok(ids)
 }
 
-/// Returns, for each path that a chain was about, whether it went where it should at last.
-fn results(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, bool> {
-    let items = chain.iter().flat_map(|operation| &operation.items);
-    items.map(|item| (&item.path, item.result == FileResult::Done && item.reason.is_none())).collect()
+/// Returns, for each path that a chain was about, the snapshot before the operation that moved it last; none where it did not
+/// go where it should.
+fn went_back(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
+    let mut went_back = BTreeMap::new();
+    for operation in chain {
+        for item in &operation.items {
+            let is_whole = item.result == FileResult::Done && item.reason.is_none();
+            went_back.insert(&item.path, operation.row.before_snapshot_id.filter(|_| is_whole));
+        }
+    }
+    went_back
 }

@@ -165,21 +165,28 @@ pub(crate) fn live_changes(connection: &Connection, root_session: &str, from_seq
     )
 }
 
-/// Returns the changes, with their paths, of a session's messages in a state that have not been undone for good.
-pub(crate) fn changes_in(
-    connection: &Connection,
-    root_session: &str,
-    state: &str,
-) -> Result<Vec<(i64, WorkspacePath)>> {
+/// A change of a reverted message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RevertedChange {
+    pub id: i64,
+    pub path: WorkspacePath,
+    /// The first snapshot that has it.
+    pub seen_in: Option<i64>,
+}
+
+/// Returns the changes of a session's hidden and discarded messages that have not been undone for good.
+pub(crate) fn reverted_changes(connection: &Connection, root_session: &str) -> Result<Vec<RevertedChange>> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT changes.id, changes.path, changes.path_raw
+            "SELECT changes.id, changes.path, changes.path_raw, changes.to_snapshot_id
                FROM messages JOIN steps ON steps.message_id = messages.id JOIN changes ON changes.step_id = steps.id
-              WHERE messages.session_id = ?1 AND messages.state = ?2 AND changes.undone_by IS NULL",
+              WHERE messages.session_id = ?1 AND messages.state <> 'live' AND changes.undone_by IS NULL",
         )
         .context(|| "cannot read changes")?;
     let rows = statement
-        .query_map(params![root_session, state], |row| Ok((row.get("id")?, super::path(row)?)))
+        .query_map([root_session], |row| {
+            Ok(RevertedChange { id: row.get("id")?, path: super::path(row)?, seen_in: row.get("to_snapshot_id")? })
+        })
         .context(|| "cannot read changes")?;
     rows.collect::<rusqlite::Result<_>>().context(|| "cannot read changes")
 }

@@ -17,8 +17,8 @@ mod workspaces;
 pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 
 pub(crate) use changes::{
-    Attribution, ChangeRow, LiveChange, changes_in, changes_of_others, changes_of_step, delete_changes, insert_change,
-    live_changes, mark_undone, release_to_outside, sharers,
+    Attribution, ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change,
+    live_changes, mark_undone, release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use git::{SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans};
 pub(crate) use operations::{
