@@ -8,6 +8,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod nothing;
 mod strace;
 mod tree;
 

@@ -27,11 +27,21 @@ pub const SERVED: [&str; 2] = ["-e", "inject=fstatfs:poke_exit=@arg2=69690000000
 
 /// Runs the binary on a payload and counts what it does; fails where `strace` does not run.
 pub fn count(world: &World, payload: &str, options: &[&str]) -> Counts {
-    let (trace, plain) = (world.path("trace"), world.command(&["event"]));
+    count_run(world, &["event"], payload, options)
+}
+
+/// The same of any command that ends well.
+pub fn count_run(world: &World, arguments: &[&str], stdin: &str, options: &[&str]) -> Counts {
+    let (trace, plain) = (world.path("trace"), world.command(arguments));
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq"]).args(options).arg("-o").arg(&trace).arg(BINARY).arg("event").env_clear();
+    command.args(["-f", "-qq"]).args(options).arg("-o").arg(&trace).arg(BINARY).args(arguments).env_clear();
     command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(world.workspace());
-    finish(&mut command, payload.as_bytes()).ends_silently();
+    let run = finish(&mut command, stdin.as_bytes());
+    if arguments == ["event"] {
+        run.ends_silently()
+    } else {
+        run.exits(0)
+    };
     let trace = std::fs::read_to_string(trace).expect("strace wrote its trace: `just cost` looks whether it runs");
     let mut counts = Counts::default();
     trace.lines().for_each(|line| counts.add(line));

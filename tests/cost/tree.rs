@@ -49,7 +49,7 @@ impl Tree {
 
     /// Waits until the newest time of any file is old enough.
     #[expect(clippy::disallowed_methods, reason = "file times are compared with the clock")]
-    fn settle(&self) {
+    pub fn settle(&self) {
         let newest = self.world.tree().into_keys().map(|path| self.world.workspace().join(path));
         let newest = newest.map(|path| path.symlink_metadata().expect("it is there").ctime()).max().expect("files");
         let settled = SystemTime::UNIX_EPOCH + Duration::from_secs(newest.unsigned_abs()) + SETTLED;
@@ -75,6 +75,24 @@ impl Tree {
             let content = [self.world.read(&path), b"edited\n".to_vec()].concat();
             self.world.write(&path, content);
         }
+    }
+
+    /// Plays a message whose agent edits so many files, and makes as many.
+    pub fn play(&self, message: &str, count: usize) {
+        self.world.play(message, "go on", |_| {
+            self.edit(count);
+            (0..count).for_each(|number| self.world.write(&format!("d{:03}/new{number}", number / 10), "made\n"));
+        });
+    }
+
+    /// Runs a command to its good end.
+    pub fn run(&self, arguments: &[&str]) {
+        self.world.run(arguments, b"").exits(0);
+    }
+
+    /// Runs a command and counts what it does.
+    pub fn counts_of(&self, arguments: &[&str]) -> Counts {
+        strace::count_run(&self.world, arguments, "", &[])
     }
 
     /// Sends an event and counts what the call does.

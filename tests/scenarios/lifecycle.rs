@@ -259,3 +259,22 @@ fn the_history_of_a_directory_is_found_after_a_repository_was_made_around_it() {
     world.unrevert();
     assert_eq!(world.read("sub/a"), "1\n", "and forward");
 }
+
+#[test]
+fn a_message_of_a_session_that_has_ended_is_reverted_beside_one_that_goes_on() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    let end = world.event(EventKind::SessionEnd, "s1");
+    world.send(&end);
+    world.message_in("s2", "n1");
+    world.start_in("s2");
+    world.write("b", "other\n");
+    world.finish_in("s2");
+    let after = world.tree();
+    let report = world.revert("m1");
+    assert_eq!((world.read("a").as_str(), world.read("b").as_str()), ("0\n", "other\n"), "its own alone: {report:?}");
+    world.message_in("s2", "n2");
+    world.unrevert();
+    assert_eq!(world.tree(), after, "and it comes back, whatever the other session does");
+}

@@ -3,8 +3,10 @@
 mod basic;
 mod git;
 mod honesty;
+mod ignored_directories;
 mod lifecycle;
 mod names;
+mod parts;
 mod redo;
 mod restoring;
 mod sessions;

@@ -2,8 +2,9 @@
 
 use ckpt_schema::report::{FileResult, MessageState, OperationReport, Outcome};
 use ckpt_store::RevertRequest;
+use ckpt_store::revert::OnConflict;
 
-use crate::world::{World, paths_with, to};
+use crate::world::{World, paths_with, to, to_with};
 
 #[test]
 fn unrevert_gives_back_created_deleted_modes_and_links() {
@@ -234,4 +235,72 @@ fn a_step_after_an_interrupted_revert_belongs_to_the_message_that_is_in_effect_t
     };
     let in_peace = told(|_| {});
     assert_eq!(told(interrupt_the_last_operation), in_peace, "nobody can tell that it was interrupted");
+}
+
+/// A file that nobody can replace: its directory takes no new name.
+fn refuse(world: &World, directory: &str, refused: bool) -> bool {
+    let flag = if refused { "+i" } else { "-i" };
+    let output = std::process::Command::new("chattr").arg(flag).arg(world.path(directory)).output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
+fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
+    world.turn("m1", |world| ["d/a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
+    if !refuse(&world, "d", true) {
+        println!("SKIPPED: `chattr +i` does not work here");
+        return;
+    }
+    let report = world.revert("m1");
+    assert!(refuse(&world, "d", false), "what was made can be taken back");
+    assert_eq!(paths_with(&report, FileResult::Failed), ["d/a"], "one of the two: {report:?}");
+    world.turn("m2", |world| world.write("c", "2\n"));
+    let before = world.tree();
+    let report = world.revert("m1");
+    assert_eq!(paths_with(&report, FileResult::Done), ["c", "d/a"], "what was left, and what came since: {report:?}");
+    assert_eq!((world.read("d/a").as_str(), world.exists("c")), ("0\n", false), "all of it");
+    world.unrevert();
+    assert_eq!(world.tree(), before, "and back");
+    world.revert("m1");
+    world.turn("m3", |world| world.write("d/a", "1\n"));
+    let report = world.revert("m1");
+    assert_eq!(world.read("d/a"), "0\n", "the new change, and not the old one once more: {report:?}");
+    assert_eq!(world.read("b"), "0\n", "what was undone stays so");
+}
+
+#[test]
+fn what_was_kept_for_the_users_edits_can_be_asked_for_after_the_next_message() {
+    let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
+    world.turn("m1", |world| ["a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
+    world.write("a", "the user's\n");
+    assert_eq!(world.revert("m1").outcome, Outcome::Partial, "it is kept");
+    world.message("m2");
+    let report = world.revert("m1");
+    assert_eq!(paths_with(&report, FileResult::Conflict), ["a"], "it is still not as it was before: {report:?}");
+    let report = world.try_revert(&to_with("m1", OnConflict::Overwrite)).expect("it can be reverted");
+    assert_eq!((world.read("a").as_str(), report.outcome), ("0\n", Outcome::Restored), "{report:?}");
+    world.unrevert();
+    assert_eq!((world.read("a").as_str(), world.read("b").as_str()), ("the user's\n", "0\n"), "with its way back");
+}
+
+#[test]
+fn what_the_agent_does_while_reverted_can_be_reverted_after_the_next_message() {
+    let mut world = World::git(&[("a", "0\n")]);
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.turn("m2", |world| world.write("a", "2\n"));
+    world.revert("m2");
+    world.step(|world| {
+        world.write("a", "more\n");
+        world.write("b", "more\n");
+    });
+    world.turn("m3", |world| world.write("c", "3\n"));
+    let report = world.revert("m1");
+    assert_eq!(
+        (world.exists("b"), world.exists("c")),
+        (false, false),
+        "what it made without a message, too: {report:?}"
+    );
+    assert_eq!(world.read("a"), "0\n", "and what it changed of a file that had gone back: {report:?}");
 }

@@ -159,6 +159,22 @@ fn an_empty_directory_that_holds_ignored_files_now_is_not_removed() {
 }
 
 #[test]
+fn a_directory_that_held_only_ignored_files_is_not_made_by_whoever_empties_it() {
+    let world = World::new();
+    let [nothing, occupied, empty, below] =
+        ["", "o 755 logs\0", "e 755 logs\0", "o 755 logs/old\0"].map(|text| world.snapshot_with(&[("a", "1")], text));
+    let patch = |old, new| world.patch((old, &[]), (new, &[]));
+    assert_eq!(patch(&occupied, &empty), NOTHING, "it was there before");
+    assert_eq!(patch(&below, &empty), NOTHING, "so it was where a directory in it was");
+    assert_eq!(patch(&empty, &occupied), NOTHING, "it is there still");
+    assert_eq!(patch(&empty, &below), NOTHING, "and so it is, deeper");
+    assert_eq!(patch(&nothing, &occupied), NOTHING, "a build made it: there is nothing to put back");
+    assert_eq!(patch(&occupied, &nothing), NOTHING, "nothing of it could be put back");
+    assert_eq!(patch(&nothing, &empty), ["logs - -> 040755"], "while this one somebody made");
+    assert_eq!(world.snapshots.entries(&occupied).expect("readable").len(), 1, "it is no entry");
+}
+
+#[test]
 fn a_file_that_becomes_an_empty_directory_is_one_change() {
     let world = World::new();
     let (old, new) = (world.snapshot(&[("a", "1")]), world.snapshot_with(&[], "e 755 a\0"));

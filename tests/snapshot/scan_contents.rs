@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use ckpt_store::entry::{Entry, Mode, ObjectId};
-use ckpt_store::snapshot::{GapReason, Request};
+use ckpt_store::snapshot::{GapReason, Request, Taken};
 use proptest::prelude::*;
 
 use crate::scan_world::{World, path};
@@ -147,8 +147,20 @@ fn a_directory_with_ignored_files_only_is_no_empty_directory() {
     let world = World::git();
     world.write(".gitignore", "*.log\n");
     let before = world.take();
-    world.write("logs/x.log", "x");
-    assert_eq!(world.take(), before, "there is nothing of it to put back");
+    world.write("logs/deep/x.log", "x");
+    let occupied = world.take();
+    assert_eq!(occupied.snapshot.tree, before.snapshot.tree, "there is nothing of it to put back");
+    assert_ne!(occupied.snapshot, before.snapshot, "that it is there is known");
+    let entries = |taken: &Taken| world.snapshots.entries(&taken.snapshot).unwrap().len();
+    assert_eq!(entries(&occupied), 1, "and it is no entry");
+    assert_eq!(world.take(), occupied, "the same again from what was remembered");
+    world.write("logs/deep/y.log", "y");
+    assert_eq!(world.take(), occupied, "what is in it is nobody's business");
+    fs::remove_file(world.root.join("logs/deep/x.log")).unwrap();
+    fs::remove_file(world.root.join("logs/deep/y.log")).unwrap();
+    assert_eq!(entries(&world.take()), 2, "empty it is an entry");
+    world.write("logs/deep/x.log", "x");
+    assert_eq!(world.take(), occupied, "equal states give equal snapshots");
 }
 
 #[test]

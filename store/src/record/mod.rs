@@ -46,7 +46,9 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     }
     let deadline = begin + place.settings.hook_deadline.saturating_sub(RESERVE);
     let view = View::of(store, &place, event)?;
-    if !decide::decide(event, &view, &place.settings).takes_snapshot() {
+    let takes_snapshot = decide::decide(event, &view, &place.settings).takes_snapshot();
+    // What a tool is about to change is looked at without a snapshot, too, and is not what a killed operation left.
+    if !takes_snapshot && !crate::revert::is_open(store, &place)? {
         return write::without_snapshot(store, &place, event, &view);
     }
     let is_first = place.row.last_snapshot_id.is_none();

@@ -103,6 +103,15 @@ impl Observation {
         Ok(id)
     }
 
+    /// Returns whether nothing changed since a snapshot was written, and nothing was written since.
+    pub fn is_as_after(&self, connection: &Connection, snapshot_id: Option<i64>) -> Result<bool> {
+        let Some(id) = snapshot_id.filter(|_| self.previous == snapshot_id && self.changes.is_empty()) else {
+            return Ok(false);
+        };
+        let is_same = snapshot_of(&sessions::snapshot(connection, id)?) == self.snapshot;
+        Ok(is_same && sessions::gaps_of(connection, id)? == self.gaps)
+    }
+
     /// Returns what the snapshot does not hold.
     pub fn gaps_now(&self) -> Vec<Gap> {
         gaps::from_rows(&self.gaps)

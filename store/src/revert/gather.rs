@@ -45,7 +45,7 @@ pub(crate) fn gather(
 ) -> Result<Material> {
     let connection = store.database.connection();
     let scopes = movement.scopes(store, chain)?;
-    let live = live_changes(connection, place, movement, seen)?;
+    let live = live_changes(connection, place, movement, chain, seen)?;
     let paths = paths_in_question(movement, chain, &live, &scopes);
     let changes = past_changes(connection, place, movement, seen, &live, &scopes, &paths)?;
     let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
@@ -71,11 +71,12 @@ fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath>
     scope.only().iter().filter(|named| !is_known(named)).cloned().collect()
 }
 
-/// The changes of the session's messages, newest first; those that are only being observed come before all rows.
+/// The changes of the session's messages since the first that any of the reverts is about, newest first; those that are only being observed come before all rows.
 fn live_changes(
     connection: &Connection,
     place: &Place,
     movement: &Movement,
+    chain: &[ChainOperation],
     seen: &Observation,
 ) -> Result<Vec<LiveChange>> {
     let open = sessions::open_steps(connection, place.row.id)?;
@@ -94,7 +95,8 @@ fn live_changes(
             });
         }
     }
-    let rows = sessions::live_changes(connection, &movement.session.id, 0)?;
+    let first = movement.first_seq(connection, chain)?;
+    let rows = sessions::live_changes(connection, &movement.session.id, first)?;
     live.extend(rows.into_iter().filter(|change| !seen.replaced.contains(&change.row.id)));
     Ok(live)
 }
@@ -202,11 +204,14 @@ pub(crate) fn current_states(
     let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
     let mut current: States =
         snapshots.around(now, &wanted)?.into_iter().map(|(path, entry)| (path, Some(entry))).collect();
-    for path in &wanted {
-        if current.get(path).copied().flatten().is_none() && !has_below(&current, path) {
-            let state = snapshots.capture(&place.root, path).unwrap_or(Some(unreadable()));
-            current.insert(path.clone(), state);
-        }
+    let is_unknown =
+        |path: &WorkspacePath| current.get(path).copied().flatten().is_none() && !has_below(&current, path);
+    let unknown: Vec<WorkspacePath> = wanted.into_iter().filter(is_unknown).collect();
+    let may_be_there = snapshots.may_be_there(&place.root, &unknown)?;
+    for (path, may_be) in unknown.into_iter().zip(may_be_there) {
+        let capture = || snapshots.capture(&place.root, &path).unwrap_or(Some(unreadable()));
+        let state = if may_be { capture() } else { None };
+        current.insert(path, state);
     }
     Ok(current)
 }

@@ -17,7 +17,7 @@ use crate::entry::ObjectId;
 use crate::error::Result;
 use crate::path::WorkspacePath;
 use crate::record::{Looking, Observation, Place, snapshot_of};
-use crate::sessions::{self, NewOperation, OpenStep};
+use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
 use crate::snapshot::Snapshots;
 use crate::{Milliseconds, Store};
 
@@ -116,39 +116,60 @@ pub(crate) fn finish(
     let connection = store.database.connection();
     let row = sessions::operation(connection, id)?;
     let mut items = sessions::operation_items(connection, id)?;
+    let planned_git = sessions::git_items(connection, id)?;
+    let has_work = items.iter().any(is_planned) || planned_git.iter().any(GitItem::is_planned);
+    put_files(store, snapshots, root, &row, &mut items);
+    // After the files: an index is believed of what is older than it.
+    let git = git::carry_out(store, place, snapshots, id, row.kind)?;
+    // Where nothing was to be done, the state before it is the state after it.
+    let after = if has_work { Some(look_again(store, place, snapshots, &items)?) } else { None };
+    let now = store.now();
+    store.database.write_synced(|connection| {
+        let after_id = match &after {
+            Some(after) => Some(after.write(connection, place.row.id, None, now)?),
+            None => row.before_snapshot_id,
+        };
+        sessions::close_git_items(connection, id, &git)?;
+        sessions::close_operation(connection, id, &items, outcome(&items, &git), after_id, &row.notes, now)?;
+        move_point(connection, &row, items.iter().any(|item| item.result == FileResult::Failed))
+    })?;
+    Ok((items, git))
+}
+
+fn is_planned(item: &Item) -> bool {
+    item.result == FileResult::Planned
+}
+
+/// Carries out what is planned of the files; each says how it went.
+fn put_files(store: &Store, snapshots: &Snapshots, root: &Root, row: &OperationRow, items: &mut [Item]) {
     let directories = paths::from_json(&row.directories);
+    let made = paths::made_from_json(&row.directories);
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
-    let of = items.iter().filter(|item| item.result == FileResult::Planned).count();
+    let of = items.iter().filter(|item| is_planned(item)).count();
     let watcher = store.watcher.as_deref();
     let tell = |done| watcher.iter().for_each(|watcher| watcher(Progress::Applying { done, of }));
-    let made = paths::made_from_json(&row.directories);
     let work = Work {
-        operation: id,
-        items: &items,
+        operation: &row.id,
+        items,
         directories: &directories,
         permissions: &|path| made.get(path).copied(),
         contents: &contents,
         progress: Some(&tell),
     };
     let done = apply::apply(root, &work);
-    for (item, done) in items.iter_mut().zip(&done) {
+    for (item, done) in items.iter_mut().zip(done) {
         item.result = done.result;
         // A file that goes back in part says so before and after.
-        item.reason = done.reason.clone().or(item.reason.take());
+        item.reason = done.reason.or(item.reason.take());
     }
-    // After the files: an index is believed of what is older than it.
-    let git = git::carry_out(store, place, snapshots, id, row.kind)?;
-    let now = store.now();
+}
+
+/// Looks at what an operation left, and at what others did meanwhile.
+fn look_again(store: &Store, place: &Place, snapshots: &Snapshots, items: &[Item]) -> Result<Observation> {
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
     let mut after = observe(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
-    forget_own_work(&mut after, &items);
-    store.database.write_synced(|connection| {
-        let after_id = after.write(connection, place.row.id, None, now)?;
-        sessions::close_git_items(connection, id, &git)?;
-        sessions::close_operation(connection, id, &items, outcome(&items, &git), Some(after_id), &row.notes, now)?;
-        move_point(connection, &row, items.iter().any(|item| item.result == FileResult::Failed))
-    })?;
-    Ok((items, git))
+    forget_own_work(&mut after, items);
+    Ok(after)
 }
 
 /// What the operation did is in its own rows, and nobody's change.

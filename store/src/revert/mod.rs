@@ -43,7 +43,7 @@ use operate::Manner;
 pub(crate) use outcome::short;
 
 pub(crate) use permanent::make_permanent;
-pub(crate) use recover::{finish_open_operations, interrupted};
+pub(crate) use recover::{finish_open_operations, interrupted, is_open};
 pub(crate) use refuse::is_busy;
 
 /// How far an operation is.

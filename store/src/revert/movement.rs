@@ -1,6 +1,9 @@
 //! What is asked for: a movement of a session's revert point, or of a part of it.
 
+use std::collections::BTreeSet;
+
 use ckpt_schema::report::OperationKind;
+use rusqlite::Connection;
 
 use super::OnConflict;
 use crate::error::{Error, Result};
@@ -19,6 +22,8 @@ pub(crate) struct Movement {
     pub from: Option<MessageRow>,
     /// The revert point after it; none where all is redone.
     pub to: Option<MessageRow>,
+    /// The place in the order of messages of the one that a revert asked for: before the point where it is discarded.
+    pub since: Option<i64>,
     /// Where it goes back to, though the point stays: a message for some paths, or one step alone.
     pub part: Option<Part>,
     pub on_conflict: Option<OnConflict>,
@@ -36,20 +41,30 @@ pub(crate) enum Part {
 /// What of a session's history is undone.
 #[derive(Clone, Debug)]
 pub(crate) enum Scope {
-    /// Everything from a message on; of these paths only, where there are any.
-    From { seq: i64, only: Vec<WorkspacePath> },
-    /// One step; of these paths only, where there are any.
-    Step { id: String, only: Vec<WorkspacePath> },
+    /// Everything from a message on.
+    From { seq: i64, paths: Paths },
+    /// One step.
+    Step { id: String, paths: Paths },
+}
+
+/// The paths that a scope is about.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Paths {
+    /// These and what is below them; all where there are none.
+    only: Vec<WorkspacePath>,
+    /// Those that were put back since.
+    except: BTreeSet<WorkspacePath>,
 }
 
 impl Scope {
     /// Returns whether it asks for a change to be undone.
     pub fn covers(&self, change: &LiveChange) -> bool {
-        let (is_of_it, only) = match self {
-            Self::From { seq, only } => (change.message_seq >= *seq, only),
-            Self::Step { id, only } => (change.row.step_id.as_deref() == Some(id), only),
+        let (is_of_it, paths) = match self {
+            Self::From { seq, paths } => (change.message_seq >= *seq, paths),
+            Self::Step { id, paths } => (change.row.step_id.as_deref() == Some(id), paths),
         };
-        is_of_it && (only.is_empty() || self.names(&change.row.change.path))
+        let path = &change.row.change.path;
+        is_of_it && !paths.except.contains(path) && (paths.only.is_empty() || self.names(path))
     }
 
     /// Returns whether it asks for a path by name.
@@ -59,14 +74,15 @@ impl Scope {
 
     /// Returns the paths that it is limited to; none where it is not.
     pub fn only(&self) -> &[WorkspacePath] {
-        let (Self::From { only, .. } | Self::Step { only, .. }) = self;
-        only
+        let (Self::From { paths, .. } | Self::Step { paths, .. }) = self;
+        &paths.only
     }
 
     pub(crate) fn of_part(part: &Part) -> Self {
+        let paths = |only: &[WorkspacePath]| Paths { only: only.to_vec(), except: BTreeSet::new() };
         match part {
-            Part::Paths { message, only } => Self::From { seq: message.seq, only: only.clone() },
-            Part::Step { step, only } => Self::Step { id: step.id.clone(), only: only.clone() },
+            Part::Paths { message, only } => Self::From { seq: message.seq, paths: paths(only) },
+            Part::Step { step, only } => Self::Step { id: step.id.clone(), paths: paths(only) },
         }
     }
 }
@@ -101,7 +117,8 @@ impl Movement {
         } else {
             sessions::message_at_or_after(connection, &session.id, message.seq)?
         };
-        Ok(Self { kind: OperationKind::Revert, session, from, to, part, on_conflict: Some(request.on_conflict) })
+        let (kind, since, on_conflict) = (OperationKind::Revert, Some(message.seq), Some(request.on_conflict));
+        Ok(Self { kind, session, from, to, since, part, on_conflict })
     }
 
     /// Returns what `redo` and `unrevert` ask for; nothing where nothing is reverted.
@@ -122,7 +139,7 @@ impl Movement {
         };
         let kind = if request.all { OperationKind::Unrevert } else { OperationKind::Redo };
         let on_conflict = (request.on_conflict != OnConflict::default()).then_some(request.on_conflict);
-        Ok(Some(Self { kind, session, from, to, part: None, on_conflict }))
+        Ok(Some(Self { kind, session, from, to, since: None, part: None, on_conflict }))
     }
 
     /// Returns whether nothing is reverted any more after it.
@@ -135,10 +152,17 @@ impl Movement {
         if self.ends_chain() {
             return Ok(Vec::new());
         }
-        let mut scopes: Vec<Scope> = self.to.iter().map(|to| Scope::From { seq: to.seq, only: Vec::new() }).collect();
+        let first = self.to.as_ref().map(|to| self.whole_since().unwrap_or(to.seq).min(to.seq));
+        let mut scopes: Vec<Scope> =
+            first.map(|seq| Scope::From { seq, paths: Paths::default() }).into_iter().collect();
         scopes.extend(parts_of_chain(store.database.connection(), chain)?);
         scopes.extend(self.part.iter().map(Scope::of_part));
         Ok(scopes)
+    }
+
+    /// Returns from where on a whole revert asked for everything.
+    fn whole_since(&self) -> Option<i64> {
+        self.since.filter(|_| self.part.is_none())
     }
 
     /// Returns whether it moves a path: all of them, or those of its part.
@@ -150,6 +174,33 @@ impl Movement {
                 is_of_step(&step.id) && (only.is_empty() || Scope::of_part(part).names(path))
             }
         }
+    }
+
+    /// Returns the place, in the order of messages, of the first that it or an operation of the chain is about: nothing
+    /// before it was ever in question.
+    pub fn first_seq(&self, connection: &Connection, chain: &[ChainOperation]) -> Result<i64> {
+        let rows = chain.iter().map(|operation| &operation.row);
+        let mut messages: BTreeSet<&str> = rows
+            .clone()
+            .flat_map(|row| [&row.from_message_id, &row.message_id, &row.part_message_id])
+            .filter_map(Option::as_deref)
+            .collect();
+        messages.extend(self.from.iter().chain(&self.to).map(|message| message.id.as_str()));
+        let mut steps: Vec<StepRow> = Vec::new();
+        for id in rows.filter_map(|row| row.step_id.as_deref()) {
+            steps.push(found(sessions::step(connection, id)?)?);
+        }
+        match &self.part {
+            Some(Part::Paths { message, .. }) => _ = messages.insert(&message.id),
+            Some(Part::Step { step, .. }) => steps.push(step.clone()),
+            None => {}
+        }
+        messages.extend(steps.iter().map(|step| step.message_id.as_str()));
+        let mut first = self.whole_since().unwrap_or(i64::MAX);
+        for id in messages {
+            first = first.min(sessions::message(connection, id)?.map_or(0, |message| message.seq));
+        }
+        Ok(first)
     }
 
     /// Returns the snapshot that tells which directories were there before: that of where it goes.
@@ -172,13 +223,14 @@ pub(crate) fn parts_of_chain(connection: &rusqlite::Connection, chain: &[ChainOp
     let first = chain.iter().rposition(ended).map_or(0, |last| last + 1);
     for operation in chain[first..].iter().filter(|operation| operation.row.kind == OperationKind::Revert) {
         let only = super::paths::from_json(&operation.row.only_paths);
+        let paths = Paths { only, except: operation.taken_back.clone() };
         if let Some(step) = &operation.row.step_id {
-            scopes.push(Scope::Step { id: step.clone(), only });
-        } else if !only.is_empty()
+            scopes.push(Scope::Step { id: step.clone(), paths });
+        } else if !paths.only.is_empty()
             && let Some(message) = operation.row.part_message_id.as_deref()
             && let Some(message) = sessions::message(connection, message)?
         {
-            scopes.push(Scope::From { seq: message.seq, only });
+            scopes.push(Scope::From { seq: message.seq, paths });
         }
     }
     Ok(scopes)

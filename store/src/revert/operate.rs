@@ -1,6 +1,7 @@
 //! The line from a movement to its outcome: look, plan, check, write the plan down, apply, look again, close.
 
-use ckpt_schema::report::{OperationKind, OperationReport};
+use ckpt_schema::report::{OperationKind, OperationReport, Outcome};
+use rusqlite::Connection;
 
 use super::OnConflict;
 use super::Progress;
@@ -45,6 +46,23 @@ pub(crate) struct Operation<'a> {
     pub is_incomplete: bool,
 }
 
+impl<'a> Operation<'a> {
+    /// A movement to where everything is already.
+    fn nothing(movement: &'a Movement, notes: Vec<String>) -> Self {
+        Self {
+            kind: movement.kind,
+            movement: Some(movement),
+            plan: Plan::default(),
+            git: None,
+            on_conflict: movement.on_conflict.unwrap_or_default(),
+            base: movement.session.revert_base_id,
+            reference: None,
+            notes,
+            is_incomplete: false,
+        }
+    }
+}
+
 /// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock, and nothing of an operation
 /// before it is left to be done: where the point is now says only a closed one.
 pub(crate) fn carry_out(
@@ -58,14 +76,21 @@ pub(crate) fn carry_out(
     let open = sessions::open_steps(connection, place.row.id)?;
     let own: Vec<&OpenStep> = open.iter().filter(|step| step.root_session_id == movement.session.id).collect();
     refuse::while_busy(&own, store.now(), manner)?;
-    let chain = match movement.session.revert_base_id {
-        Some(base) => sessions::chain(connection, &movement.session.id, base)?,
-        None => Vec::new(),
-    };
     let snapshots = place.snapshots()?;
     let looking = Looking { open: &open, closing: &own, ..Looking::default() };
     let seen = observe(store, place, &snapshots, looking)?;
     let base = movement.session.revert_base_id;
+    if !manner.git && is_there(connection, movement, &seen)? {
+        let side = GitSide { connection, place, snapshots: &snapshots, now: seen.git.as_ref() };
+        notes.extend(notes::head_moved(&side, movement, base)?);
+        notes.extend(notes::not_captured(movement, &Plan::default(), &seen));
+        let operation = Operation::nothing(movement, notes);
+        return execute(store, place, &snapshots, operation, &seen, &own, manner);
+    }
+    let chain = match base {
+        Some(base) => sessions::chain(connection, &movement.session.id, base)?,
+        None => Vec::new(),
+    };
     let material = gather(store, place, &snapshots, movement, &chain, &seen, base)?;
     refuse::unavailable(movement, &material)?;
     notes.extend(notes::unknown_paths(movement, &material)?);
@@ -139,6 +164,24 @@ pub(crate) fn execute(
     write_down(store, place, &id, &mut operation, seen, closing)?;
     let (items, git) = finish(store, place, snapshots, &root, &id)?;
     Ok(report(store, &operation, Some(id), (&items, &git), false))
+}
+
+/// Whether the last thing that happened was this very revert, and it left nothing undone: then no file has to be asked.
+fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) -> Result<bool> {
+    let (Some(base), Some(to), None) = (movement.session.revert_base_id, &movement.to, &movement.part) else {
+        return Ok(false);
+    };
+    let Some((last, on_conflict, outcome)) = sessions::last_of_chain(connection, &movement.session.id, base)? else {
+        return Ok(false);
+    };
+    let is_same = last.kind == movement.kind
+        && last.message_id.as_ref() == Some(&to.id)
+        && last.part_message_id.is_none()
+        && last.step_id.is_none()
+        && movement.since == Some(to.seq)
+        && movement.on_conflict == Some(on_conflict);
+    let is_whole = [Outcome::Restored, Outcome::Nothing].map(Outcome::name).contains(&outcome.as_str());
+    Ok(is_same && is_whole && seen.is_as_after(connection, last.after_snapshot_id)?)
 }
 
 /// What was decided about conflicts holds for the whole chain, so that going on does not bring back what was overwritten.

@@ -21,6 +21,11 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
     Ok(open.iter().map(note).collect())
 }
 
+/// Returns whether an operation is under way, or was interrupted.
+pub(crate) fn is_open(store: &Store, place: &Place) -> Result<bool> {
+    store.database.read(|connection| Ok(!sessions::open_operations(connection, place.row.id)?.is_empty()))
+}
+
 /// Returns a sentence on each operation that is open: what left it so, which locks of git are its own, and what to do.
 pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;

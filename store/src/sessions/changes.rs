@@ -5,6 +5,7 @@ use rusqlite::{Connection, Row, params};
 use crate::Milliseconds;
 use crate::entry::Change;
 use crate::error::{Context, Result};
+use crate::path::WorkspacePath;
 
 /// Whose a change is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +151,7 @@ pub(crate) fn changes_of_step(connection: &Connection, step: &str) -> Result<Vec
 }
 
 /// Returns the changes of a session's messages that have not been undone for good, newest first: those of all messages from a
-/// place in the order on, hidden ones included.
+/// place in the order on, hidden ones included, and what is left of discarded ones.
 pub(crate) fn live_changes(connection: &Connection, root_session: &str, from_seq: i64) -> Result<Vec<LiveChange>> {
     live(
         connection,
@@ -158,11 +159,36 @@ pub(crate) fn live_changes(connection: &Connection, root_session: &str, from_seq
            JOIN steps ON steps.message_id = messages.id
            JOIN sessions ON sessions.id = steps.session_id
            JOIN changes ON changes.step_id = steps.id
-          WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
-            AND changes.undone_by IS NULL
+          WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND changes.undone_by IS NULL
           ORDER BY changes.id DESC",
         params![root_session, from_seq],
     )
+}
+
+/// A change of a reverted message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RevertedChange {
+    pub id: i64,
+    pub path: WorkspacePath,
+    /// The first snapshot that has it.
+    pub seen_in: Option<i64>,
+}
+
+/// Returns the changes of a session's hidden and discarded messages that have not been undone for good.
+pub(crate) fn reverted_changes(connection: &Connection, root_session: &str) -> Result<Vec<RevertedChange>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT changes.id, changes.path, changes.path_raw, changes.to_snapshot_id
+               FROM messages JOIN steps ON steps.message_id = messages.id JOIN changes ON changes.step_id = steps.id
+              WHERE messages.session_id = ?1 AND messages.state <> 'live' AND changes.undone_by IS NULL",
+        )
+        .context(|| "cannot read changes")?;
+    let rows = statement
+        .query_map([root_session], |row| {
+            Ok(RevertedChange { id: row.get("id")?, path: super::path(row)?, seen_in: row.get("to_snapshot_id")? })
+        })
+        .context(|| "cannot read changes")?;
+    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read changes")
 }
 
 /// Notes that changes were undone for good by an operation.

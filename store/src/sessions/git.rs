@@ -28,6 +28,8 @@ pub(crate) struct StepSpan {
     /// None while it is open.
     pub finish: Option<i64>,
     pub started_at: Milliseconds,
+    /// None while it is open.
+    pub finished_at: Option<Milliseconds>,
     /// Whether a revert that was made permanent has undone it in git, too.
     pub is_undone: bool,
 }
@@ -56,7 +58,7 @@ pub(crate) fn step_spans(connection: &Connection, workspace_id: i64, from: i64) 
     let mut statement = connection
         .prepare_cached(
             "SELECT messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
-                    steps.finish_snapshot_id, steps.started_at,
+                    steps.finish_snapshot_id, steps.started_at, steps.finished_at,
                     messages.state = 'discarded' AND EXISTS (
                       SELECT 1 FROM operations
                         JOIN messages AS point ON point.id = operations.message_id
@@ -81,6 +83,7 @@ pub(crate) fn step_spans(connection: &Connection, workspace_id: i64, from: i64) 
                 start: row.get("start_snapshot_id")?,
                 finish: row.get("finish_snapshot_id")?,
                 started_at: row.get("started_at")?,
+                finished_at: row.get("finished_at")?,
                 is_undone: row.get("is_undone")?,
             })
         })

@@ -18,12 +18,12 @@ pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 
 pub(crate) use changes::{
     Attribution, ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change,
-    live_changes, mark_undone, release_to_outside, sharers,
+    live_changes, mark_undone, release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use git::{SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans};
 pub(crate) use operations::{
-    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, open_operations, operation,
-    operation_items,
+    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, last_of_chain,
+    open_operations, operation, operation_items,
 };
 pub(crate) use rows::{
     MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages, find_message_by_agent_id, find_session,

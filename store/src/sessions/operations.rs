@@ -1,10 +1,14 @@
 //! Rows of `operations` and `operation_files`: the plan of everything that ever touched a workspace, and how it went.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome};
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::Milliseconds;
+use crate::entry::State;
 use crate::error::{Context, Result};
+use crate::path::WorkspacePath;
 use crate::revert::OnConflict;
 use crate::revert::item::Item;
 
@@ -57,6 +61,9 @@ pub(crate) struct ChainOperation {
     pub row: OperationRow,
     pub on_conflict: OnConflict,
     pub items: Vec<Item>,
+    /// The paths of a part that a restore has put back since: they are no items of it any more.
+    pub taken_back: BTreeSet<WorkspacePath>,
+    seq: i64,
 }
 
 const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict";
@@ -265,29 +272,88 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
     rows.collect::<rusqlite::Result<_>>().context(|| "cannot read an operation")
 }
 
-/// Returns the operations since a session's first revert that was not made permanent, oldest first. An unrevert of which a
-/// file failed does not end them.
+/// The operations since a session's first revert that was not made permanent. An unrevert of which a file failed does not end
+/// them.
+const OF_CHAIN: &str =
+    "FROM operations WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done'
+        AND seq > ifnull((SELECT max(seq) FROM operations AS unrevert
+                           WHERE session_id = ?1 AND kind = 'unrevert' AND state = 'done'
+                             AND NOT EXISTS (SELECT 1 FROM operation_files
+                                              WHERE operation_id = unrevert.id AND result = 'failed')), 0)";
+
+/// Returns the newest operation of the chain of reverts that a session is in, and how it ended; no files are read.
+pub(crate) fn last_of_chain(
+    connection: &Connection,
+    session: &str,
+    base_snapshot_id: i64,
+) -> Result<Option<(OperationRow, OnConflict, String)>> {
+    let last = format!("SELECT {COLUMNS}, outcome {OF_CHAIN} ORDER BY seq DESC LIMIT 1");
+    let read = |row: &Row<'_>| {
+        Ok((OperationRow::read(row)?, on_conflict(row.get_ref("on_conflict")?.as_str()?), row.get("outcome")?))
+    };
+    connection
+        .query_row(&last, params![session, base_snapshot_id], read)
+        .optional()
+        .context(|| "cannot read the newest operation")
+}
+
+/// Returns the operations since a session's first revert that was not made permanent, oldest first.
 pub(crate) fn chain(connection: &Connection, session: &str, base_snapshot_id: i64) -> Result<Vec<ChainOperation>> {
     let mut statement = connection
-        .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM operations WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done'
-                AND seq > ifnull((SELECT max(seq) FROM operations AS unrevert
-                                   WHERE session_id = ?1 AND kind = 'unrevert' AND state = 'done'
-                                     AND NOT EXISTS (SELECT 1 FROM operation_files
-                                                      WHERE operation_id = unrevert.id AND result = 'failed')), 0)
-              ORDER BY seq"
-        ))
+        .prepare_cached(&format!("SELECT {COLUMNS}, seq {OF_CHAIN} ORDER BY seq"))
         .context(|| "cannot read operations")?;
     let rows = statement
         .query_map(params![session, base_snapshot_id], |row| {
-            Ok((OperationRow::read(row)?, on_conflict(row.get_ref("on_conflict")?.as_str()?)))
+            Ok(ChainOperation {
+                row: OperationRow::read(row)?,
+                on_conflict: on_conflict(row.get_ref("on_conflict")?.as_str()?),
+                items: Vec::new(),
+                taken_back: BTreeSet::new(),
+                seq: row.get("seq")?,
+            })
         })
         .context(|| "cannot read operations")?;
-    let rows: Vec<_> = rows.collect::<rusqlite::Result<_>>().context(|| "cannot read operations")?;
-    rows.into_iter()
-        .map(|(row, on_conflict)| {
-            let items = operation_items(connection, &row.id)?;
-            Ok(ChainOperation { row, on_conflict, items })
+    let mut chain: Vec<ChainOperation> = rows.collect::<rusqlite::Result<_>>().context(|| "cannot read operations")?;
+    for operation in &mut chain {
+        operation.items = operation_items(connection, &operation.row.id)?;
+        if operation.row.part_message_id.is_some() || operation.row.step_id.is_some() {
+            operation.take_back(&restored_since(connection, session, operation.seq)?);
+        }
+    }
+    Ok(chain)
+}
+
+impl ChainOperation {
+    /// A part that a restore put back to what stood there before it is not in force any more: nothing else takes it back.
+    fn take_back(&mut self, restored: &BTreeMap<WorkspacePath, Vec<State>>) {
+        let is_put_back = |item: &Item| {
+            let states = restored.get(&item.path);
+            item.result == FileResult::Done && states.is_some_and(|states| states.contains(&item.expected))
+        };
+        self.taken_back = self.items.iter().filter(|item| is_put_back(item)).map(|item| item.path.clone()).collect();
+        self.items.retain(|item| !is_put_back(item));
+    }
+}
+
+/// Returns what restores put where, after an operation of a session.
+fn restored_since(connection: &Connection, session: &str, seq: i64) -> Result<BTreeMap<WorkspacePath, Vec<State>>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT path, path_raw, target_mode, target_blob
+               FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
+              WHERE operations.workspace_id = (SELECT workspace_id FROM sessions WHERE id = ?1) AND operations.seq > ?2
+                AND operations.kind = 'restore' AND operations.state = 'done' AND operation_files.result = 'done'",
+        )
+        .context(|| "cannot read what was restored")?;
+    let rows = statement
+        .query_map(params![session, seq], |row| {
+            Ok((super::path(row)?, super::state(row, "target_mode", "target_blob")?))
         })
-        .collect()
+        .context(|| "cannot read what was restored")?;
+    let mut restored = BTreeMap::<_, Vec<State>>::new();
+    for row in rows {
+        let (path, state) = row.context(|| "cannot read what was restored")?;
+        restored.entry(path).or_default().push(state);
+    }
+    Ok(restored)
 }

@@ -1,5 +1,8 @@
 //! What a git tree cannot say: permission bits beyond 644 and 755, and directories without captured entries.
 //!
+//! A directory that holds nothing is an entry. One that holds what is not captured is none: nothing of it could be put back,
+//! and it comes and goes with every build. That it was there is noted all the same, so that whoever empties it has not made it.
+//!
 //! The most frequent permissions of a snapshot are its defaults, so that a umask of 002 does not list every file.
 
 use std::collections::BTreeMap;
@@ -17,8 +20,10 @@ pub(crate) enum Bearer {
     Executable,
     /// A directory that has captured entries.
     Directory,
-    /// A directory without captured entries: itself an entry.
+    /// A directory that holds nothing: itself an entry.
     EmptyDirectory,
+    /// A directory that holds only what is not captured: no entry.
+    OccupiedDirectory,
 }
 
 impl Bearer {
@@ -33,11 +38,12 @@ impl Bearer {
             Self::Executable => b'x',
             Self::Directory => b'd',
             Self::EmptyDirectory => b'e',
+            Self::OccupiedDirectory => b'o',
         }
     }
 
     fn from_letter(letter: u8) -> Option<Self> {
-        [Self::File, Self::Executable, Self::Directory, Self::EmptyDirectory]
+        [Self::File, Self::Executable, Self::Directory, Self::EmptyDirectory, Self::OccupiedDirectory]
             .into_iter()
             .find(|bearer| bearer.letter() == letter)
     }
@@ -46,8 +52,13 @@ impl Bearer {
         match self {
             Self::File => 0,
             Self::Executable => 1,
-            Self::Directory | Self::EmptyDirectory => 2,
+            Self::Directory | Self::EmptyDirectory | Self::OccupiedDirectory => 2,
         }
+    }
+
+    /// Returns whether it is noted whatever its permissions: no tree says that it is there.
+    const fn is_always_noted(self) -> bool {
+        matches!(self, Self::EmptyDirectory | Self::OccupiedDirectory)
     }
 }
 
@@ -95,22 +106,17 @@ impl Default for Attributes {
 const MAGIC: &[u8] = b"ckpt-hook attributes 1\n";
 
 impl Attributes {
-    /// Notes the permissions of a path. Defaults are passed over; an empty directory never is.
+    /// Notes the permissions of a path. Defaults are passed over; a directory without captured entries never is.
     pub(crate) fn note(&mut self, path: &WorkspacePath, bearer: Bearer, permissions: u32) {
         let permissions = permissions & 0o777;
-        if bearer == Bearer::EmptyDirectory || permissions != self.defaults[bearer.slot()] {
+        if bearer.is_always_noted() || permissions != self.defaults[bearer.slot()] {
             self.noted.insert(path.clone(), (bearer, permissions));
         }
     }
 
     /// Returns whether a bearer with these permissions is passed over.
     pub(crate) fn is_default(&self, bearer: Bearer, permissions: u32) -> bool {
-        bearer != Bearer::EmptyDirectory && permissions & 0o777 == self.defaults[bearer.slot()]
-    }
-
-    /// Notes a directory without captured entries.
-    pub(crate) fn note_empty(&mut self, path: &WorkspacePath, permissions: u32) {
-        self.note(path, Bearer::EmptyDirectory, permissions);
+        !bearer.is_always_noted() && permissions & 0o777 == self.defaults[bearer.slot()]
     }
 
     /// Returns the permissions of a path that is there.
@@ -135,11 +141,16 @@ impl Attributes {
         empty.map(|(path, (_, permissions))| (path, Mode::directory(*permissions)))
     }
 
-    /// Returns whether an empty directory is below a path.
-    pub(crate) fn has_empty_directory_below(&self, path: &WorkspacePath) -> bool {
+    /// Returns whether a directory is at a path that holds nothing, or only what is not captured.
+    pub(crate) fn has_bare_directory(&self, path: &WorkspacePath) -> bool {
+        self.noted.get(path).is_some_and(|(bearer, _)| bearer.is_always_noted())
+    }
+
+    /// Returns whether such a directory is below a path.
+    pub(crate) fn has_bare_directory_below(&self, path: &WorkspacePath) -> bool {
         let first = path.join(b"\x01").expect("it is a name, and none sorts before it");
         let mut below = self.noted.range(first..).take_while(|(other, _)| other.is_below(path));
-        below.any(|(_, (bearer, _))| *bearer == Bearer::EmptyDirectory)
+        below.any(|(_, (bearer, _))| bearer.is_always_noted())
     }
 
     /// Returns whether files have the same defaults.
@@ -152,13 +163,14 @@ impl Attributes {
         self.noted.iter().filter(|(path, noted)| other.noted.get(*path) != Some(*noted)).map(|(path, _)| path)
     }
 
-    /// Returns the bytes of the attributes' blob; none where all is 644 and 755 and no directory is empty.
+    /// Returns the bytes of the attributes' blob; none where all is 644 and 755 and every directory has captured entries.
     ///
     /// ```text
     /// ckpt-hook attributes 1\n
     /// 644 755 755\n              the defaults of files, executables and directories, octal
     /// f 600 path\0               a line for each path that differs, by path: f file, x executable,
-    /// e 755 path\0               d directory; and e for each directory without captured entries
+    /// e 755 path\0               d directory; and for each directory without captured entries e, where it holds
+    /// o 755 path\0               nothing at all, or o
     /// ```
     pub(crate) fn encode(&self) -> Option<Vec<u8>> {
         if *self == Self::default() {
@@ -198,7 +210,7 @@ impl Attributes {
     /// Adds a line that was read; none where it is out of order, or one that would not have been written.
     fn append(&mut self, path: WorkspacePath, bearer: Bearer, permissions: u32) -> Option<()> {
         let in_order = self.noted.last_key_value().is_none_or(|(last, _)| *last < path);
-        let needed = bearer == Bearer::EmptyDirectory || permissions != self.defaults[bearer.slot()];
+        let needed = bearer.is_always_noted() || permissions != self.defaults[bearer.slot()];
         (in_order && needed).then(|| self.noted.insert(path, (bearer, permissions))).map(drop)
     }
 }
@@ -218,7 +230,10 @@ fn decode_line(line: &[u8]) -> Option<(Bearer, u32, &[u8])> {
     let [letter, b' ', first, second, third, b' ', path @ ..] = line else { return None };
     let bearer = Bearer::from_letter(*letter)?;
     let permissions = decode_octal(&[*first, *second, *third])?;
-    let sound = matches!(bearer, Bearer::Directory | Bearer::EmptyDirectory) || Bearer::file(permissions) == bearer;
+    let sound = match bearer {
+        Bearer::File | Bearer::Executable => Bearer::file(permissions) == bearer,
+        Bearer::Directory | Bearer::EmptyDirectory | Bearer::OccupiedDirectory => true,
+    };
     sound.then_some((bearer, permissions, path))
 }
 
@@ -291,9 +306,18 @@ mod tests {
     fn siblings_with_the_same_beginning_are_not_below() {
         let mut attributes = Attributes::default();
         attributes.note(&path("a-b"), Bearer::EmptyDirectory, 0o755);
-        attributes.note(&path("ab/c"), Bearer::EmptyDirectory, 0o755);
-        assert!(!attributes.has_empty_directory_below(&path("a")), "neither is in `a`");
-        assert!(attributes.has_empty_directory_below(&path("ab")), "`ab/c` is in `ab`");
+        attributes.note(&path("ab/c"), Bearer::OccupiedDirectory, 0o755);
+        assert!(!attributes.has_bare_directory_below(&path("a")), "neither is in `a`");
+        assert!(attributes.has_bare_directory_below(&path("ab")), "`ab/c` is in `ab`");
+    }
+
+    #[test]
+    fn a_directory_that_holds_only_what_is_not_captured_is_there_and_no_entry() {
+        let mut attributes = Attributes::default();
+        attributes.note(&path("logs"), Bearer::OccupiedDirectory, 0o755);
+        assert!(attributes.has_bare_directory(&path("logs")), "it is there");
+        assert_eq!(attributes.empty_directory(&path("logs")), None, "nothing of it could be put back");
+        assert_eq!(attributes.empty_directories().count(), 0, "so no list has it");
     }
 
     proptest! {
@@ -308,7 +332,12 @@ mod tests {
             census.count(Bearer::Directory, defaults.2);
             let mut attributes = census.attributes();
             for (text, kind, permissions) in noted {
-                let bearer = [Bearer::file(permissions), Bearer::Directory, Bearer::EmptyDirectory][kind % 3];
+                let bearer = [
+                    Bearer::file(permissions),
+                    Bearer::Directory,
+                    Bearer::EmptyDirectory,
+                    Bearer::OccupiedDirectory,
+                ][kind];
                 attributes.note(&path(&text), bearer, permissions);
             }
             let read = attributes.encode().map_or_else(Attributes::default, |bytes| Attributes::decode(&bytes).expect("our own"));

@@ -1,4 +1,4 @@
-//! Capturing one path as it is now, without a snapshot. This module does IO.
+//! Looking at single paths, and capturing one as it is now, without a snapshot. This module does IO.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -27,7 +27,7 @@ pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> R
     });
     let (directory, stamp) = match found {
         Ok(found) => found,
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
+        Err(error) if is_absence(error) => return Ok(None),
         Err(error) => return Err(std::io::Error::from(error)).context(what),
     };
     let mode = Mode::from_stat(stamp.mode).ok_or_else(|| Error::failed(format!("{}: it is special", what())))?;
@@ -40,6 +40,33 @@ pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> R
     let state = captured.context(what)?;
     sink.finish()?;
     Ok(state)
+}
+
+/// Returns, in the order of the paths, whether something may be there: what cannot be looked at may be. The directory of
+/// neighbours is opened once.
+pub(crate) fn may_be_there(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
+    let what = || format!("cannot open the directory `{}`", root.display());
+    let root = disk::open_root(root).map_err(std::io::Error::from).context(what)?;
+    let mut opened: Option<(Option<WorkspacePath>, std::result::Result<OwnedFd, Errno>)> = None;
+    let mut may_be = |path: &WorkspacePath| {
+        let parent = path.parent();
+        let (_, directory) = match opened.take().filter(|(last, _)| *last == parent) {
+            Some(last) => opened.insert(last),
+            None => {
+                let name = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
+                let directory = disk::open_directory(root.as_fd(), name);
+                opened.insert((parent, directory))
+            }
+        };
+        let found = directory.as_ref().map_err(|error| *error);
+        let found = found.and_then(|directory| disk::stat(directory.as_fd(), path.name()));
+        !found.is_err_and(is_absence)
+    };
+    Ok(paths.iter().map(&mut may_be).collect())
+}
+
+fn is_absence(error: Errno) -> bool {
+    matches!(error, Errno::NOENT | Errno::NOTDIR | Errno::LOOP)
 }
 
 fn emptiness(directory: &std::result::Result<OwnedFd, Errno>, mode: Mode) -> Entry {

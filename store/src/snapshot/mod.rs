@@ -192,6 +192,11 @@ impl Snapshots {
         capture::capture(&self.objects, root, path)
     }
 
+    /// Returns, in the order of the paths, whether something may be there now, captured or not: false where nothing is.
+    pub fn may_be_there(&self, root: &Path, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
+        capture::may_be_there(root, paths)
+    }
+
     /// Returns every entry of a snapshot, by path. Trees are validated as they are read.
     pub fn entries(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
         let reader = self.objects.reader()?;

@@ -65,15 +65,11 @@ impl<'a> View<'a> {
         Ok(is_tree.then(|| self.attributes.permissions(path, Bearer::Directory)))
     }
 
-    /// Returns whether a captured entry is below a path.
-    pub(crate) fn has_entries_below(&self, path: &WorkspacePath) -> Result<bool> {
-        let is_tree = self.tree_entry(path)?.is_some_and(|entry| entry.mode == TreeMode::Tree);
-        Ok(is_tree || self.attributes.has_empty_directory_below(path))
-    }
-
-    /// Returns whether a path is a directory, empty or not.
+    /// Returns whether a path is a directory, whatever is in it.
     pub(crate) fn is_directory(&self, path: &WorkspacePath) -> Result<bool> {
-        Ok(self.attributes.empty_directory(path).is_some() || self.has_entries_below(path)?)
+        let is_tree = self.tree_entry(path)?.is_some_and(|entry| entry.mode == TreeMode::Tree);
+        let attributes = &self.attributes;
+        Ok(is_tree || attributes.has_bare_directory(path) || attributes.has_bare_directory_below(path))
     }
 
     /// Returns what stands at, above and below some paths: what could be in their way.

@@ -54,8 +54,59 @@ fn a_commit_and_then_a_branch_leave_both_as_they_were() {
     assert_eq!((git(&world), world.run_git(&["rev-parse", "main"])), (after, main), "both as the agent left them");
 }
 
+/// Commits as if it were some seconds after the first moment of the world's clock.
+fn commit_at(world: &World, seconds: i64, text: &str) {
+    world.write("a", text);
+    let script = format!("GIT_COMMITTER_DATE='@{} +0000' git commit -qam '{}'", 1_700_000_000 + seconds, text.trim());
+    world.run_git(&["-c", &format!("alias.then=!{script}"), "then"]);
+}
+
 #[test]
-fn a_commit_and_a_branch_in_one_step_keep_all_of_git() {
+fn a_commit_and_a_branch_in_one_step_leave_both_as_they_were() {
+    let mut world = World::git(&[("a", "1\n")]);
+    let (before, first) = (git(&world), world.run_git(&["rev-parse", "main"]));
+    world.message("m1");
+    wait_ms(5000);
+    world.step(|world| {
+        wait_ms(5000);
+        commit_at(world, 7, "on main\n");
+        world.run_git(&["checkout", "-qb", "agents"]);
+        commit_at(world, 8, "on its own\n");
+    });
+    let (after, main) = (git(&world), world.run_git(&["rev-parse", "main"]));
+    for _ in 0..2 {
+        let report = revert(&mut world, "m1");
+        assert_eq!(git(&world), before, "HEAD is on main again: {report:?}");
+        assert_eq!(world.run_git(&["rev-parse", "main"]), first, "the branch's own reflog told of its commit");
+        assert_eq!(report.outcome, Outcome::Restored, "all of it: {report:?}");
+        assert_eq!(world.run_git(&["show", "agents:a"]), "on its own", "the agent's branch is kept");
+        unrevert(&mut world);
+        assert_eq!((git(&world), world.run_git(&["rev-parse", "main"])), (after.clone(), main.clone()), "and back");
+    }
+}
+
+#[test]
+fn a_commit_of_the_users_on_the_branch_that_the_agent_left_keeps_all_of_git() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.message("m1");
+    wait_ms(5000);
+    world.step(|world| {
+        wait_ms(5000);
+        commit_at(world, 7, "on main\n");
+        world.run_git(&["checkout", "-qb", "agents"]);
+    });
+    wait_ms(5000);
+    world.run_git(&["checkout", "-q", "main"]);
+    commit_at(&world, 13, "of the user\n");
+    world.run_git(&["checkout", "-q", "agents"]);
+    let before = (git(&world).head, world.run_git(&["for-each-ref"]));
+    let report = revert(&mut world, "m1");
+    assert!(report.git.iter().all(|part| part.result == FileResult::Conflict), "all or nothing: {report:?}");
+    assert_eq!((git(&world).head, world.run_git(&["for-each-ref"])), before, "no branch was moved");
+}
+
+#[test]
+fn a_commit_and_a_branch_in_one_step_of_which_the_reflog_tells_another_time_keep_all_of_git() {
     // Nobody looked while HEAD was on main with the new commit: it may have been somebody else's.
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| {

@@ -1,6 +1,6 @@
 //! Which commits the agent made: what a revert without `--git` leaves, told by name. This module does IO; it reads.
 
-use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 
 use super::objects::{Commit, UserObjects};
 use super::repository::Repository;
@@ -59,6 +59,21 @@ pub(crate) fn sentence(repository: &Repository, intervals: &[Interval]) -> Optio
     }
     let commits = if number == 1 { "commit" } else { "commits" };
     Some(format!("the agent made {number} {commits} since: {}", names.join(", ")))
+}
+
+/// Returns whether a commit is another one or one of those before it, as far as it is looked for.
+pub(crate) fn is_before(repository: &Repository, one: &str, other: &str) -> bool {
+    let objects = UserObjects::open(&repository.location, repository.id_length);
+    let mut known = BTreeSet::from([other.to_owned()]);
+    let mut queue = VecDeque::from([other.to_owned()]);
+    while let Some(id) = queue.pop_front().filter(|_| known.len() < LOOKED_AT) {
+        if id == one {
+            return true;
+        }
+        let parents = objects.commit(&id).map(|commit| commit.parents).unwrap_or_default();
+        queue.extend(parents.into_iter().filter(|parent| known.insert(parent.clone())));
+    }
+    false
 }
 
 /// The commits that are before the new one and not before the old one, newest first (`git rev-list new ^old`).

@@ -17,6 +17,7 @@ mod place;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
+mod proof;
 mod reflog;
 mod repository;
 mod timeline;
@@ -85,8 +86,12 @@ impl GitSide<'_> {
         let (moved, left) = self.moved(chain)?;
         let left = left.unwrap_or_else(|| base.clone());
         let indexes = Indexes { repository: &repository, snapshots: self.snapshots };
-        let asked =
-            Asked { value_of: &|name| repository.value_of(name), same_index: &|one, other| indexes.same(one, other) };
+        let asked = Asked {
+            value_of: &|name| repository.value_of(name),
+            same_index: &|one, other| indexes.same(one, other),
+            moves_of: &|name| reflog::moves(&repository.location.common, name),
+            is_before: &|one, other| commits::is_before(&repository, one, other),
+        };
         let movement = GitMove { base: &base, changes: &changes, left: &left, moved: &moved, now, asked };
         Ok(checked(&repository, &indexes, plan::plan(movement)))
     }
@@ -98,8 +103,13 @@ impl GitSide<'_> {
         };
         let Some(wanted) = state_of(self.connection, snapshot_id)? else { return Ok(vec![never_seen(now)]) };
         let indexes = Indexes { repository: &repository, snapshots: self.snapshots };
-        let asked =
-            Asked { value_of: &|name| repository.value_of(name), same_index: &|one, other| indexes.same(one, other) };
+        // Nobody is asked whose a move is.
+        let asked = Asked {
+            value_of: &|name| repository.value_of(name),
+            same_index: &|one, other| indexes.same(one, other),
+            moves_of: &|_| Vec::new(),
+            is_before: &|_, _| false,
+        };
         Ok(checked(&repository, &indexes, plan::plan_exactly(&wanted, now, asked)))
     }
 

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 use ckpt_schema::report::{FileResult, GitPart};
 
 use super::item::{GitItem, Heads, plain};
+use super::proof::{self, Way};
+use super::reflog::RefMove;
+use crate::Milliseconds;
 use crate::entry::ObjectId;
 use crate::sessions::GitStateRow;
 
@@ -23,6 +26,8 @@ pub(crate) struct GitChange {
     pub old: GitStateRow,
     pub new: GitStateRow,
     pub claim: GitClaim,
+    /// When the step began and ended in which it happened.
+    pub span: (Milliseconds, Milliseconds),
 }
 
 /// Whose a change is.
@@ -52,6 +57,10 @@ pub(crate) struct Asked<'a> {
     pub value_of: &'a dyn Fn(&str) -> Option<String>,
     /// Whether two indexes, by their blobs, stage the same.
     pub same_index: &'a dyn Fn(Option<ObjectId>, Option<ObjectId>) -> bool,
+    /// The lines of a branch's reflog, oldest first, without our own.
+    pub moves_of: &'a dyn Fn(&str) -> Vec<RefMove>,
+    /// Whether a commit is another one, or came before it.
+    pub is_before: &'a dyn Fn(&str, &str) -> bool,
 }
 
 /// Everything that the plan is made of.
@@ -192,10 +201,17 @@ fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitI
     let base = moved.map_or(&value, |moved| &moved.base).clone();
     let undone = fold_branch(branch, base, movement.changes);
     let is_left_alone = moved.is_none_or(|moved| moved.left == value);
-    if is_left_alone && undone.as_ref() == Ok(&goal.commit) {
+    if is_left_alone && (undone.as_ref() == Ok(&goal.commit) || is_proven(movement, branch, &value, &goal.commit)) {
         return Some(item);
     }
     Some(item.left(FileResult::Conflict, "nothing tells that it was the agent who moved it"))
+}
+
+/// Whether the branch's own reflog says that it was the agent who moved it while HEAD was not seen on it.
+fn is_proven(movement: GitMove<'_>, branch: &str, value: &Option<String>, goal: &Option<String>) -> bool {
+    let moves = (movement.asked.moves_of)(branch);
+    let way = Way { branch, from: goal.as_deref(), to: value.as_deref() };
+    proof::is_the_agents(way, &moves, movement.changes, movement.asked.is_before)
 }
 
 /// What a branch was before the agent's commits on it, as far as they were seen while HEAD was on it.

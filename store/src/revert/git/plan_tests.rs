@@ -24,11 +24,16 @@ fn at(branch: &str, commit: &str, number: u8) -> GitStateRow {
 }
 
 fn change(old: &GitStateRow, new: &GitStateRow, claim: GitClaim) -> GitChange {
-    GitChange { old: old.clone(), new: new.clone(), claim }
+    GitChange { old: old.clone(), new: new.clone(), claim, span: (0, 0) }
 }
 
 fn user() -> GitClaim {
     GitClaim::Keep("the user".to_owned())
+}
+
+/// A repository without reflogs.
+fn asked(value_of: &dyn Fn(&str) -> Option<String>) -> Asked<'_> {
+    Asked { value_of, same_index: &|one, other| one == other, moves_of: &|_| Vec::new(), is_before: &|_, _| false }
 }
 
 /// What branches there are; indexes are equal where their numbers are.
@@ -50,7 +55,7 @@ fn planned(
             ((*name).to_owned(), Moved { base: Some((*base).to_owned()), left: Some((*left).to_owned()) })
         })
         .collect();
-    let asked = Asked { value_of: &value_of, same_index: &|one, other| one == other };
+    let asked = asked(&value_of);
     plan(GitMove { base, changes, left, moved: &moved, now, asked })
 }
 
@@ -158,7 +163,7 @@ fn what_is_there_already_is_not_touched() {
 #[test]
 fn restore_asks_nobody_but_moves_no_branch_behind_heads_back() {
     let (x, u) = (at("main", "x", 1), at("main", "u", 2));
-    let asked = Asked { value_of: &|_| Some("u".to_owned()), same_index: &|one, other| one == other };
+    let asked = asked(&|_| Some("u".to_owned()));
     let items = plan_exactly(&x, &u, asked);
     assert!(items.iter().all(|item| item.result == Planned), "whoever committed: {items:?}");
     let elsewhere = at("feature", "f", 2);

@@ -12,6 +12,7 @@ use rustix::io::{Errno, retry_on_intr};
 
 use super::place::{enter, open_folder};
 use crate::Milliseconds;
+use crate::snapshot::git::{SMALL, read_small};
 
 /// A line of a reflog.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +48,38 @@ impl Signature<'_> {
         let Some((ids, _)) = text.split_once(" ckpt-hook ") else { return false };
         last.starts_with(ids.as_bytes()) && last.ends_with(self.message.as_bytes())
     }
+}
+
+/// One line that is there, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RefMove {
+    /// None where the ref was not there.
+    pub old: Option<String>,
+    /// None where it is not there any more.
+    pub new: Option<String>,
+    /// When, in seconds since 1970.
+    pub time: i64,
+}
+
+impl RefMove {
+    /// Reads `OLD NEW WHO <MAIL> SECONDS ZONE\tWHAT`.
+    fn read(line: &[u8]) -> Option<Self> {
+        let line = String::from_utf8_lossy(line);
+        let (ids, rest) = line.split_at_checked(line.match_indices(' ').nth(1)?.0)?;
+        let (old, new) = ids.split_once(' ')?;
+        let (_, after) = rest.split('\t').next()?.rsplit_once('>')?;
+        let time = after.split_ascii_whitespace().next()?.parse().ok()?;
+        let id = |id: &str| Some(id.to_owned()).filter(|id| id.bytes().any(|digit| digit != b'0'));
+        Some(Self { old: id(old), new: id(new), time })
+    }
+}
+
+/// Returns what moved a ref, oldest first, without our own operations; nothing where the log is none, large or damaged.
+pub(crate) fn moves(folder: &Path, name: &str) -> Vec<RefMove> {
+    let text = read_small(&folder.join("logs").join(name), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
+    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let is_ours = |line: &&[u8]| String::from_utf8_lossy(line).split('\t').next().is_some_and(|who| who.contains(WHO));
+    lines.filter(|line| !is_ours(line)).map(RefMove::read).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// No person did it.
@@ -109,6 +142,9 @@ mod tests {
             "0 1 A <a> 1 +0000\tcommit\n1 0000 ckpt-hook <ckpt-hook@localhost> 5 +0000\tckpt-hook revert 1\n",
             "old, new, who, when and why"
         );
+        let first = RefMove { old: None, new: Some("1".to_owned()), time: 1 };
+        assert_eq!(moves(directory.path(), "refs/heads/main"), [first], "what we did is not told again");
+        assert_eq!(moves(directory.path(), "refs/heads/other"), [], "nothing is known of it");
         assert!(!logs.join("other").exists(), "git was told not to keep one");
     }
 }

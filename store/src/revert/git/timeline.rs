@@ -1,5 +1,6 @@
 //! Whose each change of git's state is: the line of snapshots, laid beside the steps that were at work. Pure.
 
+use crate::Milliseconds;
 use crate::revert::history::Author;
 use crate::revert::short;
 use crate::sessions::{GitStateRow, SeenGit, StepSpan};
@@ -28,7 +29,9 @@ pub(crate) fn changes(line: &[SeenGit], spans: &[StepSpan], since: Since<'_>) ->
                 None => GitClaim::Keep(nobody((since.is_unrecorded)(from, to)).to_string()),
                 Some(claim) => claim,
             };
-            GitChange { old: old.clone(), new: new.clone(), claim }
+            let own = at_work.iter().find(|span| span.session_id == since.session);
+            let span = own.map(|span| (span.started_at, span.finished_at.unwrap_or(Milliseconds::MAX)));
+            GitChange { old: old.clone(), new: new.clone(), claim, span: span.unwrap_or_default() }
         })
     });
     let mut changes: Vec<GitChange> = changes.collect();
@@ -78,6 +81,7 @@ mod tests {
             start,
             finish,
             started_at: 0,
+            finished_at: None,
             is_undone: false,
         }
     }

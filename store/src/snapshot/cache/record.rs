@@ -63,9 +63,9 @@ impl<'a> Directory<'a> {
         self.fixed[0] == 1
     }
 
-    /// Returns whether it holds nothing at all, and could be looked into.
-    pub fn is_bare(&self) -> bool {
-        self.fixed[0] == 0 && self.fixed[2] & 2 != 0 && matches!(self.view(), View::Open | View::Included)
+    /// Returns whether it holds nothing at all.
+    pub fn is_empty(&self) -> bool {
+        self.fixed[2] & 2 != 0
     }
 
     /// Returns whether its names are known as long as its stamp stays.

@@ -30,9 +30,9 @@ impl<'a> Seen<'a> {
         Ok(Self { view: View::open(reader, &side.snapshot)?, gaps: Gaps::of(side.gaps) })
     }
 
-    /// Returns whether a directory was there, since something below it was.
-    fn has_below(&self, directory: &WorkspacePath) -> Result<bool> {
-        Ok(self.gaps.has_at_or_below(directory) || self.view.has_entries_below(directory)?)
+    /// Returns whether a directory was there, whatever it held.
+    fn had_directory(&self, path: &WorkspacePath) -> Result<bool> {
+        Ok(self.gaps.has_at_or_below(path) || self.view.is_directory(path)?)
     }
 }
 
@@ -59,11 +59,11 @@ pub(crate) fn patch(reader: &Reader, root: &Path, old: Side<'_>, new: Side<'_>) 
 fn is_one_directory(root: &Path, change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Result<bool> {
     let is_directory = |state: State| state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
     match (change.old, change.new) {
-        // What is in it now may be ignored, so that no snapshot knows of it.
+        // It may be ignored itself by now, so that no snapshot knows of it.
         (old, None) if is_directory(old) => {
-            Ok(after.has_below(&change.path)? || is_directory_on_disk(root, &change.path))
+            Ok(after.had_directory(&change.path)? || is_directory_on_disk(root, &change.path))
         }
-        (None, new) if is_directory(new) => before.has_below(&change.path),
+        (None, new) if is_directory(new) => before.had_directory(&change.path),
         _ => Ok(false),
     }
 }

@@ -76,9 +76,11 @@ pub(crate) fn attributes(overlay: &Overlay<'_>) -> Attributes {
     let mut census = Census::default();
     for_each_bearer(overlay, |_, _, bearer, permissions| census.count(bearer, permissions));
     let mut attributes = census.attributes();
-    for directory in overlay.iter().filter(|directory| !directory.path().is_empty() && directory.is_bare()) {
-        if let Ok(path) = WorkspacePath::new(directory.path()) {
-            attributes.note_empty(&path, directory.mode());
+    for directory in overlay.iter().filter(|directory| !directory.path().is_empty()) {
+        if let Some(bearer) = directory.bare()
+            && let Ok(path) = WorkspacePath::new(directory.path())
+        {
+            attributes.note(&path, bearer, directory.mode());
         }
     }
     let defaults = attributes.clone();

@@ -180,7 +180,7 @@ impl Open<'_> {
         if let Some(item) = self.unchanged(name, &stamp) {
             return Ok(Some(item));
         }
-        let target = match rustix::fs::readlinkat(self.directory, name, Vec::new()) {
+        let target = match disk::read_link(self.directory, name) {
             Ok(target) => target,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(Errno::INVAL) => return Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing))),

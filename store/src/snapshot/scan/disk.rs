@@ -133,11 +133,23 @@ pub(crate) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedF
 
 /// Reads the stamp of an entry of an open directory.
 pub(crate) fn stat(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Stamp, Errno> {
-    twice(|| rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)).map(|stat| Stamp::of(&stat))
+    twice(|| rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW))
+        .map(|stat| Stamp::of(&stat))
+        .map_err(without_link)
 }
 
-const SAYS_WHAT_IS_THERE: [Errno; 6] =
-    [Errno::NOENT, Errno::NOTDIR, Errno::LOOP, Errno::XDEV, Errno::NAMETOOLONG, Errno::INVAL];
+/// Reads the target of a link of an open directory.
+pub(crate) fn read_link(directory: BorrowedFd<'_>, name: &[u8]) -> Result<std::ffi::CString, Errno> {
+    twice(|| rustix::fs::readlinkat(directory, name, Vec::new())).map_err(without_link)
+}
+
+/// Where nothing is followed, a link is no reason to fail.
+fn without_link(error: Errno) -> Errno {
+    if error == Errno::LOOP { Errno::IO } else { error }
+}
+
+/// `ELOOP` is not among them: it says that a link came in between, and that can be seen.
+const SAYS_WHAT_IS_THERE: [Errno; 5] = [Errno::NOENT, Errno::NOTDIR, Errno::XDEV, Errno::NAMETOOLONG, Errno::INVAL];
 
 /// Tries again what failed, unless the answer says what is there: a call that fails by chance need not make a gap.
 fn twice<T>(act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
@@ -148,7 +160,16 @@ fn twice<T>(act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
 }
 
 fn open_beneath(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
-    twice(|| open_beneath_once(directory, path, flags))
+    match twice(|| open_beneath_once(directory, path, flags)) {
+        Err(Errno::LOOP) if !has_link(directory, path) => Err(Errno::IO),
+        opened => opened,
+    }
+}
+
+/// Returns whether a symbolic link is at a path, or on the way to it; what cannot be looked at may be one.
+fn has_link(directory: BorrowedFd<'_>, path: &[u8]) -> bool {
+    let ends = (0..=path.len()).filter(|end| path.get(*end).is_none_or(|byte| *byte == b'/'));
+    ends.into_iter().any(|end| stat(directory, &path[..end]).map_or(true, |stamp| stamp.file_type() == 0o120_000))
 }
 
 fn open_beneath_once(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
@@ -265,6 +286,21 @@ mod tests {
         }
         let missing = [&paths[paths.len() - 1][..], b"/x"].concat();
         assert_eq!(anchor.open_directory(root.as_fd(), &missing).err(), Some(Errno::NOENT), "as from the root");
+    }
+
+    #[test]
+    fn a_link_is_told_wherever_it_stands() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir_all(folder.path().join("a/b")).expect("writable");
+        std::os::unix::fs::symlink("b", folder.path().join("a/link")).expect("writable");
+        let root = open_root(folder.path()).expect("it is there");
+        for (path, expected) in [("a/b", false), ("a/link", true), ("a/link/c", true), ("a", false), ("a/c", true)] {
+            assert_eq!(has_link(root.as_fd(), path.as_bytes()), expected, "{path}: what is gone may have been one");
+        }
+        for (path, error) in [("a/link", Errno::NOTDIR), ("a/link/c", Errno::LOOP)] {
+            let opened = open_directory(root.as_fd(), path.as_bytes());
+            assert_eq!(opened.err(), Some(error), "{path}: the kernel is believed where there is one");
+        }
     }
 
     #[test]

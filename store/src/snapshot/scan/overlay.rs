@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::listing::{Item, Kind, Listing, State, join, split};
 use crate::entry::ObjectId;
+use crate::snapshot::attributes::Bearer;
 use crate::snapshot::cache::{Cache, Directory, put_listing};
 use crate::snapshot::rules::View;
 use crate::snapshot::{Gap, GapReason};
@@ -261,14 +262,27 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// Returns whether it holds nothing at all. One with ignored files or gaps is not empty on the disk, and is nobody's entry.
-    pub fn is_bare(&self) -> bool {
+    /// Returns what it is where nothing in it, nor in a directory below, is captured: it holds nothing at all, or only ignored
+    /// files and gaps. None of one that is not in view itself.
+    pub fn bare(&self) -> Option<Bearer> {
+        let (view, is_empty) = match self {
+            Self::Fresh(_, listing) => (listing.view, listing.is_empty),
+            Self::Remembered(_, directory) => (directory.view(), directory.is_empty()),
+        };
+        let is_open = matches!(view, View::Open | View::Included);
+        if self.has_tree() || !is_open || self.state() != Some(State::Listed) {
+            return None;
+        }
+        match is_empty {
+            true => Some(Bearer::EmptyDirectory),
+            false => (!self.has_directories()).then_some(Bearer::OccupiedDirectory),
+        }
+    }
+
+    fn has_directories(&self) -> bool {
         match self {
-            Self::Fresh(_, listing) => {
-                let is_open = matches!(listing.view, View::Open | View::Included);
-                listing.is_empty && listing.state == State::Listed && is_open
-            }
-            Self::Remembered(_, directory) => directory.is_bare(),
+            Self::Fresh(_, listing) => listing.items.iter().any(|item| item.kind == Kind::Directory),
+            Self::Remembered(_, directory) => directory.items().any(|item| item.kind() == Some(Kind::Directory)),
         }
     }
 

@@ -1,0 +1,44 @@
+//! What a revert costs that has nothing to do: it looks at the workspace as a snapshot does, once.
+
+use crate::NOISE;
+use crate::tree::Tree;
+
+/// The calls that it may add to those of a snapshot: the way from an id to its messages, the rows of the operation log, the
+/// objects that tell what was there before.
+const MORE: u64 = 200;
+
+/// The calls of a snapshot, and of a revert.
+fn calls(tree: &Tree, message: &str) -> (u64, u64) {
+    tree.counts_of(&["-q", "snapshot"]);
+    let snapshot = tree.counts_of(&["-q", "snapshot"]).calls;
+    let revert = tree.counts_of(&["-q", "revert", "--message", message]).calls;
+    println!("{} files: {snapshot} calls of a snapshot, {revert} of a revert", tree.files());
+    (snapshot, revert)
+}
+
+#[test]
+#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
+fn a_revert_of_a_message_that_changed_nothing_looks_once() {
+    for tree in Tree::both() {
+        tree.play("idle", 0);
+        let (snapshot, revert) = calls(&tree, "idle");
+        assert!(revert <= snapshot + MORE + NOISE, "the workspace is not looked at twice: {revert} and {snapshot}");
+    }
+}
+
+#[test]
+#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
+fn a_revert_that_is_done_already_looks_once() {
+    let trees = Tree::both();
+    for (tree, count) in trees.iter().zip([100, 1000]) {
+        tree.play("work", count);
+        tree.run(&["-q", "revert", "--message", "work"]);
+    }
+    for tree in &trees {
+        tree.settle();
+        let packs = tree.packs();
+        let (snapshot, revert) = calls(tree, "work");
+        assert!(revert <= snapshot + MORE + NOISE, "no file is asked again: {revert} and {snapshot}");
+        assert_eq!(tree.packs(), packs, "and nothing is stored");
+    }
+}

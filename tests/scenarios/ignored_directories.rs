@@ -1,0 +1,106 @@
+//! Directories of which no snapshot holds anything, because all that is in them is ignored: they are nobody's change, and
+//! they stay.
+
+use ckpt_schema::report::Outcome;
+
+use crate::world::{Node, World};
+
+/// A workspace in which `*.log` is ignored, and `logs` holds nothing else.
+fn world() -> World {
+    let world = World::git(&[(".gitignore", "*.log\n"), ("a", "1\n")]);
+    world.write("logs/a.log", "the user's");
+    world
+}
+
+#[test]
+fn one_that_the_agent_emptied_stays() {
+    let mut world = world();
+    let report = world.turn("m1", |world| {
+        world.remove("logs/a.log");
+        world.write("a", "agent\n");
+    });
+    assert_eq!(report.changes, Some(1), "the file that is captured");
+    world.revert("m1");
+    assert_eq!(world.read("a"), "1\n", "it is back");
+    assert!(world.exists("logs"), "it was the user's, and nobody made it");
+    world.unrevert();
+    assert!(world.exists("logs"), "on the way back, too");
+}
+
+#[test]
+fn one_that_the_agent_used_and_emptied_stays() {
+    let mut world = world();
+    world.turn("m1", |world| world.write("logs/report.txt", "agent\n"));
+    world.turn("m2", |world| world.remove("logs/a.log"));
+    world.revert("m1");
+    assert!(!world.exists("logs/report.txt"), "the agent's file goes");
+    assert!(world.exists("logs"), "the user's directory does not, though nothing is left in it");
+}
+
+#[test]
+fn one_that_the_agent_emptied_and_then_removed_comes_back() {
+    let mut world = world();
+    world.turn("m1", |world| world.remove("logs/a.log"));
+    world.turn("m2", |world| world.remove_directory("logs"));
+    world.revert("m2");
+    assert!(matches!(world.tree().get(std::path::Path::new("logs")), Some(Node::Directory(_))), "empty, as it was");
+    world.unrevert();
+    assert!(!world.exists("logs"), "and it is gone again");
+}
+
+#[test]
+fn one_that_the_agent_removed_as_a_whole_is_not_made_up() {
+    let mut world = world();
+    let report = world.turn("m1", |world| {
+        world.remove("logs/a.log");
+        world.remove_directory("logs");
+    });
+    assert_eq!(report.changes, Some(0), "nothing of it was captured");
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Nothing, "nothing of it can come back: {report:?}");
+}
+
+#[test]
+fn one_that_a_build_makes_and_removes_is_no_change_and_no_trouble() {
+    let mut world = world();
+    let made = world.turn("m1", |world| {
+        world.write("src/cache/x.log", "build");
+        world.write("src/code", "agent\n");
+    });
+    assert_eq!(made.changes, Some(1), "the code alone");
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "nothing is left undone: {report:?}");
+    assert_eq!(report.files.len(), 1, "nothing else is spoken of: {report:?}");
+    assert!(world.exists("src/cache/x.log") && !world.exists("src/code"), "what is ignored stays");
+    let removed = world.turn("m2", |world| {
+        world.remove("src/cache/x.log");
+        world.remove_directory("src/cache");
+    });
+    assert_eq!(removed.changes, Some(0), "nor is it when it goes");
+    world.revert("m2");
+    assert!(!world.exists("src/cache"), "what nobody captured does not come back");
+}
+
+#[test]
+fn one_that_the_agent_made_and_emptied_in_one_step_goes() {
+    let mut world = world();
+    let before = world.tree();
+    world.turn("m1", |world| {
+        world.write("new/x.log", "agent");
+        world.remove("new/x.log");
+    });
+    world.revert("m1");
+    assert_eq!(world.tree(), before, "it was not there, and it is empty");
+}
+
+#[test]
+fn one_that_the_user_makes_or_empties_meanwhile_stays() {
+    let mut world = world();
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.remove("logs/a.log");
+    world.write("mine/b.log", "the user's");
+    world.turn("m2", |world| world.remove("mine/b.log"));
+    let report = world.revert("m1");
+    assert_eq!(report.files.len(), 1, "`a` alone is the agent's: {report:?}");
+    assert!(world.exists("logs") && world.exists("mine"), "both are the user's");
+}
