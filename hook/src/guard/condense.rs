@@ -120,17 +120,18 @@ impl Condenser {
     }
 
     fn in_string(&mut self, bytes: &[u8]) -> usize {
-        let (taken, place) = strings::skip(bytes, 0, self.place);
+        let room = self.of_string.map(|length| LONGEST_STRING.saturating_sub(length + LONGEST_ESCAPE));
+        if room == Some(0) {
+            return self.in_long_string(bytes);
+        }
+        let near = &bytes[..room.unwrap_or(bytes.len()).min(bytes.len())];
+        let (taken, place) = strings::skip(near, 0, self.place);
         let has_end = place == Place::Between;
-        match self.of_string {
-            Some(length) if length + taken + LONGEST_ESCAPE > LONGEST_STRING => return self.in_long_string(bytes),
-            Some(length) => {
-                // The escape that a backslash begins is kept when its next byte is there.
-                let text = taken - usize::from(has_end || place == Place::AfterBackslash);
-                self.of_string = Some(length + text);
-                self.keep(&bytes[..text]);
-            }
-            None => {}
+        if let Some(length) = &mut self.of_string {
+            // The escape that a backslash begins is kept when its next byte is there.
+            let text = taken - usize::from(has_end || place == Place::AfterBackslash);
+            *length += text;
+            self.keep(&near[..text]);
         }
         if has_end {
             self.keep(b"\"");
@@ -139,7 +140,7 @@ impl Condenser {
         taken
     }
 
-    /// Where a string may become too long, it is kept piece by piece.
+    /// The last few bytes of what is kept of a string, piece by piece: it ends with a whole escape, and a whole character.
     fn in_long_string(&mut self, bytes: &[u8]) -> usize {
         let end = memchr2(b'"', b'\\', bytes);
         let text = &bytes[..end.unwrap_or(bytes.len())];
@@ -348,17 +349,30 @@ mod tests {
         let deep = "[".repeat(HUGE / 2) + &"]".repeat(HUGE / 2);
         for huge in [json!(text), json!(lines), json!(list), json!(texts), fields, json!({"in": {"it": [text]}})] {
             let payload = json!({"a_session": "s", "input": {"path": "/w/a", "the_rest": huge}, "prompt": "hello"});
-            let payload = payload.to_string();
-            let kept = read(payload.as_bytes());
-            assert!(
-                condensed(payload.as_bytes(), 63) == condensed(payload.as_bytes(), 64 << 10),
-                "byte by byte or in blocks"
-            );
+            let kept = read(payload.to_string().as_bytes());
             assert_eq!((&kept["a_session"], &kept["prompt"]), (&json!("s"), &json!("hello")), "before and after it");
             assert_eq!(kept["input"]["path"], "/w/a", "and beside it");
         }
         let (kept, _) = condensed(format!("{{\"a\":{deep},\"b\":1}}").as_bytes(), 1 << 20);
         assert!(kept.ends_with(b"]],\"b\":1}") && kept.len() <= LONGEST_FIELD + 100, "{} bytes", kept.len());
+    }
+
+    #[test]
+    fn whole_blocks_are_what_their_bytes_are_one_by_one() {
+        let inner = r#"{"a\\\"[":[1,-2.5e3,{}],"b":"\\\\","c":[[["]"]],null],"d":"line\n\"said\" }"},"#;
+        let list = inner.repeat((64 << 10) / inner.len());
+        let lines = r#"a \"line\"\n\\"#.repeat(8 << 10);
+        // What is plain fills them up, so that the limits are met in what is not.
+        let plain = "x".repeat(LONGEST_STRING - (16 << 10));
+        let list = format!("[\"{plain}\",\"{plain}\",{list}0]");
+        let payload = format!("{{\"list\":{list},\"text\":\"{plain}{lines}\",\"prompt\":\"hello\"}}");
+        let kept = read(payload.as_bytes());
+        assert_eq!(kept["prompt"], "hello", "what comes after it is read");
+        assert!(kept["list"][2].is_object() && kept["list"].as_array().map(Vec::len) < Some(900), "a part is kept");
+        assert!(
+            condensed(payload.as_bytes(), BLOCK - 1) == condensed(payload.as_bytes(), 64 << 10),
+            "the same is kept"
+        );
     }
 
     #[test]
