@@ -71,7 +71,8 @@ fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath>
     scope.only().iter().filter(|named| !is_known(named)).cloned().collect()
 }
 
-/// The changes of the session's messages since the first that any of the reverts is about, newest first; those that are only being observed come before all rows.
+/// The changes of the session's messages since the first that any of the reverts is about, newest first; those that are only
+/// being observed come before all rows.
 fn live_changes(
     connection: &Connection,
     place: &Place,

@@ -61,18 +61,23 @@ fn commit_at(world: &World, seconds: i64, text: &str) {
     world.run_git(&["-c", &format!("alias.then=!{script}"), "then"]);
 }
 
-#[test]
-fn a_commit_and_a_branch_in_one_step_leave_both_as_they_were() {
-    let mut world = World::git(&[("a", "1\n")]);
-    let (before, first) = (git(&world), world.run_git(&["rev-parse", "main"]));
+/// The agent's whole message is one step, that begins with a commit on main, and goes on on a branch of its own.
+fn commit_and_branch(world: &mut World, then: impl FnOnce(&World)) {
     world.message("m1");
     wait_ms(5000);
     world.step(|world| {
         wait_ms(5000);
         commit_at(world, 7, "on main\n");
         world.run_git(&["checkout", "-qb", "agents"]);
-        commit_at(world, 8, "on its own\n");
+        then(world);
     });
+}
+
+#[test]
+fn a_commit_and_a_branch_in_one_step_leave_both_as_they_were() {
+    let mut world = World::git(&[("a", "1\n")]);
+    let (before, first) = (git(&world), world.run_git(&["rev-parse", "main"]));
+    commit_and_branch(&mut world, |world| commit_at(world, 8, "on its own\n"));
     let (after, main) = (git(&world), world.run_git(&["rev-parse", "main"]));
     for _ in 0..2 {
         let report = revert(&mut world, "m1");
@@ -88,13 +93,7 @@ fn a_commit_and_a_branch_in_one_step_leave_both_as_they_were() {
 #[test]
 fn a_commit_of_the_users_on_the_branch_that_the_agent_left_keeps_all_of_git() {
     let mut world = World::git(&[("a", "1\n")]);
-    world.message("m1");
-    wait_ms(5000);
-    world.step(|world| {
-        wait_ms(5000);
-        commit_at(world, 7, "on main\n");
-        world.run_git(&["checkout", "-qb", "agents"]);
-    });
+    commit_and_branch(&mut world, |_| ());
     wait_ms(5000);
     world.run_git(&["checkout", "-q", "main"]);
     commit_at(&world, 13, "of the user\n");
