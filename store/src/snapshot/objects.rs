@@ -148,7 +148,7 @@ impl Objects {
             let id = hash(ObjectKind::Blob, bytes);
             let stored = match reader.holds(ObjectKind::Blob, id, bytes) {
                 Held::Yes => true,
-                Held::No => pack.add(pack_object(ObjectKind::Blob, id, bytes, Effort::Some))?,
+                Held::No => pack.add(pack_object(ObjectKind::Blob, id, bytes, Effort::More))?,
                 Held::Collision => false,
             };
             if !stored {

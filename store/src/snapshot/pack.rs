@@ -38,7 +38,7 @@ pub(crate) enum Effort {
     /// 170 MB/s, to .31 of a source tree.
     Least,
     /// 100 MB/s, to .29: for the little that each step stores, which in sum is most of what a store holds.
-    Some,
+    More,
 }
 
 impl Effort {
@@ -46,7 +46,7 @@ impl Effort {
     const fn level(self) -> i32 {
         match self {
             Self::Least => 1,
-            Self::Some => 4,
+            Self::More => 4,
         }
     }
 }

@@ -54,7 +54,7 @@ impl<'a> Sink<'a> {
             Held::No => {}
         }
         let before = self.stored.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        let effort = if self.keeps && before < LITTLE { Effort::Some } else { Effort::Least };
+        let effort = if self.keeps && before < LITTLE { Effort::More } else { Effort::Least };
         let packed = pack_object(kind, id, bytes, effort);
         let is_added = self.with_writer(|writer| writer.add(packed))?;
         if is_added && self.keeps {
