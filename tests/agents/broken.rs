@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use crate::conversation::Conversation;
+use crate::executable;
 use crate::program::Agent;
 use crate::world::World;
 
@@ -62,8 +63,7 @@ fn fill_disk(world: &World) {
     let real = real(world);
     fs::rename(world.binary(), &real).expect("it is there");
     let script = format!("#!/bin/sh\nulimit -f 0\ntrap '' XFSZ\nexec '{}' \"$@\"\n", real.display());
-    fs::write(world.binary(), script).expect("a writable home");
-    set_mode(&world.binary(), 0o755);
+    executable::write(&world.binary(), &script);
 }
 
 fn empty_disk(world: &World) {

@@ -6,6 +6,8 @@
 
 mod broken;
 mod conversation;
+#[path = "../common/executable.rs"]
+mod executable;
 mod model;
 mod program;
 mod rules;

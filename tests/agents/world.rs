@@ -10,6 +10,8 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::executable;
+
 /// Everything below a workspace but `.git`: mode, and the bytes, the link's target, or nothing for a directory.
 pub type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 
@@ -26,7 +28,7 @@ impl World {
         for folder in [world.workspace(), world.home().join("bin"), world.path("tmp")] {
             fs::create_dir_all(folder).expect("the scratch folder is writable");
         }
-        fs::copy(env!("CARGO_BIN_EXE_ckpt-hook"), world.binary()).expect("the binary was built");
+        executable::copy(Path::new(env!("CARGO_BIN_EXE_ckpt-hook")), &world.binary());
         fs::write(world.workspace().join("README.md"), "hi\n").expect("a writable workspace");
         fs::write(world.workspace().join(".gitignore"), "ignored/\n").expect("a writable workspace");
         world.git(&["-c", "init.defaultBranch=main", "init", "-q"]);

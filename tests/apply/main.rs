@@ -5,6 +5,8 @@
 
 mod conflicts;
 mod crash;
+#[path = "../common/executable.rs"]
+mod executable;
 mod kinds;
 mod modes;
 mod outside;

@@ -65,10 +65,8 @@ pub fn play(part: &Part, folder: &Path, user: Option<u32>) -> bool {
     }
     // The binary is where the build put it, which the other user may not be able to read.
     let binary = folder.join("binary");
-    fs::copy(std::env::current_exe().expect("this test's binary"), &binary).expect("a copy");
-    for path in [folder, &binary] {
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("ours");
-    }
+    crate::executable::copy(&std::env::current_exe().expect("this test's binary"), &binary);
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("ours");
     for path in [folder.join("work"), folder.join("outside")] {
         std::os::unix::fs::chown(path, Some(user), Some(user)).expect("root may");
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use ckpt_store::snapshot::{Request, Snapshots};
 
+use crate::scan_namespace::as_nobody;
 use crate::scan_world::{World, path};
 
 /// A world with a few old files, of which the cache is full.
@@ -221,30 +222,7 @@ fn nothing_is_written_when_nothing_changed() {
 
 #[test]
 fn what_is_unreadable_is_a_gap_each_time_and_never_deleted() {
-    use std::os::unix::process::CommandExt;
-    if std::env::var_os("CKPT_TEST_UNREADABLE").is_none() {
-        if !rustix::process::geteuid().is_root() {
-            return unreadable();
-        }
-        // Root reads everything: the test runs again as nobody.
-        let copy = tempfile::Builder::new()
-            .permissions(<fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755))
-            .tempdir()
-            .unwrap();
-        let program = copy.path().join("test");
-        fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
-        let status = std::process::Command::new(program)
-            .args(["--exact", "scan_cache::what_is_unreadable_is_a_gap_each_time_and_never_deleted"])
-            .env("CKPT_TEST_UNREADABLE", "1")
-            .current_dir("/")
-            .uid(65534)
-            .gid(65534)
-            .status()
-            .unwrap();
-        assert!(status.success(), "as nobody");
-        return;
-    }
-    unreadable();
+    as_nobody("scan_cache::what_is_unreadable_is_a_gap_each_time_and_never_deleted", unreadable);
 }
 
 fn unreadable() {

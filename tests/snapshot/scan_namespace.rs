@@ -46,7 +46,7 @@ pub fn as_nobody(test: &str, body: impl FnOnce()) {
     let readable = Permissions::from_mode(0o755);
     let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
     let program = folder.path().join("test");
-    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    crate::executable::copy(&std::env::current_exe().unwrap(), &program);
     let mut command = Command::new(program);
     command.args(["--exact", test, "--include-ignored", "--nocapture"]).current_dir("/").uid(65534).gid(65534);
     assert!(command.status().unwrap().success(), "{test}, as nobody");

@@ -113,7 +113,7 @@ fn a_shell_line_of_every_agent_reaches_the_binary_and_says_nothing() {
         let world = World::new();
         let log = world.path("log");
         let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\necho noise >&2\nexit 7\n", log.display());
-        fs::write(world.path("bin/ckpt-hook"), script).expect("ours");
+        executable::write(&world.path("bin/ckpt-hook"), &script);
         world.install(agent);
         for line in shell_lines(&world) {
             let output = std::process::Command::new("/bin/sh").args(["-c", &line]).output().expect("a shell");

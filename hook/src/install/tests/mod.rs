@@ -2,6 +2,8 @@
 
 mod agents;
 mod codex_trust;
+#[path = "../../../../tests/common/executable.rs"]
+mod executable;
 mod installed;
 mod packages;
 mod plugin;

@@ -87,7 +87,7 @@ fn recorder(world: &World) {
         "#!/bin/sh\n{{ echo \"$@\"; cat; echo; }} >> '{}'\necho noise\necho noise >&2\nexit 7\n",
         log.display()
     );
-    fs::write(world.path("bin/ckpt-hook"), script).expect("ours");
+    executable::write(&world.path("bin/ckpt-hook"), &script);
 }
 
 /// Returns what the binary was told, as events.
