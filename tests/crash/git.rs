@@ -86,6 +86,39 @@ fn a_killed_revert_of_git_is_ended_by_the_next_revert_and_leaves_no_lock() {
 }
 
 #[test]
+fn a_killed_revert_of_a_packed_first_commit_leaves_no_branch_and_no_lock() {
+    if skipped() {
+        return;
+    }
+    const REVERT_GIT: [&str; 4] = ["revert", "--git", "--message", "m1"];
+    let played = || {
+        let world = World::new();
+        git(&world, &["init", "-q", "-b", "main"]);
+        world.play("m1", "the first commit", |world| {
+            world.write("a", "1\n");
+            git(world, &["add", "a"]);
+            git(world, &["commit", "-qm", "first"]);
+            git(world, &["pack-refs", "--all"]);
+        });
+        world
+    };
+    let all = points(&played(), &REVERT_GIT, b"");
+    at_each(sample(all, 40), |point| {
+        let world = played();
+        let before = git_state(&world);
+        kill_at(&world, &point, &REVERT_GIT, b"");
+        let what = format!("killed at {point:?}");
+        world.run(&REVERT_GIT, b"").exits(0);
+        let (said, tree, left) = git_state(&world);
+        assert_eq!(said, "# branch.oid (initial)\n# branch.head main\n", "{what}: no commit, no branch, no index");
+        assert!(tree.is_empty() && left.is_empty(), "{what}: {left:?}");
+        world.run(&["unrevert"], b"").exits(0);
+        assert_eq!(git_state(&world), before, "{what}: and the way back");
+        assert_sound(&world, &what);
+    });
+}
+
+#[test]
 fn status_and_doctor_tell_of_a_killed_operation_and_of_its_locks_of_git() {
     if skipped() {
         return;

@@ -155,18 +155,49 @@ fn head_is_detached_again_and_attached_again() {
 
 #[test]
 fn the_first_commit_leaves_the_branch_unborn_again() {
+    for is_packed in [false, true] {
+        let mut world = World::new();
+        world.run_git(&["init", "-q", "-b", "main"]);
+        world.write("mine", "1\n");
+        let before = git(&world);
+        world.turn("m1", |world| {
+            commit(world, "a", "first\n");
+            for name in ["main-", "xmain", "tagged"] {
+                world.run_git(&["tag", "-am", name, name]);
+            }
+            if is_packed {
+                world.run_git(&["pack-refs", "--all"]);
+                assert!(!world.exists(".git/refs/heads/main"), "it is in packed-refs alone");
+            }
+        });
+        let after = git(&world);
+        let tags = world.run_git(&["for-each-ref", "refs/tags"]);
+        let report = revert(&mut world, "m1");
+        assert_eq!(git(&world), before, "no commit yet, and no index: {report:?}");
+        assert_eq!(world.run_git(&["for-each-ref"]), tags, "the tags are there, and nothing else");
+        unrevert(&mut world);
+        assert_eq!(git(&world), after, "and back");
+        revert(&mut world, "m1");
+        assert_eq!(git(&world), before, "and again");
+    }
+}
+
+#[test]
+fn packed_refs_that_git_holds_keep_the_branch() {
     let mut world = World::new();
     world.run_git(&["init", "-q", "-b", "main"]);
-    world.write("mine", "1\n");
-    let before = git(&world);
     world.turn("m1", |world| {
         commit(world, "a", "first\n");
+        world.run_git(&["pack-refs", "--all"]);
     });
     let after = git(&world);
-    let report = revert(&mut world, "m1");
-    assert_eq!(git(&world), before, "no commit yet, and no index: {report:?}");
-    unrevert(&mut world);
-    assert_eq!(git(&world), after, "and back");
+    world.write(".git/packed-refs.lock", "");
+    let report = world.try_revert(&with_git("m1")).expect("the files can be reverted");
+    assert_eq!(reason(&report), "`packed-refs.lock` is there: git is at work, or was interrupted");
+    world.remove(".git/packed-refs.lock");
+    assert_eq!(git(&world).head, after.head);
+    assert!(world.run_git(&["for-each-ref"]).contains("refs/heads/main"), "the branch is there");
+    assert_sound(&world);
 }
 
 #[test]

@@ -124,6 +124,37 @@ fn a_split_index_and_one_of_version_4_come_back() {
 }
 
 #[test]
+fn a_split_index_that_git_wrote_again_stages_what_it_did() {
+    let mut world = World::git(&[("a", "1\n"), ("b", "0\n"), ("c", "0\n"), ("d", "0\n"), ("e", "0\n")]);
+    world.run_git(&["update-index", "--split-index"]);
+    commit(&world, "b", "replaced\n");
+    world.run_git(&["rm", "-q", "c"]);
+    world.write("0", "added\n");
+    world.run_git(&["add", "0"]);
+    let before = git(&world);
+    world.turn("m1", |world| {
+        commit(world, "a", "agent\n");
+    });
+    let after = git(&world);
+    revert(&mut world, "m1");
+    assert_eq!(git(&world), before);
+    for part in
+        [&["update-index", "--refresh"][..], &["update-index", "--no-split-index"], &["update-index", "--split-index"]]
+    {
+        let bytes = std::fs::read(world.path(".git/index")).expect("there");
+        for path in ["a", "b", "d", "e"] {
+            world.write(path, world.read(path));
+        }
+        world.run_git(part);
+        assert_ne!(std::fs::read(world.path(".git/index")).expect("there"), bytes, "{part:?}: git wrote it again");
+        let back = unrevert(&mut world);
+        assert_eq!((back.outcome, git(&world)), (Outcome::Restored, after.clone()), "{part:?}: {back:?}");
+        revert(&mut world, "m1");
+        assert_eq!(git(&world), before, "{part:?}");
+    }
+}
+
+#[test]
 fn what_a_sparse_checkout_leaves_out_stays_out() {
     goes_back_and_forth(
         |world| {

@@ -13,6 +13,7 @@ use super::reflog::{self, Line, Signature};
 use super::repository::Repository;
 use crate::Milliseconds;
 use crate::entry::ObjectId;
+use crate::snapshot::git::state;
 
 /// What the hand needs besides the plan.
 pub(crate) struct Work<'a> {
@@ -31,26 +32,39 @@ pub(crate) fn carry_out(work: &Work<'_>, items: &mut [GitItem]) {
     if planned.is_empty() {
         return;
     }
-    let mut places = Vec::new();
+    let mut moves = Vec::new();
     for index in planned {
-        let place = Place::open(work.repository, &items[index], work.operation, index)
-            .and_then(|place| place.settle().map(|()| place));
-        match place {
-            Ok(place) => places.push((index, place)),
+        match work.open(&items[index], index) {
+            Ok(opened) => moves.extend(opened),
             Err(trouble) => return leave(items, &trouble),
         }
     }
-    places.retain(|(index, _)| {
+    moves.retain(|Move { index, .. }| {
         let is_done = work.is(&items[*index], &items[*index].target);
         if is_done {
             items[*index].result = FileResult::Done;
         }
         !is_done
     });
-    match work.lock_all(items, &places) {
-        Ok(()) => work.move_all(items, &places),
+    match work.lock_all(items, &moves) {
+        Ok(()) => move_all(items, &moves),
         Err(trouble) => leave(items, &trouble),
     }
+}
+
+/// A file that has to be moved for a part.
+struct Move {
+    /// Which part.
+    index: usize,
+    place: Place,
+    way: Way,
+}
+
+enum Way {
+    PutIn,
+    TakeOut,
+    /// Put in what is left of the packed refs, which were these.
+    Repack(Vec<u8>),
 }
 
 fn leave(items: &mut [GitItem], trouble: &Trouble) {
@@ -60,46 +74,57 @@ fn leave(items: &mut [GitItem], trouble: &Trouble) {
 }
 
 impl Work<'_> {
+    /// Opens the files of a part, without what an interrupted try left of it. A branch that is to go is taken out of the packed
+    /// refs first, as git does it: it would come back from there.
+    fn open(&self, item: &GitItem, index: usize) -> Result<Vec<Move>, Trouble> {
+        let place = Place::open(self.repository, item, self.operation, index)?;
+        place.settle()?;
+        if item.target.is_some() {
+            return Ok(vec![Move { index, place, way: Way::PutIn }]);
+        }
+        let mut moves = vec![Move { index, place, way: Way::TakeOut }];
+        if item.part == GitPart::Branch {
+            let place = Place::packed_refs(self.repository, self.operation, index)?;
+            place.settle()?;
+            let location = &self.repository.location;
+            if let Some(refs) = state::packed(location, &item.name).and_then(|_| state::packed_refs(location)) {
+                moves.insert(0, Move { index, place, way: Way::Repack(refs) });
+            }
+        }
+        Ok(moves)
+    }
+
     /// All locks, or none of them.
-    fn lock_all(&self, items: &[GitItem], places: &[(usize, Place)]) -> Result<(), Trouble> {
+    fn lock_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Trouble> {
         let mut held: Vec<&Place> = Vec::new();
-        let locked = places.iter().try_for_each(|(index, place)| {
-            place.lock(&self.contents(&items[*index])?)?;
+        let locked = moves.iter().try_for_each(|Move { index, place, way }| {
+            place.lock(&self.contents(&items[*index], way)?)?;
             held.push(place);
             Ok(())
         });
-        let ready = locked.and_then(|()| self.check_all(items, places)).and_then(|()| self.log_all(items, places));
+        let ready = locked.and_then(|()| self.check_all(items, moves)).and_then(|()| self.log_all(items, moves));
         if ready.is_err() {
             held.iter().for_each(|place| place.give_up());
         }
         ready
     }
 
-    fn check_all(&self, items: &[GitItem], places: &[(usize, Place)]) -> Result<(), Trouble> {
+    fn check_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Trouble> {
         let conflict = |reason: String| Trouble { result: FileResult::Conflict, reason };
-        for (index, _) in places {
+        for Move { index, way, .. } in moves {
             let item = &items[*index];
-            if !self.is(item, &item.expected) {
+            let is_packed_anew = match way {
+                Way::Repack(refs) => state::packed_refs(&self.repository.location).as_ref() != Some(refs),
+                Way::PutIn | Way::TakeOut => false,
+            };
+            if is_packed_anew || !self.is(item, &item.expected) {
                 return Err(conflict(format!("`{}` was changed in the meantime", item.name)));
             }
         }
-        let moves_heads = places.iter().any(|(index, _)| items[*index].part != GitPart::Index);
+        let moves_heads = moves.iter().any(|Move { index, .. }| items[*index].part != GitPart::Index);
         match self.repository.doing().filter(|_| moves_heads) {
             Some(doing) => Err(conflict(format!("a {doing} has begun in the meantime"))),
             None => Ok(()),
-        }
-    }
-
-    fn move_all(&self, items: &mut [GitItem], places: &[(usize, Place)]) {
-        for (at, (index, place)) in places.iter().enumerate() {
-            let moved = if items[*index].target.is_some() { place.put_in() } else { place.take_out() };
-            match moved {
-                Ok(()) => items[*index].result = FileResult::Done,
-                Err(trouble) => {
-                    places[at..].iter().for_each(|(_, place)| place.give_up());
-                    return leave(items, &trouble);
-                }
-            }
         }
     }
 
@@ -113,7 +138,10 @@ impl Work<'_> {
     }
 
     /// Returns the file that takes the place; an empty one where nothing does, for the lock.
-    fn contents(&self, item: &GitItem) -> Result<NewFile, Trouble> {
+    fn contents(&self, item: &GitItem, way: &Way) -> Result<NewFile, Trouble> {
+        if let Way::Repack(refs) = way {
+            return Ok(NewFile { bytes: state::packed_without(refs, &item.name), time: None });
+        }
         match (item.part, &item.target) {
             (_, None) => Ok(NewFile::default()),
             (GitPart::Branch | GitPart::Head, Some(text)) => {
@@ -126,8 +154,9 @@ impl Work<'_> {
         }
     }
 
-    fn log_all(&self, items: &[GitItem], places: &[(usize, Place)]) -> Result<(), Trouble> {
-        let moved: Vec<&GitItem> = places.iter().map(|(index, _)| &items[*index]).collect();
+    fn log_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Trouble> {
+        let own = moves.iter().filter(|Move { way, .. }| !matches!(way, Way::Repack(_)));
+        let moved: Vec<&GitItem> = own.map(|Move { index, .. }| &items[*index]).collect();
         let location = &self.repository.location;
         let from = self.repository.head().unwrap_or_default();
         let head = moved.iter().find(|item| item.part == GitPart::Head);
@@ -156,6 +185,23 @@ impl Work<'_> {
         match normal(head) {
             (true, branch) => moved(branch).unwrap_or_else(|| self.repository.value_of(branch)),
             (false, commit) => Some(commit.to_owned()).filter(|commit| !commit.is_empty()),
+        }
+    }
+}
+
+fn move_all(items: &mut [GitItem], moves: &[Move]) {
+    for (at, Move { index, place, way }) in moves.iter().enumerate() {
+        let moved = match way {
+            Way::PutIn | Way::Repack(_) => place.put_in(),
+            Way::TakeOut => place.take_out(),
+        };
+        match (moved, way) {
+            (Ok(()), Way::Repack(_)) => {}
+            (Ok(()), Way::PutIn | Way::TakeOut) => items[*index].result = FileResult::Done,
+            (Err(trouble), _) => {
+                moves[at..].iter().for_each(|Move { place, .. }| place.give_up());
+                return leave(items, &trouble);
+            }
         }
     }
 }

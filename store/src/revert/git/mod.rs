@@ -189,8 +189,8 @@ pub(crate) fn own_locks(store: &Store, place: &Place, operation: &str) -> Result
     let items = sessions::git_items(store.database.connection(), operation)?;
     let Some(repository) = Repository::of(&place.root) else { return Ok(Vec::new()) };
     let planned = items.iter().enumerate().filter(|(_, item)| item.is_planned());
-    let lock = |(position, item): (usize, &GitItem)| place::own_lock(&repository, item, operation, position);
-    Ok(planned.filter_map(lock).map(|lock| format!("`{}`", lock.display())).collect())
+    let locks = |(position, item): (usize, &GitItem)| place::own_locks(&repository, item, operation, position);
+    Ok(planned.flat_map(locks).map(|lock| format!("`{}`", lock.display())).collect())
 }
 
 fn checked(repository: &Repository, indexes: &Indexes<'_>, mut items: Vec<GitItem>) -> Vec<GitItem> {

@@ -52,6 +52,9 @@ pub(super) struct Place {
     own: String,
 }
 
+/// Where git packs refs, in the common folder.
+pub(super) const PACKED_REFS: &str = "packed-refs";
+
 const CREATE: OFlags =
     OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -60,11 +63,20 @@ impl Place {
     /// Opens the place of a part; folders of a branch that are missing are made.
     pub fn open(repository: &Repository, item: &GitItem, operation: &str, position: usize) -> Result<Self, Trouble> {
         let (folder, name) = repository.place(item);
+        Self::at(folder, name, own_name(operation, position))
+    }
+
+    /// Opens the place of the packed refs, of which a branch is to be taken out.
+    pub fn packed_refs(repository: &Repository, operation: &str, position: usize) -> Result<Self, Trouble> {
+        Self::at(&repository.location.common, PACKED_REFS, format!("{}-packed", own_name(operation, position)))
+    }
+
+    fn at(folder: &Path, name: &str, own: String) -> Result<Self, Trouble> {
         let what = |error| Trouble::failed(&format!("the folder of `{name}` cannot be entered"), error);
         let home = open_folder(folder).map_err(what)?;
         let (below, leaf) = name.rsplit_once('/').unwrap_or(("", name));
         let directory = enter(&home, below, true).map_err(what)?;
-        Ok(Self { directory, name: leaf.to_owned(), home, own: own_name(operation, position) })
+        Ok(Self { directory, name: leaf.to_owned(), home, own })
     }
 
     fn lock_name(&self) -> String {
@@ -169,15 +181,22 @@ fn own_name(operation: &str, position: usize) -> String {
     format!("ckpt-hook-{operation}-{position}")
 }
 
-/// Returns the lock of a part, if it stands there and is an operation's own. It reads, and changes nothing.
-pub(super) fn own_lock(repository: &Repository, item: &GitItem, operation: &str, position: usize) -> Option<PathBuf> {
+/// Returns the locks of a part that stand there and are an operation's own. It reads, and changes nothing.
+pub(super) fn own_locks(repository: &Repository, item: &GitItem, operation: &str, position: usize) -> Vec<PathBuf> {
+    let own = own_name(operation, position);
+    let packed = format!("{own}-packed");
     let (folder, name) = repository.place(item);
+    let places = [(folder, name, own), (&repository.location.common, PACKED_REFS, packed)];
+    places.iter().filter_map(|(folder, name, own)| own_lock(folder, name, own)).collect()
+}
+
+fn own_lock(folder: &Path, name: &str, own: &str) -> Option<PathBuf> {
     let identity = |path: &Path| {
         let metadata = path.symlink_metadata().ok()?;
         Some((metadata.dev(), metadata.ino()))
     };
     let lock = folder.join(format!("{name}.lock"));
-    let own = identity(&folder.join(own_name(operation, position)))?;
+    let own = identity(&folder.join(own))?;
     (identity(&lock) == Some(own)).then_some(lock)
 }
 

@@ -11,8 +11,10 @@ use rustix::fs::OFlags;
 
 use super::item::{GitItem, plain};
 use super::objects::UserObjects;
+use super::place::PACKED_REFS;
 use crate::snapshot::git::index::{self, Meaning, Staged};
-use crate::snapshot::git::{Location, SMALL, excludes, read_small, state};
+use crate::snapshot::git::tracked::LARGEST;
+use crate::snapshot::git::{Location, SMALL, excludes, read_small, split_index, state};
 
 /// The user's repository.
 #[derive(Clone, Debug)]
@@ -61,9 +63,20 @@ impl Repository {
         state::doing(&self.location)
     }
 
-    /// Returns what an index says; none where it is damaged.
+    /// Returns what an index says, a split one together with its shared index where that is there; none where it is damaged.
     pub fn meaning(&self, index: &[u8]) -> Option<Meaning> {
-        index::meaning(index, self.id_length)
+        let own = index::meaning(index, self.id_length)?;
+        let joined = self.shared(&own).and_then(|shared| split_index::join(&own, shared, self.id_length));
+        Some(joined.unwrap_or(own))
+    }
+
+    fn shared(&self, split: &Meaning) -> Option<Meaning> {
+        let id = super::hex(split.link.as_deref()?.get(..self.id_length)?);
+        if id.bytes().all(|digit| digit == b'0') {
+            return Some(Meaning::default());
+        }
+        let path = self.location.directory.join(format!("sharedindex.{id}"));
+        index::meaning(&read_small(&path, LARGEST, OFlags::NOFOLLOW)?, self.id_length)
     }
 
     /// Returns the folder that holds a part's file, and the file's name below it.
@@ -131,7 +144,9 @@ impl Repository {
     }
 
     fn why_not_removed(&self, name: &str) -> Option<String> {
-        state::packed(&self.location, name).map(|_| format!("`{name}` is among the packed refs, and cannot be removed"))
+        state::packed(&self.location, name)?;
+        let lock = format!("{PACKED_REFS}.lock");
+        self.location.common.join(&lock).symlink_metadata().is_ok().then(|| locked(&lock))
     }
 
     fn why_not_commit(&self, commit: &str) -> Option<String> {
@@ -143,12 +158,8 @@ impl Repository {
     /// What was staged then, and is not now, may be gone.
     fn why_not_index(&self, now: &Meaning, then: &Meaning) -> Option<String> {
         const LINK_TREE: [u32; 2] = [0o160_000, 0];
-        if let Some(link) = &then.link {
-            let id: String = link.iter().take(self.id_length).map(|byte| format!("{byte:02x}")).collect();
-            let shared = self.location.directory.join(format!("sharedindex.{id}"));
-            if !shared.is_file() && id.bytes().any(|digit| digit != b'0') {
-                return Some("the shared index that it adds to is gone".to_owned());
-            }
+        if then.link.is_some() {
+            return Some("the shared index that it adds to is gone".to_owned());
         }
         if self.config("extensions", "partialclone").is_some() {
             return None;

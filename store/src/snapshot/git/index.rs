@@ -45,7 +45,8 @@ pub(crate) struct Index {
 
 const EXTENDED: u16 = 0x4000;
 const ASSUME_VALID: u16 = 0x8000;
-const STAGE: u16 = 0x3000;
+/// The bits of an entry's flags that are its stage.
+pub(super) const STAGE: u16 = 0x3000;
 const SKIP_WORKTREE_OR_INTENT: u16 = 0x6000;
 
 /// Reads an index whose ids have `id_length` bytes; none where it is damaged.
@@ -74,7 +75,7 @@ pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<Index> {
 pub(crate) struct Meaning {
     /// The entries, in order.
     pub entries: Vec<Staged>,
-    /// The shared index that it adds to, with what it changes of it.
+    /// The shared index that it adds to, with what it changes of it, where it is not joined with that.
     pub link: Option<Vec<u8>>,
     /// The newest time of a file in it, in seconds and nanoseconds.
     pub newest: (u32, u32),

@@ -5,6 +5,7 @@
 
 pub(crate) mod excludes;
 pub(crate) mod index;
+pub(crate) mod split_index;
 pub(crate) mod state;
 pub(crate) mod tracked;
 

@@ -67,11 +67,29 @@ fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
 
 /// Returns the commit that `packed-refs` has for a ref.
 pub(crate) fn packed(location: &Location, name: &str) -> Option<String> {
-    let refs = read_small(&location.common.join("packed-refs"), PACKED_REFS, OFlags::NOFOLLOW)?;
-    let line = refs.split(|byte| *byte == b'\n').find(|line| {
-        line.strip_suffix(name.as_bytes()).is_some_and(|start| start.ends_with(b" ") && start[0] != b'#')
-    })?;
+    let refs = packed_refs(location)?;
+    let line = refs.split(|byte| *byte == b'\n').find(|line| is_of(line, name))?;
     commit(line.split(|byte| *byte == b' ').next()?)
+}
+
+/// Returns all of `packed-refs`.
+pub(crate) fn packed_refs(location: &Location) -> Option<Vec<u8>> {
+    read_small(&location.common.join("packed-refs"), PACKED_REFS, OFlags::NOFOLLOW)
+}
+
+/// Returns a `packed-refs` without a ref, and without the line on what that ref's tag stands for, if it is one.
+pub(crate) fn packed_without(refs: &[u8], name: &str) -> Vec<u8> {
+    let mut is_left_out = false;
+    let is_kept = |line: &&[u8]| {
+        is_left_out = if line.starts_with(b"^") { is_left_out } else { is_of(line.trim_ascii_end(), name) };
+        !is_left_out
+    };
+    refs.split_inclusive(|byte| *byte == b'\n').filter(is_kept).flatten().copied().collect()
+}
+
+/// Whether a line of `packed-refs` is that of a ref.
+fn is_of(line: &[u8], name: &str) -> bool {
+    line.strip_suffix(name.as_bytes()).is_some_and(|start| start.ends_with(b" ") && start[0] != b'#')
 }
 
 /// A commit's id in hex, of SHA-1 or SHA-256.
