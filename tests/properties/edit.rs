@@ -166,7 +166,8 @@ impl Edit {
             Self::Chmod(at, mode) => format!("is_file {0} && chmod {mode:o} {0}", at.word()),
             Self::Link(at, to) => format!("way {0}; ln -s {1} {0}", at.word(), to.word()),
             Self::Directory(at) => format!("[ -d {0} ] || {{ way {0}; mkdir -p {0}; }}", at.word()),
-            Self::Delete(at) => format!("rm -rf {}", at.word()),
+            // A path through a link to itself leads nowhere, and cannot be removed.
+            Self::Delete(at) => format!("rm -rf {} 2>/dev/null", at.word()),
             Self::Rename(from, to) if is_inside(*from, *to) => format!(": {} to {}", from.word(), to.word()),
             Self::Rename(from, to) => {
                 let (from, to) = (from.word(), to.word());

@@ -2,6 +2,7 @@
 
 use ckpt_schema::report::Outcome;
 
+use crate::clock::await_tick;
 use crate::world::{World, to};
 
 /// A repository whose `main` and `other` changed the same line.
@@ -158,6 +159,7 @@ fn a_revert_that_has_nothing_to_do_writes_nothing() {
     let mut world = World::git(&[("a", "0\n"), ("d/b", "0\n")]);
     world.turn("m1", |world| world.write("a", "agent\n"));
     world.revert("m1");
+    await_tick();
     world.revert("m1");
     let written = |world: &World| {
         let mut files = std::collections::BTreeMap::new();

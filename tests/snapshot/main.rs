@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 #![expect(clippy::disallowed_methods, reason = "the harness builds the world: environment and clock")]
 
+#[path = "../common/clock.rs"]
+mod clock;
 #[path = "../common/executable.rs"]
 mod executable;
 mod hostile;

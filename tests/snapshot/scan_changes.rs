@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use ckpt_store::snapshot::{Snapshots, Taken};
 
+use crate::clock::await_tick;
 use crate::scan_world::World;
 
 /// A world with so many files that their cache is much larger than a few changes.
@@ -15,21 +16,9 @@ fn large() -> World {
     for number in 0..2000 {
         world.write(&format!("d{}/e{}/f{number}", number % 20, number % 100), number.to_string());
     }
-    // What was made within the tick of a snapshot is looked at again by the next one. The kernel's times of files can be finer
-    // than the tick, and then are ahead of its clock.
-    world.write("last", "");
-    let last = fs::metadata(world.root.join("last")).unwrap();
-    while clock() <= (last.ctime(), last.ctime_nsec()) {
-        std::thread::yield_now();
-    }
+    await_tick();
     world.take();
     world
-}
-
-/// The clock of snapshots, in seconds and nanoseconds.
-fn clock() -> (i64, i64) {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
-    (now.tv_sec, now.tv_nsec)
 }
 
 fn whole(world: &World) -> PathBuf {
