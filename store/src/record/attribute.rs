@@ -54,7 +54,7 @@ pub(crate) fn attribute(
 
 /// While the model only thinks, nothing that changes is the agent's; neither can a step whose start nobody saw own a change.
 fn is_acting(step: &OpenStep) -> bool {
-    step.row.unprotected.is_none() && (step.tools > 0 || !step.tool_events)
+    step.row.unprotected.is_none() && (step.has_tools || !step.tool_events)
 }
 
 /// A file that an ignore rule hides is compared once, when the step that named it closes.
@@ -150,8 +150,8 @@ mod tests {
             root_session_id: root.to_owned(),
             tool_events: true,
             last_event_at: 0,
-            tools: 1,
-            running: 1,
+            has_tools: true,
+            has_running: true,
             paths: Vec::new(),
         }
     }
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_changes_while_the_model_only_thinks_is_outside() {
-        let thinking = OpenStep { tools: 0, running: 0, ..step("a", "r") };
+        let thinking = OpenStep { has_tools: false, has_running: false, ..step("a", "r") };
         assert_eq!(owners_of(std::slice::from_ref(&thinking)), [(None, Attribution::Outside)], "no tool has started");
         let without_tool_events = OpenStep { tool_events: false, ..thinking };
         assert_eq!(owners_of(&[without_tool_events]), [(Some("a".into()), Attribution::Agent)], "its agent never says");

@@ -136,7 +136,7 @@ fn is_doubled_message(event: &Event, view: &View) -> bool {
 fn is_steered(event: &Event, view: &View) -> bool {
     let same_turn =
         event.turn_id.is_some() && view.message.as_ref().is_some_and(|message| message.turn_id == event.turn_id);
-    same_turn && view.own_step().is_some_and(|step| step.running > 0)
+    same_turn && view.own_step().is_some_and(|step| step.has_running)
 }
 
 fn step_start(event: &Event, view: &View) -> Decision {
@@ -152,7 +152,7 @@ fn step_start(event: &Event, view: &View) -> Decision {
 fn tool_start(view: &View) -> Decision {
     let action = match view.own_step() {
         None => Action::OpenStep,
-        Some(step) if step.tools == 0 => Action::MoveStart,
+        Some(step) if !step.has_tools => Action::MoveStart,
         Some(_) => Action::AddTool,
     };
     Decision { action, ..Decision::default() }
@@ -163,7 +163,7 @@ fn step_finish(event: &Event, view: &View) -> Decision {
     if let Some(open) = view.own_step() {
         let another = event.step_id.is_some() && open.row.agent_id.is_some() && event.step_id != open.row.agent_id;
         let doubled = another && view.named_step.is_some();
-        let early = event.tool_use_id.is_some() && open.running > 0;
+        let early = event.tool_use_id.is_some() && open.has_running;
         return if doubled || early { Decision::default() } else { close(vec![closing(open, false)]) };
     }
     if view.named_step.is_some() || view.session.is_none() || is_doubled_finish(view) {
@@ -249,8 +249,8 @@ mod tests {
             root_session_id: "s".into(),
             tool_events: tools > 0,
             last_event_at: 0,
-            tools,
-            running,
+            has_tools: tools > 0,
+            has_running: running > 0,
             paths: Vec::new(),
         }
     }

@@ -48,7 +48,10 @@ impl View {
         let mut view = Self { open: sessions::open_steps(connection, place.row.id)?, ..Self::default() };
         if let Some(root) = &root {
             view.message = sessions::newest_message(connection, &root.id, false)?;
-            view.bound_message = sessions::newest_message(connection, &root.id, true)?;
+            view.bound_message = match &view.message {
+                Some(message) if message.pending => sessions::newest_message(connection, &root.id, true)?,
+                message => message.clone(),
+            };
             if let Some(id) = &event.message_id {
                 view.named_message = sessions::find_message_by_agent_id(connection, &root.id, id)?;
             }
@@ -103,8 +106,8 @@ impl View {
                 root_session_id: root.id.clone(),
                 tool_events: false,
                 last_event_at: session.last_event_at,
-                tools: 0,
-                running: 0,
+                has_tools: false,
+                has_running: false,
                 paths: Vec::new(),
             });
         }

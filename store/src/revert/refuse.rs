@@ -30,7 +30,7 @@ pub(super) fn while_busy(own: &[&OpenStep], now: Milliseconds, manner: Manner) -
 /// Returns whether an agent works at a step: one of its tools runs, or, where it does not tell of tools, it was heard of
 /// just now.
 pub(crate) fn is_busy(step: &OpenStep, now: Milliseconds) -> bool {
-    step.running > 0 || (!step.tool_events && now - step.last_event_at < AT_WORK)
+    step.has_running || (!step.tool_events && now - step.last_event_at < AT_WORK)
 }
 
 pub(super) fn unavailable(movement: &Movement, material: &Material) -> Result<()> {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::rows;
 use crate::Milliseconds;
 use crate::entry::State;
 use crate::error::{Context, Result};
@@ -34,10 +35,10 @@ pub(crate) struct OpenStep {
     pub tool_events: bool,
     /// When its session was last heard of.
     pub last_event_at: Milliseconds,
-    /// How many tools it has started.
-    pub tools: u64,
-    /// How many of them have not finished.
-    pub running: u64,
+    /// Whether it has started a tool.
+    pub has_tools: bool,
+    /// Whether one of them has not finished.
+    pub has_running: bool,
     /// The files that its edit tools named.
     pub paths: Vec<StepPath>,
 }
@@ -107,32 +108,34 @@ pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<V
     let mut statement = connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS}, sessions.tool_events, sessions.last_event_at,
-                    (WITH RECURSIVE line (id, parent_id) AS (
-                       SELECT sessions.id, sessions.parent_id
-                       UNION ALL
-                       SELECT parent.id, parent.parent_id FROM line JOIN sessions AS parent ON parent.id = line.parent_id
-                     ) SELECT id FROM line WHERE parent_id IS NULL) AS root_session_id,
-                    (SELECT count(*) FROM tools WHERE step_id = steps.id) AS tools,
-                    (SELECT count(*) FROM tools WHERE step_id = steps.id AND finished_at IS NULL) AS running
+                    sessions.parent_id, EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id) AS has_tools,
+                    EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id AND finished_at IS NULL) AS has_running
                FROM steps JOIN sessions ON sessions.id = steps.session_id
               WHERE steps.state = 'open' AND sessions.workspace_id = ?1 ORDER BY steps.seq"
         ))
         .context(|| "cannot read open steps")?;
     let rows = statement
         .query_map([workspace_id], |row| {
+            let step = StepRow::read(row)?;
+            let parent: Option<String> = row.get("parent_id")?;
             Ok(OpenStep {
-                row: StepRow::read(row)?,
-                root_session_id: row.get("root_session_id")?,
+                root_session_id: parent.unwrap_or_else(|| step.session_id.clone()),
+                row: step,
                 tool_events: row.get("tool_events")?,
                 last_event_at: row.get("last_event_at")?,
-                tools: row.get::<_, i64>("tools")?.cast_unsigned(),
-                running: row.get::<_, i64>("running")?.cast_unsigned(),
+                has_tools: row.get("has_tools")?,
+                has_running: row.get("has_running")?,
                 paths: Vec::new(),
             })
         })
         .context(|| "cannot read open steps")?;
     let mut steps: Vec<OpenStep> = rows.collect::<rusqlite::Result<_>>().context(|| "cannot read open steps")?;
     for step in &mut steps {
+        if step.root_session_id != step.row.session_id {
+            let parent = rows::session(connection, &step.root_session_id)?;
+            let root = parent.map(|parent| rows::root_of(connection, &parent)).transpose()?;
+            step.root_session_id = root.map_or_else(|| step.row.session_id.clone(), |root| root.id);
+        }
         step.paths = step_paths(connection, &step.row.id)?;
     }
     Ok(steps)
