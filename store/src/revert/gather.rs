@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::history::{Author, Claim, PastChange, Source};
 use super::movement::{Movement, Scope};
+use super::planning::{Lines, known_lines};
 use crate::Store;
 use crate::entry::{Entry, Mode, State};
 use crate::error::Result;
@@ -24,6 +25,8 @@ pub(crate) type States = BTreeMap<WorkspacePath, State>;
 pub(crate) struct Material {
     /// Newest first.
     pub changes: Vec<PastChange>,
+    /// The lines of the session's own.
+    pub lines: Lines,
     pub base: States,
     pub goals: States,
     pub current: States,
@@ -60,7 +63,8 @@ pub(crate) fn gather(
     };
     let unprotected = sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
     let unknown = unknown_paths(movement, &live);
-    Ok(Material { changes, base: base_states, goals: goals(chain), current, unprotected, unknown })
+    let lines = known_lines(live.iter().map(|change| &change.row));
+    Ok(Material { changes, lines, base: base_states, goals: goals(chain), current, unprotected, unknown })
 }
 
 fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath> {

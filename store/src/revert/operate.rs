@@ -12,7 +12,7 @@ use super::journal::{finish, keep_what_was_seen, write_down};
 use super::movement::Movement;
 use super::outcome::report;
 use super::plan::Plan;
-use super::planning::{count_lines, plan_for};
+use super::planning::{Lines, count_lines, plan_for};
 use super::{notes, refuse};
 use crate::Store;
 use crate::error::Result;
@@ -34,6 +34,8 @@ pub(crate) struct Operation<'a> {
     pub kind: OperationKind,
     pub movement: Option<&'a Movement>,
     pub plan: Plan,
+    /// What is known of its lines.
+    pub lines: Lines,
     /// What becomes of git's own state; none where nobody asked.
     pub git: Option<Vec<GitItem>>,
     pub on_conflict: OnConflict,
@@ -53,6 +55,7 @@ impl<'a> Operation<'a> {
             kind: movement.kind,
             movement: Some(movement),
             plan: Plan::default(),
+            lines: Lines::new(),
             git: None,
             on_conflict: movement.on_conflict.unwrap_or_default(),
             base: movement.session.revert_base_id,
@@ -111,6 +114,7 @@ pub(crate) fn carry_out(
         kind: movement.kind,
         movement: Some(movement),
         plan,
+        lines: material.lines,
         git,
         on_conflict,
         base,
@@ -143,7 +147,7 @@ pub(crate) fn execute(
     closing: &[&OpenStep],
     manner: Manner,
 ) -> Result<OperationReport> {
-    count_lines(snapshots, &mut operation.plan);
+    count_lines(snapshots, &mut operation.plan, &operation.lines);
     refuse::damaged_objects(snapshots, &operation.plan)?;
     if manner.dry_run {
         let git = operation.git.clone().unwrap_or_default();

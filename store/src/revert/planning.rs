@@ -1,6 +1,6 @@
 //! The pure plan, made with the bytes of the store: the way from material to [`Plan`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ckpt_schema::report::FileResult;
 
@@ -10,10 +10,11 @@ use super::history::History;
 use super::merge::Contents;
 use super::plan::{Move, Plan, plan};
 use super::target::{Target, target};
-use crate::entry::{Change, ObjectId};
+use crate::entry::{Change, ObjectId, State};
 use crate::error::Result;
 use crate::path::WorkspacePath;
 use crate::record::count_with;
+use crate::sessions::ChangeRow;
 use crate::snapshot::Snapshots;
 use crate::threads;
 
@@ -46,14 +47,57 @@ pub(crate) fn plan_exactly(snapshots: &Snapshots, wanted: &States, current: &Sta
     plan_targets(&targets, &States::new(), current, &History::default(), &mut contents, OnConflict::Overwrite)
 }
 
-pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan) {
+/// Lines that changes were found to add and to take away, by what was before and after them.
+pub(crate) type Lines = HashMap<(State, State), (u64, u64)>;
+
+/// Returns what is known of the changes' lines when they were recorded, forth and back.
+pub(super) fn known_lines<'a>(rows: impl Iterator<Item = &'a ChangeRow>) -> Lines {
+    let both_ways = |row: &ChangeRow| {
+        let (old, new) = (row.change.old, row.change.new);
+        row.lines.map(|(added, taken)| [((old, new), (added, taken)), ((new, old), (taken, added))])
+    };
+    rows.filter_map(both_ways).flatten().collect()
+}
+
+pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan, known: &Lines) {
     let read = |blob| match plan.blobs.get(&blob) {
         Some(bytes) => Some(bytes.clone()),
         None => snapshots.read_blob_up_to(blob, crate::record::MAX_COUNTED).ok().flatten(),
     };
     let lines = threads::map(&plan.items, |item| {
         let change = Change { path: item.path.clone(), old: item.expected, new: item.target };
-        if item.result == FileResult::Planned { count_with(&change, read) } else { item.lines }
+        if item.result != FileResult::Planned {
+            return item.lines;
+        }
+        known.get(&(change.old, change.new)).copied().or_else(|| count_with(&change, read))
     });
     plan.items.iter_mut().zip(lines).for_each(|(item, lines)| item.lines = lines);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::{Entry, Mode};
+    use crate::sessions::Attribution;
+
+    #[test]
+    fn lines_are_known_forth_and_back_where_they_were_counted() {
+        let state = |byte| Some(Entry { mode: Mode::file(0o644), blob: Some(ObjectId::new([byte; 20])) });
+        let row = |old, new, lines| ChangeRow {
+            id: 0,
+            step_id: None,
+            attribution: Attribution::Agent,
+            from_snapshot_id: None,
+            to_snapshot_id: None,
+            change: Change { path: WorkspacePath::new("a").expect("a name"), old, new },
+            lines,
+        };
+        let rows =
+            [row(state(1), state(2), Some((5, 3))), row(None, state(1), Some((7, 0))), row(state(3), None, None)];
+        let known = known_lines(rows.iter());
+        assert_eq!(known[&(state(1), state(2))], (5, 3));
+        assert_eq!(known[&(state(2), state(1))], (3, 5), "the way back");
+        assert_eq!(known[&(state(1), None)], (0, 7), "what was made is taken away");
+        assert_eq!(known.len(), 4, "what has no lines is looked at when it is asked for");
+    }
 }

@@ -56,6 +56,7 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
         kind: OperationKind::Restore,
         movement: None,
         plan,
+        lines: super::planning::Lines::new(),
         git,
         on_conflict: OnConflict::Overwrite,
         base: None,

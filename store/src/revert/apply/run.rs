@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ckpt_schema::report::FileResult;
 use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::entry::Entry;
 use crate::path::WorkspacePath;
@@ -25,8 +26,8 @@ use super::workers::share;
 /// Up to this many files are synced one by one; more of them by one sync of the file system.
 const SYNC_EACH: usize = 16;
 
-/// How many directories are held open at most, where the limit of open files allows.
-const HELD: usize = 256;
+/// How many directories are held open at most, where the limit of open files allows: with each of so many comes a sync.
+const HELD: usize = 4096;
 
 /// One try of an operation.
 pub(super) struct Run<'a> {
@@ -401,9 +402,14 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Returns how many directories may be held open at once, leaving most of the limit to others.
+/// Returns how many directories may be held open at once, leaving most of the limit to others. The usual limit is low for the sake
+/// of programs that use select(2), and may be raised by others (getrlimit(2), systemd's `LimitNOFILE`).
 fn held() -> usize {
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    let limit = usize::try_from(limit.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-    (limit / 4).clamp(1, HELD)
+    let limits = getrlimit(Resource::Nofile);
+    let wanted = limits.maximum.unwrap_or(u64::MAX).min(4 * HELD as u64);
+    let mut limit = limits.current.unwrap_or(u64::MAX);
+    if limit < wanted && setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limits }).is_ok() {
+        limit = wanted;
+    }
+    (usize::try_from(limit).unwrap_or(usize::MAX) / 4).clamp(1, HELD)
 }
