@@ -77,6 +77,13 @@ impl Census {
         *self.counts[bearer.slot()].entry(permissions & 0o777).or_default() += 1;
     }
 
+    /// Counts what another one counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (counts, others) in self.counts.iter_mut().zip(&other.counts) {
+            others.iter().for_each(|(permissions, count)| *counts.entry(*permissions).or_default() += count);
+        }
+    }
+
     /// Returns attributes with the most frequent permissions as defaults, the usual ones where two are as frequent, and
     /// nothing noted.
     pub(crate) fn attributes(&self) -> Attributes {
@@ -106,6 +113,12 @@ impl Default for Attributes {
 const MAGIC: &[u8] = b"ckpt-hook attributes 1\n";
 
 impl Attributes {
+    /// Returns whether a census counted nothing but defaults.
+    pub(crate) fn are_all_of(&self, census: &Census) -> bool {
+        let mut kinds = self.defaults.iter().zip(&census.counts);
+        kinds.all(|(default, counts)| counts.keys().all(|permissions| permissions == default))
+    }
+
     /// Notes the permissions of a path. Defaults are passed over; a directory without captured entries never is.
     pub(crate) fn note(&mut self, path: &WorkspacePath, bearer: Bearer, permissions: u32) {
         let permissions = permissions & 0o777;

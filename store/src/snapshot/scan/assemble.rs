@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::listing::{Item, Kind, join, split};
-use super::overlay::Overlay;
+use super::overlay::{Overlay, Seen};
 use super::sink::Sink;
 use crate::entry::{Mode, ObjectId};
 use crate::error::Result;
@@ -71,32 +71,68 @@ fn tree_mode(st_mode: u32) -> TreeMode {
     }
 }
 
-/// Returns the attributes of a workspace.
-pub(crate) fn attributes(overlay: &Overlay<'_>) -> Attributes {
+/// How many directories are surveyed at a time.
+const PART: usize = 16;
+
+/// Returns what all directories say together: their attributes, and what could not be captured, by path.
+pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
+    let directories: Vec<Seen<'_>> = overlay.iter().collect();
+    let parts: Vec<&[Seen<'_>]> = directories.chunks(PART).collect();
+    let surveyed = threads::map(&parts, |part| Part::of(part));
     let mut census = Census::default();
-    for_each_bearer(overlay, |_, _, bearer, permissions| census.count(bearer, permissions));
+    surveyed.iter().for_each(|part| census.add(&part.census));
     let mut attributes = census.attributes();
-    for directory in overlay.iter().filter(|directory| !directory.path().is_empty()) {
-        if let Some(bearer) = directory.bare()
-            && let Ok(path) = WorkspacePath::new(directory.path())
-        {
-            attributes.note(&path, bearer, directory.mode());
-        }
-    }
     let defaults = attributes.clone();
-    for_each_bearer(overlay, |directory, name, bearer, permissions| {
-        if !defaults.is_default(bearer, permissions)
-            && let Ok(path) = WorkspacePath::new(join(directory, name))
-        {
+    let mut gaps = Vec::new();
+    for (part, directories) in surveyed.into_iter().zip(parts) {
+        gaps.extend(part.gaps);
+        for (path, bearer, permissions) in part.bare {
             attributes.note(&path, bearer, permissions);
         }
-    });
-    attributes
+        // Most have nothing but what is usual.
+        if defaults.are_all_of(&part.census) {
+            continue;
+        }
+        for_each_bearer(directories, |directory, name, bearer, permissions| {
+            if !defaults.is_default(bearer, permissions)
+                && let Ok(path) = WorkspacePath::new(join(directory, name))
+            {
+                attributes.note(&path, bearer, permissions);
+            }
+        });
+    }
+    gaps.sort_by(|left, right| left.path.cmp(&right.path));
+    (attributes, gaps)
+}
+
+/// What some directories say.
+struct Part {
+    census: Census,
+    /// The directories without captured entries.
+    bare: Vec<(WorkspacePath, Bearer, u32)>,
+    gaps: Vec<Gap>,
+}
+
+impl Part {
+    fn of(directories: &[Seen<'_>]) -> Self {
+        let mut part = Self { census: Census::default(), bare: Vec::new(), gaps: Vec::new() };
+        for_each_bearer(directories, |_, _, bearer, permissions| part.census.count(bearer, permissions));
+        for directory in directories {
+            directory.add_gaps(&mut part.gaps);
+            if !directory.path().is_empty()
+                && let Some(bearer) = directory.bare()
+                && let Ok(path) = WorkspacePath::new(directory.path())
+            {
+                part.bare.push((path, bearer, directory.mode()));
+            }
+        }
+        part
+    }
 }
 
 /// Calls `each` with directory, name and permissions of every file, and of every directory with captured entries.
-fn for_each_bearer(overlay: &Overlay<'_>, mut each: impl FnMut(&[u8], &[u8], Bearer, u32)) {
-    for directory in overlay.iter() {
+fn for_each_bearer(directories: &[Seen<'_>], mut each: impl FnMut(&[u8], &[u8], Bearer, u32)) {
+    for directory in directories {
         let path = directory.path();
         if !path.is_empty() && directory.has_tree() {
             let (outer, name) = split(path);
@@ -108,12 +144,4 @@ fn for_each_bearer(overlay: &Overlay<'_>, mut each: impl FnMut(&[u8], &[u8], Bea
             TreeMode::Symlink | TreeMode::Tree => {}
         });
     }
-}
-
-/// Returns what could not be captured, by path.
-pub(crate) fn gaps(overlay: &Overlay<'_>) -> Vec<Gap> {
-    let mut gaps = Vec::new();
-    overlay.iter().for_each(|directory| directory.add_gaps(&mut gaps));
-    gaps.sort_by(|left, right| left.path.cmp(&right.path));
-    gaps
 }

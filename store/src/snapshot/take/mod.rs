@@ -140,10 +140,10 @@ impl<'a> Scene<'a> {
         let known = cache.filter(|_| !is_stale && !index.is_new);
         let Scanned { mut overlay, touched, forced, watched } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
-        let attributes = store(&sink, assemble::attributes(&overlay).encode())?;
+        let (attributes, gaps) = assemble::survey(&overlay);
+        let attributes = store(&sink, attributes.encode())?;
         let rules = store(&sink, self.rules_of(&forced, &watched).encode())?;
         store(&sink, index.new_bytes())?;
-        let gaps = assemble::gaps(&overlay);
         sink.finish()?;
         let snapshot = Snapshot { tree, attributes, rules };
         let header = Header {
