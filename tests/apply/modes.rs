@@ -109,24 +109,34 @@ pub fn in_a_read_only_directory(world: &mut World) {
 
 #[test]
 fn a_file_that_may_not_be_changed_fails_and_stays_whole() {
-    let mut world = World::on_the_disk();
-    world.put_and_plan("fixed", &file("agent\n"), &file("before\n"));
-    world.put_and_plan("gone", &file("agent\n"), &Thing::Nothing);
-    world.put_and_plan("other", &file("agent\n"), &file("before\n"));
-    let chattr = |flag: &str| {
-        let mut command = std::process::Command::new("chattr");
-        let command = command.arg(flag).args([world.on_disk("fixed"), world.on_disk("gone")]);
-        command.status().is_ok_and(|status| status.success())
-    };
-    if !chattr("+i") {
-        println!("SKIPPED: an immutable file needs root, `chattr` and a file system that has it");
-        return;
+    // Immutable, and open for appending only.
+    for attribute in ["i", "a"] {
+        let mut world = World::on_the_disk();
+        world.put_and_plan("fixed", &file("agent\n"), &file("before\n"));
+        world.put_and_plan("gone", &file("agent\n"), &Thing::Nothing);
+        world.put_and_plan("other", &file("agent\n"), &file("before\n"));
+        let chattr = |sign: &str| {
+            let mut command = std::process::Command::new("chattr");
+            let command =
+                command.arg(format!("{sign}{attribute}")).args([world.on_disk("fixed"), world.on_disk("gone")]);
+            command.status().is_ok_and(|status| status.success())
+        };
+        if !chattr("+") {
+            println!("SKIPPED: such a file needs root, `chattr` and a file system that has it");
+            return;
+        }
+        let results: Vec<FileResult> = world.apply().iter().map(|done| done.result).collect();
+        let whole = (fs::read(world.on_disk("fixed")), fs::read(world.on_disk("gone")), world.temporaries());
+        assert!(chattr("-"), "or the folder cannot be removed");
+        assert_eq!(
+            results,
+            [FileResult::Failed, FileResult::Failed, FileResult::Done],
+            "{attribute}: the rest goes on"
+        );
+        assert_eq!(whole.0.expect("a file"), b"agent\n", "{attribute}: as it was");
+        assert_eq!(whole.1.expect("a file"), b"agent\n", "{attribute}: as it was");
+        assert_eq!(whole.2, [""; 0], "{attribute}: nothing is left");
+        assert_done(&world.apply());
+        assert_eq!(fs::read(world.on_disk("fixed")).expect("a file"), b"before\n", "{attribute}: the next try ends it");
     }
-    let results: Vec<FileResult> = world.apply().iter().map(|done| done.result).collect();
-    let whole = (fs::read(world.on_disk("fixed")), fs::read(world.on_disk("gone")), world.temporaries());
-    assert!(chattr("-i"), "or the folder cannot be removed");
-    assert_eq!(results, [FileResult::Failed, FileResult::Failed, FileResult::Done], "the rest goes on");
-    assert_eq!(whole.0.expect("a file"), b"agent\n", "as it was");
-    assert_eq!(whole.1.expect("a file"), b"agent\n", "as it was");
-    assert_eq!(whole.2, [""; 0], "nothing is left");
 }

@@ -133,6 +133,34 @@ fn a_parent_that_became_a_link_to_a_neighbour_or_to_git_is_not_passed() {
 
 #[test]
 #[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
+fn a_workspace_that_is_mounted_at_another_place_as_well_has_a_history_at_each() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    let elsewhere = world.base().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("writable");
+    let run = |program: &str, arguments: &[&std::path::Path]| {
+        std::process::Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+    };
+    if !run("mount", &["--bind".as_ref(), &world.root, &elsewhere]) {
+        println!("SKIPPED: only root can mount something");
+        return;
+    }
+    let home = std::mem::replace(&mut world.cwd, elsewhere.clone());
+    let unknown = world.try_revert(&to("m1")).is_err();
+    world.turn("m2", |world| world.write("a", "there\n"));
+    world.cwd = home;
+    let there = world.try_revert(&to("m2")).is_err();
+    let report = world.try_revert(&to("m1"));
+    assert!(run("umount", &[&elsewhere]), "what was mounted can be taken away");
+    assert!(unknown, "nothing was recorded there");
+    assert!(there, "what was recorded there is no history of here");
+    assert_eq!(report.expect("it is known").outcome, Outcome::Partial, "what the other one changed is not undone");
+    assert_eq!(world.read("a"), "there\n");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
 fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
     let mut world = World::new();
     world.write("d/x", "0\n");
