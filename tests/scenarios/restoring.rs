@@ -1,9 +1,16 @@
 //! What stands around a workspace while it goes back: repositories in the middle of something, conversions, links and mounts.
 
+use std::path::Path;
+use std::process::Command;
+
 use ckpt_schema::report::Outcome;
 
 use crate::clock::await_tick;
 use crate::world::{World, to};
+
+fn succeeds(program: &str, arguments: &[&Path]) -> bool {
+    Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+}
 
 /// A repository whose `main` and `other` changed the same line.
 fn two_branches() -> World {
@@ -139,10 +146,7 @@ fn a_workspace_that_is_mounted_at_another_place_as_well_has_a_history_at_each() 
     world.turn("m1", |world| world.write("a", "agent\n"));
     let elsewhere = world.base().join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("writable");
-    let run = |program: &str, arguments: &[&std::path::Path]| {
-        std::process::Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
-    };
-    if !run("mount", &["--bind".as_ref(), &world.root, &elsewhere]) {
+    if !succeeds("mount", &["--bind".as_ref(), &world.root, &elsewhere]) {
         println!("SKIPPED: only root can mount something");
         return;
     }
@@ -152,7 +156,7 @@ fn a_workspace_that_is_mounted_at_another_place_as_well_has_a_history_at_each() 
     world.cwd = home;
     let there = world.try_revert(&to("m2")).is_err();
     let report = world.try_revert(&to("m1"));
-    assert!(run("umount", &[&elsewhere]), "what was mounted can be taken away");
+    assert!(succeeds("umount", &[&elsewhere]), "what was mounted can be taken away");
     assert!(unknown, "nothing was recorded there");
     assert!(there, "what was recorded there is no history of here");
     assert_eq!(report.expect("it is known").outcome, Outcome::Partial, "what the other one changed is not undone");
@@ -166,18 +170,15 @@ fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
     world.write("d/x", "0\n");
     world.turn("m1", |world| world.write("d/x", "agent\n"));
     let at = world.path("d");
-    let mount = |arguments: &[&str]| {
-        let command = std::process::Command::new(arguments[0]).args(&arguments[1..]).arg(&at).output();
-        command.is_ok_and(|output| output.status.success())
-    };
-    if !mount(&["mount", "-t", "tmpfs", "-o", "size=64k", "ckpt"]) {
+    let tmpfs = ["-t", "tmpfs", "-o", "size=64k", "ckpt"].map(Path::new);
+    if !succeeds("mount", &[&tmpfs[..], &[&at]].concat()) {
         println!("SKIPPED: only root can mount something");
         return;
     }
     world.write("d/x", "on another disk\n");
     let report = world.try_revert(&to("m1"));
     let found = world.read("d/x");
-    assert!(mount(&["umount"]), "what was mounted can be taken away");
+    assert!(succeeds("umount", &[&at]), "what was mounted can be taken away");
     assert_eq!(found, "on another disk\n", "it is not the workspace's: {report:?}");
     assert_eq!(world.read("d/x"), "agent\n", "nor was what lies below it touched");
 }

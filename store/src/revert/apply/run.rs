@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ckpt_schema::report::FileResult;
 use rustix::io::Errno;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::entry::Entry;
 use crate::path::WorkspacePath;
@@ -25,9 +24,6 @@ use super::workers::share;
 
 /// Up to this many files are synced one by one; more of them by one sync of the file system.
 const SYNC_EACH: usize = 16;
-
-/// How many directories are held open at most, where the limit of open files allows: with each of so many comes a sync.
-const HELD: usize = 4096;
 
 /// One try of an operation.
 pub(super) struct Run<'a> {
@@ -79,7 +75,7 @@ impl<'a> Run<'a> {
         for (phase, sync_before) in phases {
             let mut pieces = self.chunks(phase).into_iter().peekable();
             while pieces.peek().is_some() {
-                keep(self.write(pieces.by_ref().take(held()).collect(), sync_before));
+                keep(self.write(pieces.by_ref().take(sys::directories_at_once()).collect(), sync_before));
             }
         }
         if results.iter().any(|result| matches!(result, Some(Err(_)))) {
@@ -400,16 +396,4 @@ impl<'a> Run<'a> {
         };
         self.work.items.iter().zip(results).map(done).collect()
     }
-}
-
-/// Returns how many directories may be held open at once, leaving most of the limit to others. The usual limit is low for the sake
-/// of programs that use select(2), and may be raised by others (getrlimit(2), systemd's `LimitNOFILE`).
-fn held() -> usize {
-    let limits = getrlimit(Resource::Nofile);
-    let wanted = limits.maximum.unwrap_or(u64::MAX).min(4 * HELD as u64);
-    let mut limit = limits.current.unwrap_or(u64::MAX);
-    if limit < wanted && setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limits }).is_ok() {
-        limit = wanted;
-    }
-    (usize::try_from(limit).unwrap_or(usize::MAX) / 4).clamp(1, HELD)
 }

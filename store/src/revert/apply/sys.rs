@@ -9,6 +9,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RawMode, Uid};
 use rustix::fs::{chownat, fchmod, fstat, fsync, linkat, openat, renameat, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// What a system call gives.
 pub(in crate::revert) type Answer<T> = Result<T, Errno>;
@@ -194,4 +195,19 @@ pub(in crate::revert) fn owner_to_keep(directory: BorrowedFd<'_>) -> Answer<Opti
 /// Gives an entry that we made to its owner; a link itself, never what it points at.
 pub(in crate::revert) fn give_to(directory: BorrowedFd<'_>, name: &[u8], user: Uid, group: Gid) -> Answer<()> {
     retry_on_intr(|| chownat(directory, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW))
+}
+
+/// How many directories are held open at most: the files in so many are synced together.
+const HELD: usize = 4096;
+
+/// Returns how many directories may be held open at once, leaving most of the limit of open files to others. That limit is usually
+/// low for the sake of programs that use select(2), and others may raise it (getrlimit(2), systemd's `LimitNOFILE`).
+pub(super) fn directories_at_once() -> usize {
+    let limits = getrlimit(Resource::Nofile);
+    let wanted = limits.maximum.unwrap_or(u64::MAX).min(4 * HELD as u64);
+    let mut limit = limits.current.unwrap_or(u64::MAX);
+    if limit < wanted && setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limits }).is_ok() {
+        limit = wanted;
+    }
+    (usize::try_from(limit).unwrap_or(usize::MAX) / 4).clamp(1, HELD)
 }

@@ -19,7 +19,8 @@ pub(super) struct Indexes<'a> {
 }
 
 impl Indexes<'_> {
-    /// Returns whether two indexes stage the same, be they split or not; what git only remembers of the files changes with every `git status`.
+    /// Returns whether two indexes stage the same, be they split or not; what git only remembers of the files changes with every
+    /// `git status`.
     pub fn same(&self, one: Option<ObjectId>, other: Option<ObjectId>) -> bool {
         let meaning = |blob: ObjectId| self.repository.meaning(&self.snapshots.read_blob(blob).ok()?);
         match (one, other) {
