@@ -47,6 +47,11 @@ pub(crate) fn make_private(directory: &Path) -> Result<()> {
         .context(|| format!("cannot make the directory `{}`", directory.display()))
 }
 
+/// Waits until a file, or what is named in a directory, is on the disk.
+pub(crate) fn sync(path: &Path) -> Result<()> {
+    File::open(path).and_then(|file| file.sync_all()).context(|| format!("cannot sync `{}`", path.display()))
+}
+
 fn check_owner(directory: &Path) -> Result<()> {
     let metadata =
         fs::symlink_metadata(directory).context(|| format!("cannot read the store `{}`", directory.display()))?;

@@ -89,6 +89,17 @@ fn a_call_with_ten_edits_syncs_one_pack() {
 const SYNCS: u64 = 3;
 
 #[test]
+#[ignore = "needs strace: `just cost`"]
+fn the_first_call_of_all_syncs_what_it_makes_once() {
+    let counts = Tree::untouched().counts("user_message");
+    println!("{} syncs of a first call", counts.syncs);
+    assert!(counts.syncs <= SYNCS + FIRST_SYNCS, "each new folder, and the new session store: {counts:?}");
+}
+
+/// Syncs of the folders that lead to the packs, and of SQLite where it makes a database with a log.
+const FIRST_SYNCS: u64 = 5 + 9;
+
+#[test]
 #[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn no_call_starts_another_program_or_speaks_to_anybody() {
     let tree = Tree::small();

@@ -27,6 +27,11 @@ impl Tree {
         [20, 120].map(Self::written).map(Self::begun)
     }
 
+    /// A few files that nothing was recorded of.
+    pub fn untouched() -> Self {
+        Self::written(2)
+    }
+
     fn written(directories: u64) -> Self {
         let tree = Self { world: World::new(), directories };
         for number in 0..directories * 10 {

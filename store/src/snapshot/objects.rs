@@ -13,7 +13,7 @@ use super::pack::{Effort, PackWriter, pack_object};
 use super::reader::{Held, Reader};
 use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
-use crate::layout::make_private;
+use crate::layout::{make_private, sync};
 use crate::threads;
 
 const HEAD: &str = "ref: refs/heads/main\n";
@@ -44,37 +44,41 @@ const CONFIG: &str = "\
 \tmailmapSymlink = ignore
 ";
 
+/// How many directories stand above the packs: `objects`, the repository, the workspace's, `snapshots` and the store.
+const DEPTH: usize = 5;
+
 /// What git would follow out of the repository; no snapshot makes them.
 const STRAYS: [&str; 5] =
     ["objects/info/alternates", "objects/info/http-alternates", "commondir", "gitdir", "packed-refs"];
 
 /// Makes the bare repository where it is missing, and heals what is missing of it.
 pub(crate) fn prepare(repository: &Path) -> Result<()> {
+    let mut is_any_new = false;
     for directory in ["", "objects", "objects/info", "objects/pack", "refs", "refs/heads"] {
-        prepare_directory(&repository.join(directory))?;
+        is_any_new |= make_directory(&repository.join(directory))?;
+    }
+    if is_any_new {
+        sync_way_to(&repository.join("objects/pack"))?;
     }
     prepare_file(&repository.join("config"), CONFIG)?;
     prepare_file(&repository.join("HEAD"), HEAD)?;
     STRAYS.iter().try_for_each(|stray| remove(&repository.join(stray)))
 }
 
-fn prepare_directory(directory: &Path) -> Result<()> {
+/// Returns whether the directory was missing.
+fn make_directory(directory: &Path) -> Result<bool> {
     match fs::symlink_metadata(directory) {
-        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(metadata) if metadata.is_dir() => Ok(false),
         Ok(_) => Err(Error::failed(format!("`{}` is not a directory", directory.display()))),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            make_private(directory)?;
-            let parent = directory.parent().expect("it is a directory of the store");
-            // Else a power cut could take the directory with the packs that were synced into it.
-            sync(parent)
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => make_private(directory).map(|()| true),
         Err(error) => Err(error).context(|| format!("cannot read the directory `{}`", directory.display())),
     }
 }
 
-fn sync(directory: &Path) -> Result<()> {
-    let synced = fs::File::open(directory).and_then(|directory| directory.sync_all());
-    synced.context(|| format!("cannot sync the directory `{}`", directory.display()))
+/// Else a power cut could take the directories with the packs that are synced into them. A file system with a journal has
+/// them all on the disk after the first of these syncs.
+fn sync_way_to(packs: &Path) -> Result<()> {
+    packs.ancestors().skip(1).take(DEPTH).try_for_each(sync)
 }
 
 /// Writes a file beside and renames it, unless it has these contents already.

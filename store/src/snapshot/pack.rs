@@ -24,6 +24,7 @@ use super::pack_index::{self, Indexed};
 use super::reader::{Held, Reader};
 use crate::entry::ObjectId;
 use crate::error::{Context, Result};
+use crate::layout::sync;
 
 /// An object as it stands in a pack.
 pub(crate) struct Packed {
@@ -274,7 +275,7 @@ impl OpenPack {
         // The pack first: an index without its pack would name objects that are not there.
         fs::rename(&self.temporary.0, directory.join(format!("pack-{name}.pack"))).context(what)?;
         fs::rename(&index_temporary.0, directory.join(format!("pack-{name}.idx"))).context(what)?;
-        File::open(directory).and_then(|directory| directory.sync_all()).context(what)
+        sync(directory)
     }
 }
 

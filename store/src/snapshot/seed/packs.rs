@@ -12,6 +12,7 @@ use std::sync::Arc;
 use super::Places;
 use crate::entry::ObjectId;
 use crate::error::{Context, Result};
+use crate::layout::sync;
 use crate::snapshot::git::Location;
 use crate::snapshot::objects::{self, Objects};
 use crate::snapshot::pack_file::PackFile;
@@ -62,17 +63,16 @@ fn names(directory: &Path) -> Vec<PathBuf> {
 fn hold(from: &Path, to: &Path, name: &Path, saved: u64, objects: &Objects) -> Result<()> {
     objects::prepare(objects.repository())?;
     // The pack first: an index without its pack would name objects that are not there.
-    for name in [name.to_owned(), name.with_extension("idx")] {
-        let (from, to) = (from.join(&name), to.join(&name));
+    let names = [name.to_owned(), name.with_extension("idx")];
+    for name in &names {
+        let (from, to) = (from.join(name), to.join(name));
         match fs::hard_link(&from, &to) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             Err(_) => copy(&from, &to, saved)?,
         }
-        let synced = File::open(&to).and_then(|file| file.sync_all());
-        synced.context(|| format!("cannot sync `{}`", to.display()))?;
     }
-    Ok(())
+    names.iter().try_for_each(|name| sync(&to.join(name)))
 }
 
 /// Copies a file of at most `limit` bytes.
@@ -90,9 +90,4 @@ fn copy(from: &Path, to: &Path, limit: u64) -> Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     copied.context(what)
-}
-
-fn sync(directory: &Path) -> Result<()> {
-    let synced = File::open(directory).and_then(|directory| directory.sync_all());
-    synced.context(|| format!("cannot sync the directory `{}`", directory.display()))
 }
