@@ -89,7 +89,7 @@ fn look(
     let closing: Vec<_> =
         decision.closing.iter().filter_map(|closing| open.iter().find(|step| step.row.id == closing.step)).collect();
     let session = view.session.as_ref().map(|session| session.id.as_str());
-    let looking = Looking { session, open: &open, closing: &closing, deadline: Some(deadline), progress: None };
+    let looking = Looking { session, open: &open, closing: &closing, deadline: Some(deadline), ..Looking::default() };
     Observation::make(store, place, &snapshots, looking)
 }
 

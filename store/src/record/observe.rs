@@ -27,6 +27,8 @@ pub(crate) struct Looking<'a> {
     pub open: &'a [OpenStep],
     /// Those that end with it.
     pub closing: &'a [&'a OpenStep],
+    /// Says of which changes it is known whose they are: they stand elsewhere.
+    pub known: Option<&'a dyn Fn(&Change) -> bool>,
     /// When to give up.
     pub deadline: Option<Instant>,
     /// Is told how far it is.
@@ -50,12 +52,13 @@ pub(crate) struct Observation {
 impl Observation {
     /// Captures the workspace and attributes what changed since the last snapshot.
     pub fn make(store: &Store, place: &Place, snapshots: &Snapshots, looking: Looking<'_>) -> Result<Self> {
-        let Looking { session, open, closing, deadline, progress } = looking;
+        let Looking { session, open, closing, known, deadline, progress } = looking;
         let taken = place.take(store, snapshots, deadline, progress)?;
         let connection = store.database.connection();
         let last = store.database.read(|connection| Last::of(connection, place.row.id))?;
         let previous = last.as_ref().map(|last| last.id);
-        let patch = patch_since(last, place, snapshots, &taken)?;
+        let mut patch = patch_since(last, place, snapshots, &taken)?;
+        patch.retain(|change| !known.is_some_and(|is_known| is_known(change)));
         let mut drafts = attribute(patch, open, session, previous);
         let mut replaced = Vec::new();
         for step in closing {

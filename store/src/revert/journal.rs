@@ -13,7 +13,7 @@ use super::movement::Part;
 use super::operate::{Operation, observe};
 use super::outcome::outcome;
 use super::paths;
-use crate::entry::ObjectId;
+use crate::entry::{Change, EntryKind, ObjectId};
 use crate::error::Result;
 use crate::path::WorkspacePath;
 use crate::record::{Looking, Observation, Place, snapshot_of};
@@ -164,25 +164,19 @@ fn put_files(store: &Store, snapshots: &Snapshots, root: &Root, row: &OperationR
     }
 }
 
-/// Looks at what an operation left, and at what others did meanwhile.
+/// Looks at what an operation left, and at what others did meanwhile. What the operation did is in its own rows, and nobody's
+/// change.
 fn look_again(store: &Store, place: &Place, snapshots: &Snapshots, items: &[Item]) -> Result<Observation> {
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
-    let mut after = observe(store, place, snapshots, Looking { open: &open, ..Looking::default() })?;
-    forget_own_work(&mut after, items);
-    Ok(after)
-}
-
-/// What the operation did is in its own rows, and nobody's change.
-fn forget_own_work(after: &mut Observation, items: &[Item]) {
     let touched: BTreeSet<&WorkspacePath> =
         items.iter().filter(|item| item.action != FileAction::Keep).map(|item| &item.path).collect();
     let parents: BTreeSet<WorkspacePath> =
         touched.iter().flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent)).collect();
-    let made_by_it = |path: &WorkspacePath| touched.contains(path) || parents.contains(path);
-    after.changes.retain(|row| match row.change.new.or(row.change.old) {
-        Some(entry) if entry.mode.kind() == crate::entry::EntryKind::Directory => !made_by_it(&row.change.path),
-        _ => !touched.contains(&row.change.path),
-    });
+    let is_own = |change: &Change| {
+        let is_directory = change.new.or(change.old).is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
+        touched.contains(&change.path) || is_directory && parents.contains(&change.path)
+    };
+    observe(store, place, snapshots, Looking { open: &open, known: Some(&is_own), ..Looking::default() })
 }
 
 /// Where a file failed on the way to where nothing is reverted, the state before the first revert is kept: the same command
