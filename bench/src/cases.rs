@@ -43,7 +43,7 @@ pub struct Extent {
     pub is_cold: bool,
 }
 
-/// Measures everything in a tree.
+/// Measures everything in a tree; in the largest one no change, the first snapshot and ten edits.
 pub fn measure(bench: &mut Bench, extent: Extent) -> Result<Measured> {
     let mut measured = Measured {
         files: bench.files.len() as u64,
@@ -57,13 +57,19 @@ pub fn measure(bench: &mut Bench, extent: Extent) -> Result<Measured> {
         Size::L => 9,
         Size::Xl => 5,
     });
-    still(bench, &mut measured, rounds, extent.is_cold)?;
-    first(bench, &mut measured, rounds.div_ceil(3))?;
-    for count in EDITS {
-        edited(bench, &mut measured, rounds, count)?;
+    // Its first snapshot takes minutes in a large tree: one serves all cases.
+    let mut git = Git::new(bench);
+    git.reset()?;
+    still(bench, &mut git, &mut measured, rounds, extent.is_cold)?;
+    first(bench, &mut git, &mut measured, rounds.div_ceil(3))?;
+    let is_largest = bench.size == Size::Xl;
+    for count in EDITS.into_iter().filter(|count| !is_largest || *count == 10) {
+        edited(bench, &mut git, &mut measured, rounds, count)?;
     }
-    reverted(bench, &mut measured, rounds.div_ceil(3))?;
-    stored(bench, &mut measured)?;
+    if !is_largest {
+        reverted(bench, &git, &mut measured, rounds.div_ceil(3))?;
+        stored(bench, &mut git, &mut measured)?;
+    }
     bench.clean()?;
     Ok(measured)
 }
@@ -89,11 +95,10 @@ fn note(times: &mut Times, way: &str, begin: Instant) {
 }
 
 /// All that is measured while no file changes.
-fn still(bench: &mut Bench, measured: &mut Measured, rounds: usize, is_cold: bool) -> Result<()> {
+fn still(bench: &mut Bench, git: &mut Git, measured: &mut Measured, rounds: usize, is_cold: bool) -> Result<()> {
     println!("{}: no change", bench.size.name());
-    let (mut ours, mut git) = (Ours::new(bench, Seed::Yes)?, Git::new(bench));
-    let (mut conductor, mut floor, mut empty) = (Conductor::new(bench), Floor::new(bench)?, Empty::new(bench));
-    git.reset()?;
+    let (mut ours, mut conductor) = (Ours::new(bench, Seed::Yes)?, Conductor::new(bench));
+    let (mut floor, mut empty) = (Floor::new(bench)?, Empty::new(bench));
     for _ in 0..2 {
         ours.prepare()?;
         ours.snapshot()?;
@@ -103,7 +108,7 @@ fn still(bench: &mut Bench, measured: &mut Measured, rounds: usize, is_cold: boo
     }
     let mut times = Times::new();
     for round in 0..rounds {
-        let ways: &mut [&mut dyn Way] = &mut [&mut ours, &mut git, &mut floor, &mut conductor, &mut empty];
+        let ways: &mut [&mut dyn Way] = &mut [&mut ours, git, &mut floor, &mut conductor, &mut empty];
         in_turns(ways, round, &mut times, false)?;
     }
     measured.times.insert(NO_CHANGE.to_owned(), times);
@@ -113,7 +118,7 @@ fn still(bench: &mut Bench, measured: &mut Measured, rounds: usize, is_cold: boo
     measured.counts.insert("memory, no change".to_owned(), peak(bench, &ours, &ours.payload(ours.next_event()))?);
     ours.snapshot()?;
     if is_cold {
-        cold(&mut ours, &mut git, measured, rounds.div_ceil(3))?;
+        cold(&mut ours, git, measured, rounds.div_ceil(3))?;
     }
     Ok(())
 }
@@ -195,13 +200,13 @@ fn peak(bench: &Bench, ours: &Ours, payload: &str) -> Result<u64> {
     Ok(std::fs::read_to_string(file)?.parse()?)
 }
 
-fn first(bench: &mut Bench, measured: &mut Measured, rounds: usize) -> Result<()> {
+fn first(bench: &mut Bench, git: &mut Git, measured: &mut Measured, rounds: usize) -> Result<()> {
     println!("{}: first snapshot", bench.size.name());
     let (mut ours, mut plain) = (Ours::new(bench, Seed::Yes)?, Ours::new(bench, Seed::No)?);
-    let (mut git, mut floor) = (Git::new(bench), Floor::new(bench)?);
+    let mut floor = Floor::new(bench)?;
     let mut times = Times::new();
     for round in 0..rounds {
-        let ways: &mut [&mut dyn Way] = &mut [&mut ours, &mut plain, &mut git, &mut floor];
+        let ways: &mut [&mut dyn Way] = &mut [&mut ours, &mut plain, git, &mut floor];
         in_turns(ways, round, &mut times, true)?;
         measured.counts.insert("disk, first".to_owned(), disk::below(&plain.store())?.bytes);
         measured.counts.insert("disk, first, git".to_owned(), disk::below(git.directory())?.bytes);
@@ -214,27 +219,24 @@ fn first(bench: &mut Bench, measured: &mut Measured, rounds: usize) -> Result<()
     Ok(())
 }
 
-fn edited(bench: &mut Bench, measured: &mut Measured, rounds: usize, count: usize) -> Result<()> {
+fn edited(bench: &mut Bench, git: &mut Git, measured: &mut Measured, rounds: usize, count: usize) -> Result<()> {
     println!("{}: {}", bench.size.name(), edits(count));
-    let (mut ours, mut git, mut conductor) = (Ours::new(bench, Seed::Yes)?, Git::new(bench), Conductor::new(bench));
-    git.reset()?;
-    git.snapshot()?;
+    let (mut ours, mut conductor) = (Ours::new(bench, Seed::Yes)?, Conductor::new(bench));
     ours.prepare()?;
     let mut times = Times::new();
     for round in 0..rounds {
         ours.prepare()?;
         let files = bench.choose(count);
         bench.edit(&files)?;
-        in_turns(&mut [&mut ours, &mut git, &mut conductor], round, &mut times, false)?;
+        in_turns(&mut [&mut ours, git, &mut conductor], round, &mut times, false)?;
     }
     measured.times.insert(edits(count), times);
     Ok(())
 }
 
-fn reverted(bench: &mut Bench, measured: &mut Measured, rounds: usize) -> Result<()> {
+fn reverted(bench: &mut Bench, git: &Git, measured: &mut Measured, rounds: usize) -> Result<()> {
     println!("{}: {REVERT}", bench.size.name());
-    let (mut ours, mut git) = (Ours::new(bench, Seed::Yes)?, Git::new(bench));
-    git.reset()?;
+    let mut ours = Ours::new(bench, Seed::Yes)?;
     let mut times = Times::new();
     for _ in 0..rounds {
         let files = bench.choose(REVERTED);
@@ -257,10 +259,9 @@ fn reverted(bench: &mut Bench, measured: &mut Measured, rounds: usize) -> Result
 }
 
 /// What is stored by sixty snapshots of the same ten files.
-fn stored(bench: &mut Bench, measured: &mut Measured) -> Result<()> {
+fn stored(bench: &mut Bench, git: &mut Git, measured: &mut Measured) -> Result<()> {
     println!("{}: disk", bench.size.name());
-    let (mut ours, mut git) = (Ours::new(bench, Seed::Yes)?, Git::new(bench));
-    git.reset()?;
+    let mut ours = Ours::new(bench, Seed::Yes)?;
     git.snapshot()?;
     ours.prepare()?;
     let snapshots = ours.store().join("snapshots");

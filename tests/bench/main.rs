@@ -61,3 +61,9 @@ fn the_tree_m_is_that_of_git() {
 fn the_tree_l_is_that_of_git() {
     compare(Size::L);
 }
+
+#[test]
+#[ignore = "many minutes, and 5 GB of disk"]
+fn the_tree_xl_is_that_of_git() {
+    compare(Size::Xl);
+}
