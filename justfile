@@ -67,7 +67,8 @@ cost:
 traps:
     cargo test --workspace --locked --test snapshot -- --ignored --test-threads 64
 
-# Every operation killed at every system call, twice and thrice too, and failed at every call: hours on a slow machine
+# Every operation killed at every system call, twice and thrice too, and failed at every call, and two hundred power cuts: an
+# hour on two cores
 crash:
     @strace -o /dev/null true || { echo "NOT RUN: kills and errors: strace does not run here"; exit 77; }
     CKPT_FULL=1 cargo test -p ckpt-store --locked --test apply crash -- --nocapture

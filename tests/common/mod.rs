@@ -26,7 +26,12 @@ pub struct World {
 impl World {
     /// Makes an empty one.
     pub fn new() -> Self {
-        let world = Self { scratch: tempfile::tempdir().expect("a scratch directory") };
+        Self::new_in(&std::env::temp_dir())
+    }
+
+    /// Makes an empty one below a directory.
+    pub fn new_in(directory: &Path) -> Self {
+        let world = Self { scratch: tempfile::tempdir_in(directory).expect("a scratch directory") };
         for directory in [world.home(), world.workspace()] {
             std::fs::create_dir_all(directory).expect("the scratch directory is writable");
         }

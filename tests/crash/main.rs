@@ -8,12 +8,15 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/namespace.rs"]
+mod namespace;
 
 mod again;
 mod errors;
 mod forward;
 mod git;
 mod hook;
+mod power;
 mod revert;
 mod strace;
 

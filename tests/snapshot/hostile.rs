@@ -8,7 +8,7 @@ use std::process::Command;
 
 use ckpt_store::snapshot::GapReason;
 
-use crate::scan_namespace::as_nobody;
+use crate::nobody::as_nobody;
 use crate::scan_world::World;
 
 #[test]

@@ -7,7 +7,11 @@
 mod clock;
 #[path = "../common/executable.rs"]
 mod executable;
+#[path = "../common/namespace.rs"]
+mod namespace;
+
 mod hostile;
+mod nobody;
 mod objects_corruption;
 mod objects_difference;
 mod objects_many;
@@ -19,7 +23,6 @@ mod scan_cache;
 mod scan_changes;
 mod scan_contents;
 mod scan_git;
-mod scan_namespace;
 mod scan_rules;
 mod scan_seed;
 mod scan_world;

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use ckpt_store::snapshot::{Request, Snapshots};
 
-use crate::scan_namespace::as_nobody;
+use crate::nobody::as_nobody;
 use crate::scan_world::{World, path};
 
 /// A world with a few old files, of which the cache is full.

@@ -11,7 +11,7 @@ use std::time::Duration;
 use ckpt_store::entry::ObjectId;
 use ckpt_store::snapshot::{Request, Snapshots, Taken};
 
-use crate::scan_namespace::in_namespace;
+use crate::namespace::in_namespace;
 use crate::scan_world::World;
 
 /// A repository of two commits, one packed, one loose; its files are not old yet.

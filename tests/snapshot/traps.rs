@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use ckpt_store::snapshot::{Snapshots, Taken};
 
-use crate::scan_namespace::in_namespace;
+use crate::namespace::in_namespace;
 use crate::scan_world::World;
 
 /// Files touched later than this before a snapshot are read again by it.

@@ -57,11 +57,11 @@ pub(crate) fn prepare(repository: &Path) -> Result<()> {
     for directory in ["", "objects", "objects/info", "objects/pack", "refs", "refs/heads"] {
         is_any_new |= make_directory(&repository.join(directory))?;
     }
+    prepare_file(&repository.join("config"), CONFIG)?;
+    prepare_file(&repository.join("HEAD"), HEAD)?;
     if is_any_new {
         sync_way_to(&repository.join("objects/pack"))?;
     }
-    prepare_file(&repository.join("config"), CONFIG)?;
-    prepare_file(&repository.join("HEAD"), HEAD)?;
     STRAYS.iter().try_for_each(|stray| remove(&repository.join(stray)))
 }
 
@@ -81,14 +81,17 @@ fn sync_way_to(packs: &Path) -> Result<()> {
     packs.ancestors().skip(1).take(DEPTH).try_for_each(sync)
 }
 
-/// Writes a file beside and renames it, unless it has these contents already.
+/// Writes a file beside, synced, and renames it, unless it has these contents already: without them git takes the directory
+/// for no repository.
 fn prepare_file(path: &Path, contents: &str) -> Result<()> {
     if is_regular_of(path, contents.len() as u64) && fs::read(path).is_ok_and(|bytes| bytes == contents.as_bytes()) {
         return Ok(());
     }
     let temporary = path.with_extension(format!("tmp_{}", std::process::id()));
-    let written = fs::write(&temporary, contents).and_then(|()| fs::rename(&temporary, path));
-    written.context(|| format!("cannot write `{}`", path.display()))
+    let what = || format!("cannot write `{}`", path.display());
+    fs::write(&temporary, contents).context(what)?;
+    sync(&temporary)?;
+    fs::rename(&temporary, path).context(what)
 }
 
 fn is_regular_of(path: &Path, length: u64) -> bool {

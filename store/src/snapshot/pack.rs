@@ -280,7 +280,7 @@ impl OpenPack {
 }
 
 /// Makes a file read-only, and syncs it.
-fn seal(file: &File) -> std::io::Result<()> {
+pub(crate) fn seal(file: &File) -> std::io::Result<()> {
     make_read_only(file)?;
     file.sync_all()
 }

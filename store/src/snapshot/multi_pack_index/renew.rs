@@ -14,7 +14,7 @@ use super::encode::{Place, encode};
 use super::{MultiPackIndex, NAME};
 use crate::entry::ObjectId;
 use crate::error::{Context, Result};
-use crate::snapshot::pack::{create_temporary, make_read_only};
+use crate::snapshot::pack::{create_temporary, seal};
 use crate::snapshot::pack_file::PackFile;
 use crate::snapshot::pack_index::PackIndex;
 use crate::snapshot::reader::Packs;
@@ -90,12 +90,12 @@ fn join(last: Option<&MultiPackIndex>, joined: Vec<Joined>) -> Result<Vec<u8>> {
     Ok(encode(&sorted.into_keys().collect::<Vec<_>>(), &places))
 }
 
-/// Writes it beside and renames it. It is not synced: what a power cut leaves of it has a wrong checksum or points at nothing,
-/// and costs a look into the packs' own indexes.
+/// Writes it beside, synced, and renames it: a torn one costs us a look into the packs' own indexes, but git says that the
+/// repository is broken.
 fn write(directory: &Path, bytes: &[u8]) -> Result<()> {
     let what = || format!("cannot write `{NAME}` in `{}`", directory.display());
     let (temporary, mut file) = create_temporary(directory)?;
     file.write_all(bytes).context(what)?;
-    make_read_only(&file).context(what)?;
+    seal(&file).context(what)?;
     std::fs::rename(temporary.path(), directory.join(NAME)).context(what)
 }

@@ -1,9 +1,6 @@
-//! Tests that have to run as somebody else, or mount something: the test runs again in a process of its own, and nothing is
-//! seen, or left, outside of it.
+//! Tests that have to mount something: the test runs again in a process of its own, and nothing is seen, or left, outside of
+//! it.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -11,7 +8,7 @@ use std::process::Command;
 pub type Mount = fn(&[&str], &Path, &Path);
 
 fn mount(options: &[&str], what: &Path, place: &Path) {
-    let status = Command::new("mount").args(options).args([what, place]).status().unwrap();
+    let status = Command::new("mount").args(options).args([what, place]).status().expect("it is there");
     assert!(status.success(), "mount {options:?} {} {}", what.display(), place.display());
 }
 
@@ -30,24 +27,10 @@ pub fn in_namespace(test: &str, body: impl FnOnce(Mount)) {
     }
     let status = Command::new("unshare")
         .arg("--mount")
-        .arg(std::env::current_exe().unwrap())
+        .arg(std::env::current_exe().expect("this test"))
         .args(["--exact", test, "--include-ignored", "--nocapture"])
         .env("CKPT_TEST_NAMESPACE", "1")
         .status()
-        .unwrap();
+        .expect("it was there just now");
     assert!(status.success(), "{test}, in a namespace of its own");
-}
-
-/// Runs the body of the test of this name as a user who is not root, who reads and enters everything.
-pub fn as_nobody(test: &str, body: impl FnOnce()) {
-    if !rustix::process::geteuid().is_root() {
-        return body();
-    }
-    let readable = Permissions::from_mode(0o755);
-    let folder = tempfile::Builder::new().permissions(readable).tempdir().unwrap();
-    let program = folder.path().join("test");
-    crate::executable::copy(&std::env::current_exe().unwrap(), &program);
-    let mut command = Command::new(program);
-    command.args(["--exact", test, "--include-ignored", "--nocapture"]).current_dir("/").uid(65534).gid(65534);
-    assert!(command.status().unwrap().success(), "{test}, as nobody");
 }
