@@ -51,13 +51,17 @@ fn each_error(case: &Case, quick: usize) {
     let calls: Vec<Point> = all.into_iter().skip(begun).filter(touches_files).collect();
     // In turns, so that each error is met at many calls; all of them at every call of the hand: `tests/apply`.
     let tasks = calls.into_iter().enumerate().map(|(number, point)| (point, ERRORS[number % ERRORS.len()])).collect();
-    at_each(sample(tasks, quick), |(point, error)| {
+    each_of(case, sample(tasks, quick), &before, &after);
+}
+
+fn each_of(case: &Case, tasks: Vec<(Point, &str)>, before: &Tree, after: &Tree) {
+    at_each(tasks, |(point, error)| {
         let world = (case.ready)();
         let run = fail_at(&world, &point, error, case.command, b"");
         let what = format!("{} with {error} at {point:?}", case.name);
-        assert_honest(&world, &run, &before, &after, &what);
+        assert_honest(&world, &run, before, after, &what);
         world.run(case.again, b"").exits(0);
-        case.assert_ended(&world, &before, &after, &format!("{what}, which said:\n{run}"));
+        case.assert_ended(&world, before, after, &format!("{what}, which said:\n{run}"));
     });
 }
 
@@ -68,6 +72,20 @@ fn an_error_in_any_system_call_of_an_operation_is_told_and_the_next_try_ends_it(
     }
     for case in &CASES {
         each_error(case, 24);
+    }
+}
+
+#[test]
+fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_leaves_nothing_out() {
+    if skipped() {
+        return;
+    }
+    let case = &CASES[1];
+    let (before, after) = case.trees();
+    let points = points(&(case.ready)(), case.command, b"");
+    for (name, error, quick) in [("fstat", "ETXTBSY", 10), ("openat2", "EXDEV", 10), ("read", "EIO", 5)] {
+        let calls = points.iter().filter(|point| point.0 == name).map(|point| (point.clone(), error)).collect();
+        each_of(case, sample(calls, quick), &before, &after);
     }
 }
 

@@ -48,6 +48,8 @@ pub(super) fn open_beneath(holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedF
         match openat2(holder, name, ENTER, Mode::empty(), resolve) {
             // A rename or a mount elsewhere made the kernel unsure: man 2 openat2 says to try again.
             Err(Errno::AGAIN | Errno::INTR) if tries < 128 => tries += 1,
+            // Where something is mounted, the second answer is the same.
+            Err(Errno::XDEV) if tries == 0 => tries += 1,
             other => return other,
         }
     }
