@@ -260,7 +260,8 @@ fn killed_at_any_system_call_the_next_try_ends_it() {
     for (kind, step) in kinds() {
         let wanted = wanted(kind);
         let points: Vec<Point> = points(kind).into_iter().step_by(*step).collect();
-        println!("{kind}: killed at {} system calls", points.len());
+        let count = points.len();
+        println!("{kind}: killed at {count} system calls");
         let survived = AtomicUsize::new(0);
         at_each(points, |point| {
             let (_folder, world) = fresh(kind);
@@ -273,8 +274,9 @@ fn killed_at_any_system_call_the_next_try_ends_it() {
             assert_whole(&world, &what);
             assert_ended(&world, &wanted, &what);
         });
-        // The allocator's calls are not the same in every run.
-        assert!(survived.into_inner() < 20, "nearly all were killed");
+        // The allocator's calls are not the same in every run; nor is how two threads share what there is to do.
+        let spread = if *kind == "many" { count / 4 } else { 20 };
+        assert!(survived.into_inner() < spread, "nearly all were killed");
     }
 }
 
