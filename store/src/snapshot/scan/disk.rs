@@ -152,14 +152,10 @@ fn without_link(error: Errno) -> Errno {
 /// mounted, the second answer is the same.
 const SAYS_WHAT_IS_THERE: [Errno; 4] = [Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG, Errno::INVAL];
 
-/// Returns whether what failed may have failed by chance: then it is tried again, and need not make a gap.
-pub(crate) fn is_chance(error: Errno) -> bool {
-    !SAYS_WHAT_IS_THERE.contains(&error)
-}
-
-fn twice<T>(act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+/// Tries again what failed, unless the answer says what is there: a call that fails by chance need not make a gap.
+pub(super) fn twice<T>(act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
     match act() {
-        Err(error) if is_chance(error) => act(),
+        Err(error) if !SAYS_WHAT_IS_THERE.contains(&error) => act(),
         found => found,
     }
 }

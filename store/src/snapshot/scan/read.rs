@@ -44,13 +44,11 @@ pub(crate) fn is_ours(error: Errno) -> bool {
 
 /// Reads a regular file.
 pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Outcome, Errno> {
-    let mut has_failed = false;
     for _ in 0..TRIES {
-        match once(directory, name) {
+        match disk::twice(|| once(directory, name)) {
             Ok(None) => {}
             Ok(Some(outcome)) => return Ok(outcome),
             Err(Errno::LOOP | Errno::NXIO) => return Ok(Outcome::Other),
-            Err(error) if disk::is_chance(error) && !std::mem::replace(&mut has_failed, true) => {}
             Err(error) if is_ours(error) => return Err(error),
             Err(error) => return Ok(gap_of(error).map_or(Outcome::Gone, Outcome::Gap)),
         }
