@@ -54,13 +54,15 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// What a crash left is ended by the next command that acts in its workspace.
+/// What a crash or a full disk left is ended by the next command that acts in its workspace.
 fn interrupted(store: &Store) -> Result<Vec<Finding>> {
     let sql = "SELECT operations.kind, substr(operations.id, 1, 8), workspaces.path
                  FROM operations JOIN workspaces ON workspaces.id = workspace_id WHERE state = 'open' ORDER BY operations.seq";
     let text = |row: &rusqlite::Row<'_>| -> rusqlite::Result<String> {
         let (kind, id, path): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        Ok(format!("the {kind} `{id}` in `{path}` is not finished: it is under way, or was interrupted"))
+        Ok(format!(
+            "the {kind} `{id}` in `{path}` is not finished: it is under way, was interrupted, or could not write all files"
+        ))
     };
     let open: Vec<String> = store
         .database
@@ -68,7 +70,7 @@ fn interrupted(store: &Store) -> Result<Vec<Finding>> {
         .prepare(sql)
         .and_then(|mut statement| statement.query_map([], text)?.collect())
         .context(|| "cannot read the operations")?;
-    let hint = Some("`ckpt-hook snapshot` in that directory finishes what was interrupted".to_owned());
+    let hint = Some("`ckpt-hook snapshot` in that directory finishes it".to_owned());
     Ok(open.iter().map(|text| Finding { hint: hint.clone(), ..finding("warning", "operations", text) }).collect())
 }
 

@@ -98,10 +98,11 @@ fn an_unrevert_of_which_files_failed_keeps_its_way_and_the_next_one_ends_it() {
     let (before, after) = case.trees();
     let world = (case.ready)();
     let failed = fail_all(&world, "renameat2", "EACCES", case.command).exits(3);
-    assert!(failed.stdout.contains("run the same command again"), "what to do is said: {failed}");
+    assert!(failed.stdout.contains("the next command or message tries again"), "what is next is said: {failed}");
     assert_eq!(world.tree()[Path::new("edited")], before[Path::new("edited")], "no rename, no file");
     let status = world.json(&["status"]);
-    assert_eq!((&status["revert_point"], &status["redo"]), (&Value::Null, &Value::Bool(true)), "{status}");
+    assert_eq!((&status["interrupted"][1], &status["redo"]), (&Value::Null, &Value::Bool(true)), "one: {status}");
+    assert!(status["interrupted"][0].as_str().is_some_and(|told| told.contains("could not write all")), "{status}");
     world.run(&["redo"], b"").exits(0);
     case.assert_ended(&world, &before, &after, "the next try");
 }

@@ -127,15 +127,18 @@ fn status_and_doctor_tell_of_a_killed_operation_and_of_its_locks_of_git() {
     // The hand for files exchanges; what is renamed is a lock of git, once all of them are taken.
     kill_at(&world, &("renameat".to_owned(), 1), &["revert", "--git", "--message", "m1"], b"");
     let status = world.run(&["status"], b"").exits(0).stdout;
-    assert!(status.contains("interrupted: the revert `"), "it is named: {status}");
+    assert!(status.contains("unfinished: the revert `"), "it is named: {status}");
     assert!(
         status.contains("/.git/index.lock`") && status.contains(" are its locks"),
         "and so are its locks: {status}"
     );
     let doctor = world.run(&["doctor"], b"");
-    assert!(doctor.stdout.contains("is not finished: it is under way, or was interrupted"), "{doctor}");
+    assert!(
+        doctor.stdout.contains("is not finished: it is under way, was interrupted, or could not write all files"),
+        "{doctor}"
+    );
     world.run(&["snapshot"], b"").exits(0);
     assert_eq!(git_state(&world).2, Vec::<PathBuf>::new(), "what was advised takes them away");
     let status = world.run(&["status"], b"").exits(0).stdout;
-    assert!(!status.contains("interrupted"), "and that is all: {status}");
+    assert!(!status.contains("unfinished"), "and that is all: {status}");
 }

@@ -190,7 +190,7 @@ fn an_interrupted_revert_is_finished_before_the_next_revert_or_redo_looks_where_
         world.revert("m1");
         interrupt_the_last_operation(&world);
         let report = next(&mut world);
-        assert!(report.notes.iter().any(|note| note.contains("interrupted")), "it says so: {report:?}");
+        assert!(report.notes.iter().any(|note| note.contains("not done yet")), "it says so: {report:?}");
         world.unrevert();
         assert_eq!(world.tree(), after, "the way back of the interrupted one is not forgotten");
     }
@@ -254,9 +254,9 @@ fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
         return;
     }
     let report = world.revert("m1");
-    assert!(refuse(&world, "d", false), "what was made can be taken back");
     assert_eq!(paths_with(&report, FileResult::Failed), ["d/a"], "one of the two: {report:?}");
     world.turn("m2", |world| world.write("c", "2\n"));
+    assert!(refuse(&world, "d", false), "what was made can be taken back");
     let before = world.tree();
     let report = world.revert("m1");
     assert_eq!(paths_with(&report, FileResult::Done), ["c", "d/a"], "what was left, and what came since: {report:?}");
@@ -268,6 +268,48 @@ fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
     let report = world.revert("m1");
     assert_eq!(world.read("d/a"), "0\n", "the new change, and not the old one once more: {report:?}");
     assert_eq!(world.read("b"), "0\n", "what was undone stays so");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
+fn an_operation_of_which_files_failed_stays_open_and_the_next_command_finishes_it() {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
+    let old = world.tree();
+    world.turn("m1", |world| ["d/a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
+    let new = world.tree();
+    if !refuse(&world, "d", true) {
+        println!("SKIPPED: `chattr +i` does not work here");
+        return;
+    }
+    let report = world.revert("m1");
+    let status = world.status();
+    assert!(refuse(&world, "d", false), "what was made can be taken back");
+    assert_eq!((report.outcome, paths_with(&report, FileResult::Failed)), (Outcome::Partial, vec!["d/a"]));
+    assert_eq!((status.interrupted.len(), &status.revert_point), (1, &None), "it is not over: {status:?}");
+    let notes = world.capture().notes;
+    assert!(notes[0].starts_with("finished the revert") && !notes[0].contains("could not"), "which is said: {notes:?}");
+    assert_eq!(world.tree(), old, "all of it, by the command that came next");
+    assert!(world.status().revert_point.is_some(), "and the point is where it was to go");
+    world.unrevert();
+    assert_eq!(world.tree(), new, "with its way back");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
+fn what_cannot_be_written_the_second_time_either_is_named_and_keeps_nothing_from_being_done() {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
+    world.turn("m1", |world| ["d/a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
+    if !refuse(&world, "d", true) {
+        println!("SKIPPED: `chattr +i` does not work here");
+        return;
+    }
+    world.revert("m1");
+    let notes = world.capture().notes;
+    let report = world.unrevert();
+    assert!(refuse(&world, "d", false), "what was made can be taken back");
+    assert!(notes[0].contains("1 of them could not be written, as `d/a`"), "it is said: {notes:?}");
+    assert!(world.status().interrupted.is_empty(), "it is over");
+    assert_eq!((world.read("d/a").as_str(), world.read("b").as_str()), ("1\n", "1\n"), "and back: {report:?}");
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{EventReport, FileReport, FileResult, LogReport, OperationReport};
+use ckpt_schema::report::{
+    EventReport, FileReport, FileResult, LogReport, OperationReport, SnapshotReport, StatusReport,
+};
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::revert::OnConflict;
 use ckpt_store::{Error, RedoRequest, RestoreRequest, RevertRequest, Settings, Store, Surroundings};
@@ -282,8 +284,17 @@ impl World {
     }
 
     pub fn snapshot(&mut self) -> String {
+        self.capture().snapshot
+    }
+
+    pub fn capture(&mut self) -> SnapshotReport {
         let cwd = self.cwd.clone();
-        self.store.snapshot(&cwd, None, None).expect("the workspace can be captured").snapshot
+        self.store.snapshot(&cwd, None, None).expect("the workspace can be captured")
+    }
+
+    pub fn status(&mut self) -> StatusReport {
+        let cwd = self.cwd.clone();
+        self.store.status(&cwd, None).expect("a readable store")
     }
 
     pub fn log(&mut self) -> LogReport {

@@ -169,7 +169,7 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     lines.extend(left(
         report,
         FileResult::Failed,
-        "could not be written and stayed as before: run the same command again",
+        "could not be written and stayed as before: the next command or message tries again, `ckpt-hook snapshot` at once",
     ));
     if !report.messages_hidden.is_empty() {
         let hidden = count(report.messages_hidden.len() as u64, "message");

@@ -24,6 +24,8 @@ pub fn render(report: &StatusReport, hidden: &[MessageReport], view: &View) -> S
             text.push_str(&paint.good("✓ "));
             text.push_str("Nothing is reverted, and everything that was recorded can be put back.\n");
         }
+        // What is not finished may have begun to.
+        None if !report.interrupted.is_empty() => {}
         None => text.push_str("Nothing is reverted.\n"),
     }
     text + &troubles
@@ -69,7 +71,7 @@ fn troubles(report: &StatusReport, view: &View) -> String {
         text.push_str(&line(paint.warning("capturing:"), note));
     }
     for operation in &report.interrupted {
-        text.push_str(&line(paint.warning("interrupted:"), &safe(operation)));
+        text.push_str(&line(paint.warning("unfinished:"), &safe(operation)));
     }
     for agent in &report.agents_at_work {
         text.push_str(&line(paint.id("at work:"), &safe(agent)));
@@ -122,5 +124,6 @@ fn diagnostics(report: &StatusReport, view: &View) -> String {
 
 /// Returns the id of a snapshot, alone on the first line, and what it does not hold.
 pub fn snapshot(report: &SnapshotReport, view: &View) -> String {
-    format!("{}\n{}", safe(&report.snapshot), gaps(&report.gaps, view.paint))
+    let notes: String = report.notes.iter().map(|note| line(view.paint.id("note:"), &safe(note))).collect();
+    format!("{}\n{}{notes}", safe(&report.snapshot), gaps(&report.gaps, view.paint))
 }

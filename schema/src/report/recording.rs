@@ -43,4 +43,7 @@ pub struct SnapshotReport {
     pub label: Option<String>,
     /// What it does not hold.
     pub gaps: Vec<GapReport>,
+    /// What else the user should know: which operation was finished before.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }

@@ -116,7 +116,7 @@ pub(crate) fn snapshot(
 ) -> Result<SnapshotReport> {
     let place = Place::claim(store, cwd)?;
     let _lock = place.lock(PATIENCE)?;
-    crate::revert::finish_open_operations(store, &place)?;
+    let notes = crate::revert::finish_open_operations(store, &place)?;
     let snapshots = place.snapshots()?;
     let open = crate::sessions::open_steps(store.database.connection(), place.row.id)?;
     let observation =
@@ -129,6 +129,7 @@ pub(crate) fn snapshot(
         repository: snapshots.repository().display().to_string(),
         label: label.map(str::to_owned),
         gaps: observation.gaps.iter().map(gap_report).collect(),
+        notes,
     })
 }
 

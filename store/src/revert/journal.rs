@@ -1,5 +1,5 @@
-//! The operation's rows: written before the first file is touched, so that a crash leaves what the next command finishes, and
-//! closed after the last one.
+//! The operation's rows: written before the first file is touched, so that a crash, or a full disk, leaves what the next command
+//! finishes, and closed after the last one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,6 +104,15 @@ fn directories_to_make(
     Ok(missing.into_iter().zip(permissions).filter_map(|(path, permissions)| Some((path, permissions?))).collect())
 }
 
+/// Which try of an operation it is, and so what becomes of it where files could not be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Try {
+    /// It stays open, as a crash would leave it: what is next finishes it.
+    First,
+    /// It is closed, and says which.
+    Again,
+}
+
 /// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Returns its
 /// files, and what became of git's own state.
 pub(crate) fn finish(
@@ -112,6 +121,7 @@ pub(crate) fn finish(
     snapshots: &Snapshots,
     root: &Root,
     id: &str,
+    which: Try,
 ) -> Result<(Vec<Item>, Vec<GitItem>)> {
     let connection = store.database.connection();
     let row = sessions::operation(connection, id)?;
@@ -121,6 +131,10 @@ pub(crate) fn finish(
     put_files(store, snapshots, root, &row, &mut items);
     // After the files: an index is believed of what is older than it.
     let git = git::carry_out(store, place, snapshots, id, row.kind)?;
+    let has_failed = items.iter().any(|item| item.result == FileResult::Failed);
+    if has_failed && which == Try::First {
+        return Ok((items, git));
+    }
     // Where nothing was to be done, the state before it is the state after it.
     let after = if has_work { Some(look_again(store, place, snapshots, &items)?) } else { None };
     let now = store.now();
@@ -131,7 +145,7 @@ pub(crate) fn finish(
         };
         sessions::close_git_items(connection, id, &git)?;
         sessions::close_operation(connection, id, &items, outcome(&items, &git), after_id, &row.notes, now)?;
-        move_point(connection, &row, items.iter().any(|item| item.result == FileResult::Failed))
+        move_point(connection, &row, has_failed)
     })?;
     Ok((items, git))
 }

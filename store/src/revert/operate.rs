@@ -8,7 +8,7 @@ use super::Progress;
 use super::apply::Root;
 use super::gather::gather;
 use super::git::{self, GitSide, item::GitItem};
-use super::journal::{finish, keep_what_was_seen, write_down};
+use super::journal::{Try, finish, keep_what_was_seen, write_down};
 use super::movement::Movement;
 use super::outcome::report;
 use super::plan::Plan;
@@ -166,7 +166,7 @@ pub(crate) fn execute(
     refuse::what_must_fail(&root, snapshots, &operation.plan.items)?;
     let id = crate::new_id();
     write_down(store, place, &id, &mut operation, seen, closing)?;
-    let (items, git) = finish(store, place, snapshots, &root, &id)?;
+    let (items, git) = finish(store, place, snapshots, &root, &id, Try::First)?;
     Ok(report(store, &operation, Some(id), (&items, &git), false))
 }
 

@@ -1,8 +1,12 @@
-//! After a crash: the next command, or hook, finishes what was written down.
+//! After a crash, or after files that could not be written: the next command, or hook, finishes what was written down.
 
 use std::time::Duration;
 
+use ckpt_schema::report::FileResult;
+
 use super::apply::Root;
+use super::item::Item;
+use super::journal::{Try, finish};
 use crate::Store;
 use crate::error::Result;
 use crate::record::Place;
@@ -16,7 +20,7 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let note = |row: &sessions::OperationRow| {
-        format!("the {} `{}` was interrupted, and is finished first", row.kind.name(), super::short(&row.id))
+        format!("the {} `{}` is not done yet, and is finished first", row.kind.name(), super::short(&row.id))
     };
     Ok(open.iter().map(note).collect())
 }
@@ -46,28 +50,38 @@ pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
             _ => format!(", and {} are its locks", locks.join(" and ")),
         };
         Ok(format!(
-            "{name} was interrupted{locks}: `ckpt-hook snapshot` finishes it, as does the next command or message"
+            "{name} was interrupted, or could not write all files{locks}: `ckpt-hook snapshot` finishes it, as does the next command or message"
         ))
     };
     open.iter().map(sentence).collect()
 }
 
-/// Finishes the operations that a crash left open in a workspace, whose lock the caller holds, and says which. A file that was
-/// edited in the meantime is a conflict of its operation, and stays.
+/// Finishes the operations that are open in a workspace, whose lock the caller holds, and says which. A file that was edited in
+/// the meantime is a conflict of its operation, and stays; one that cannot be written now either stays, and the operation is
+/// closed.
 pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result<Vec<String>> {
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let mut notes = Vec::new();
     for row in open {
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-        let (items, git) = super::journal::finish(store, place, &snapshots, &root, &row.id)?;
+        let (items, git) = finish(store, place, &snapshots, &root, &row.id, Try::Again)?;
         let also = if git.is_empty() { "" } else { ", and git's state" };
         notes.push(format!(
-            "finished the {} `{}` that was interrupted ({} files{also})",
+            "finished the {} `{}` that was not done yet ({} files{also}{})",
             row.kind.name(),
             super::short(&row.id),
-            items.len()
+            items.len(),
+            failed(&items)
         ));
     }
     Ok(notes)
+}
+
+/// Returns how many files could not be written, with the first of them.
+fn failed(items: &[Item]) -> String {
+    let mut failed = items.iter().filter(|item| item.result == FileResult::Failed);
+    let Some(first) = failed.next() else { return String::new() };
+    let (path, reason) = (first.path.to_text(), first.reason.as_deref().unwrap_or("unknown"));
+    format!("; {} of them could not be written, as `{path}`: {reason}", failed.count() + 1)
 }
