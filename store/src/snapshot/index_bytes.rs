@@ -1,40 +1,81 @@
-//! The bytes of an index: small ones in memory, large ones read where they are asked. This module does IO.
+//! The bytes of an index: small ones in memory, large ones read where they are asked, until that was often. This module does
+//! IO.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{Context, Error, Result};
 
 /// How many rows are read at once.
 const BLOCK: u32 = 4096;
 
+/// A page, in bytes: to read less costs as much.
+const PAGE: u64 = 4096;
+/// The length up to which an index that is asked often is read whole, in bytes.
+const OFTEN: u64 = 64 << 20;
+
 /// An index that was opened.
 pub(crate) enum IndexBytes {
     /// All of it.
     Whole(Vec<u8>),
-    /// The file, and its length.
-    File(File, u64),
+    /// A part at a time.
+    File(Parts),
+}
+
+/// An index that is read where it is asked. Once it was asked as often as it has pages, reading on in parts costs more than
+/// reading all of it would have.
+pub(crate) struct Parts {
+    file: File,
+    length: u64,
+    asked: AtomicU64,
+    whole: OnceLock<Vec<u8>>,
+}
+
+impl Parts {
+    fn read(&self, at: u64, buffer: &mut [u8]) -> Result<()> {
+        if let Some(whole) = self.whole.get() {
+            return copy(whole, at, buffer);
+        }
+        if self.length <= OFTEN
+            && self.asked.fetch_add(1, Ordering::Relaxed) >= self.length / PAGE
+            && let Ok(whole) = read_whole(&self.file, self.length)
+        {
+            return copy(self.whole.get_or_init(|| whole), at, buffer);
+        }
+        self.file.read_exact_at(buffer, at).context(|| "cannot read the index")
+    }
+}
+
+fn read_whole(file: &File, length: u64) -> Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(length).context(|| "the index is too long")?];
+    file.read_exact_at(&mut bytes, 0).context(|| "cannot read the index")?;
+    Ok(bytes)
+}
+
+fn copy(bytes: &[u8], at: u64, buffer: &mut [u8]) -> Result<()> {
+    let truncated = || Error::failed("the index is cut off");
+    let at = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).ok_or_else(truncated)?;
+    buffer.copy_from_slice(at.get(..buffer.len()).ok_or_else(truncated)?);
+    Ok(())
 }
 
 impl IndexBytes {
     /// Takes a file, and reads it whole where it is no longer than `whole` bytes.
     pub fn open(file: File, whole: u64) -> Result<Self> {
         let length = file.metadata().context(|| "cannot read the index")?.len();
-        match usize::try_from(length).ok().filter(|_| length <= whole) {
-            Some(small) => {
-                let mut bytes = vec![0; small];
-                file.read_exact_at(&mut bytes, 0).context(|| "cannot read the index")?;
-                Ok(Self::Whole(bytes))
-            }
-            None => Ok(Self::File(file, length)),
+        if length <= whole {
+            return Ok(Self::Whole(read_whole(&file, length)?));
         }
+        Ok(Self::File(Parts { file, length, asked: AtomicU64::new(0), whole: OnceLock::new() }))
     }
 
     /// Returns how many bytes there are.
     pub fn length(&self) -> u64 {
         match self {
             Self::Whole(bytes) => bytes.len() as u64,
-            Self::File(_, length) => *length,
+            Self::File(parts) => parts.length,
         }
     }
 
@@ -45,14 +86,9 @@ impl IndexBytes {
 
     /// Fills the buffer from a position on.
     pub fn read(&self, at: u64, buffer: &mut [u8]) -> Result<()> {
-        let truncated = || Error::failed("the index is cut off");
         match self {
-            Self::File(file, _) => file.read_exact_at(buffer, at).context(|| "cannot read the index"),
-            Self::Whole(bytes) => {
-                let at = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).ok_or_else(truncated)?;
-                buffer.copy_from_slice(at.get(..buffer.len()).ok_or_else(truncated)?);
-                Ok(())
-            }
+            Self::File(parts) => parts.read(at, buffer),
+            Self::Whole(bytes) => copy(bytes, at, buffer),
         }
     }
 
