@@ -204,7 +204,14 @@ pub(crate) fn close_operation(
     notes: &str,
     now: Milliseconds,
 ) -> Result<()> {
-    for (position, item) in items.iter().enumerate() {
+    connection
+        .execute(
+            "UPDATE operation_files SET result = 'done', reason = NULL WHERE operation_id = ?1 AND result = 'planned'",
+            [operation],
+        )
+        .context(|| "cannot close the operation")?;
+    let is_plain = |item: &Item| item.result == FileResult::Done && item.reason.is_none();
+    for (position, item) in items.iter().enumerate().filter(|(_, item)| !is_plain(item)) {
         connection
             .prepare_cached(
                 "UPDATE operation_files SET result = ?3, reason = ?4 WHERE operation_id = ?1 AND position = ?2",

@@ -10,6 +10,7 @@ use super::tree::{TreeEntry, TreeMode, lookup};
 use crate::entry::{Entry, Mode, ObjectId, State};
 use crate::error::{Context, Error, Result};
 use crate::path::WorkspacePath;
+use crate::threads;
 
 /// More entries than any workspace has, and fewer than fill the memory: a small tree can name itself out of all bounds.
 const MOST_ENTRIES: usize = 10_000_000;
@@ -74,6 +75,7 @@ impl<'a> View<'a> {
 
     /// Returns what stands at, above and below some paths: what could be in their way.
     pub(crate) fn around(&self, paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
+        self.read_ahead(paths);
         let mut found = std::collections::BTreeMap::new();
         for path in paths {
             for place in std::iter::successors(Some(path.clone()), WorkspacePath::parent) {
@@ -126,13 +128,19 @@ impl<'a> View<'a> {
     }
 
     fn cached_tree(&self, id: ObjectId) -> Result<Arc<Vec<TreeEntry>>> {
-        let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tree) = trees.get(&id) {
+        let trees = || self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tree) = trees().get(&id) {
             return Ok(Arc::clone(tree));
         }
         let tree = Arc::new(self.reader.tree(id)?);
-        trees.insert(id, Arc::clone(&tree));
+        trees().insert(id, Arc::clone(&tree));
         Ok(tree)
+    }
+
+    /// Reads the trees on the way to some paths, side by side, so that looking there is quick. What cannot be read is told
+    /// there.
+    fn read_ahead(&self, paths: &[WorkspacePath]) {
+        threads::map(paths, |path| drop(self.tree_entry(path)));
     }
 
     /// Returns the entry of a file or link; none of a directory.

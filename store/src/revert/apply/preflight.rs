@@ -1,6 +1,6 @@
 //! What can be known to go wrong before the first write. This module does IO; it reads, and changes nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::AsFd;
 
 use ckpt_schema::report::FileResult;
@@ -90,16 +90,15 @@ fn lacking_room(system: &StatVfs, bytes: u64, planned: &[&Item]) -> Option<Strin
 }
 
 fn unwritable(root: &Root, planned: &[&Item]) -> Vec<Problem> {
-    let mut asked: BTreeMap<Option<WorkspacePath>, Option<String>> = BTreeMap::new();
-    let mut problems = Vec::new();
-    for item in planned {
-        let directory = item.path.parent();
-        let reason = asked.entry(directory).or_insert_with_key(|directory| why_unwritable(root, directory.as_ref()));
-        if let Some(reason) = reason {
-            problems.push(Problem { path: Some(item.path.clone()), reason: reason.clone() });
-        }
-    }
-    problems
+    let directories: BTreeSet<Option<WorkspacePath>> = planned.iter().map(|item| item.path.parent()).collect();
+    let directories: Vec<_> = directories.into_iter().collect();
+    let reasons = crate::threads::map(&directories, |directory| why_unwritable(root, directory.as_ref()));
+    let reasons: BTreeMap<_, _> = directories.iter().zip(reasons).collect();
+    let problem = |item: &&Item| {
+        let reason = reasons[&item.path.parent()].clone()?;
+        Some(Problem { path: Some(item.path.clone()), reason })
+    };
+    planned.iter().filter_map(problem).collect()
 }
 
 /// A directory that is missing is made, so it is the nearest one above it that has to be writable.

@@ -133,6 +133,9 @@ impl Reader {
 
     /// Returns a blob's size in bytes.
     pub(crate) fn blob_size(&self, id: ObjectId) -> Result<u64> {
+        if let Some(bytes) = self.kept_blob(id) {
+            return Ok(bytes.len() as u64);
+        }
         self.insist_believing(id, |pack, offset| pack.blob_size(offset))
     }
 
