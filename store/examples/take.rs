@@ -25,6 +25,7 @@ fn main() -> ckpt_store::Result<()> {
             home: None,
             config_home: None,
             store: &store,
+            only_around: None,
             deadline: None,
             progress: None,
         };

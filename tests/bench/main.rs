@@ -40,6 +40,7 @@ fn request<'a>(root: &'a Path, store: &'a Path, seed: bool) -> Request<'a> {
         home: None,
         config_home: None,
         store,
+        only_around: None,
         deadline: None,
         progress: None,
     }

@@ -7,6 +7,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use ckpt_store::path::WorkspacePath;
+use ckpt_store::snapshot::Request;
 use proptest::prelude::*;
 
 use crate::scan_world::World;
@@ -120,6 +122,18 @@ fn index(world: &World, arguments: &[&str], path: &[u8]) -> Option<()> {
     git.env("GIT_LITERAL_PATHSPECS", "1").args(arguments).arg(std::ffi::OsStr::from_bytes(path)).output().ok().map(drop)
 }
 
+/// The paths that it touches.
+fn paths(act: &Act) -> Vec<Vec<u8>> {
+    match act {
+        Act::Write(path, _) | Act::Mode(path, _) | Act::Link(path, _) | Act::Remove(path) => vec![path.clone()],
+        Act::Track(path) | Act::Untrack(path) => vec![path.clone()],
+        Act::Move(from, to) => vec![from.clone(), to.clone()],
+        Act::Ignore(directory, _) if directory.is_empty() => vec![b".gitignore".to_vec()],
+        Act::Ignore(directory, _) => vec![[&directory[..], b"/.gitignore"].concat()],
+        Act::Exclude(_) => Vec::new(),
+    }
+}
+
 fn cases() -> u32 {
     std::env::var("CKPT_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(16)
 }
@@ -141,5 +155,24 @@ proptest! {
             prop_assert_eq!(&world.take(), &taken, "and again");
         }
         world.our_git(&["fsck", "--full", "--strict", "--no-dangling"]);
+    }
+
+    #[test]
+    fn a_look_around_what_was_touched_sees_what_a_look_at_everything_does(
+        rounds in proptest::collection::vec(proptest::collection::vec(act(), 1..8), 1..8)
+    ) {
+        let world = World::git();
+        for acts in rounds {
+            // What is written through a link lands elsewhere.
+            let acts: Vec<Act> = acts.into_iter().filter(|act| !matches!(act, Act::Link(..))).collect();
+            for act in &acts {
+                let _ = play(&world, act);
+            }
+            let touched = acts.iter().flat_map(paths).filter_map(|path| WorkspacePath::new(path).ok()).collect();
+            let around = Request { only_around: Some(&touched), ..world.request() };
+            let taken = world.snapshots.take(&around).expect("the workspace can be captured");
+            prop_assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "after {:?}", acts);
+            prop_assert_eq!(&world.take(), &taken, "and all of it");
+        }
     }
 }

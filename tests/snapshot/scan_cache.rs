@@ -46,6 +46,19 @@ fn racy_times_do_not_hide_an_edit_of_the_same_size() {
 }
 
 #[test]
+fn what_changed_elsewhere_is_left_to_the_next_look() {
+    let world = remembered();
+    let before = world.take();
+    world.write("b/c/three", "elsewhere");
+    world.write("a/one", "here");
+    let around = [path("a/one")].into();
+    let taken = world.snapshots.take(&Request { only_around: Some(&around), ..world.request() }).unwrap();
+    assert_eq!(world.content(&taken, "a/one"), "here", "it was asked for");
+    assert_eq!(world.content(&taken, "b/c/three"), world.content(&before, "b/c/three"), "it was not");
+    check(&world, "and is not forgotten");
+}
+
+#[test]
 fn a_file_with_its_old_times_put_back_is_seen() {
     let world = remembered();
     fs::write(world.root.join("a/one"), "A/ONE").unwrap();

@@ -61,6 +61,7 @@ impl World {
             home: Some(&self.home),
             config_home: None,
             store: &self.store,
+            only_around: None,
             deadline: None,
             progress: None,
         }

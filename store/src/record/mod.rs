@@ -19,7 +19,7 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, GapReport, SnapshotReport, VERSION};
 
 pub(crate) use observe::{Looking, MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of};
-pub(crate) use place::{PATIENCE, Place};
+pub(crate) use place::{How, PATIENCE, Place};
 
 use crate::Store;
 use crate::error::Result;
@@ -89,7 +89,13 @@ fn look(
     let closing: Vec<_> =
         decision.closing.iter().filter_map(|closing| open.iter().find(|step| step.row.id == closing.step)).collect();
     let session = view.session.as_ref().map(|session| session.id.as_str());
-    let looking = Looking { session, open: &open, closing: &closing, deadline: Some(deadline), ..Looking::default() };
+    let looking = Looking {
+        session,
+        open: &open,
+        closing: &closing,
+        known: None,
+        how: How { deadline: Some(deadline), ..How::default() },
+    };
     Observation::make(store, place, &snapshots, looking)
 }
 
@@ -119,8 +125,12 @@ pub(crate) fn snapshot(
     let notes = crate::revert::finish_open_operations(store, &place)?;
     let snapshots = place.snapshots()?;
     let open = crate::sessions::open_steps(store.database.connection(), place.row.id)?;
-    let observation =
-        Observation::make(store, &place, &snapshots, Looking { open: &open, progress, ..Looking::default() })?;
+    let observation = Observation::make(
+        store,
+        &place,
+        &snapshots,
+        Looking { open: &open, how: How { progress, ..How::default() }, ..Looking::default() },
+    )?;
     let now = store.now();
     store.database.write(|connection| observation.write(connection, place.row.id, label, now))?;
     Ok(SnapshotReport {
@@ -137,7 +147,7 @@ pub(crate) fn snapshot(
 pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
     let _lock = place.lock(PATIENCE)?;
     let snapshots = place.snapshots()?;
-    place.take(store, &snapshots, None, None)
+    place.take(store, &snapshots, How::default())
 }
 
 /// Returns gaps of the session store as the snapshot room knows them.

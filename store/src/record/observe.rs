@@ -1,18 +1,16 @@
 //! Looking at the workspace: a snapshot, and whose the changes since the last one are. Nothing is written to the database
 //! until [`Observation::write`].
 
-use std::time::Instant;
-
 use rusqlite::Connection;
 
 use super::attribute::{attribute, consolidate};
 use super::gaps;
-use super::place::Place;
+use super::place::{How, Place};
 use crate::entry::{Change, EntryKind, ObjectId, State};
 use crate::error::Result;
 use crate::lines;
 use crate::sessions::{self, Attribution, ChangeRow, GapRow, GitStateRow, OpenStep, SnapshotRow};
-use crate::snapshot::{Gap, GitState, Progress, Side, Snapshot, Snapshots, Taken};
+use crate::snapshot::{Gap, GitState, Side, Snapshot, Snapshots, Taken};
 use crate::{Milliseconds, Store, threads};
 
 /// A larger file's lines are not counted, in bytes.
@@ -29,10 +27,8 @@ pub(crate) struct Looking<'a> {
     pub closing: &'a [&'a OpenStep],
     /// Says of which changes it is known whose they are: they stand elsewhere.
     pub known: Option<&'a dyn Fn(&Change) -> bool>,
-    /// When to give up.
-    pub deadline: Option<Instant>,
-    /// Is told how far it is.
-    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    /// Where, when to give up, and who is told.
+    pub how: How<'a>,
 }
 
 /// The workspace at this moment, and what led to it.
@@ -52,8 +48,8 @@ pub(crate) struct Observation {
 impl Observation {
     /// Captures the workspace and attributes what changed since the last snapshot.
     pub fn make(store: &Store, place: &Place, snapshots: &Snapshots, looking: Looking<'_>) -> Result<Self> {
-        let Looking { session, open, closing, known, deadline, progress } = looking;
-        let taken = place.take(store, snapshots, deadline, progress)?;
+        let Looking { session, open, closing, known, how } = looking;
+        let taken = place.take(store, snapshots, how)?;
         let connection = store.database.connection();
         let last = store.database.read(|connection| Last::of(connection, place.row.id))?;
         let previous = last.as_ref().map(|last| last.id);

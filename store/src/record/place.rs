@@ -1,5 +1,6 @@
 //! Which workspace, and which folder of the store, an event or a command is about.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,17 @@ use crate::{Store, Surroundings};
 
 /// How long a command of a person waits for a snapshot or an operation of another process.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a workspace is captured, beside what the settings say.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct How<'a> {
+    /// Where alone to look for what changed.
+    pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Is told how far it is.
+    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+}
 
 /// A workspace, known to the store.
 #[derive(Clone, Debug)]
@@ -119,15 +131,10 @@ impl Place {
     }
 
     /// Captures the workspace as the settings say.
-    pub fn take(
-        &self,
-        store: &Store,
-        snapshots: &Snapshots,
-        deadline: Option<Instant>,
-        progress: Option<&(dyn Fn(Progress) + Sync)>,
-    ) -> Result<Taken> {
+    pub fn take(&self, store: &Store, snapshots: &Snapshots, how: How<'_>) -> Result<Taken> {
         let named = sessions::forced_paths(store.database.connection(), self.row.id)?;
-        snapshots.take(&Request { named: &named, deadline, progress, ..self.request(store) })
+        let How { only_around, deadline, progress } = how;
+        snapshots.take(&Request { named: &named, only_around, deadline, progress, ..self.request(store) })
     }
 
     /// Returns whether an ignore rule hides a path from snapshots.
@@ -148,6 +155,7 @@ impl Place {
             home: store.surroundings.home.as_deref(),
             config_home: store.surroundings.config_home.as_deref(),
             store: &store.surroundings.directory,
+            only_around: None,
             deadline: None,
             progress: None,
         }

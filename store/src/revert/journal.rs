@@ -8,7 +8,7 @@ use ckpt_schema::report::{FileAction, FileResult, OperationKind};
 use super::Progress;
 use super::apply::{self, Root, Work};
 use super::git::{self, item::GitItem};
-use super::item::Item;
+use super::item::{Done, Item};
 use super::movement::Part;
 use super::operate::{Operation, observe};
 use super::outcome::outcome;
@@ -16,7 +16,7 @@ use super::paths;
 use crate::entry::{Change, EntryKind, ObjectId};
 use crate::error::Result;
 use crate::path::WorkspacePath;
-use crate::record::{Looking, Observation, Place, snapshot_of};
+use crate::record::{How, Looking, Observation, Place, snapshot_of};
 use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
 use crate::snapshot::Snapshots;
 use crate::{Milliseconds, Store};
@@ -128,15 +128,23 @@ pub(crate) fn finish(
     let mut items = sessions::operation_items(connection, id)?;
     let planned_git = sessions::git_items(connection, id)?;
     let has_work = items.iter().any(is_planned) || planned_git.iter().any(GitItem::is_planned);
-    put_files(store, snapshots, root, &row, &mut items);
-    // After the files: an index is believed of what is older than it.
-    let git = git::carry_out(store, place, snapshots, id, row.kind)?;
+    let (done, rest) = put_files(store, snapshots, root, &row, &items, || {
+        // After the files: an index is believed of what is older than it.
+        let git = git::carry_out(store, place, snapshots, id, row.kind)?;
+        // Where nothing was to be done, the state before it is the state after it.
+        let after = if has_work { Some(look_again(store, place, snapshots, &items)?) } else { None };
+        Ok((git, after))
+    });
+    let (git, after) = rest?;
+    for (item, done) in items.iter_mut().zip(done) {
+        item.result = done.result;
+        // A file that goes back in part says so before and after.
+        item.reason = done.reason.or(item.reason.take());
+    }
     let has_failed = items.iter().any(|item| item.result == FileResult::Failed);
     if has_failed && which == Try::First {
         return Ok((items, git));
     }
-    // Where nothing was to be done, the state before it is the state after it.
-    let after = if has_work { Some(look_again(store, place, snapshots, &items)?) } else { None };
     let now = store.now();
     store.database.write_synced(|connection| {
         let after_id = match &after {
@@ -154,8 +162,15 @@ fn is_planned(item: &Item) -> bool {
     item.result == FileResult::Planned
 }
 
-/// Carries out what is planned of the files; each says how it went.
-fn put_files(store: &Store, snapshots: &Snapshots, root: &Root, row: &OperationRow, items: &mut [Item]) {
+/// Carries out what is planned of the files; each says how it went. While the disk is waited for, the rest is done.
+fn put_files<R>(
+    store: &Store,
+    snapshots: &Snapshots,
+    root: &Root,
+    row: &OperationRow,
+    items: &[Item],
+    rest: impl FnOnce() -> Result<R>,
+) -> (Vec<Done>, Result<R>) {
     let directories = paths::from_json(&row.directories);
     let made = paths::made_from_json(&row.directories);
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
@@ -170,27 +185,23 @@ fn put_files(store: &Store, snapshots: &Snapshots, root: &Root, row: &OperationR
         contents: &contents,
         progress: Some(&tell),
     };
-    let done = apply::apply(root, &work);
-    for (item, done) in items.iter_mut().zip(done) {
-        item.result = done.result;
-        // A file that goes back in part says so before and after.
-        item.reason = done.reason.or(item.reason.take());
-    }
+    apply::apply_and(root, &work, rest)
 }
 
-/// Looks at what an operation left, and at what others did meanwhile. What the operation did is in its own rows, and nobody's
-/// change.
+/// Looks at what an operation left where it was at work, and at what others did there meanwhile; what they did elsewhere is for
+/// the next look. What the operation did is in its own rows, and nobody's change.
 fn look_again(store: &Store, place: &Place, snapshots: &Snapshots, items: &[Item]) -> Result<Observation> {
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
-    let touched: BTreeSet<&WorkspacePath> =
-        items.iter().filter(|item| item.action != FileAction::Keep).map(|item| &item.path).collect();
+    let touched: BTreeSet<WorkspacePath> =
+        items.iter().filter(|item| item.action != FileAction::Keep).map(|item| item.path.clone()).collect();
     let parents: BTreeSet<WorkspacePath> =
         touched.iter().flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent)).collect();
     let is_own = |change: &Change| {
         let is_directory = change.new.or(change.old).is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
         touched.contains(&change.path) || is_directory && parents.contains(&change.path)
     };
-    observe(store, place, snapshots, Looking { open: &open, known: Some(&is_own), ..Looking::default() })
+    let how = How { only_around: Some(&touched), ..How::default() };
+    observe(store, place, snapshots, Looking { open: &open, known: Some(&is_own), how, ..Looking::default() })
 }
 
 /// Where a file failed on the way to where nothing is reverted, the state before the first revert is kept: the same command

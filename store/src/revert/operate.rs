@@ -16,7 +16,7 @@ use super::planning::{Lines, count_lines, plan_for};
 use super::{notes, refuse};
 use crate::Store;
 use crate::error::Result;
-use crate::record::{Looking, Observation, Place};
+use crate::record::{How, Looking, Observation, Place};
 use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::Snapshots;
 
@@ -134,7 +134,8 @@ pub(crate) fn observe(
 ) -> Result<Observation> {
     let watcher = store.watcher.as_deref();
     let tell = |progress| watcher.iter().for_each(|watcher| watcher(Progress::Looking(progress)));
-    Observation::make(store, place, snapshots, Looking { progress: Some(&tell), ..looking })
+    let how = How { progress: Some(&tell), ..looking.how };
+    Observation::make(store, place, snapshots, Looking { how, ..looking })
 }
 
 /// Carries a plan out, or only tells it.

@@ -29,6 +29,7 @@ mod take;
 mod tree;
 mod view;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -129,6 +130,9 @@ pub struct Request<'a> {
     pub config_home: Option<&'a Path>,
     /// The store's directory, left out wherever it is.
     pub store: &'a Path,
+    /// The paths at, beside and below which to look for what changed; the rest is taken to be as it was last seen. All, where
+    /// there are none.
+    pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
     /// When to give up.
     pub deadline: Option<Instant>,
     /// Is told, now and then, how far it is.

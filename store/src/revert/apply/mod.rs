@@ -57,7 +57,12 @@ pub struct Work<'a> {
 /// An item that failed is as it was, and a later try can do it. What is done is on the disk, synced; where the system refused to
 /// sync, it is in its place and has that as its reason.
 pub fn apply(root: &Root, work: &Work<'_>) -> Vec<Done> {
-    run::Run::new(root, work).run()
+    apply_and(root, work, || ()).0
+}
+
+/// The same, and does something else once every item is in its place, while the disk is waited for. Returns what that gave, too.
+pub fn apply_and<R>(root: &Root, work: &Work<'_>, meanwhile: impl FnOnce() -> R) -> (Vec<Done>, R) {
+    run::Run::new(root, work).run(meanwhile)
 }
 
 /// Returns what stands at a path right now, hashed. A directory above it that is missing, or that is a link or a file, means

@@ -20,7 +20,7 @@ use super::order::{Chunk, Order, chunks, order};
 use super::root::{Descent, Identity, Root};
 use super::sys::{self, Answer};
 use super::trouble::{Outcome, Trouble};
-use super::workers::share;
+use super::workers::{beside, share};
 
 /// Up to this many files are synced one by one; more of them by one sync of the file system.
 const SYNC_EACH: usize = 16;
@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
         Self { root, work, hand, order, done: AtomicUsize::new(0), made: Mutex::default(), changed: Mutex::default() }
     }
 
-    pub(super) fn run(self) -> Vec<Done> {
+    pub(super) fn run<R>(self, meanwhile: impl FnOnce() -> R) -> (Vec<Done>, R) {
         let mut results = self.pass_through();
         let mut keep = |these: Results| {
             for (index, result) in these {
@@ -82,8 +82,8 @@ impl<'a> Run<'a> {
             self.take_made_directories_away();
         }
         self.set_permissions();
-        let synced = self.sync_changed();
-        self.report(results, synced)
+        let (synced, other) = self.sync_changed(meanwhile);
+        (self.report(results, synced), other)
     }
 
     fn item(&self, index: usize) -> &'a Item {
@@ -362,10 +362,11 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn sync_changed(&self) -> Answer<()> {
+    fn sync_changed<R>(&self, meanwhile: impl FnOnce() -> R) -> (Answer<()>, R) {
         let changed = self.changed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let sync_all = || sys::sync_all(self.root.as_fd());
         if changed.len() > SYNC_EACH || !self.hand.sync_each && !changed.is_empty() {
-            return sys::sync_all(self.root.as_fd());
+            return beside(sync_all, meanwhile);
         }
         let each = || {
             for path in changed.iter() {
@@ -375,13 +376,14 @@ impl<'a> Run<'a> {
             }
             Ok(())
         };
-        match each() {
+        let synced = match each() {
             // What the disk refused once is not asked again: the second answer would be that all is well.
             Err(error @ (Errno::IO | Errno::NOSPC | Errno::DQUOT)) => Err(error),
             // A directory that may not be read cannot be synced by itself, nor one for which no file can be opened.
-            Err(_) => sys::sync_all(self.root.as_fd()),
+            Err(_) => sync_all(),
             Ok(()) => Ok(()),
-        }
+        };
+        (synced, meanwhile())
     }
 
     /// What was put into its place is there, synced or not.

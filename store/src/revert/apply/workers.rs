@@ -26,6 +26,20 @@ pub(super) fn share<T: Send, R: Send>(helped: bool, tasks: Vec<T>, act: impl Fn(
     results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
+/// Does two things, the first of them in a thread of its own: it waits for the disk.
+pub(super) fn beside<A: Send, B>(waiting: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let thread = thread::Builder::new().name("sync".to_owned()).spawn_scoped(scope, &waiting);
+        let other = other();
+        match thread.map(thread::ScopedJoinHandle::join) {
+            Ok(Ok(waited)) => (waited, other),
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            // No thread is to be had.
+            Err(_) => (waiting(), other),
+        }
+    })
+}
+
 fn next<T>(queue: &Mutex<std::vec::IntoIter<T>>) -> Option<T> {
     queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
 }

@@ -44,18 +44,20 @@ pub(crate) struct Check<'a> {
     pub deadline: Option<Instant>,
 }
 
-/// Compares every directory of a cache with the disk.
-pub(crate) fn check(cache: &Cache, against: &Check<'_>) -> Differences {
+/// Compares directories of a cache with the disk: those of these numbers, or all.
+pub(crate) fn check(cache: &Cache, numbers: Option<&[usize]>, against: &Check<'_>) -> Differences {
     let next = AtomicUsize::new(0);
+    let count = numbers.map_or(cache.len(), <[usize]>::len);
     let work = |_| {
         let mut found = Differences::default();
         let mut anchor = Anchor::default();
         loop {
             let start = next.fetch_add(BATCH, Ordering::Relaxed);
-            if start >= cache.len() {
+            if start >= count {
                 return found;
             }
-            for number in start..cache.len().min(start + BATCH) {
+            for place in start..count.min(start + BATCH) {
+                let number = numbers.map_or(place, |numbers| numbers[place]);
                 match cache.directory(number).map(|directory| against.compare(&directory, &mut anchor)) {
                     Some(Verdict::Same) => {}
                     Some(Verdict::Rules) => found.rules.push(number),
@@ -64,7 +66,7 @@ pub(crate) fn check(cache: &Cache, against: &Check<'_>) -> Differences {
             }
         }
     };
-    let few = cache.len() <= BATCH;
+    let few = count <= BATCH;
     let mut all = Differences::default();
     for found in threads::run(if few { 1 } else { threads::count() }, work) {
         all.directories.extend(found.directories);

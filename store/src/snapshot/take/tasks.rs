@@ -5,6 +5,7 @@ use std::os::fd::AsFd;
 
 use super::Scene;
 use super::index::Index;
+use crate::path::WorkspacePath;
 use crate::snapshot::cache::Cache;
 use crate::snapshot::git::tracked::Tracked;
 use crate::snapshot::rules::View;
@@ -20,7 +21,8 @@ impl Scene<'_> {
             let view = if self.rules.scope.is_some() { View::Passage } else { View::Open };
             return vec![Task::Directory { path: Vec::new(), view, names: Names::AgainBelow }];
         };
-        let differences = check::check(cache, &self.against());
+        let numbers = self.request.only_around.map(|paths| numbers_around(cache, paths));
+        let differences = check::check(cache, numbers.as_deref(), &self.against());
         let again = self.again(cache, index);
         tasks_of(cache, &differences, &again)
     }
@@ -57,6 +59,25 @@ impl Scene<'_> {
         }
         again
     }
+}
+
+/// Returns the numbers of the directories above some paths, and of those that stand at them or below.
+fn numbers_around(cache: &Cache, paths: &BTreeSet<WorkspacePath>) -> Vec<usize> {
+    let mut numbers = BTreeSet::new();
+    for path in paths {
+        let mut next = parent(path.as_bytes());
+        while let Some(directory) = next
+            && cache.find(directory).is_none_or(|number| numbers.insert(number))
+        {
+            next = parent(directory);
+        }
+        numbers.extend(cache.find(path.as_bytes()));
+        let start = [path.as_bytes(), b"/"].concat();
+        let is_below =
+            |number: &usize| cache.directory(*number).is_some_and(|directory| directory.path.starts_with(&start));
+        numbers.extend((cache.first_from(&start)..cache.len()).take_while(is_below));
+    }
+    numbers.into_iter().collect()
 }
 
 fn tasks_of(cache: &Cache, differences: &Differences, again: &HashSet<Vec<u8>>) -> Vec<Task> {
