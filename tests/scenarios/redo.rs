@@ -296,6 +296,28 @@ fn an_operation_of_which_files_failed_stays_open_and_the_next_command_finishes_i
 
 #[test]
 #[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
+fn an_edit_of_what_an_unfinished_operation_did_put_back_is_one_made_while_reverted() {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n1\n2\n3\n4\n")]);
+    world.turn("m1", |world| {
+        world.write("d/a", "agent\n");
+        world.write("b", "agent\n1\n2\n3\n4\n");
+    });
+    if !refuse(&world, "d", true) {
+        println!("SKIPPED: `chattr +i` does not work here");
+        return;
+    }
+    world.revert("m1");
+    assert!(refuse(&world, "d", false), "what was made can be taken back");
+    world.write("b", "0\n1\n2\n3\nuser\n");
+    world.capture();
+    assert_eq!((world.read("d/a").as_str(), world.read("b").as_str()), ("0\n", "0\n1\n2\n3\nuser\n"));
+    let report = world.unrevert();
+    assert_eq!(world.read("b"), "agent\n1\n2\n3\nuser\n", "both edits: {report:?}");
+    assert_eq!(world.read("d/a"), "agent\n");
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
 fn what_cannot_be_written_the_second_time_either_is_named_and_keeps_nothing_from_being_done() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
     world.turn("m1", |world| ["d/a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));

@@ -143,6 +143,12 @@ pub(crate) fn finish(
     }
     let has_failed = items.iter().any(|item| item.result == FileResult::Failed);
     if has_failed && which == Try::First {
+        // What is done is not looked at again, for from now on it may be edited. The rest is as it was planned, also what was not
+        // as expected: what failed may be the reason.
+        let planned = sessions::operation_items(store.database.connection(), id)?.into_iter().zip(&items);
+        let noted: Vec<Item> =
+            planned.map(|(plan, item)| if item.result == FileResult::Done { item.clone() } else { plan }).collect();
+        store.database.write_synced(|connection| sessions::note_results(connection, id, &noted))?;
         return Ok((items, git));
     }
     let now = store.now();
@@ -152,7 +158,8 @@ pub(crate) fn finish(
             None => row.before_snapshot_id,
         };
         sessions::close_git_items(connection, id, &git)?;
-        sessions::close_operation(connection, id, &items, outcome(&items, &git), after_id, &row.notes, now)?;
+        sessions::note_results(connection, id, &items)?;
+        sessions::close_operation(connection, id, outcome(&items, &git), after_id, &row.notes, now)?;
         move_point(connection, &row, has_failed)
     })?;
     Ok((items, git))

@@ -22,7 +22,7 @@ pub(crate) use changes::{
 };
 pub(crate) use git::{SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans};
 pub(crate) use operations::{
-    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, last_of_chain,
+    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, last_of_chain, note_results,
     open_operations, operation, operation_items,
 };
 pub(crate) use rows::{

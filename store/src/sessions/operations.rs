@@ -194,22 +194,14 @@ fn insert_item(connection: &Connection, operation: &str, position: usize, item: 
     Ok(())
 }
 
-/// Notes how each file went and closes the operation; one that was begun as partial is not made whole by its files.
-pub(crate) fn close_operation(
-    connection: &Connection,
-    operation: &str,
-    items: &[Item],
-    outcome: Outcome,
-    after_snapshot_id: Option<i64>,
-    notes: &str,
-    now: Milliseconds,
-) -> Result<()> {
+/// Notes how each file went.
+pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[Item]) -> Result<()> {
     connection
         .execute(
             "UPDATE operation_files SET result = 'done', reason = NULL WHERE operation_id = ?1 AND result = 'planned'",
             [operation],
         )
-        .context(|| "cannot close the operation")?;
+        .context(|| "cannot note how the files went")?;
     let is_plain = |item: &Item| item.result == FileResult::Done && item.reason.is_none();
     for (position, item) in items.iter().enumerate().filter(|(_, item)| !is_plain(item)) {
         connection
@@ -220,8 +212,20 @@ pub(crate) fn close_operation(
                 let position = i64::try_from(position).unwrap_or(i64::MAX);
                 statement.execute(params![operation, position, item.result.name(), item.reason])
             })
-            .context(|| "cannot close the operation")?;
+            .context(|| "cannot note how the files went")?;
     }
+    Ok(())
+}
+
+/// Closes an operation of which the results are noted; one that was begun as partial is not made whole by its files.
+pub(crate) fn close_operation(
+    connection: &Connection,
+    operation: &str,
+    outcome: Outcome,
+    after_snapshot_id: Option<i64>,
+    notes: &str,
+    now: Milliseconds,
+) -> Result<()> {
     connection
         .execute(
             "UPDATE operations SET state = 'done', outcome = ifnull(outcome, ?2), after_snapshot_id = ?3, notes = ?4, finished_at = ?5 WHERE id = ?1",
