@@ -44,11 +44,16 @@ fn name(path: &Path) -> String {
     path.file_name().expect("a name").to_string_lossy().into_owned()
 }
 
-fn each_error(case: &Case, quick: usize) {
-    let (before, after) = case.trees();
+/// The calls of an operation, without those of its first fifth: a loader that cannot read a library begins no program.
+fn calls_of(case: &Case) -> Vec<Point> {
     let all = points(&(case.ready)(), case.command, b"");
     let begun = all.len() / 5;
-    let calls: Vec<Point> = all.into_iter().skip(begun).filter(touches_files).collect();
+    all.into_iter().skip(begun).collect()
+}
+
+fn each_error(case: &Case, quick: usize) {
+    let (before, after) = case.trees();
+    let calls: Vec<Point> = calls_of(case).into_iter().filter(touches_files).collect();
     // In turns, so that each error is met at many calls; all of them at every call of the hand: `tests/apply`.
     let tasks = calls.into_iter().enumerate().map(|(number, point)| (point, ERRORS[number % ERRORS.len()])).collect();
     each_of(case, sample(tasks, quick), &before, &after);
@@ -82,7 +87,7 @@ fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_l
     }
     let case = &CASES[1];
     let (before, after) = case.trees();
-    let points = points(&(case.ready)(), case.command, b"");
+    let points = calls_of(case);
     for (name, error, quick) in [("fstat", "ETXTBSY", 10), ("openat2", "EXDEV", 10), ("read", "EIO", 5)] {
         let calls = points.iter().filter(|point| point.0 == name).map(|point| (point.clone(), error)).collect();
         each_of(case, sample(calls, quick), &before, &after);
