@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ckpt_schema::report::FileResult;
-use ckpt_store::revert::apply::preflight;
+use ckpt_store::revert::apply::{Problem, preflight};
 
 use crate::parts::{self, Part};
 use crate::world::{Thing, World, assert_done, file};
@@ -51,7 +51,7 @@ fn a_disk_that_fills_up_leaves_whole_files_and_the_next_try_ends_it() {
         }
     }
     let problems = preflight(&world.open(), &world.items, &|_| Ok(8_000)).expect("it can be asked");
-    assert_eq!(problems.len(), 1, "known before the first write: {problems:?}");
+    assert!(matches!(&problems[..], [Problem::NoRoom(_)]), "known before the first write: {problems:?}");
 
     let results = world.apply();
     let failed = results.iter().filter(|done| done.result == FileResult::Failed).count();
@@ -75,7 +75,7 @@ fn a_read_only_file_system_is_known_before_the_first_write() {
     world.put_and_plan("mode", &file("same\n"), &Thing::File(b"same\n".to_vec(), 0o755));
     mount.remount("ro");
     let problems = preflight(&world.open(), &world.items, &|_| Ok(1)).expect("it can be asked");
-    assert!(problems.iter().any(|problem| problem.path.is_none()), "nothing should be begun: {problems:?}");
+    assert_eq!(problems, [Problem::ReadOnly], "nothing should be begun");
     let before = world.listing();
     for done in world.apply() {
         assert_eq!(done.result, FileResult::Failed, "and nothing can be: {:?}", done.reason);

@@ -3,13 +3,18 @@
 mod basic;
 #[path = "../common/clock.rs"]
 mod clock;
+#[path = "../common/executable.rs"]
+mod executable;
 mod git;
 mod honesty;
 mod ignored_directories;
 mod lifecycle;
 mod names;
+#[path = "../common/nobody.rs"]
+mod nobody;
 mod parts;
 mod redo;
+mod refused;
 mod restoring;
 mod sessions;
 mod told;

@@ -9,9 +9,10 @@ mod clock;
 mod executable;
 #[path = "../common/namespace.rs"]
 mod namespace;
+#[path = "../common/nobody.rs"]
+mod nobody;
 
 mod hostile;
-mod nobody;
 mod objects_corruption;
 mod objects_difference;
 mod objects_many;

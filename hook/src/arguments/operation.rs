@@ -29,7 +29,7 @@ pub struct RevertArguments {
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on though an agent is at work
+    /// Go on though an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }
@@ -82,7 +82,7 @@ pub struct UnrevertArguments {
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on though an agent is at work
+    /// Go on though an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }
@@ -103,7 +103,7 @@ pub struct RestoreArguments {
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on though an agent is at work
+    /// Go on though an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }

@@ -150,6 +150,8 @@ pub(crate) fn execute(
 ) -> Result<OperationReport> {
     count_lines(snapshots, &mut operation.plan, &operation.lines);
     refuse::damaged_objects(snapshots, &operation.plan)?;
+    let root = Root::open(&place.root, place.device()?, place.row.inode)?;
+    refuse::what_must_fail(&root, snapshots, &operation.plan, manner)?;
     if manner.dry_run {
         let git = operation.git.clone().unwrap_or_default();
         return Ok(report(store, &operation, None, (&operation.plan.items, &git), true));
@@ -163,8 +165,6 @@ pub(crate) fn execute(
     }
     let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
     snapshots.write_blobs(&merged)?;
-    let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-    refuse::what_must_fail(&root, snapshots, &operation.plan.items)?;
     let id = crate::new_id();
     write_down(store, place, &id, &mut operation, seen, closing)?;
     let (items, git) = finish(store, place, snapshots, &root, &id, Try::First)?;

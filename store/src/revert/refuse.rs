@@ -1,13 +1,13 @@
-//! Why an operation is not begun: an agent is at work, nothing was recorded, an object is damaged, there is no room.
+//! Why an operation is not begun: an agent is at work, nothing was recorded, an object is damaged, there is no room, or no
+//! writing to a directory.
 
 use std::collections::BTreeSet;
 
 use ckpt_schema::report::{FileResult, OperationKind};
 
-use super::apply::{self, Root};
+use super::apply::{self, Problem, Root};
 use super::gather::Material;
 use super::history::Claim;
-use super::item::Item;
 use super::movement::Movement;
 use super::operate::Manner;
 use super::plan::Plan;
@@ -43,13 +43,57 @@ pub(super) fn unavailable(movement: &Movement, material: &Material) -> Result<()
         .hint("`ckpt-hook status` shows what went wrong"))
 }
 
-/// A file system that is read-only or full refuses the whole operation; a single directory is that file's failure.
-pub(super) fn what_must_fail(root: &Root, snapshots: &Snapshots, items: &[Item]) -> Result<()> {
-    let size = |blob: ObjectId| snapshots.blob_size(blob);
-    let problems = apply::preflight(root, items, &size)?;
-    let whole: Vec<String> =
-        problems.into_iter().filter(|problem| problem.path.is_none()).map(|problem| problem.reason).collect();
-    if whole.is_empty() { Ok(()) } else { Err(Error::failed(format!("nothing was changed: {}", whole.join("; ")))) }
+/// How many directories a refusal names.
+const NAMED: usize = 3;
+
+/// All or nothing: what is known to go wrong before the first write refuses the whole operation. A workspace of another user is one
+/// that somebody may have meant.
+pub(super) fn what_must_fail(root: &Root, snapshots: &Snapshots, plan: &Plan, manner: Manner) -> Result<()> {
+    let size = |blob: ObjectId| match plan.blobs.get(&blob) {
+        Some(merged) => Ok(merged.len() as u64),
+        None => snapshots.blob_size(blob),
+    };
+    let problems = apply::preflight(root, &plan.items, &size)?;
+    let mut reasons = Vec::new();
+    let mut closed = Vec::new();
+    let mut hint = None;
+    for problem in problems {
+        match problem {
+            Problem::ReadOnly => reasons.push("the workspace's file system is read-only".to_owned()),
+            Problem::OtherUser if manner.force => {}
+            Problem::OtherUser => {
+                reasons.push("the workspace belongs to another user".to_owned());
+                hint = Some("--force goes on all the same");
+            }
+            Problem::NoRoom(reason) => reasons.push(reason),
+            Problem::Unreadable(path, reason) => {
+                reasons.push(format!("what shall stand at `{}` cannot be read: {reason}", path.to_text()));
+            }
+            Problem::Closed(directory, reason) => {
+                let name = directory.map_or_else(|| ".".into(), |directory| directory.to_text());
+                closed.push(format!("`{name}` ({reason})"));
+            }
+        }
+    }
+    if !closed.is_empty() {
+        let more = closed.len().saturating_sub(NAMED);
+        closed.truncate(NAMED);
+        if more > 0 {
+            closed.push(format!("{more} more"));
+        }
+        reasons.push(format!("there is no writing to {}", closed.join(", ")));
+        hint = Some(
+            "make the directories writable, or leave them out: `revert --only` and `restore ID PATH` take other files",
+        );
+    }
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    let error = Error::failed(format!("nothing was changed: {}", reasons.join("; ")));
+    Err(match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    })
 }
 
 /// Everything that is to be written must be there and sound before anything is touched.

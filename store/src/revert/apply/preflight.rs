@@ -16,17 +16,23 @@ use super::root::{Descent, Root};
 
 /// Something that will go wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The path that it concerns; none where it concerns the whole workspace, and nothing should be begun.
-    pub path: Option<WorkspacePath>,
-    /// What it is.
-    pub reason: String,
+pub enum Problem {
+    /// The workspace's file system is read-only.
+    ReadOnly,
+    /// The workspace belongs to another user: whoever asks for it may go on.
+    OtherUser,
+    /// The workspace's file system has no room for what is to be written; the text says of what.
+    NoRoom(String),
+    /// What shall stand at a path cannot be read from the store, for a reason.
+    Unreadable(WorkspacePath, String),
+    /// No name can be made or removed in a directory (the workspace's root, where there is no path), for a reason.
+    Closed(Option<WorkspacePath>, String),
 }
 
-/// Looks for what will go wrong when a plan is carried out: a file system that is read-only or has no room, a workspace of
-/// somebody else, directories that may not be written to.
+/// Looks for what will go wrong when a plan is carried out.
 ///
-/// `size` gives a blob's size in bytes; where it decodes the blob in full, a damaged one is found here, too.
+/// `size` gives a blob's size in bytes; where it decodes the blob in full, a damaged one is found here, too. What stands in the
+/// way of a path and is not what was expected is no problem of this kind: the hand finds it, as a conflict of that path.
 pub fn preflight(root: &Root, items: &[Item], size: &dyn Fn(ObjectId) -> Result<u64>) -> Result<Vec<Problem>> {
     let planned: Vec<&Item> = items.iter().filter(|item| item.result == FileResult::Planned).collect();
     if planned.is_empty() {
@@ -34,42 +40,37 @@ pub fn preflight(root: &Root, items: &[Item], size: &dyn Fn(ObjectId) -> Result<
     }
     let mut problems = Vec::new();
     let system = fstatvfs(root.as_fd()).context(|| "cannot ask the workspace's file system for its room")?;
-    let whole = |reason: &str| Problem { path: None, reason: reason.to_owned() };
     if system.f_flag.contains(StatVfsMountFlags::RDONLY) {
-        problems.push(whole("the workspace's file system is read-only"));
+        return Ok(vec![Problem::ReadOnly]);
     }
     let user = rustix::process::geteuid();
     let owner = fstat(root.as_fd()).context(|| "cannot read the workspace's owner")?.st_uid;
     if !user.is_root() && owner != user.as_raw() {
-        problems.push(whole("the workspace belongs to another user"));
+        problems.push(Problem::OtherUser);
     }
-    let (bytes, damaged) = bytes_to_write(&planned, size);
-    problems.extend(damaged);
-    problems.extend(lacking_room(&system, bytes, &planned).map(|reason| Problem { path: None, reason }));
-    problems.extend(unwritable(root, &planned));
+    let (bytes, unreadable) = bytes_to_write(&planned, size);
+    problems.extend(unreadable);
+    problems.extend(lacking_room(&system, bytes, &planned).map(Problem::NoRoom));
+    problems.extend(closed(root, &planned));
     Ok(problems)
 }
 
 fn bytes_to_write(planned: &[&Item], size: &dyn Fn(ObjectId) -> Result<u64>) -> (u64, Vec<Problem>) {
     let mut bytes: u64 = 0;
-    let mut damaged = Vec::new();
+    let mut unreadable = Vec::new();
     for item in planned {
         let Some(target) = item.target.filter(|target| target.mode.kind() != EntryKind::Directory) else { continue };
         if item.expected.is_some_and(|expected| expected.is_stored() && expected.blob == target.blob) {
             continue;
         }
+        let failed = |reason| Problem::Unreadable(item.path.clone(), reason);
         match target.blob.map(size) {
             Some(Ok(size)) => bytes = bytes.saturating_add(size),
-            Some(Err(error)) => {
-                damaged.push(Problem { path: Some(item.path.clone()), reason: super::trouble::text(&error) });
-            }
-            None => {
-                let reason = "what shall be put there is not stored".to_owned();
-                damaged.push(Problem { path: Some(item.path.clone()), reason });
-            }
+            Some(Err(error)) => unreadable.push(failed(super::trouble::text(&error))),
+            None => unreadable.push(failed("it is not stored".to_owned())),
         }
     }
-    (bytes, damaged)
+    (bytes, unreadable)
 }
 
 /// Every new file takes whole blocks, and a new name of its own; file systems without a table of inodes count none.
@@ -89,37 +90,43 @@ fn lacking_room(system: &StatVfs, bytes: u64, planned: &[&Item]) -> Option<Strin
     None
 }
 
-fn unwritable(root: &Root, planned: &[&Item]) -> Vec<Problem> {
-    let directories: BTreeSet<Option<WorkspacePath>> = planned.iter().map(|item| item.path.parent()).collect();
+fn closed(root: &Root, planned: &[&Item]) -> Vec<Problem> {
+    let directories: BTreeSet<Option<WorkspacePath>> =
+        planned.iter().filter(|item| takes_a_name(item)).map(|item| item.path.parent()).collect();
     let directories: Vec<_> = directories.into_iter().collect();
-    let reasons = crate::threads::map(&directories, |directory| why_unwritable(root, directory.as_ref()));
-    let reasons: BTreeMap<_, _> = directories.iter().zip(reasons).collect();
-    let problem = |item: &&Item| {
-        let reason = reasons[&item.path.parent()].clone()?;
-        Some(Problem { path: Some(item.path.clone()), reason })
-    };
-    planned.iter().filter_map(problem).collect()
+    let closed = crate::threads::map(&directories, |directory| why_closed(root, directory.as_ref()));
+    // Many directories that are to be made are missing below the same one.
+    let closed: BTreeMap<_, _> = closed.into_iter().flatten().collect();
+    closed.into_iter().map(|(directory, reason)| Problem::Closed(directory, reason)).collect()
 }
 
-/// A directory that is missing is made, so it is the nearest one above it that has to be writable.
-fn why_unwritable(root: &Root, directory: Option<&WorkspacePath>) -> Option<String> {
+/// Permissions are changed at the file or the directory itself, whatever is above it.
+fn takes_a_name(item: &Item) -> bool {
+    let (Some(expected), Some(target)) = (item.expected, item.target) else { return true };
+    match (expected.mode.kind(), target.mode.kind()) {
+        (EntryKind::Directory, EntryKind::Directory) => false,
+        (EntryKind::File, EntryKind::File) => expected.blob != target.blob,
+        _ => true,
+    }
+}
+
+/// Returns the directory that cannot be written to, and why. One that is missing is made, so it is the nearest one above it that
+/// has to be writable.
+fn why_closed(root: &Root, directory: Option<&WorkspacePath>) -> Option<(Option<WorkspacePath>, String)> {
     let mut next = directory.cloned();
     loop {
         match root.descend(next.as_ref()) {
             Ok(Descent::Directory(directory, _)) => {
                 let access = accessat(directory.as_fd(), c".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS);
                 return match access {
-                    Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => {
-                        Some(format!("its directory may not be written to: {error}"))
-                    }
+                    Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => Some((next, error.to_string())),
                     _ => None,
                 };
             }
             Ok(Descent::Missing) => next = next?.parent(),
             // What stands in the way may be going; the hand looks again.
-            Ok(Descent::Replaced) => return None,
-            Ok(Descent::Blocked(reason)) => return Some(reason.to_owned()),
-            Err(error) => return Some(format!("its directory cannot be entered: {error}")),
+            Ok(Descent::Replaced | Descent::Blocked(_)) => return None,
+            Err(error) => return Some((next, error.to_string())),
         }
     }
 }
