@@ -194,6 +194,19 @@ fn a_part_that_is_undone_is_called_a_part() {
 }
 
 #[test]
+fn status_tells_of_a_part_that_is_undone_until_it_is_brought_back() {
+    let world = two_messages();
+    world.run(&["revert", "--message", "m1", "--only", "menu"], b"").exits(0);
+    let status = world.run(&["status"], b"").exits(0);
+    let (_, banner) = status.stdout.split_once("\n\n").expect("a heading");
+    assert!(banner.starts_with("Undone in part: no message is hidden\n"), "{status}");
+    assert!(banner.contains("  menu\n") && banner.contains("`ckpt-hook unrevert` brings it back"), "{status}");
+    world.run(&["unrevert"], b"").exits(0);
+    let status = world.run(&["status"], b"").exits(0);
+    assert!(status.stdout.contains("✓ Nothing is reverted"), "{status}");
+}
+
+#[test]
 fn the_printed_way_back_gives_the_former_state_whatever_was_done() {
     let revert = ["revert", "--message", "m2"];
     let part = ["revert", "--message", "m1", "--only", "menu"];

@@ -20,6 +20,7 @@ pub fn render(report: &StatusReport, hidden: &[MessageReport], view: &View) -> S
         None if report.session.is_none() => text.push_str(
             "Nothing was recorded here yet. `ckpt-hook install AGENT` puts the hook into an agent's settings.\n",
         ),
+        None if report.redo => text.push_str(&part(report, view)),
         None if troubles.is_empty() => {
             text.push_str(&paint.good("✓ "));
             text.push_str("Nothing is reverted, and everything that was recorded can be put back.\n");
@@ -61,6 +62,16 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
         text.push_str("`ckpt-hook redo` brings the first of them back, `ckpt-hook unrevert` all.\n");
     }
     text + "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n"
+}
+
+/// Without a revert point only single files or steps were taken back.
+fn part(report: &StatusReport, view: &View) -> String {
+    let head = view.paint.warning("Undone in part");
+    let files = operation::files(&report.files, view);
+    format!(
+        "{head}: no message is hidden\n{files}\n`ckpt-hook unrevert` brings it back.\n\
+         Your next message to the agent makes it permanent; `ckpt-hook log --operations` still leads back.\n"
+    )
 }
 
 fn troubles(report: &StatusReport, view: &View) -> String {
