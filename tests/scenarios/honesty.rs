@@ -119,3 +119,26 @@ fn a_file_that_was_too_large_before_and_after_is_named_and_left_alone() {
     assert_eq!(report.outcome, Outcome::Partial, "and nobody says that all is back: {report:?}");
     assert!(report.files.iter().any(|file| file.path.path == "large"), "it has a line of its own");
 }
+
+#[test]
+fn permissions_of_directories_that_stay_are_named() {
+    let mut world = World::new();
+    world.write("d/a", "0\n");
+    world.write("e/b", "0\n");
+    world.turn("m1", |world| {
+        world.write("d/a", "1\n");
+        world.chmod("d", 0o700);
+    });
+    world.chmod("e", 0o700);
+    let report = world.revert("m1");
+    let note = "the permissions of directories that are there stay: `d` had 755 and has 700, `e` had 755 and has 700";
+    assert_eq!((world.read("d/a").as_str(), world.mode("d")), ("0\n", 0o700), "the file goes back");
+    assert_eq!(report.notes, [note], "the rest is said");
+    assert_eq!(world.revert("m1").notes, [note], "each time");
+    world.chmod("e", 0o755);
+    assert_eq!(world.unrevert().notes, [""; 0], "nothing is asked of it on the way forward");
+    let message = world.log().messages[0].id.clone();
+    assert_eq!(world.restore(&message, &["e"]).notes, [""; 0], "`e` is as it was");
+    let notes = world.restore(&message, &["d"]).notes;
+    assert_eq!(notes, ["the permissions of directories that are there stay: `d` had 755 and has 700"]);
+}

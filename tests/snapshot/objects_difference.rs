@@ -75,6 +75,25 @@ fn other_defaults_alone_are_no_difference() {
 }
 
 #[test]
+fn directories_with_other_permissions_are_found_whatever_is_usual() {
+    let world = World::new();
+    let files = [("a/b/x", "1"), ("a/y", "2"), ("c/z", "3")];
+    let plain = world.snapshot(&files);
+    let differing = |old, new| {
+        let found = world.snapshots.directories_that_differ(old, new).expect("sound snapshots");
+        found.iter().map(|(path, then, now)| format!("{} {then:o} {now:o}", path.to_text())).collect::<Vec<_>>()
+    };
+    let noted = world.snapshot_with(&files, "d 700 a/b\0f 600 a/y\0");
+    assert_eq!(differing(&plain, &noted), ["a/b 755 700"], "the file is none");
+    assert_eq!(differing(&noted, &plain), ["a/b 700 755"], "and back");
+    let usual = Snapshot { attributes: Some(world.blob(b"ckpt-hook attributes 1\n644 755 700\nd 755 c\0")), ..plain };
+    assert_eq!(differing(&plain, &usual), ["a 755 700", "a/b 755 700"], "where most have them");
+    assert_eq!(differing(&noted, &usual), ["a 755 700"], "all the same");
+    let other = world.snapshot_with(&[("a/y", "2")], "e 700 c\0");
+    assert_eq!(differing(&plain, &other), [""; 0], "what is there once, or empty, is a change like any other");
+}
+
+#[test]
 fn an_empty_directory_takes_the_place_of_a_file() {
     let world = World::new();
     let old = world.snapshot(&[("a", "1"), ("b", "2")]);

@@ -9,9 +9,12 @@ use super::git::GitSide;
 use super::movement::{Movement, Part, Scope};
 use super::outcome::short;
 use super::plan::Plan;
+use crate::Store;
 use crate::error::{Error, Result};
-use crate::record::Observation;
+use crate::path::WorkspacePath;
+use crate::record::{Observation, snapshot_of};
 use crate::sessions::{self, GapRow};
+use crate::snapshot::Snapshots;
 
 /// A path that the agent never changed is a mistake of whoever named it, and not a file that is as it was.
 pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<String>> {
@@ -61,6 +64,46 @@ pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g GapRow>
         names.push(format!("and {} more (`ckpt-hook status --json`)", gaps.len() - NAMED));
     }
     Some(format!("no snapshot holds these, so they were left alone: {}", names.join(", ")))
+}
+
+/// Directories have no place in a plan while they hold files, and their permissions stay.
+pub(super) fn permissions_of_directories(
+    store: &Store,
+    snapshots: &Snapshots,
+    movement: &Movement,
+    seen: &Observation,
+) -> Option<String> {
+    if movement.part.is_some() || movement.kind != OperationKind::Revert {
+        return None;
+    }
+    let wanted_id = movement.reference_snapshot(0).filter(|id| *id != 0)?;
+    directories_stay(store, snapshots, wanted_id, seen, |_| true)
+}
+
+/// Names the directories that are asked for and had other permissions in a state. Where that cannot be read any more, the plan
+/// tells what cannot come back.
+pub(super) fn directories_stay(
+    store: &Store,
+    snapshots: &Snapshots,
+    wanted_id: i64,
+    seen: &Observation,
+    is_asked_for: impl Fn(&WorkspacePath) -> bool,
+) -> Option<String> {
+    const NAMED: usize = 3;
+    let wanted = snapshot_of(&sessions::snapshot(store.database.connection(), wanted_id).ok()?);
+    let mut differing = snapshots.directories_that_differ(&wanted, &seen.snapshot).ok()?;
+    differing.retain(|(path, _, _)| is_asked_for(path));
+    if differing.is_empty() {
+        return None;
+    }
+    let name = |(path, then, now): &(WorkspacePath, u32, u32)| {
+        format!("`{}` had {then:03o} and has {now:03o}", path.to_text())
+    };
+    let mut names: Vec<String> = differing.iter().take(NAMED).map(name).collect();
+    if differing.len() > NAMED {
+        names.push(format!("and {} more", differing.len() - NAMED));
+    }
+    Some(format!("the permissions of directories that are there stay: {}", names.join(", ")))
 }
 
 /// Commits, branches and the index stay as they are; a revert over commits that the agent made says so.

@@ -83,6 +83,7 @@ pub(crate) fn carry_out(
     let looking = Looking { open: &open, closing: &own, ..Looking::default() };
     let seen = observe(store, place, &snapshots, looking)?;
     let base = movement.session.revert_base_id;
+    notes.extend(notes::permissions_of_directories(store, &snapshots, movement, &seen));
     if !manner.git && is_there(connection, movement, &seen)? {
         let side = GitSide { connection, place, snapshots: &snapshots, now: seen.git.as_ref() };
         notes.extend(notes::head_moved(&side, movement, base)?);

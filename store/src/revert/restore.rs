@@ -47,6 +47,7 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
     let git = if request.git { Some(git_plan(store, place, &snapshots, &seen, wanted_id)?) } else { None };
     let mut notes = notes;
     notes.extend(unknown_paths(store, &snapshots, wanted_id, &seen, &only)?);
+    notes.extend(super::notes::directories_stay(store, &snapshots, wanted_id, &seen, |path| is_asked_for(path, &only)));
     notes.extend(git.as_ref().and_then(|_| super::git::why_nothing(&place.root)));
     let plan = super::planning::plan_exactly(&snapshots, &wanted, &current)?;
     let unseen = super::notes::left_alone(&plan, unseen(store, wanted_id, &seen, &only)?.iter());

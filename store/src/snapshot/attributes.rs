@@ -171,6 +171,11 @@ impl Attributes {
         self.defaults[..2] == other.defaults[..2]
     }
 
+    /// Returns whether directories have the same default.
+    pub(crate) fn shares_default_of_directories(&self, other: &Self) -> bool {
+        self.defaults[2] == other.defaults[2]
+    }
+
     /// Returns the paths that are noted here and not, or not so, in the other.
     pub(crate) fn noted_otherwise<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a WorkspacePath> {
         self.noted.iter().filter(|(path, noted)| other.noted.get(*path) != Some(*noted)).map(|(path, _)| path)

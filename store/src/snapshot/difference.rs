@@ -26,6 +26,38 @@ pub(crate) fn between(old: &View<'_>, new: &View<'_>) -> Result<Vec<Change>> {
     Ok(join_sides(differing.old.sorted(), differing.new.sorted()))
 }
 
+/// Returns the directories with captured entries in both whose permissions differ, by path, with both.
+pub(crate) fn directories(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Result<Vec<(WorkspacePath, u32, u32)>> {
+    if old.attributes == new.attributes {
+        return Ok(Vec::new());
+    }
+    let (old, new) = (View::open(reader, old)?, View::open(reader, new)?);
+    let mut paths = match old.attributes.shares_default_of_directories(&new.attributes) {
+        true => noted_otherwise(&old, &new),
+        false => old.directories()?,
+    };
+    paths.sort_unstable();
+    let mut differing = Vec::new();
+    for path in paths {
+        let permissions = (old.directory_permissions(&path)?, new.directory_permissions(&path)?);
+        if let (Some(then), Some(now)) = permissions
+            && then != now
+        {
+            differing.push((path, then, now));
+        }
+    }
+    Ok(differing)
+}
+
+/// Returns the paths whose permissions are noted otherwise, by path.
+fn noted_otherwise(old: &View<'_>, new: &View<'_>) -> Vec<WorkspacePath> {
+    let (old, new) = (&old.attributes, &new.attributes);
+    let mut paths: Vec<_> = old.noted_otherwise(new).chain(new.noted_otherwise(old)).cloned().collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
 /// The entries of either side at paths that may differ.
 struct Differing<'a> {
     old: Side<'a>,
@@ -72,11 +104,7 @@ impl<'a> Differing<'a> {
 
     /// Notes the paths whose permissions are noted otherwise, and the empty directories of one side alone.
     fn compare_attributes(&mut self) -> Result<()> {
-        let (old, new) = (&self.old.view.attributes, &self.new.view.attributes);
-        let mut paths: Vec<_> = old.noted_otherwise(new).chain(new.noted_otherwise(old)).cloned().collect();
-        paths.sort_unstable();
-        paths.dedup();
-        for path in paths {
+        for path in noted_otherwise(self.old.view, self.new.view) {
             self.old.look_up(&path)?;
             self.new.look_up(&path)?;
         }

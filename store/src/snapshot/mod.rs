@@ -236,6 +236,13 @@ impl Snapshots {
         paths.iter().map(|path| view.directory_permissions(path)).collect()
     }
 
+    /// Returns the directories with captured entries in both snapshots whose permissions differ, by path, with the permissions in
+    /// either.
+    pub fn directories_that_differ(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<(WorkspacePath, u32, u32)>> {
+        let reader = self.objects.reader()?;
+        difference::directories(&reader, old, new)
+    }
+
     /// Returns every path that differs between two snapshots, by path.
     pub fn difference(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {
         let reader = self.objects.reader()?;
