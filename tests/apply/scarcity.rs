@@ -67,6 +67,24 @@ fn a_disk_that_fills_up_leaves_whole_files_and_the_next_try_ends_it() {
 }
 
 #[test]
+fn a_disk_that_the_agent_filled_is_no_reason_not_to_remove_what_fills_it() {
+    let mut world = World::new();
+    let Some(_mount) = Mount::new(&world.root, "size=256k,mode=755") else { return };
+    let big = Thing::File(vec![b'a'; 160_000], 0o644);
+    world.put_and_plan("big", &big, &Thing::Nothing);
+    for number in 0..10 {
+        world.put_and_plan(format!("d/{number}").as_str(), &file("agent\n"), &Thing::File(vec![b'b'; 8_000], 0o644));
+    }
+    let room = |size: u64| preflight(&world.open(), &world.items, &move |_| Ok(size)).expect("it can be asked");
+    assert!(matches!(&room(8_000)[..], [Problem::NoRoom(_)]), "a small file makes no room");
+    let id = world.items.iter().find(|item| item.path.as_bytes() == b"big").and_then(|item| item.expected?.blob);
+    let size = |blob| Ok(if Some(blob) == id { 160_000 } else { 8_000 });
+    assert_eq!(preflight(&world.open(), &world.items, &size).expect("it can be asked"), [], "this one does");
+    assert_done(&world.apply());
+    assert_eq!(fs::read(world.on_disk("d/9")).expect("a file").len(), 8_000);
+}
+
+#[test]
 fn a_read_only_file_system_is_known_before_the_first_write() {
     let mut world = World::new();
     let Some(mount) = Mount::new(&world.root, "size=256k,mode=755") else { return };

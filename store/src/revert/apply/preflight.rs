@@ -50,7 +50,7 @@ pub fn preflight(root: &Root, items: &[Item], size: &dyn Fn(ObjectId) -> Result<
     }
     let (bytes, unreadable) = bytes_to_write(&planned, size);
     problems.extend(unreadable);
-    problems.extend(lacking_room(&system, bytes, &planned).map(Problem::NoRoom));
+    problems.extend(lacking_room(&system, bytes, &planned, size).map(Problem::NoRoom));
     problems.extend(closed(root, &planned));
     Ok(problems)
 }
@@ -73,15 +73,26 @@ fn bytes_to_write(planned: &[&Item], size: &dyn Fn(ObjectId) -> Result<u64>) -> 
     (bytes, unreadable)
 }
 
-/// Every new file takes whole blocks, and a new name of its own; file systems without a table of inodes count none.
-fn lacking_room(system: &StatVfs, bytes: u64, planned: &[&Item]) -> Option<String> {
+/// Every new file takes whole blocks, and a new name of its own; file systems without a table of inodes count none. What is
+/// removed goes first: whoever filled the disk is reverted all the same.
+fn lacking_room(
+    system: &StatVfs,
+    bytes: u64,
+    planned: &[&Item],
+    size: &dyn Fn(ObjectId) -> Result<u64>,
+) -> Option<String> {
     let files = planned.iter().filter(|item| item.target.is_some()).count() as u64;
     let needed = bytes.saturating_add(files.saturating_mul(system.f_bsize));
     let free = system.f_bavail.saturating_mul(system.f_frsize);
-    if files > 0 && needed > free {
+    let removed = || planned.iter().filter(|item| item.target.is_none()).filter_map(|item| item.expected);
+    let freed = || {
+        let sizes = removed().filter_map(|entry| entry.blob).filter_map(|blob| size(blob).ok());
+        sizes.fold(free, u64::saturating_add)
+    };
+    if files > 0 && needed > free && needed > freed() {
         return Some(format!("the workspace's file system has {free} bytes free, and {needed} are needed"));
     }
-    if system.f_files > 0 && system.f_favail < files {
+    if system.f_files > 0 && system.f_favail.saturating_add(removed().count() as u64) < files {
         return Some(format!(
             "the workspace's file system has room for {} more files, and {files} are needed",
             system.f_favail
