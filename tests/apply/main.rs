@@ -9,6 +9,8 @@ mod crash;
 mod executable;
 mod kinds;
 mod modes;
+#[path = "../common/mount.rs"]
+mod mount;
 mod outside;
 mod parts;
 mod race;

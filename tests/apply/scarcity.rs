@@ -1,43 +1,13 @@
 //! Too little of something: room, descriptors, the right to write, a file system that can do all.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use ckpt_schema::report::FileResult;
 use ckpt_store::revert::apply::{Problem, preflight};
 
+use crate::mount::Mount;
 use crate::parts::{self, Part};
 use crate::world::{Thing, World, assert_done, file};
-
-/// A small file system of its own; it goes with the value.
-struct Mount(PathBuf);
-
-impl Mount {
-    fn new(at: &Path, options: &str) -> Option<Self> {
-        Self::of_type("tmpfs", at, options)
-    }
-
-    fn of_type(system: &str, at: &Path, options: &str) -> Option<Self> {
-        let mounted = Command::new("mount").args(["-t", system, "-o", options, "ckpt"]).arg(at).output();
-        let mounted = mounted.is_ok_and(|output| output.status.success());
-        if !mounted {
-            println!("SKIPPED: mounting a small file system needs root");
-        }
-        mounted.then(|| Self(at.to_owned()))
-    }
-
-    fn remount(&self, options: &str) {
-        let status = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status();
-        assert!(status.is_ok_and(|status| status.success()), "what was mounted can be remounted");
-    }
-}
-
-impl Drop for Mount {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.0).status();
-    }
-}
 
 #[test]
 fn a_disk_that_fills_up_leaves_whole_files_and_the_next_try_ends_it() {

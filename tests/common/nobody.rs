@@ -40,5 +40,8 @@ fn again_as_nobody(test: &str, folder: Option<&Path>) {
     let mut command = Command::new(program);
     command.args(["--exact", test, "--include-ignored", "--nocapture"]).current_dir("/").uid(65534).gid(65534);
     command.envs(folder.map(|folder| (FOLDER, folder)));
-    assert!(command.status().expect("it starts").success(), "{test}, as nobody");
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let went_well = output.status.success() && said.contains("1 passed");
+    assert!(went_well, "{test}, as nobody:\n{said}{}", String::from_utf8_lossy(&output.stderr));
 }

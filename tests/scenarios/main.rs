@@ -9,6 +9,8 @@ mod git;
 mod honesty;
 mod ignored_directories;
 mod lifecycle;
+#[path = "../common/mount.rs"]
+mod mount;
 mod names;
 #[path = "../common/nobody.rs"]
 mod nobody;

@@ -237,9 +237,9 @@ fn a_step_after_an_interrupted_revert_belongs_to_the_message_that_is_in_effect_t
     assert_eq!(told(interrupt_the_last_operation), in_peace, "nobody can tell that it was interrupted");
 }
 
-/// Makes a file one that nobody can replace, which is found when it is tried. Returns whether that works here.
+/// Makes a file one that nobody can replace, which is found only when it is tried. Returns whether that works here.
 #[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
-fn is_fixed(world: &World, path: &str) -> bool {
+fn pin(world: &World, path: &str) -> bool {
     let works = chattr("+i", world, path);
     if !works {
         println!("SKIPPED: `chattr +i` does not work here");
@@ -247,7 +247,7 @@ fn is_fixed(world: &World, path: &str) -> bool {
     works
 }
 
-fn is_free_again(world: &World, path: &str) {
+fn unpin(world: &World, path: &str) {
     assert!(chattr("-i", world, path), "what was made can be taken back");
 }
 
@@ -260,13 +260,13 @@ fn chattr(flag: &str, world: &World, path: &str) -> bool {
 fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
     world.turn("m1", |world| ["d/a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
-    if !is_fixed(&world, "d/a") {
+    if !pin(&world, "d/a") {
         return;
     }
     let report = world.revert("m1");
     assert_eq!(paths_with(&report, FileResult::Failed), ["d/a"], "one of the two: {report:?}");
     world.turn("m2", |world| world.write("c", "2\n"));
-    is_free_again(&world, "d/a");
+    unpin(&world, "d/a");
     let before = world.tree();
     let report = world.revert("m1");
     assert_eq!(paths_with(&report, FileResult::Done), ["c", "d/a"], "what was left, and what came since: {report:?}");
@@ -286,12 +286,12 @@ fn an_operation_of_which_files_failed_stays_open_and_the_next_command_finishes_i
     let old = world.tree();
     world.turn("m1", |world| ["d/a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
     let new = world.tree();
-    if !is_fixed(&world, "d/a") {
+    if !pin(&world, "d/a") {
         return;
     }
     let report = world.revert("m1");
     let status = world.status();
-    is_free_again(&world, "d/a");
+    unpin(&world, "d/a");
     assert_eq!((report.outcome, paths_with(&report, FileResult::Failed)), (Outcome::Partial, vec!["d/a"]));
     assert_eq!((status.interrupted.len(), &status.revert_point), (1, &None), "it is not over: {status:?}");
     let notes = world.capture().notes;
@@ -309,11 +309,11 @@ fn an_edit_of_what_an_unfinished_operation_did_put_back_is_one_made_while_revert
         world.write("d/a", "agent\n");
         world.write("b", "agent\n1\n2\n3\n4\n");
     });
-    if !is_fixed(&world, "d/a") {
+    if !pin(&world, "d/a") {
         return;
     }
     world.revert("m1");
-    is_free_again(&world, "d/a");
+    unpin(&world, "d/a");
     world.write("b", "0\n1\n2\n3\nuser\n");
     world.capture();
     assert_eq!((world.read("d/a").as_str(), world.read("b").as_str()), ("0\n", "0\n1\n2\n3\nuser\n"));
@@ -326,13 +326,13 @@ fn an_edit_of_what_an_unfinished_operation_did_put_back_is_one_made_while_revert
 fn what_cannot_be_written_the_second_time_either_is_named_and_keeps_nothing_from_being_done() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
     world.turn("m1", |world| ["d/a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
-    if !is_fixed(&world, "d/a") {
+    if !pin(&world, "d/a") {
         return;
     }
     world.revert("m1");
     let notes = world.capture().notes;
     let report = world.unrevert();
-    is_free_again(&world, "d/a");
+    unpin(&world, "d/a");
     assert!(notes[0].contains("1 of them could not be written, as `d/a`"), "it is said: {notes:?}");
     assert!(world.status().interrupted.is_empty(), "it is over");
     assert_eq!((world.read("d/a").as_str(), world.read("b").as_str()), ("1\n", "1\n"), "and back: {report:?}");

@@ -3,6 +3,7 @@
 use ckpt_schema::report::{FileResult, Outcome};
 use ckpt_store::{Error, ErrorKind, RevertRequest};
 
+use crate::mount::Mount;
 use crate::nobody::{as_nobody, as_nobody_in_a_directory_of_another_user};
 use crate::world::{World, paths_with, to};
 
@@ -98,4 +99,27 @@ fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
     if !played {
         println!("SKIPPED: making a directory of another user needs root");
     }
+}
+
+#[test]
+fn too_little_room_or_a_read_only_file_system_refuses_the_whole_operation_before_the_first_write() {
+    let mut world = World::new();
+    let Some(mount) = Mount::new(&world.root, "size=256k,mode=755") else { return };
+    world.write("a", "0\n");
+    world.write("big", vec![b'x'; 100_000]);
+    let old = world.tree();
+    world.turn("m1", |world| {
+        world.write("a", "1\n");
+        world.remove("big");
+    });
+    world.write("filler", vec![b'y'; 200_000]);
+    let error = world.try_revert(&to("m1")).expect_err("there is no room for `big`");
+    assert_refused(&error, "bytes free");
+    assert_eq!((world.read("a").as_str(), world.exists("big")), ("1\n", false), "not one file");
+    world.remove("filler");
+    mount.remount("ro");
+    assert_refused(&world.try_revert(&to("m1")).expect_err("nothing can be written"), "is read-only");
+    mount.remount("rw");
+    assert_eq!(world.revert("m1").outcome, Outcome::Restored);
+    assert_eq!(world.tree(), old, "all of it");
 }

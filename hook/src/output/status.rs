@@ -10,6 +10,9 @@ use super::{View, operation};
 /// So many gaps are listed; the rest is counted.
 const LISTED: usize = 10;
 
+const PERMANENT: &str =
+    "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n";
+
 /// Returns the state of a workspace; `hidden` are its hidden messages, oldest first.
 pub fn render(report: &StatusReport, hidden: &[MessageReport], view: &View) -> String {
     let paint = view.paint;
@@ -61,7 +64,7 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
     if report.redo {
         text.push_str("`ckpt-hook redo` brings the first of them back, `ckpt-hook unrevert` all.\n");
     }
-    text + "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n"
+    text + PERMANENT
 }
 
 /// Without a revert point only single files or steps were taken back.
@@ -70,7 +73,7 @@ fn part(report: &StatusReport, view: &View) -> String {
     let files = operation::files(&report.files, view);
     format!(
         "{head}: no message is hidden\n{files}\n`ckpt-hook unrevert` brings it back.\n\
-         Your next message to the agent makes it permanent; `ckpt-hook log --operations` still leads back.\n"
+         {PERMANENT}"
     )
 }
 

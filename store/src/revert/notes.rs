@@ -55,15 +55,9 @@ pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g GapRow>
     if gaps.is_empty() {
         return None;
     }
-    let mut names: Vec<String> = gaps
-        .iter()
-        .take(NAMED)
-        .map(|gap| format!("`{}` ({})", crate::record::gap_report(gap).path.path, gap.reason))
-        .collect();
-    if gaps.len() > NAMED {
-        names.push(format!("and {} more (`ckpt-hook status --json`)", gaps.len() - NAMED));
-    }
-    Some(format!("no snapshot holds these, so they were left alone: {}", names.join(", ")))
+    let names = gaps.iter().map(|gap| format!("`{}` ({})", crate::record::gap_report(gap).path.path, gap.reason));
+    let all = if gaps.len() > NAMED { " (`ckpt-hook status --json`)" } else { "" };
+    Some(format!("no snapshot holds these, so they were left alone: {}{all}", first_of(names, NAMED)))
 }
 
 /// Directories have no place in a plan while they hold files, and their permissions stay.
@@ -96,14 +90,18 @@ pub(super) fn directories_stay(
     if differing.is_empty() {
         return None;
     }
-    let name = |(path, then, now): &(WorkspacePath, u32, u32)| {
-        format!("`{}` had {then:03o} and has {now:03o}", path.to_text())
-    };
-    let mut names: Vec<String> = differing.iter().take(NAMED).map(name).collect();
-    if differing.len() > NAMED {
-        names.push(format!("and {} more", differing.len() - NAMED));
+    let names =
+        differing.iter().map(|(path, then, now)| format!("`{}` had {then:03o} and has {now:03o}", path.to_text()));
+    Some(format!("the permissions of directories that are there stay: {}", first_of(names, NAMED)))
+}
+
+/// Joins the first names of a list, and says how many more there are.
+pub(super) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: usize) -> String {
+    let mut first: Vec<String> = names.by_ref().take(most).collect();
+    if names.len() > 0 {
+        first.push(format!("and {} more", names.len()));
     }
-    Some(format!("the permissions of directories that are there stay: {}", names.join(", ")))
+    first.join(", ")
 }
 
 /// Commits, branches and the index stay as they are; a revert over commits that the agent made says so.

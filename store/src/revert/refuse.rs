@@ -9,6 +9,7 @@ use super::apply::{self, Problem, Root};
 use super::gather::Material;
 use super::history::Claim;
 use super::movement::Movement;
+use super::notes::first_of;
 use super::operate::Manner;
 use super::plan::Plan;
 use crate::Milliseconds;
@@ -76,12 +77,7 @@ pub(super) fn what_must_fail(root: &Root, snapshots: &Snapshots, plan: &Plan, ma
         }
     }
     if !closed.is_empty() {
-        let more = closed.len().saturating_sub(NAMED);
-        closed.truncate(NAMED);
-        if more > 0 {
-            closed.push(format!("{more} more"));
-        }
-        reasons.push(format!("there is no writing to {}", closed.join(", ")));
+        reasons.push(format!("there is no writing to {}", first_of(closed.into_iter(), NAMED)));
         hint = Some(
             "make the directories writable, or leave them out: `revert --only` and `restore ID PATH` take other files",
         );

@@ -1,6 +1,7 @@
 //! Every path that differs between two snapshots: only subtrees whose ids differ are read.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 use super::Snapshot;
 use super::reader::Reader;
@@ -32,11 +33,10 @@ pub(crate) fn directories(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Re
         return Ok(Vec::new());
     }
     let (old, new) = (View::open(reader, old)?, View::open(reader, new)?);
-    let mut paths = match old.attributes.shares_default_of_directories(&new.attributes) {
+    let paths = match old.attributes.shares_default_of_directories(&new.attributes) {
         true => noted_otherwise(&old, &new),
-        false => old.directories()?,
+        false => directories_of(&old)?,
     };
-    paths.sort_unstable();
     let mut differing = Vec::new();
     for path in paths {
         let permissions = (old.directory_permissions(&path)?, new.directory_permissions(&path)?);
@@ -47,6 +47,13 @@ pub(crate) fn directories(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Re
         }
     }
     Ok(differing)
+}
+
+/// Returns the directories with captured entries, by path.
+fn directories_of(view: &View<'_>) -> Result<Vec<WorkspacePath>> {
+    let files = view.files_below(None, view.tree)?;
+    let above = files.iter().flat_map(|(path, _)| std::iter::successors(path.parent(), WorkspacePath::parent));
+    Ok(above.collect::<BTreeSet<_>>().into_iter().collect())
 }
 
 /// Returns the paths whose permissions are noted otherwise, by path.

@@ -175,21 +175,6 @@ impl<'a> View<'a> {
         Ok(files)
     }
 
-    /// Returns the directories with captured entries.
-    pub(crate) fn directories(&self) -> Result<Vec<WorkspacePath>> {
-        let mut directories = Vec::new();
-        let mut open = vec![(None, self.tree)];
-        while let Some((directory, tree)) = open.pop() {
-            for child in self.reader.tree(tree)?.into_iter().filter(|child| child.mode == TreeMode::Tree) {
-                let path = join(directory.as_ref(), &child.name)?;
-                directories.push(path.clone());
-                open.push((Some(path), child.id));
-            }
-            check_bounds(directories.len(), directory.as_ref())?;
-        }
-        Ok(directories)
-    }
-
     /// Returns the entries of a tree.
     pub(crate) fn read_tree(&self, id: ObjectId) -> Result<Vec<TreeEntry>> {
         self.reader.tree(id)
