@@ -6,13 +6,18 @@ use crate::common::{BINARY, Run, World, finish};
 
 /// Runs the binary on a terminal and types.
 fn on_a_terminal(world: &World, arguments: &str, keys: &str) -> Option<Run> {
+    on_a_terminal_below(world, "", arguments, keys)
+}
+
+/// The same, behind the words of a wrapper.
+fn on_a_terminal_below(world: &World, wrapper: &str, arguments: &str, keys: &str) -> Option<Run> {
     if !std::path::Path::new("/usr/bin/script").exists() {
         skipped("`script` of util-linux is not there to play a terminal");
         return None;
     }
     let mut command = Command::new("/usr/bin/script");
     command
-        .args(["--quiet", "--return", "--command", &format!("{BINARY} {arguments}"), "/dev/null"])
+        .args(["--quiet", "--return", "--command", &format!("{wrapper}{BINARY} {arguments}"), "/dev/null"])
         .env_clear()
         .env("HOME", world.home())
         .env("CKPT_HOOK_HOME", world.store())
@@ -61,4 +66,21 @@ fn a_terminal_has_colours_unless_somebody_minds() {
     assert!(run.stdout.contains("\u{1b}[32mlive"), "in colour: {run:?}");
     let plain = on_a_terminal(&world, "log --color never", "").expect("as before");
     assert!(!plain.stdout.contains("\u{1b}["), "plain: {plain:?}");
+}
+
+#[test]
+fn a_revert_that_takes_longer_than_a_second_tells_how_far_it_is() {
+    let works = |mut command: Command| command.output().is_ok_and(|output| output.status.success());
+    let mut strace = Command::new("strace");
+    strace.args(["-o", "/dev/null", "true"]);
+    if !works(strace) {
+        return skipped("`strace` does not run here, and nothing else makes a call slow");
+    }
+    let world = two_messages();
+    // The first directory that is opened takes the second, in microseconds.
+    let slow = "strace -f -o /dev/null -e trace=openat2 -e inject=openat2:delay_enter=1100000:when=1 ";
+    let Some(run) = on_a_terminal_below(&world, slow, "revert --message m1", "") else { return };
+    assert_eq!(run.code, Some(0), "it was done: {run}");
+    assert!(run.stdout.contains(" of 2 files"), "a line that comes and goes: {run:?}");
+    assert!(run.stdout.contains("Went back to just before “first”"), "and then what was done: {run}");
 }
