@@ -230,6 +230,7 @@ impl<'a> Model<'a> {
         let run = |world: &mut World| world.try_revert(&request);
         if let Some(pieces) = manner.kill {
             killed_after(pieces, &mut self.world, self.script, |world| _ = run(world));
+            self.tell_the_other(at, &top);
         }
         let is_whole = manner.kill.is_none();
         if !self.command(at, &line, (request.git, is_whole), run) {
@@ -344,14 +345,19 @@ impl<'a> Model<'a> {
         // A redo that finds nothing reverted does not look at the workspace either.
         self.sessions[at].is_open &= report.kind != OperationKind::Revert;
         laws::assert_spared(&before, &self.world, &self.sessions[at].touched, &report);
-        let changed = laws::differences(&before.tree, &self.world.tree());
+        self.tell_the_other(at, &before.tree);
+        true
+    }
+
+    /// What a session's command changed since a tree, the other one sees.
+    fn tell_the_other(&mut self, at: usize, before: &Tree) {
+        let changed = laws::differences(before, &self.world.tree());
         let other = &mut self.sessions[1 - at];
         if !changed.is_empty() {
             other.top = None;
         }
         let seen_by = if other.is_open { &mut other.touched } else { &mut other.since };
         seen_by.extend(changed);
-        true
     }
 }
 
