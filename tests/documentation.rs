@@ -4,7 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in the repository").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the crate is in the repository")
+        .to_owned()
 }
 
 /// Adds every file with an ending at or below a folder.
@@ -13,7 +16,10 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
         let path = entry.expect("a readable folder").path();
         if path.is_dir() {
             files(&path, ending, found);
-        } else if path.extension().is_some_and(|extension| extension == ending) {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == ending)
+        {
             found.push(path);
         }
     }
@@ -21,7 +27,12 @@ fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
 
 /// Returns the pages for people.
 fn pages() -> Vec<PathBuf> {
-    let names = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"];
+    let names = [
+        "README.md",
+        "CHANGELOG.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    ];
     let mut pages: Vec<PathBuf> = names.iter().map(|name| repository().join(name)).collect();
     files(&repository().join("docs"), "md", &mut pages);
     pages
@@ -33,20 +44,30 @@ fn code() -> String {
     for folder in ["hook", "schema", "store", "tests"] {
         files(&repository().join(folder), "rs", &mut sources);
     }
-    sources.iter().map(|source| fs::read_to_string(source).expect("code is text")).collect()
+    sources
+        .iter()
+        .map(|source| fs::read_to_string(source).expect("code is text"))
+        .collect()
 }
 
 /// Returns what stands between two marks, each time.
 fn between<'a>(text: &'a str, begin: &'a str, end: &'a str) -> impl Iterator<Item = &'a str> {
-    text.split(begin).skip(1).filter_map(move |rest| Some(rest.split_once(end)?.0))
+    text.split(begin)
+        .skip(1)
+        .filter_map(move |rest| Some(rest.split_once(end)?.0))
 }
 
 #[test]
 fn every_link_of_the_documentation_leads_to_a_file() {
     for page in pages() {
         let text = fs::read_to_string(&page).expect("the page is there");
-        for link in between(&text, "](", ")").filter(|link| !link.contains("://") && !link.starts_with('#')) {
-            let target = page.parent().expect("a page is in a folder").join(link.split('#').next().expect("one part"));
+        for link in
+            between(&text, "](", ")").filter(|link| !link.contains("://") && !link.starts_with('#'))
+        {
+            let target = page
+                .parent()
+                .expect("a page is in a folder")
+                .join(link.split('#').next().expect("one part"));
             assert!(target.exists(), "{} links to `{link}`", page.display());
         }
     }
@@ -54,8 +75,11 @@ fn every_link_of_the_documentation_leads_to_a_file() {
 
 #[test]
 fn every_test_that_the_documentation_names_is_there() {
-    let architecture = fs::read_to_string(repository().join("docs/architecture.md")).expect("the page is there");
-    let (_, invariants) = architecture.split_once("## Invariants").expect("the page lists them");
+    let architecture =
+        fs::read_to_string(repository().join("docs/architecture.md")).expect("the page is there");
+    let (_, invariants) = architecture
+        .split_once("## Invariants")
+        .expect("the page lists them");
     let code = code();
     // Names of tests are sentences; names of lints and methods are shorter.
     let tests: Vec<&str> = between(invariants, "| ", " |\n")
@@ -63,8 +87,14 @@ fn every_test_that_the_documentation_names_is_there() {
         .filter(|name| name.matches('_').count() >= 3)
         .collect();
     assert!(tests.len() > 20, "the table is found: {tests:?}");
-    let missing: Vec<&&str> = tests.iter().filter(|name| !code.contains(&format!("fn {name}("))).collect();
-    assert!(missing.is_empty(), "an invariant without its test is a wish: {missing:?}");
+    let missing: Vec<&&str> = tests
+        .iter()
+        .filter(|name| !code.contains(&format!("fn {name}(")))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "an invariant without its test is a wish: {missing:?}"
+    );
 }
 
 /// What decides, and what is only a value, neither reads nor writes anything: neither files, nor the clock, nor the environment.
@@ -102,8 +132,20 @@ fn pure_modules_ask_nothing_of_the_outside_world() {
     for module in PURE {
         let text = fs::read_to_string(repository().join(module)).expect("the module is there");
         let code = text.split("#[cfg(test)]").next().expect("one part");
-        for word in ["std::fs", "std::env", "std::net", "std::process", "SystemTime", "Instant", "rustix", "rusqlite"] {
-            assert!(!code.contains(word), "{module} is pure, and yet it uses `{word}`");
+        for word in [
+            "std::fs",
+            "std::env",
+            "std::net",
+            "std::process",
+            "SystemTime",
+            "Instant",
+            "rustix",
+            "rusqlite",
+        ] {
+            assert!(
+                !code.contains(word),
+                "{module} is pure, and yet it uses `{word}`"
+            );
         }
     }
 }

@@ -24,28 +24,86 @@ const TABLES: [&str; 11] = [
 const VIEWS: [(&str, &[&str]); 5] = [
     (
         "session_overview",
-        &["session", "agent", "agent_session", "workspace", "started", "last_event", "messages", "steps", "files"],
+        &[
+            "session",
+            "agent",
+            "agent_session",
+            "workspace",
+            "started",
+            "last_event",
+            "messages",
+            "steps",
+            "files",
+        ],
     ),
     (
         "message_overview",
-        &["message", "session", "agent", "time", "prompt", "state", "steps", "files", "additions", "deletions"],
+        &[
+            "message",
+            "session",
+            "agent",
+            "time",
+            "prompt",
+            "state",
+            "steps",
+            "files",
+            "additions",
+            "deletions",
+        ],
     ),
     (
         "step_overview",
-        &["step", "session", "message", "started", "finished", "state", "files", "additions", "deletions"],
+        &[
+            "step",
+            "session",
+            "message",
+            "started",
+            "finished",
+            "state",
+            "files",
+            "additions",
+            "deletions",
+        ],
     ),
-    ("file_history", &["time", "agent", "session", "message", "step", "path", "kind", "additions", "deletions"]),
+    (
+        "file_history",
+        &[
+            "time",
+            "agent",
+            "session",
+            "message",
+            "step",
+            "path",
+            "kind",
+            "additions",
+            "deletions",
+        ],
+    ),
     (
         "operation_overview",
-        &["operation", "kind", "session", "message", "time", "state", "outcome", "files", "conflicts"],
+        &[
+            "operation",
+            "kind",
+            "session",
+            "message",
+            "time",
+            "state",
+            "outcome",
+            "files",
+            "conflicts",
+        ],
     ),
 ];
 
 fn store() -> Connection {
     let connection = Connection::open_in_memory().expect("memory can be opened");
-    connection.pragma_update(None, "foreign_keys", true).expect("a pragma");
+    connection
+        .pragma_update(None, "foreign_keys", true)
+        .expect("a pragma");
     for migration in MIGRATIONS {
-        connection.execute_batch(migration).expect("the migration is SQL");
+        connection
+            .execute_batch(migration)
+            .expect("the migration is SQL");
     }
     connection
 }
@@ -53,19 +111,26 @@ fn store() -> Connection {
 /// Runs a query whose rows are two texts.
 fn pairs(connection: &Connection, sql: &str) -> Vec<(String, String)> {
     let mut statement = connection.prepare(sql).expect("the query is SQL");
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).expect("the query runs");
+    let rows = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
+        .expect("the query runs");
     rows.map(|row| row.expect("two texts")).collect()
 }
 
 fn objects(connection: &Connection) -> BTreeMap<String, String> {
-    pairs(connection, "SELECT name, type FROM sqlite_schema").into_iter().collect()
+    pairs(connection, "SELECT name, type FROM sqlite_schema")
+        .into_iter()
+        .collect()
 }
 
 fn columns(connection: &Connection, object: &str) -> BTreeSet<String> {
-    pairs(connection, &format!("SELECT name, type FROM pragma_table_info('{object}')"))
-        .into_iter()
-        .map(|pair| pair.0)
-        .collect()
+    pairs(
+        connection,
+        &format!("SELECT name, type FROM pragma_table_info('{object}')"),
+    )
+    .into_iter()
+    .map(|pair| pair.0)
+    .collect()
 }
 
 /// A session with one message, one step that added a file, and one change from outside.
@@ -90,17 +155,25 @@ fn filled() -> Connection {
 fn every_table_of_the_documentation_is_there() {
     let objects = objects(&store());
     for table in TABLES {
-        assert_eq!(objects.get(table).map(String::as_str), Some("table"), "`{table}` is promised");
+        assert_eq!(
+            objects.get(table).map(String::as_str),
+            Some("table"),
+            "`{table}` is promised"
+        );
     }
 }
 
 #[test]
 fn every_table_is_strict() {
-    for (table, strict) in
-        pairs(&store(), "SELECT name, CAST(strict AS TEXT) FROM pragma_table_list WHERE type = 'table'")
-    {
+    for (table, strict) in pairs(
+        &store(),
+        "SELECT name, CAST(strict AS TEXT) FROM pragma_table_list WHERE type = 'table'",
+    ) {
         let ours = !table.starts_with("sqlite_");
-        assert!(!ours || strict == "1", "`{table}`: a wrong type must not get in unseen");
+        assert!(
+            !ours || strict == "1",
+            "`{table}`: a wrong type must not get in unseen"
+        );
     }
 }
 
@@ -109,10 +182,17 @@ fn every_view_has_the_columns_that_users_build_on() {
     let connection = store();
     let objects = objects(&connection);
     for (view, promised) in VIEWS {
-        assert_eq!(objects.get(view).map(String::as_str), Some("view"), "`{view}` is promised");
+        assert_eq!(
+            objects.get(view).map(String::as_str),
+            Some("view"),
+            "`{view}` is promised"
+        );
         let columns = columns(&connection, view);
         for column in promised {
-            assert!(columns.contains(*column), "`{view}.{column}` is promised; it has {columns:?}");
+            assert!(
+                columns.contains(*column),
+                "`{view}.{column}` is promised; it has {columns:?}"
+            );
         }
     }
 }
@@ -132,15 +212,25 @@ fn a_view_shows_utc_text_and_counts_what_the_agent_changed() {
 fn the_history_of_files_keeps_what_came_from_outside() {
     let sql = "SELECT path, attribution FROM file_history WHERE step IS NULL";
     let expected = vec![("b.txt".to_owned(), "outside".to_owned())];
-    assert_eq!(pairs(&filled(), sql), expected, "a change that no step made is history, too");
+    assert_eq!(
+        pairs(&filled(), sql),
+        expected,
+        "a change that no step made is history, too"
+    );
 }
 
 #[test]
 fn a_session_that_goes_takes_its_rows_along() {
     let connection = filled();
-    connection.execute("DELETE FROM sessions", []).expect("nothing holds it back");
+    connection
+        .execute("DELETE FROM sessions", [])
+        .expect("nothing holds it back");
     let left = pairs(&connection, "SELECT path, attribution FROM changes");
-    assert_eq!(left, vec![("b.txt".to_owned(), "outside".to_owned())], "`forget` leaves no row of the session behind");
+    assert_eq!(
+        left,
+        vec![("b.txt".to_owned(), "outside".to_owned())],
+        "`forget` leaves no row of the session behind"
+    );
 }
 
 #[test]
@@ -152,16 +242,31 @@ fn a_state_that_is_not_one_is_refused() {
 
 #[test]
 fn the_store_says_which_binaries_may_use_it() {
-    let found = pairs(&store(), "SELECT key, CAST(value AS TEXT) FROM meta ORDER BY key");
+    let found = pairs(
+        &store(),
+        "SELECT key, CAST(value AS TEXT) FROM meta ORDER BY key",
+    );
     let names: Vec<&str> = found.iter().map(|(key, _)| key.as_str()).collect();
-    assert_eq!(names, ["min_reader", "min_writer"], "an older binary must be able to refuse politely");
+    assert_eq!(
+        names,
+        ["min_reader", "min_writer"],
+        "an older binary must be able to refuse politely"
+    );
 }
 
 /// Returns the SQL of every example in `docs/database.md`.
 fn documented_queries() -> Vec<String> {
     let text = include_str!("../docs/database.md");
     let blocks = text.split("```sql\n").skip(1);
-    blocks.map(|block| block.split("```").next().expect("a split has a first part").to_owned()).collect()
+    blocks
+        .map(|block| {
+            block
+                .split("```")
+                .next()
+                .expect("a split has a first part")
+                .to_owned()
+        })
+        .collect()
 }
 
 #[test]
@@ -170,7 +275,9 @@ fn every_query_of_the_documentation_runs() {
     let queries = documented_queries();
     assert!(!queries.is_empty(), "the examples are found");
     for query in queries {
-        let ran = connection.prepare(&query).and_then(|mut statement| statement.query([])?.next().map(|_| ()));
+        let ran = connection
+            .prepare(&query)
+            .and_then(|mut statement| statement.query([])?.next().map(|_| ()));
         assert_eq!(ran, Ok(()), "it is there to be copied: {query}");
     }
 }

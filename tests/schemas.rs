@@ -6,8 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{
-    AgentsReport, DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport, LogReport, OperationReport,
-    OperationsReport, SessionsReport, ShowReport, SnapshotReport, StatusReport,
+    AgentsReport, DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport, LogReport,
+    OperationReport, OperationsReport, SessionsReport, ShowReport, SnapshotReport, StatusReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::{JsonSchema, schema_for};
@@ -47,12 +47,17 @@ fn file_name(name: &str) -> String {
 
 fn named(name: &str) -> Value {
     let found = schemas().into_iter().find(|(known, _)| *known == name);
-    found.unwrap_or_else(|| panic!("no schema is called `{name}`")).1
+    found
+        .unwrap_or_else(|| panic!("no schema is called `{name}`"))
+        .1
 }
 
 fn errors(name: &str, document: &Value) -> Vec<String> {
     let validator = jsonschema::validator_for(&named(name)).expect("our schema is one");
-    validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path)).collect()
+    validator
+        .iter_errors(document)
+        .map(|error| format!("{}: {error}", error.instance_path))
+        .collect()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one switch of this test")]
@@ -70,26 +75,50 @@ fn the_files_are_the_schemas_of_the_types() {
             fs::write(&file, &text).expect("the schema can be written");
         }
         let written = fs::read_to_string(&file).unwrap_or_default();
-        assert!(written == text, "{} is not what the types say: run `just schemas`", file.display());
+        assert!(
+            written == text,
+            "{} is not what the types say: run `just schemas`",
+            file.display()
+        );
     }
 }
 
 #[test]
 fn the_folder_holds_no_schema_without_a_type() {
-    let expected: BTreeSet<String> = schemas().into_iter().map(|(name, _)| file_name(name)).collect();
+    let expected: BTreeSet<String> = schemas()
+        .into_iter()
+        .map(|(name, _)| file_name(name))
+        .collect();
     let found: BTreeSet<String> = fs::read_dir(folder())
         .expect("the schema folder is there")
-        .map(|entry| entry.expect("it can be read").file_name().into_string().expect("its names are UTF-8"))
+        .map(|entry| {
+            entry
+                .expect("it can be read")
+                .file_name()
+                .into_string()
+                .expect("its names are UTF-8")
+        })
         .collect();
-    assert_eq!(found, expected, "a file that no type makes would be believed, and never change");
+    assert_eq!(
+        found, expected,
+        "a file that no type makes would be believed, and never change"
+    );
 }
 
 #[test]
 fn every_report_has_a_version() {
-    for (name, schema) in schemas().into_iter().filter(|(name, _)| name.starts_with("report-")) {
-        let shapes = schema["oneOf"].as_array().cloned().unwrap_or_else(|| vec![schema.clone()]);
+    for (name, schema) in schemas()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with("report-"))
+    {
+        let shapes = schema["oneOf"]
+            .as_array()
+            .cloned()
+            .unwrap_or_else(|| vec![schema.clone()]);
         for shape in shapes {
-            let required = shape["required"].as_array().expect("a report has fields that are always there");
+            let required = shape["required"]
+                .as_array()
+                .expect("a report has fields that are always there");
             let versioned = required.contains(&json!("version")) || name == "report-error";
             assert!(versioned, "{name}: a reader must know which shape it reads");
         }
@@ -101,14 +130,22 @@ fn the_event_of_the_documentation_is_valid() {
     let event = json!({
         "event": "user_message", "session_id": "s1", "message_id": "m1", "cwd": "/abs/path", "prompt": "please …"
     });
-    assert_eq!(errors("event", &event), Vec::<String>::new(), "it is the first thing that a script's author copies");
+    assert_eq!(
+        errors("event", &event),
+        Vec::<String>::new(),
+        "it is the first thing that a script's author copies"
+    );
 }
 
 #[test]
 fn an_event_is_a_known_kind_and_a_session_and_may_say_more() {
     for kind in EventKind::ALL {
         let event = json!({"event": kind.name(), "session_id": "s", "of tomorrow": 1});
-        assert_eq!(errors("event", &event), Vec::<String>::new(), "unknown fields are ignored");
+        assert_eq!(
+            errors("event", &event),
+            Vec::<String>::new(),
+            "unknown fields are ignored"
+        );
     }
     assert!(
         !errors("event", &json!({"event": "user_message"})).is_empty(),
@@ -123,6 +160,11 @@ fn an_event_is_a_known_kind_and_a_session_and_may_say_more() {
 #[test]
 fn a_path_that_is_not_utf_8_has_its_bytes_beside_it() {
     let gap = json!({"path": "caf\u{fffd}", "path_hex": "636166e9", "reason": "unreadable"});
-    let report = json!({"version": 1, "snapshot": "0", "repository": "/r", "label": null, "gaps": [gap]});
-    assert_eq!(errors("report-snapshot", &report), Vec::<String>::new(), "lossy text alone would name another file");
+    let report =
+        json!({"version": 1, "snapshot": "0", "repository": "/r", "label": null, "gaps": [gap]});
+    assert_eq!(
+        errors("report-snapshot", &report),
+        Vec::<String>::new(),
+        "lossy text alone would name another file"
+    );
 }

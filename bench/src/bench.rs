@@ -52,7 +52,10 @@ impl Bench {
     pub fn open(folder: &Path, size: Size, programs: Programs) -> Result<Self> {
         fs::create_dir_all(folder)?;
         let folder = folder.canonicalize()?;
-        let (tree, scratch) = (folder.join(size.name()), folder.join(format!("{}.scratch", size.name())));
+        let (tree, scratch) = (
+            folder.join(size.name()),
+            folder.join(format!("{}.scratch", size.name())),
+        );
         if !tree.join(".git/packed").exists() {
             empty(&tree)?;
             println!("building the tree {} in {}", size.name(), tree.display());
@@ -60,20 +63,48 @@ impl Bench {
             fs::write(tree.join(".git/packed"), "")?;
         }
         empty(&scratch)?;
-        let files = listed(&tree, &["ls-files", "-z", "--cached", "--others", "--exclude-standard"])?;
+        let files = listed(
+            &tree,
+            &[
+                "ls-files",
+                "-z",
+                "--cached",
+                "--others",
+                "--exclude-standard",
+            ],
+        )?;
         let mut sources = listed(&tree, &["ls-files", "-z"])?;
         sources.retain(|path| !path.ends_with("link") && !path.ends_with(".gitignore"));
-        let size_of = |path: &String| tree.join(path).symlink_metadata().map_or(0, |metadata| metadata.len());
+        let size_of = |path: &String| {
+            tree.join(path)
+                .symlink_metadata()
+                .map_or(0, |metadata| metadata.len())
+        };
         let bytes = files.iter().map(size_of).sum();
         let random = Rng::with_seed(1);
-        let mut bench = Self { size, tree, scratch, files, sources, bytes, programs, random, touched: Instant::now() };
+        let mut bench = Self {
+            size,
+            tree,
+            scratch,
+            files,
+            sources,
+            bytes,
+            programs,
+            random,
+            touched: Instant::now(),
+        };
         bench.clean()?;
         Ok(bench)
     }
 
     /// Puts the tracked files back to what the tree was built with, and waits until the times of all files can be trusted.
     pub fn clean(&mut self) -> Result<()> {
-        if !git(&self.tree, &["status", "--porcelain", "--untracked-files=no"])?.is_empty() {
+        if !git(
+            &self.tree,
+            &["status", "--porcelain", "--untracked-files=no"],
+        )?
+        .is_empty()
+        {
             git(&self.tree, &["checkout", "-q", "-f", "HEAD", "--", "."])?;
             self.touched = Instant::now();
         }
@@ -96,13 +127,18 @@ impl Bench {
         }
         let mut chosen: Vec<_> = chosen.into_iter().collect();
         chosen.sort_unstable();
-        chosen.into_iter().map(|number| self.sources[number].clone()).collect()
+        chosen
+            .into_iter()
+            .map(|number| self.sources[number].clone())
+            .collect()
     }
 
     /// Appends a line to each of some files.
     pub fn edit(&mut self, files: &[String]) -> Result<()> {
         for path in files {
-            let mut file = fs::OpenOptions::new().append(true).open(self.tree.join(path))?;
+            let mut file = fs::OpenOptions::new()
+                .append(true)
+                .open(self.tree.join(path))?;
             writeln!(file, "// edit {:x}", self.random.u64(..))?;
         }
         self.touched = Instant::now();
@@ -113,7 +149,10 @@ impl Bench {
 }
 
 fn listed(tree: &Path, arguments: &[&str]) -> Result<Vec<String>> {
-    Ok(git(tree, arguments)?.split_terminator('\0').map(str::to_owned).collect())
+    Ok(git(tree, arguments)?
+        .split_terminator('\0')
+        .map(str::to_owned)
+        .collect())
 }
 
 /// Makes a directory that is there and empty.

@@ -63,7 +63,10 @@ pub fn measure(bench: &mut Bench, extent: Extent) -> Result<Measured> {
     still(bench, &mut git, &mut measured, rounds, extent.is_cold)?;
     first(bench, &mut git, &mut measured, rounds.div_ceil(3))?;
     let is_largest = bench.size == Size::Xl;
-    for count in EDITS.into_iter().filter(|count| !is_largest || *count == 10) {
+    for count in EDITS
+        .into_iter()
+        .filter(|count| !is_largest || *count == 10)
+    {
         edited(bench, &mut git, &mut measured, rounds, count)?;
     }
     if !is_largest {
@@ -75,7 +78,12 @@ pub fn measure(bench: &mut Bench, extent: Extent) -> Result<Measured> {
 }
 
 /// Takes a snapshot by each way, in another order each round, and notes how long it took.
-fn in_turns(ways: &mut [&mut dyn Way], round: usize, times: &mut Times, is_first: bool) -> Result<()> {
+fn in_turns(
+    ways: &mut [&mut dyn Way],
+    round: usize,
+    times: &mut Times,
+    is_first: bool,
+) -> Result<()> {
     let count = ways.len();
     for number in 0..count {
         let way = &mut ways[(number + round) % count];
@@ -95,7 +103,13 @@ fn note(times: &mut Times, way: &str, begin: Instant) {
 }
 
 /// All that is measured while no file changes.
-fn still(bench: &mut Bench, git: &mut Git, measured: &mut Measured, rounds: usize, is_cold: bool) -> Result<()> {
+fn still(
+    bench: &mut Bench,
+    git: &mut Git,
+    measured: &mut Measured,
+    rounds: usize,
+    is_cold: bool,
+) -> Result<()> {
     println!("{}: no change", bench.size.name());
     let (mut ours, mut conductor) = (Ours::new(bench, Seed::Yes)?, Conductor::new(bench));
     let (mut floor, mut empty) = (Floor::new(bench)?, Empty::new(bench));
@@ -108,14 +122,18 @@ fn still(bench: &mut Bench, git: &mut Git, measured: &mut Measured, rounds: usiz
     }
     let mut times = Times::new();
     for round in 0..rounds {
-        let ways: &mut [&mut dyn Way] = &mut [&mut ours, git, &mut floor, &mut conductor, &mut empty];
+        let ways: &mut [&mut dyn Way] =
+            &mut [&mut ours, git, &mut floor, &mut conductor, &mut empty];
         in_turns(ways, round, &mut times, false)?;
     }
     measured.times.insert(NO_CHANGE.to_owned(), times);
     event(&ours, &mut empty, measured, rounds)?;
     long(bench, &ours, measured, rounds)?;
     count_calls(bench, &ours, measured)?;
-    measured.counts.insert("memory, no change".to_owned(), peak(bench, &ours, &ours.payload(ours.next_event()))?);
+    measured.counts.insert(
+        "memory, no change".to_owned(),
+        peak(bench, &ours, &ours.payload(ours.next_event()))?,
+    );
     ours.snapshot()?;
     if is_cold {
         cold(&mut ours, git, measured, rounds.div_ceil(3))?;
@@ -150,7 +168,10 @@ fn long(bench: &Bench, ours: &Ours, measured: &mut Measured, rounds: usize) -> R
         note(&mut times, "ours", begin);
     }
     measured.times.insert(LONG.to_owned(), times);
-    measured.counts.insert("memory, payload of 50 MB".to_owned(), peak(bench, ours, &payload)?);
+    measured.counts.insert(
+        "memory, payload of 50 MB".to_owned(),
+        peak(bench, ours, &payload)?,
+    );
     Ok(())
 }
 
@@ -175,17 +196,31 @@ fn count_calls(bench: &Bench, ours: &Ours, measured: &mut Measured) -> Result<()
     let counts = bench.scratch.join("calls");
     let mut strace = command("strace", &bench.tree);
     let home = bench.scratch.join("seeded");
-    strace.env("HOME", &home).env("CKPT_HOOK_HOME", ours.store());
-    strace.args(["-f", "-c", "-U", "calls,name", "-o"]).arg(&counts).arg(&bench.programs.hook).arg("event");
+    strace
+        .env("HOME", &home)
+        .env("CKPT_HOOK_HOME", ours.store());
+    strace
+        .args(["-f", "-c", "-U", "calls,name", "-o"])
+        .arg(&counts)
+        .arg(&bench.programs.hook)
+        .arg("event");
     if let Err(error) = run(&mut strace, ours.payload("step_start").as_bytes()) {
         println!("no system calls are counted: {error}");
         return Ok(());
     }
     let table = std::fs::read_to_string(counts)?;
-    let total = table.lines().find(|line| line.trim_end().ends_with(" total"));
+    let total = table
+        .lines()
+        .find(|line| line.trim_end().ends_with(" total"));
     let total = total.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    measured.counts.extend(total.map(|total| ("system calls".to_owned(), total)));
-    run(&mut ours.command(&["event"]), ours.payload("step_finish").as_bytes()).map(drop)
+    measured
+        .counts
+        .extend(total.map(|total| ("system calls".to_owned(), total)));
+    run(
+        &mut ours.command(&["event"]),
+        ours.payload("step_finish").as_bytes(),
+    )
+    .map(drop)
 }
 
 /// The most memory that the hook uses for a payload.
@@ -193,8 +228,13 @@ fn peak(bench: &Bench, ours: &Ours, payload: &str) -> Result<u64> {
     let file = bench.scratch.join("peak");
     let mut hook = ours.command(&["event", "--strict"]);
     let mut peak = command(&bench.programs.peak, &bench.tree);
-    peak.envs(hook.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    peak.arg(&file).arg(hook.get_program()).args(hook.get_args());
+    peak.envs(
+        hook.get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
+    peak.arg(&file)
+        .arg(hook.get_program())
+        .args(hook.get_args());
     run(&mut peak, payload.as_bytes())?;
     hook.env_clear();
     Ok(std::fs::read_to_string(file)?.parse()?)
@@ -208,18 +248,35 @@ fn first(bench: &mut Bench, git: &mut Git, measured: &mut Measured, rounds: usiz
     for round in 0..rounds {
         let ways: &mut [&mut dyn Way] = &mut [&mut ours, &mut plain, git, &mut floor];
         in_turns(ways, round, &mut times, true)?;
-        measured.counts.insert("disk, first".to_owned(), disk::below(&plain.store())?.bytes);
-        measured.counts.insert("disk, first, git".to_owned(), disk::below(git.directory())?.bytes);
+        measured
+            .counts
+            .insert("disk, first".to_owned(), disk::below(&plain.store())?.bytes);
+        measured.counts.insert(
+            "disk, first, git".to_owned(),
+            disk::below(git.directory())?.bytes,
+        );
     }
     measured.times.insert(FIRST.to_owned(), times);
-    for (ours, name) in [(&mut ours, "memory, first beside git"), (&mut plain, "memory, first")] {
+    for (ours, name) in [
+        (&mut ours, "memory, first beside git"),
+        (&mut plain, "memory, first"),
+    ] {
         ours.reset()?;
-        measured.counts.insert(name.to_owned(), peak(bench, ours, &ours.payload(ours.next_event()))?);
+        measured.counts.insert(
+            name.to_owned(),
+            peak(bench, ours, &ours.payload(ours.next_event()))?,
+        );
     }
     Ok(())
 }
 
-fn edited(bench: &mut Bench, git: &mut Git, measured: &mut Measured, rounds: usize, count: usize) -> Result<()> {
+fn edited(
+    bench: &mut Bench,
+    git: &mut Git,
+    measured: &mut Measured,
+    rounds: usize,
+    count: usize,
+) -> Result<()> {
     println!("{}: {}", bench.size.name(), edits(count));
     let (mut ours, mut conductor) = (Ours::new(bench, Seed::Yes)?, Conductor::new(bench));
     ours.prepare()?;
@@ -228,7 +285,12 @@ fn edited(bench: &mut Bench, git: &mut Git, measured: &mut Measured, rounds: usi
         ours.prepare()?;
         let files = bench.choose(count);
         bench.edit(&files)?;
-        in_turns(&mut [&mut ours, git, &mut conductor], round, &mut times, false)?;
+        in_turns(
+            &mut [&mut ours, git, &mut conductor],
+            round,
+            &mut times,
+            false,
+        )?;
     }
     measured.times.insert(edits(count), times);
     Ok(())
@@ -251,7 +313,13 @@ fn reverted(bench: &mut Bench, git: &Git, measured: &mut Measured, rounds: usize
         note(&mut times, "ours", begin);
         let tree = git.tree()?;
         bench.edit(&files)?;
-        let mut checkout = git.command(&["checkout", "-q", "--pathspec-from-file=-", "--pathspec-file-nul", &tree]);
+        let mut checkout = git.command(&[
+            "checkout",
+            "-q",
+            "--pathspec-from-file=-",
+            "--pathspec-file-nul",
+            &tree,
+        ]);
         rustix::fs::sync();
         let begin = Instant::now();
         run(&mut checkout, files.join("\0").as_bytes())?;
@@ -278,14 +346,24 @@ fn stored(bench: &mut Bench, git: &mut Git, measured: &mut Measured) -> Result<(
     }
     let after = (disk::below(&snapshots)?, disk::below(git.directory())?);
     let mut note = |name: &str, before: u64, after: u64| {
-        measured.counts.insert(name.to_owned(), after.saturating_sub(before));
+        measured
+            .counts
+            .insert(name.to_owned(), after.saturating_sub(before));
     };
     note("disk, 60 snapshots", before.0.bytes, after.0.bytes);
     note("disk, 60 snapshots, files", before.0.files, after.0.files);
     note("disk, 60 snapshots, loose", before.1.bytes, after.1.bytes);
-    note("disk, 60 snapshots, loose files", before.1.files, after.1.files);
+    note(
+        "disk, 60 snapshots, loose files",
+        before.1.files,
+        after.1.files,
+    );
     if run(&mut ours.command(&["-q", "gc"]), b"").is_ok() {
-        note("disk, 60 snapshots, after gc", before.0.bytes, disk::below(&snapshots)?.bytes);
+        note(
+            "disk, 60 snapshots, after gc",
+            before.0.bytes,
+            disk::below(&snapshots)?.bytes,
+        );
     }
     Ok(())
 }

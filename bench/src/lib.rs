@@ -7,7 +7,10 @@
     clippy::disallowed_methods,
     reason = "a benchmark reads the clock and the environment, and empties its folders"
 )]
-#![expect(clippy::print_stdout, reason = "it is a program for people who measure")]
+#![expect(
+    clippy::print_stdout,
+    reason = "it is a program for people who measure"
+)]
 
 pub mod bench;
 pub mod cases;

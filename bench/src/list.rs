@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 /// Returns the list of some paths; every directory above one of them is in it, and the root as `.`.
 pub fn encode(paths: &[String]) -> Vec<u8> {
     let directories = directories(paths);
-    let mut starts = u32::try_from(directories.len()).unwrap_or(u32::MAX).to_le_bytes().to_vec();
+    let mut starts = u32::try_from(directories.len())
+        .unwrap_or(u32::MAX)
+        .to_le_bytes()
+        .to_vec();
     let mut bodies = Vec::new();
     for (directory, names) in &directories {
         let start = 4 + 4 * directories.len() + bodies.len();
@@ -50,12 +53,18 @@ pub fn count(list: &[u8]) -> usize {
 
 /// Returns one directory of a list: its path and the names in it, each with a NUL after it.
 pub fn directory(list: &[u8], which: usize) -> &[u8] {
-    let end = if which + 1 < count(list) { number(list, 8 + 4 * which) } else { list.len() };
+    let end = if which + 1 < count(list) {
+        number(list, 8 + 4 * which)
+    } else {
+        list.len()
+    };
     &list[number(list, 4 + 4 * which)..end]
 }
 
 fn number(list: &[u8], at: usize) -> usize {
-    list.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map_or(0, |bytes| u32::from_le_bytes(bytes) as usize)
+    list.get(at..at + 4)
+        .and_then(|bytes| bytes.try_into().ok())
+        .map_or(0, |bytes| u32::from_le_bytes(bytes) as usize)
 }
 
 #[cfg(test)]
@@ -65,7 +74,13 @@ mod tests {
     #[test]
     fn a_list_has_each_directory_once_with_its_names() {
         let list = encode(&["a/b/x".to_owned(), "a/b/y".to_owned(), "z".to_owned()]);
-        let all: Vec<_> = (0..count(&list)).map(|which| directory(&list, which)).collect();
-        assert_eq!(all, [&b".\0z\0"[..], b"a\0", b"a/b\0x\0y\0"], "with those that hold directories only");
+        let all: Vec<_> = (0..count(&list))
+            .map(|which| directory(&list, which))
+            .collect();
+        assert_eq!(
+            all,
+            [&b".\0z\0"[..], b"a\0", b"a/b\0x\0y\0"],
+            "with those that hold directories only"
+        );
     }
 }

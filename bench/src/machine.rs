@@ -28,14 +28,18 @@ impl Machine {
     /// Looks at this machine, with the file system of a folder.
     pub fn here(folder: &Path) -> Result<Self> {
         let kernel = |name: &str| fs::read_to_string(Path::new("/proc/sys/kernel").join(name));
-        let kilobytes = field("/proc/meminfo", "MemTotal").and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
+        let kilobytes = field("/proc/meminfo", "MemTotal")
+            .and_then(|text| text.split(' ').next()?.parse::<u64>().ok());
         Ok(Self {
             cpu: field("/proc/cpuinfo", "model name").unwrap_or_else(|| "unknown".to_owned()),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             memory_gb: kilobytes.unwrap_or_default().div_ceil(1 << 20),
             file_system: file_system(folder).unwrap_or_else(|| "unknown".to_owned()),
             kernel: release(kernel("ostype")?.trim(), kernel("osrelease")?.trim()),
-            git: git(folder, &["version"])?.trim().trim_start_matches("git version ").to_owned(),
+            git: git(folder, &["version"])?
+                .trim()
+                .trim_start_matches("git version ")
+                .to_owned(),
         })
     }
 }
@@ -63,12 +67,28 @@ fn file_system(folder: &Path) -> Option<String> {
     let covering = mounts.filter(|(_, place, _)| folder.starts_with(place));
     let (device, _, kind) = covering.max_by_key(|(_, place, _)| place.len())?;
     let device = device.trim_start_matches("/dev/");
-    let is_loop = if device.starts_with("loop") { " on a loop device" } else { "" };
-    let is_bare = if kind == "ext4" && !has_journal(device) { " without a journal" } else { "" };
+    let is_loop = if device.starts_with("loop") {
+        " on a loop device"
+    } else {
+        ""
+    };
+    let is_bare = if kind == "ext4" && !has_journal(device) {
+        " without a journal"
+    } else {
+        ""
+    };
     Some(format!("{kind}{is_bare}{is_loop}"))
 }
 
 fn has_journal(device: &str) -> bool {
-    let mut journals = fs::read_dir("/proc/fs/jbd2").into_iter().flatten().flatten();
-    journals.any(|journal| journal.file_name().to_string_lossy().starts_with(&format!("{device}-")))
+    let mut journals = fs::read_dir("/proc/fs/jbd2")
+        .into_iter()
+        .flatten()
+        .flatten();
+    journals.any(|journal| {
+        journal
+            .file_name()
+            .to_string_lossy()
+            .starts_with(&format!("{device}-"))
+    })
 }

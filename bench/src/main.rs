@@ -1,6 +1,9 @@
 //! `ckpt-bench`: measures trees and writes the page, the plots and the numbers. This module does IO.
 
-#![expect(clippy::print_stdout, reason = "it is a program for people who measure")]
+#![expect(
+    clippy::print_stdout,
+    reason = "it is a program for people who measure"
+)]
 
 use std::path::PathBuf;
 
@@ -52,7 +55,10 @@ fn measure(arguments: &Arguments, results: &mut Results) -> Result<()> {
     let programs = programs()?;
     for size in &arguments.sizes {
         let mut bench = Bench::open(&arguments.trees, *size, programs.clone())?;
-        let extent = Extent { rounds: arguments.rounds, is_cold: arguments.cold };
+        let extent = Extent {
+            rounds: arguments.rounds,
+            is_cold: arguments.cold,
+        };
         let mut measured = cases::measure(&mut bench, extent)?;
         measured.machine = Machine::here(&bench.tree)?;
         measured.date = time::OffsetDateTime::now_utc().date().to_string();

@@ -14,7 +14,8 @@ const END: &str = "<!-- /measured -->";
 /// Writes the tables into a page.
 pub fn write(page: &Path, results: &Results) -> Result<()> {
     let old = std::fs::read_to_string(page)?;
-    let new = replaced(&old, &text(results)).ok_or_else(|| format!("no markers in `{}`", page.display()))?;
+    let new = replaced(&old, &text(results))
+        .ok_or_else(|| format!("no markers in `{}`", page.display()))?;
     Ok(std::fs::write(page, new)?)
 }
 
@@ -28,7 +29,13 @@ fn replaced(page: &str, text: &str) -> Option<String> {
 pub fn text(results: &Results) -> String {
     let mut text = String::new();
     for (size, measured) in results.by_size() {
-        let _ = write!(text, "\n### {size}: {}\n\n{}\n{}", about(measured), medians(measured), judged(size, measured));
+        let _ = write!(
+            text,
+            "\n### {size}: {}\n\n{}\n{}",
+            about(measured),
+            medians(measured),
+            judged(size, measured)
+        );
     }
     text + "\n"
 }
@@ -52,12 +59,29 @@ fn about(measured: &Measured) -> String {
 
 /// The medians of all ways, in milliseconds.
 fn medians(measured: &Measured) -> String {
-    let ways = ["ours", "ours, nothing to take from", "git", "Conductor", "floor", "empty process", "git checkout"];
-    let mut cases = [NO_CHANGE, COLD, EVENT, LONG, FIRST].map(str::to_owned).to_vec();
+    let ways = [
+        "ours",
+        "ours, nothing to take from",
+        "git",
+        "Conductor",
+        "floor",
+        "empty process",
+        "git checkout",
+    ];
+    let mut cases = [NO_CHANGE, COLD, EVENT, LONG, FIRST]
+        .map(str::to_owned)
+        .to_vec();
     cases.extend(EDITS.map(edits));
     cases.push(REVERT.to_owned());
-    let mut table = format!("| median, ms | {} |\n| --- |{}\n", ways.join(" | "), " ---: |".repeat(ways.len()));
-    for case in cases.iter().filter(|case| measured.times.contains_key(*case)) {
+    let mut table = format!(
+        "| median, ms | {} |\n| --- |{}\n",
+        ways.join(" | "),
+        " ---: |".repeat(ways.len())
+    );
+    for case in cases
+        .iter()
+        .filter(|case| measured.times.contains_key(*case))
+    {
         let cell = |way: &&str| measured.median(case, way).map(number).unwrap_or_default();
         let cells: Vec<_> = ways.iter().map(cell).collect();
         let _ = writeln!(table, "| {case} | {} |", cells.join(" | "));
@@ -69,9 +93,17 @@ fn medians(measured: &Measured) -> String {
 fn judged(size: &str, measured: &Measured) -> String {
     let mut table = "| target | at most | measured | |\n| --- | ---: | ---: | --- |\n".to_owned();
     for target in targets(size, measured) {
-        let limit = format!("{}{}", if target.is_least { "at least " } else { "" }, number(target.limit));
+        let limit = format!(
+            "{}{}",
+            if target.is_least { "at least " } else { "" },
+            number(target.limit)
+        );
         let (case, what, measured) = (&target.case, target.what, number(target.measured));
-        let _ = writeln!(table, "| {case}: {what} | {limit} | {measured} | {} |", verdict(&target));
+        let _ = writeln!(
+            table,
+            "| {case}: {what} | {limit} | {measured} | {} |",
+            verdict(&target)
+        );
     }
     table
 }
@@ -108,6 +140,10 @@ mod tests {
 
     #[test]
     fn numbers_have_three_digits() {
-        assert_eq!([1234.5, 12.345, 1.2345, 0.1234].map(number), ["1234", "12.3", "1.23", "0.123"], "no more is known");
+        assert_eq!(
+            [1234.5, 12.345, 1.2345, 0.1234].map(number),
+            ["1234", "12.3", "1.23", "0.123"],
+            "no more is known"
+        );
     }
 }

@@ -21,19 +21,39 @@ type Line = (&'static str, RGBColor, Vec<(f64, f64)>);
 /// Draws both plots into a folder.
 pub fn write(folder: &Path, results: &Results) -> Result<()> {
     let lines = WAYS.map(|(way, colour)| (way, colour, against_size(results, way)));
-    draw(&folder.join("size.svg"), "A snapshot without changes", "files in the tree", &lines)?;
-    let Some((size, _)) = results.by_size().into_iter().next_back() else { return Ok(()) };
+    draw(
+        &folder.join("size.svg"),
+        "A snapshot without changes",
+        "files in the tree",
+        &lines,
+    )?;
+    let Some((size, _)) = results.by_size().into_iter().next_back() else {
+        return Ok(());
+    };
     let lines = WAYS.map(|(way, colour)| (way, colour, against_changes(results, size, way)));
-    draw(&folder.join("changes.svg"), &format!("A snapshot in the tree {size}"), "files that changed", &lines)
+    draw(
+        &folder.join("changes.svg"),
+        &format!("A snapshot in the tree {size}"),
+        "files that changed",
+        &lines,
+    )
 }
 
 fn against_size(results: &Results, way: &str) -> Vec<(f64, f64)> {
-    let point = |measured: &crate::results::Measured| Some((measured.files as f64, measured.median(NO_CHANGE, way)?));
-    results.by_size().into_iter().filter_map(|(_, measured)| point(measured)).collect()
+    let point = |measured: &crate::results::Measured| {
+        Some((measured.files as f64, measured.median(NO_CHANGE, way)?))
+    };
+    results
+        .by_size()
+        .into_iter()
+        .filter_map(|(_, measured)| point(measured))
+        .collect()
 }
 
 fn against_changes(results: &Results, size: &str, way: &str) -> Vec<(f64, f64)> {
-    let Some(measured) = results.sizes.get(size) else { return Vec::new() };
+    let Some(measured) = results.sizes.get(size) else {
+        return Vec::new();
+    };
     let point = |count: usize| Some((count as f64, measured.median(&edits(count), way)?));
     EDITS.into_iter().filter_map(point).collect()
 }
@@ -45,8 +65,11 @@ fn draw(file: &Path, title: &str, across: &str, lines: &[Line]) -> Result<()> {
         return Ok(());
     }
     let range = |of: fn(&(f64, f64)) -> f64| {
-        let (least, most) =
-            points().map(of).fold((f64::MAX, 0.0_f64), |(least, most), at| (least.min(at), most.max(at)));
+        let (least, most) = points()
+            .map(of)
+            .fold((f64::MAX, 0.0_f64), |(least, most), at| {
+                (least.min(at), most.max(at))
+            });
         (least / 1.3..most * 1.3).log_scale()
     };
     let area = SVGBackend::new(file, (760, 460)).into_drawing_area();
@@ -57,7 +80,12 @@ fn draw(file: &Path, title: &str, across: &str, lines: &[Line]) -> Result<()> {
         .x_label_area_size(44)
         .y_label_area_size(64)
         .build_cartesian_2d(range(|point| point.0), range(|point| point.1))?;
-    chart.configure_mesh().x_desc(across).y_desc("median, ms").light_line_style(WHITE).draw()?;
+    chart
+        .configure_mesh()
+        .x_desc(across)
+        .y_desc("median, ms")
+        .light_line_style(WHITE)
+        .draw()?;
     for (way, colour, points) in lines.iter().filter(|(_, _, points)| !points.is_empty()) {
         line(&mut chart, way, *colour, points)?;
     }

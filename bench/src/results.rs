@@ -82,7 +82,11 @@ impl Measured {
 fn median(mut numbers: Vec<f64>) -> Option<f64> {
     numbers.sort_by(f64::total_cmp);
     let (last, half) = (numbers.len().checked_sub(1)?, numbers.len() / 2);
-    Some(if last % 2 == 0 { numbers[half] } else { f64::midpoint(numbers[half - 1], numbers[half]) })
+    Some(if last % 2 == 0 {
+        numbers[half]
+    } else {
+        f64::midpoint(numbers[half - 1], numbers[half])
+    })
 }
 
 #[cfg(test)]
@@ -93,6 +97,10 @@ mod tests {
     fn a_median_is_the_middle_or_between_the_two() {
         assert_eq!(median(vec![]), None, "of nothing there is none");
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0), "the middle");
-        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5), "between the two");
+        assert_eq!(
+            median(vec![4.0, 1.0, 2.0, 3.0]),
+            Some(2.5),
+            "between the two"
+        );
     }
 }

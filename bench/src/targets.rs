@@ -21,7 +21,11 @@ pub struct Target {
 impl Target {
     /// Returns by how much it is missed, as a part of the limit; none where it is met.
     pub fn missed_by(&self) -> Option<f64> {
-        let over = if self.is_least { self.limit - self.measured } else { self.measured - self.limit };
+        let over = if self.is_least {
+            self.limit - self.measured
+        } else {
+            self.measured - self.limit
+        };
         (over > 0.0).then_some(over / self.limit)
     }
 }
@@ -30,13 +34,25 @@ impl Target {
 pub fn targets(size: &str, measured: &Measured) -> Vec<Target> {
     let mut all = Vec::new();
     for (case, what, limit, number) in most(size, measured) {
-        all.extend(number.map(|measured| Target { case, what, measured, limit, is_least: false }));
+        all.extend(number.map(|measured| Target {
+            case,
+            what,
+            measured,
+            limit,
+            is_least: false,
+        }));
     }
     let speed = measured.median(FIRST, "ours, nothing to take from");
     let cores = measured.machine.cores.max(1) as f64;
     let speed = speed.map(|milliseconds| measured.bytes as f64 / 1e3 / milliseconds / cores);
     let case = format!("{FIRST}, nothing to take from");
-    all.extend(speed.map(|measured| Target { case, what: "MB/s a core", measured, limit: 170.0, is_least: true }));
+    all.extend(speed.map(|measured| Target {
+        case,
+        what: "MB/s a core",
+        measured,
+        limit: 170.0,
+        is_least: true,
+    }));
     all
 }
 
@@ -50,38 +66,120 @@ fn most(size: &str, measured: &Measured) -> Vec<Limit> {
         _ => (1.3, 0.45),
     };
     let mut all = Vec::new();
-    let mut add = |case: &str, what, limit, number| all.push((case.to_owned(), what, limit, number));
+    let mut add =
+        |case: &str, what, limit, number| all.push((case.to_owned(), what, limit, number));
     if size == "S" {
-        add(NO_CHANGE, "ms over an empty process", 2.5, over(measured, NO_CHANGE, "empty process"));
+        add(
+            NO_CHANGE,
+            "ms over an empty process",
+            2.5,
+            over(measured, NO_CHANGE, "empty process"),
+        );
     } else {
-        add(NO_CHANGE, "of the floor", floor, measured.ratio(NO_CHANGE, "ours", "floor"));
+        add(
+            NO_CHANGE,
+            "of the floor",
+            floor,
+            measured.ratio(NO_CHANGE, "ours", "floor"),
+        );
     }
-    add(NO_CHANGE, "of git", git, measured.ratio(NO_CHANGE, "ours", "git"));
+    add(
+        NO_CHANGE,
+        "of git",
+        git,
+        measured.ratio(NO_CHANGE, "ours", "git"),
+    );
     let calls = measured.files + 3 * measured.directories + 60;
-    add(NO_CHANGE, "system calls", calls as f64, measured.count("system calls"));
+    add(
+        NO_CHANGE,
+        "system calls",
+        calls as f64,
+        measured.count("system calls"),
+    );
     add(COLD, "of git", 0.9, measured.ratio(COLD, "ours", "git"));
-    add(EVENT, "ms over an empty process", 2.0, over(measured, EVENT, "empty process"));
+    add(
+        EVENT,
+        "ms over an empty process",
+        2.0,
+        over(measured, EVENT, "empty process"),
+    );
     add(LONG, "ms", 100.0, measured.median(LONG, "ours"));
     for (count, more, git) in [(10, 5.0, 0.4), (1000, 150.0, 0.3)] {
         let case = edits(count);
-        let added = measured.median(&case, "ours").zip(measured.median(NO_CHANGE, "ours"));
-        add(&case, "ms over no change", more, added.map(|(case, none)| case - none));
+        let added = measured
+            .median(&case, "ours")
+            .zip(measured.median(NO_CHANGE, "ours"));
+        add(
+            &case,
+            "ms over no change",
+            more,
+            added.map(|(case, none)| case - none),
+        );
         add(&case, "of git", git, measured.ratio(&case, "ours", "git"));
     }
     let plain = "ours, nothing to take from";
-    add(&format!("{FIRST}, nothing to take from"), "of git", 0.22, measured.ratio(FIRST, plain, "git"));
-    add(&format!("{FIRST}, beside git"), "of the floor", 4.0, measured.ratio(FIRST, "ours", "floor"));
-    add(&format!("{FIRST}, beside git"), "of git", 0.03, measured.ratio(FIRST, "ours", "git"));
-    let each = measured.median(REVERT, "ours").map(|milliseconds| milliseconds / REVERTED as f64);
+    add(
+        &format!("{FIRST}, nothing to take from"),
+        "of git",
+        0.22,
+        measured.ratio(FIRST, plain, "git"),
+    );
+    add(
+        &format!("{FIRST}, beside git"),
+        "of the floor",
+        4.0,
+        measured.ratio(FIRST, "ours", "floor"),
+    );
+    add(
+        &format!("{FIRST}, beside git"),
+        "of git",
+        0.03,
+        measured.ratio(FIRST, "ours", "git"),
+    );
+    let each = measured
+        .median(REVERT, "ours")
+        .map(|milliseconds| milliseconds / REVERTED as f64);
     add(REVERT, "ms a file", 0.25, each);
-    add(REVERT, "of git checkout", 0.35, measured.ratio(REVERT, "ours", "git checkout"));
-    let loose = |name: &str| Some(measured.count(name)? / measured.count("disk, 60 snapshots, loose")?);
-    add("disk, 60 snapshots of ten files", "of loose objects", 0.35, loose("disk, 60 snapshots"));
-    add("disk, 60 snapshots, after `gc`", "of loose objects", 0.06, loose("disk, 60 snapshots, after gc"));
+    add(
+        REVERT,
+        "of git checkout",
+        0.35,
+        measured.ratio(REVERT, "ours", "git checkout"),
+    );
+    let loose =
+        |name: &str| Some(measured.count(name)? / measured.count("disk, 60 snapshots, loose")?);
+    add(
+        "disk, 60 snapshots of ten files",
+        "of loose objects",
+        0.35,
+        loose("disk, 60 snapshots"),
+    );
+    add(
+        "disk, 60 snapshots, after `gc`",
+        "of loose objects",
+        0.06,
+        loose("disk, 60 snapshots, after gc"),
+    );
     let memory = if size == "XL" { 500.0 } else { 150.0 };
-    add("memory, payload of 50 MB", "MB", 40.0, measured.count("memory, payload of 50 MB").map(|bytes| bytes / 1e6));
-    for name in ["memory, no change", "memory, first", "memory, first beside git"] {
-        add(name, "MB", memory, measured.count(name).map(|bytes| bytes / 1e6));
+    add(
+        "memory, payload of 50 MB",
+        "MB",
+        40.0,
+        measured
+            .count("memory, payload of 50 MB")
+            .map(|bytes| bytes / 1e6),
+    );
+    for name in [
+        "memory, no change",
+        "memory, first",
+        "memory, first beside git",
+    ] {
+        add(
+            name,
+            "MB",
+            memory,
+            measured.count(name).map(|bytes| bytes / 1e6),
+        );
     }
     all
 }
@@ -96,10 +194,24 @@ mod tests {
 
     #[test]
     fn a_target_is_missed_by_a_part_of_its_limit() {
-        let at_most = |measured| Target { case: String::new(), what: "", measured, limit: 2.0, is_least: false };
+        let at_most = |measured| Target {
+            case: String::new(),
+            what: "",
+            measured,
+            limit: 2.0,
+            is_least: false,
+        };
         assert_eq!(at_most(2.0).missed_by(), None, "met to the point");
         assert_eq!(at_most(3.0).missed_by(), Some(0.5), "half too much");
-        assert_eq!(Target { is_least: true, ..at_most(1.0) }.missed_by(), Some(0.5), "half too little");
+        assert_eq!(
+            Target {
+                is_least: true,
+                ..at_most(1.0)
+            }
+            .missed_by(),
+            Some(0.5),
+            "half too little"
+        );
     }
 
     #[test]

@@ -51,14 +51,22 @@ impl Size {
             Self::L => (85_000, 5_600, 12_000.0, 50_000, 500, 300),
             Self::Xl => (500_000, 40_000, 1_200.0, 50_000, 1_000, 500),
         };
-        Numbers { files, directories, mean_bytes, ignored, untracked, ignore_files }
+        Numbers {
+            files,
+            directories,
+            mean_bytes,
+            ignored,
+            untracked,
+            ignore_files,
+        }
     }
 }
 
 const WORDS: [&str; 36] = [
-    "core", "drivers", "net", "fs", "kernel", "mm", "arch", "include", "lib", "tools", "crypto", "sound", "block",
-    "init", "ipc", "security", "usb", "gpu", "media", "scsi", "util", "api", "test", "bench", "model", "view", "store",
-    "parser", "lexer", "codec", "proto", "table", "query", "plan", "exec", "cache",
+    "core", "drivers", "net", "fs", "kernel", "mm", "arch", "include", "lib", "tools", "crypto",
+    "sound", "block", "init", "ipc", "security", "usb", "gpu", "media", "scsi", "util", "api",
+    "test", "bench", "model", "view", "store", "parser", "lexer", "codec", "proto", "table",
+    "query", "plan", "exec", "cache",
 ];
 const CODE: [&str; 40] = [
     "let",
@@ -128,9 +136,17 @@ fn folders(random: &mut Rng, count: usize) -> Vec<String> {
     while folders.len() < count {
         let place = random.f64().powf(1.5) * folders.len() as f64;
         let parent = &folders[place as usize];
-        let number = if random.f64() < 0.8 { random.u32(..60).to_string() } else { String::new() };
+        let number = if random.f64() < 0.8 {
+            random.u32(..60).to_string()
+        } else {
+            String::new()
+        };
         let name = format!("{}{number}", WORDS[random.usize(..WORDS.len())]);
-        let path = if parent.is_empty() { name } else { format!("{parent}/{name}") };
+        let path = if parent.is_empty() {
+            name
+        } else {
+            format!("{parent}/{name}")
+        };
         if path.matches('/').count() <= 6 && seen.insert(path.clone()) {
             folders.push(path);
         }
@@ -139,7 +155,12 @@ fn folders(random: &mut Rng, count: usize) -> Vec<String> {
 }
 
 /// Writes files that look like source code, and returns those that are to stay untracked.
-fn sources(root: &Path, random: &mut Rng, folders: &[String], numbers: &Numbers) -> Result<Vec<String>> {
+fn sources(
+    root: &Path,
+    random: &mut Rng,
+    folders: &[String],
+    numbers: &Numbers,
+) -> Result<Vec<String>> {
     let pool = lines(random);
     let mut weights: Vec<f64> = folders.iter().map(|_| normal(random).exp()).collect();
     let mut sum = 0.0;
@@ -150,11 +171,23 @@ fn sources(root: &Path, random: &mut Rng, folders: &[String], numbers: &Numbers)
     let mut untracked = Vec::new();
     for number in 0..numbers.files + numbers.untracked {
         let place = random.f64() * sum;
-        let folder = &folders[weights.partition_point(|weight| *weight < place).min(folders.len() - 1)];
-        let (word, extension) = (WORDS[random.usize(..WORDS.len())], EXTENSIONS[random.usize(..EXTENSIONS.len())]);
+        let folder = &folders[weights
+            .partition_point(|weight| *weight < place)
+            .min(folders.len() - 1)];
+        let (word, extension) = (
+            WORDS[random.usize(..WORDS.len())],
+            EXTENSIONS[random.usize(..EXTENSIONS.len())],
+        );
         let name = format!("{word}_{number:x}{extension}");
-        let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-        fs::write(root.join(&path), source(random, &pool, number, numbers.mean_bytes))?;
+        let path = if folder.is_empty() {
+            name
+        } else {
+            format!("{folder}/{name}")
+        };
+        fs::write(
+            root.join(&path),
+            source(random, &pool, number, numbers.mean_bytes),
+        )?;
         if number >= numbers.files {
             untracked.push(path);
         }
@@ -165,7 +198,9 @@ fn sources(root: &Path, random: &mut Rng, folders: &[String], numbers: &Numbers)
 /// A pool of lines from which files are drawn, so that compression finds about what it finds in real code.
 fn lines(random: &mut Rng) -> Vec<String> {
     let line = |random: &mut Rng| {
-        let words: Vec<_> = (0..random.usize(3..14)).map(|_| CODE[random.usize(..CODE.len())]).collect();
+        let words: Vec<_> = (0..random.usize(3..14))
+            .map(|_| CODE[random.usize(..CODE.len())])
+            .collect();
         format!("{}{}\n", "    ".repeat(random.usize(..4)), words.join(" "))
     };
     (0..20_000).map(|_| line(random)).collect()
@@ -178,7 +213,11 @@ fn source(random: &mut Rng, pool: &[String], number: usize, mean_bytes: f64) -> 
     let mut next = random.usize(..pool.len());
     while text.len() < length {
         text.push_str(&pool[next % pool.len()]);
-        next = if random.f64() < 0.7 { next + 1 } else { random.usize(..pool.len()) };
+        next = if random.f64() < 0.7 {
+            next + 1
+        } else {
+            random.usize(..pool.len())
+        };
     }
     text
 }
@@ -193,7 +232,10 @@ fn ignore_files(root: &Path, random: &mut Rng, folders: &[String], count: usize)
     fs::write(root.join(".gitignore"), ROOT_IGNORE)?;
     for _ in 0..count {
         let folder = &folders[random.usize(1..folders.len())];
-        let rules = format!("*.gen.h\n/out{}/\n*.mod.c\nmodules.order\n", random.u32(..9));
+        let rules = format!(
+            "*.gen.h\n/out{}/\n*.mod.c\nmodules.order\n",
+            random.u32(..9)
+        );
         fs::write(root.join(folder).join(".gitignore"), rules)?;
     }
     Ok(())
@@ -201,8 +243,14 @@ fn ignore_files(root: &Path, random: &mut Rng, folders: &[String], count: usize)
 
 fn ignored(root: &Path, count: usize) -> Result<()> {
     for number in 0..count {
-        let base = if number % 2 == 0 { "target" } else { "node_modules" };
-        let folder = root.join(base).join(format!("package{}/part{}", number / 120, number / 24 % 5));
+        let base = if number % 2 == 0 {
+            "target"
+        } else {
+            "node_modules"
+        };
+        let folder =
+            root.join(base)
+                .join(format!("package{}/part{}", number / 120, number / 24 % 5));
         fs::create_dir_all(&folder)?;
         let line = format!("module.exports = {number};\n");
         fs::write(folder.join(format!("file{number}.js")), line.repeat(20))?;
@@ -220,7 +268,17 @@ fn commit(root: &Path, untracked: &[String]) -> Result<()> {
     git(root, &["-c", "core.compression=1", "add", "-A"])?;
     git(root, &["commit", "-qm", "first"])?;
     fs::write(&exclude, "")?;
-    git(root, &["-c", "pack.depth=5", "-c", "pack.window=3", "repack", "-adq"])?;
+    git(
+        root,
+        &[
+            "-c",
+            "pack.depth=5",
+            "-c",
+            "pack.window=3",
+            "repack",
+            "-adq",
+        ],
+    )?;
     git(root, &["status"])?;
     Ok(())
 }

@@ -33,17 +33,24 @@ pub fn read(file: Option<&Path>, home: Option<&Path>) -> Config {
         None => Config::default(),
         Some(Ok(text)) => parse(&text, home),
         Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => Config::default(),
-        Some(Err(error)) => {
-            Config { problems: vec![format!("cannot read the settings: {error}")], ..Config::default() }
-        }
+        Some(Err(error)) => Config {
+            problems: vec![format!("cannot read the settings: {error}")],
+            ..Config::default()
+        },
     }
 }
 
 /// A pipe in the file's place must not hold up a hook: it is opened without waiting, and refused.
 fn read_text(file: &Path) -> io::Result<String> {
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(file)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(file)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file",
+        ));
     }
     let mut text = String::new();
     file.take(LONGEST_FILE).read_to_string(&mut text)?;
@@ -57,7 +64,10 @@ pub fn parse(text: &str, home: Option<&Path>) -> Config {
         Ok(table) => table,
         Err(error) => {
             // The message alone: the rest quotes the file.
-            config.problems.push(format!("cannot understand the settings: {}", error.message()));
+            config.problems.push(format!(
+                "cannot understand the settings: {}",
+                error.message()
+            ));
             return config;
         }
     };
@@ -76,15 +86,26 @@ impl Config {
         for (key, value) in table {
             match set(settings, key, value) {
                 Ok(true) => {}
-                Ok(false) => self.warnings.push(format!("the setting `{place}{}` is unknown", key.escape_debug())),
-                Err(expected) => self.problems.push(format!("the setting `{place}{key}` must be {expected}")),
+                Ok(false) => self.warnings.push(format!(
+                    "the setting `{place}{}` is unknown",
+                    key.escape_debug()
+                )),
+                Err(expected) => self
+                    .problems
+                    .push(format!("the setting `{place}{key}` must be {expected}")),
             }
         }
     }
 
-    fn workspaces(&mut self, base: &Settings, value: &Value, home: Option<&Path>) -> Vec<(PathBuf, Box<Settings>)> {
+    fn workspaces(
+        &mut self,
+        base: &Settings,
+        value: &Value,
+        home: Option<&Path>,
+    ) -> Vec<(PathBuf, Box<Settings>)> {
         let Value::Table(table) = value else {
-            self.problems.push("the setting `workspaces` must be a table of directories".to_owned());
+            self.problems
+                .push("the setting `workspaces` must be a table of directories".to_owned());
             return Vec::new();
         };
         let mut workspaces = Vec::new();
@@ -96,7 +117,9 @@ impl Config {
                     self.take(&mut settings, table, &place);
                     workspaces.push((path, Box::new(settings)));
                 }
-                _ => self.problems.push(format!("the setting `{place}` must be an absolute path with a table")),
+                _ => self.problems.push(format!(
+                    "the setting `{place}` must be an absolute path with a table"
+                )),
             }
         }
         workspaces
@@ -109,7 +132,8 @@ fn directory(name: &str, home: Option<&Path>) -> Option<PathBuf> {
         Some(rest) => home?.join(rest),
         None => PathBuf::from(name),
     };
-    path.is_absolute().then(|| path.canonicalize().unwrap_or(path))
+    path.is_absolute()
+        .then(|| path.canonicalize().unwrap_or(path))
 }
 
 /// Sets one key. Returns whether it is known; fails with what it must be.
@@ -165,7 +189,14 @@ fn record_prompts(value: &Value) -> Result<RecordPrompts, &'static str> {
 
 fn patterns(value: &Value) -> Result<Vec<String>, &'static str> {
     let list = value.as_array().ok_or("a list of patterns")?;
-    list.iter().map(|pattern| pattern.as_str().map(str::to_owned).ok_or("a list of patterns")).collect()
+    list.iter()
+        .map(|pattern| {
+            pattern
+                .as_str()
+                .map(str::to_owned)
+                .ok_or("a list of patterns")
+        })
+        .collect()
 }
 
 fn bytes(value: &Value) -> Result<u64, &'static str> {
@@ -178,7 +209,9 @@ fn bytes(value: &Value) -> Result<u64, &'static str> {
 }
 
 fn duration(value: &Value) -> Result<Duration, &'static str> {
-    let text = value.as_str().ok_or("a time like `\"10 s\"` or `\"30 days\"`")?;
+    let text = value
+        .as_str()
+        .ok_or("a time like `\"10 s\"` or `\"30 days\"`")?;
     humantime::parse_duration(text).map_err(|_| "a time like `\"10 s\"` or `\"30 days\"`")
 }
 
@@ -188,8 +221,16 @@ mod tests {
 
     #[test]
     fn an_empty_file_gives_the_defaults() {
-        assert_eq!(parse("", None), Config::default(), "nothing is odd about it");
-        assert_eq!(read(Some(Path::new("/nowhere/config.toml")), None), Config::default(), "nor about none");
+        assert_eq!(
+            parse("", None),
+            Config::default(),
+            "nothing is odd about it"
+        );
+        assert_eq!(
+            read(Some(Path::new("/nowhere/config.toml")), None),
+            Config::default(),
+            "nor about none"
+        );
     }
 
     #[test]
@@ -210,7 +251,11 @@ mod tests {
             max_store_size = "5 GiB"
         "#;
         let config = parse(text, None);
-        assert_eq!((&config.problems, &config.warnings), (&vec![], &vec![]), "all of it is in the design's section 9");
+        assert_eq!(
+            (&config.problems, &config.warnings),
+            (&vec![], &vec![]),
+            "all of it is in the design's section 9"
+        );
         let expected = Settings {
             enabled: false,
             scope: Scope::Cwd,
@@ -233,9 +278,25 @@ mod tests {
     #[test]
     fn a_key_in_a_wrong_shape_costs_that_key_and_an_unknown_one_is_a_warning() {
         let config = parse("max_file_size = \"much\"\nseed = false\ncolour = 1\n", None);
-        assert_eq!(config.settings, Settings { seed: false, ..Settings::default() }, "the good key holds");
-        assert_eq!(config.problems.len(), 1, "the size is a problem: {:?}", config.problems);
-        assert_eq!(config.warnings, ["the setting `colour` is unknown"], "for doctor");
+        assert_eq!(
+            config.settings,
+            Settings {
+                seed: false,
+                ..Settings::default()
+            },
+            "the good key holds"
+        );
+        assert_eq!(
+            config.problems.len(),
+            1,
+            "the size is a problem: {:?}",
+            config.problems
+        );
+        assert_eq!(
+            config.warnings,
+            ["the setting `colour` is unknown"],
+            "for doctor"
+        );
     }
 
     #[test]
@@ -243,7 +304,11 @@ mod tests {
         let config = parse("prompt = secret words", None);
         assert_eq!(config.settings, Settings::default(), "a hook works on");
         assert_eq!(config.problems.len(), 1, "and says so");
-        assert!(!config.problems[0].contains("secret"), "without the file's content: {:?}", config.problems);
+        assert!(
+            !config.problems[0].contains("secret"),
+            "without the file's content: {:?}",
+            config.problems
+        );
     }
 
     #[test]
@@ -251,8 +316,20 @@ mod tests {
         let text = "[workspaces.\"~/big\"]\nscope = \"cwd\"\nallow = true\n[workspaces.relative]\nseed = true\n";
         let config = parse(&format!("seed = false\n{text}"), Some(Path::new("/home/u")));
         let here = config.settings.for_directory(Path::new("/home/u/big/sub"));
-        assert_eq!((here.scope, here.allow, here.seed), (Scope::Cwd, true, false), "its own keys over the common ones");
-        assert!(!config.settings.for_directory(Path::new("/home/u")).allow, "elsewhere nothing changes");
-        assert_eq!(config.problems.len(), 1, "a relative path says nothing: {:?}", config.problems);
+        assert_eq!(
+            (here.scope, here.allow, here.seed),
+            (Scope::Cwd, true, false),
+            "its own keys over the common ones"
+        );
+        assert!(
+            !config.settings.for_directory(Path::new("/home/u")).allow,
+            "elsewhere nothing changes"
+        );
+        assert_eq!(
+            config.problems.len(),
+            1,
+            "a relative path says nothing: {:?}",
+            config.problems
+        );
     }
 }

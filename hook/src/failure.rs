@@ -76,7 +76,9 @@ impl Failure {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Store(error) => error.hint_text().map(str::to_owned),
-            Self::Arguments(_) => Some("`ckpt-hook help` lists the commands and their options".to_owned()),
+            Self::Arguments(_) => {
+                Some("`ckpt-hook help` lists the commands and their options".to_owned())
+            }
             Self::Usage(_, hint) => hint.clone(),
         }
     }

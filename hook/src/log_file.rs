@@ -64,7 +64,11 @@ pub struct LogFile {
 impl LogFile {
     /// Returns the log of a store; no file is made before there is a line.
     pub fn new(store: &Path, level: Option<&OsStr>, clock: fn() -> Milliseconds) -> Self {
-        Self { path: store.join("log"), threshold: Level::threshold(level), clock }
+        Self {
+            path: store.join("log"),
+            threshold: Level::threshold(level),
+            clock,
+        }
     }
 
     /// Returns the path of the file.
@@ -76,7 +80,13 @@ impl LogFile {
     pub fn last_failures(&self, number: usize) -> Vec<String> {
         let text = std::fs::read_to_string(&self.path).unwrap_or_default();
         let is_failure = |line: &&str| line.split(' ').nth(1) == Some(Level::Error.name());
-        let mut lines: Vec<String> = text.lines().rev().filter(is_failure).take(number).map(str::to_owned).collect();
+        let mut lines: Vec<String> = text
+            .lines()
+            .rev()
+            .filter(is_failure)
+            .take(number)
+            .map(str::to_owned)
+            .collect();
         lines.reverse();
         lines
     }
@@ -91,7 +101,12 @@ impl LogFile {
 
     fn append(&self, level: Level, message: &str) -> io::Result<()> {
         let time = time::utc((self.clock)());
-        let mut line = format!("{time} {} [{}] {}", level.name(), std::process::id(), text::safe(message));
+        let mut line = format!(
+            "{time} {} [{}] {}",
+            level.name(),
+            std::process::id(),
+            text::safe(message)
+        );
         line.truncate(line.floor_char_boundary(LONGEST_LINE - 1));
         line.push('\n');
         self.open()?.write_all(line.as_bytes())
@@ -99,9 +114,16 @@ impl LogFile {
 
     fn open(&self) -> io::Result<File> {
         if let Some(store) = self.path.parent() {
-            DirBuilder::new().recursive(true).mode(0o700).create(store)?;
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(store)?;
         }
-        if self.path.symlink_metadata().is_ok_and(|metadata| metadata.len() >= FULL) {
+        if self
+            .path
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.len() >= FULL)
+        {
             std::fs::rename(&self.path, self.path.with_extension("old"))?;
         }
         OpenOptions::new()
@@ -128,9 +150,19 @@ mod tests {
         let (_directory, log) = log(None);
         log.line(Level::Error, "a\nb\u{1b}[2J");
         let text = std::fs::read_to_string(log.path()).expect("the file was made");
-        assert_eq!(text.lines().count(), 1, "no message makes a second line: {text:?}");
-        assert!(text.starts_with("1970-01-01T00:00:00Z error ["), "time and level come first: {text:?}");
-        assert!(!text.contains('\u{1b}'), "a terminal is safe from it: {text:?}");
+        assert_eq!(
+            text.lines().count(),
+            1,
+            "no message makes a second line: {text:?}"
+        );
+        assert!(
+            text.starts_with("1970-01-01T00:00:00Z error ["),
+            "time and level come first: {text:?}"
+        );
+        assert!(
+            !text.contains('\u{1b}'),
+            "a terminal is safe from it: {text:?}"
+        );
     }
 
     #[test]

@@ -2,7 +2,10 @@
 //!
 //! Variables of git (`GIT_*`) are never looked at: a hook may run inside a git hook.
 
-#![expect(clippy::disallowed_methods, reason = "this is the one place where the environment and the clock are read")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place where the environment and the clock are read"
+)]
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -52,7 +55,10 @@ impl Surroundings {
         if let Some(path) = given.or(self.store.as_deref()) {
             return self.absolute(path);
         }
-        let data = self.data_home.clone().or_else(|| Some(self.home.as_ref()?.join(DATA_FOLDER)));
+        let data = self
+            .data_home
+            .clone()
+            .or_else(|| Some(self.home.as_ref()?.join(DATA_FOLDER)));
         data.map(|data| data.join("ckpt-hook")).ok_or_else(|| {
             Error::failed("cannot find a place for the store: the home directory is unknown")
                 .hint("set $HOME, or give --store or $CKPT_HOOK_HOME a directory")
@@ -64,7 +70,10 @@ impl Surroundings {
         if let Some(path) = &self.config {
             return self.absolute(path).ok();
         }
-        let config = self.config_home.clone().or_else(|| Some(self.home.as_ref()?.join(".config")))?;
+        let config = self
+            .config_home
+            .clone()
+            .or_else(|| Some(self.home.as_ref()?.join(".config")))?;
         Some(config.join("ckpt-hook/config.toml"))
     }
 
@@ -84,9 +93,10 @@ impl Surroundings {
         match &self.current_directory {
             _ if path.is_absolute() => Ok(path.to_owned()),
             Some(directory) => Ok(directory.join(path)),
-            None => {
-                Err(Error::failed(format!("`{}` is not absolute, and there is no current directory", path.display())))
-            }
+            None => Err(Error::failed(format!(
+                "`{}` is not absolute, and there is no current directory",
+                path.display()
+            ))),
         }
     }
 
@@ -103,7 +113,11 @@ impl Surroundings {
 }
 
 /// Where programs keep their data below the home directory.
-const DATA_FOLDER: &str = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".local/share" };
+const DATA_FOLDER: &str = if cfg!(target_os = "macos") {
+    "Library/Application Support"
+} else {
+    ".local/share"
+};
 
 /// Returns whether `$CKPT_HOOK_DISABLE` turns the hooks off: the one look-up that an idle hook costs.
 pub fn is_disabled() -> bool {
@@ -117,13 +131,17 @@ pub fn variable(name: &str) -> Option<OsString> {
 
 /// Returns the time in milliseconds since the Unix epoch.
 pub fn now() -> Milliseconds {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// The XDG base directory specification: "If an implementation encounters a relative path … ignore it".
 fn absolute(name: &str) -> Option<PathBuf> {
-    variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    variable(name)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
 }
 
 #[cfg(test)]
@@ -147,20 +165,52 @@ mod tests {
     fn the_store_is_where_it_is_asked_for_else_in_the_data_folder() {
         let mut surroundings = nothing();
         let home = Path::new("/home/u").join(DATA_FOLDER).join("ckpt-hook");
-        assert_eq!(surroundings.store_directory(None).expect("a home"), home, "the default");
+        assert_eq!(
+            surroundings.store_directory(None).expect("a home"),
+            home,
+            "the default"
+        );
         surroundings.data_home = Some("/data".into());
-        assert_eq!(surroundings.store_directory(None).expect("a home"), Path::new("/data/ckpt-hook"), "the XDG folder");
+        assert_eq!(
+            surroundings.store_directory(None).expect("a home"),
+            Path::new("/data/ckpt-hook"),
+            "the XDG folder"
+        );
         surroundings.store = Some("/mine".into());
-        assert_eq!(surroundings.store_directory(None).expect("given"), Path::new("/mine"), "the variable");
-        let given = surroundings.store_directory(Some(Path::new("here"))).expect("given");
-        assert_eq!(given, Path::new("/somewhere/here"), "the option comes first, and may be relative");
+        assert_eq!(
+            surroundings.store_directory(None).expect("given"),
+            Path::new("/mine"),
+            "the variable"
+        );
+        let given = surroundings
+            .store_directory(Some(Path::new("here")))
+            .expect("given");
+        assert_eq!(
+            given,
+            Path::new("/somewhere/here"),
+            "the option comes first, and may be relative"
+        );
     }
 
     #[test]
     fn without_a_home_there_is_a_reason_instead_of_a_store_somewhere() {
-        let surroundings = Surroundings { home: None, ..nothing() };
-        let error = surroundings.store_directory(None).expect_err("nowhere to put it");
-        assert!(error.hint_text().is_some_and(|hint| hint.contains("--store")), "it says what to do");
-        assert_eq!(surroundings.config_file(), None, "and there are no settings");
+        let surroundings = Surroundings {
+            home: None,
+            ..nothing()
+        };
+        let error = surroundings
+            .store_directory(None)
+            .expect_err("nowhere to put it");
+        assert!(
+            error
+                .hint_text()
+                .is_some_and(|hint| hint.contains("--store")),
+            "it says what to do"
+        );
+        assert_eq!(
+            surroundings.config_file(),
+            None,
+            "and there are no settings"
+        );
     }
 }

@@ -141,7 +141,12 @@ mod tests {
     #[test]
     fn the_smallest_event_is_a_kind_and_a_session() {
         let event: Event =
-            serde_json::from_str(r#"{"event":"step_start","session_id":"s","unknown":1}"#).expect("valid");
-        assert_eq!(event, Event::new(EventKind::StepStart, "generic", "s"), "unknown fields are ignored");
+            serde_json::from_str(r#"{"event":"step_start","session_id":"s","unknown":1}"#)
+                .expect("valid");
+        assert_eq!(
+            event,
+            Event::new(EventKind::StepStart, "generic", "s"),
+            "unknown fields are ignored"
+        );
     }
 }

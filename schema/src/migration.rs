@@ -1,8 +1,10 @@
 //! The SQL migrations of the session store: numbered, additive, never edited.
 
 /// The migrations in order: the first brings an empty file to version 1, the next to 2, and so on.
-pub const MIGRATIONS: &[&str] =
-    &[include_str!("../migrations/0001_sessions.sql"), include_str!("../migrations/0002_git.sql")];
+pub const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_sessions.sql"),
+    include_str!("../migrations/0002_git.sql"),
+];
 
 /// The version of a store with all migrations, kept in SQLite's `user_version`.
 pub const VERSION: u32 = MIGRATIONS.len() as u32;

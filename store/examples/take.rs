@@ -1,6 +1,9 @@
 //! Takes snapshots of a directory and prints how long each took: `take WORKSPACE STORE [TIMES]`.
 
-#![expect(clippy::print_stdout, reason = "it is a program for people who measure")]
+#![expect(
+    clippy::print_stdout,
+    reason = "it is a program for people who measure"
+)]
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -11,7 +14,11 @@ fn main() -> ckpt_store::Result<()> {
     let mut arguments = std::env::args_os().skip(1);
     let mut next = || PathBuf::from(arguments.next().unwrap_or_default());
     let (root, store, times) = (next(), next(), next());
-    for _ in 0..times.to_str().and_then(|times| times.parse().ok()).unwrap_or(1) {
+    for _ in 0..times
+        .to_str()
+        .and_then(|times| times.parse().ok())
+        .unwrap_or(1)
+    {
         let start = Instant::now();
         let request = Request {
             root: &root,
@@ -30,7 +37,12 @@ fn main() -> ckpt_store::Result<()> {
             progress: None,
         };
         let taken = Snapshots::open(&store.join("snapshots/key"))?.take(&request)?;
-        println!("{} {:.1} ms, {} gaps", taken.snapshot.tree, start.elapsed().as_secs_f64() * 1e3, taken.gaps.len());
+        println!(
+            "{} {:.1} ms, {} gaps",
+            taken.snapshot.tree,
+            start.elapsed().as_secs_f64() * 1e3,
+            taken.gaps.len()
+        );
     }
     Ok(())
 }

@@ -30,7 +30,11 @@ fn database(store: &Store) -> Result<Finding> {
     Ok(if answer == "ok" {
         finding("ok", "database", "the session store is sound")
     } else {
-        finding("error", "database", &format!("the session store is damaged: {answer}"))
+        finding(
+            "error",
+            "database",
+            &format!("the session store is damaged: {answer}"),
+        )
     })
 }
 
@@ -44,12 +48,29 @@ fn repositories(store: &Store) -> Result<Vec<Finding>> {
     let mut lacking = Vec::new();
     let mut sound = 0_u32;
     for entry in entries {
-        let path = entry.context(|| format!("cannot list `{}`", folder.display()))?.path();
-        if is_repository(&path.join("repository.git")) { sound += 1 } else { lacking.push(path) }
+        let path = entry
+            .context(|| format!("cannot list `{}`", folder.display()))?
+            .path();
+        if is_repository(&path.join("repository.git")) {
+            sound += 1
+        } else {
+            lacking.push(path)
+        }
     }
-    let mut findings = vec![finding("ok", "snapshots", &format!("workspaces with a repository: {sound}"))];
+    let mut findings = vec![finding(
+        "ok",
+        "snapshots",
+        &format!("workspaces with a repository: {sound}"),
+    )];
     findings.extend(lacking.iter().map(|path| {
-        finding("error", "snapshots", &format!("`{}` has no repository: its snapshots are gone", path.display()))
+        finding(
+            "error",
+            "snapshots",
+            &format!(
+                "`{}` has no repository: its snapshots are gone",
+                path.display()
+            ),
+        )
     }));
     Ok(findings)
 }
@@ -71,7 +92,13 @@ fn interrupted(store: &Store) -> Result<Vec<Finding>> {
         .and_then(|mut statement| statement.query_map([], text)?.collect())
         .context(|| "cannot read the operations")?;
     let hint = Some("`ckpt-hook snapshot` in that directory finishes it".to_owned());
-    Ok(open.iter().map(|text| Finding { hint: hint.clone(), ..finding("warning", "operations", text) }).collect())
+    Ok(open
+        .iter()
+        .map(|text| Finding {
+            hint: hint.clone(),
+            ..finding("warning", "operations", text)
+        })
+        .collect())
 }
 
 fn is_repository(path: &Path) -> bool {
@@ -89,6 +116,9 @@ fn finding(level: &str, subject: &str, message: &str) -> Finding {
 }
 
 fn broken(subject: &str, error: &crate::Error) -> Finding {
-    let causes: Vec<String> = [error.to_string()].into_iter().chain(error.causes()).collect();
+    let causes: Vec<String> = [error.to_string()]
+        .into_iter()
+        .chain(error.causes())
+        .collect();
     finding("error", subject, &causes.join(": "))
 }

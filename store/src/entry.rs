@@ -13,8 +13,8 @@ pub struct ObjectId([u8; 20]);
 impl ObjectId {
     /// The tree without entries.
     pub const EMPTY_TREE: Self = Self([
-        0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92, 0x88, 0xfb, 0xee,
-        0x49, 0x04,
+        0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92,
+        0x88, 0xfb, 0xee, 0x49, 0x04,
     ]);
 
     /// Wraps the 20 bytes.
@@ -43,7 +43,9 @@ impl ObjectId {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        self.0
+            .iter()
+            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
     }
 }
 
@@ -141,7 +143,10 @@ pub struct Entry {
 impl Entry {
     /// Returns an entry whose bytes are stored.
     pub const fn stored(mode: Mode, blob: ObjectId) -> Self {
-        Self { mode, blob: Some(blob) }
+        Self {
+            mode,
+            blob: Some(blob),
+        }
     }
 
     /// Returns an empty directory.
@@ -189,17 +194,40 @@ mod tests {
     #[test]
     fn an_object_id_is_read_as_it_is_shown() {
         let hex = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-        assert_eq!(ObjectId::from_hex(hex), Some(ObjectId::EMPTY_TREE), "git's well-known id");
+        assert_eq!(
+            ObjectId::from_hex(hex),
+            Some(ObjectId::EMPTY_TREE),
+            "git's well-known id"
+        );
         assert_eq!(ObjectId::EMPTY_TREE.to_string(), hex, "and back");
-        for wrong in ["", "4b", "zz825dc642cb6eb9a060e54bf8d69288fbee4904", "é".repeat(20).as_str()] {
-            assert_eq!(ObjectId::from_hex(wrong), None, "{wrong:?} is not 40 hex digits");
+        for wrong in [
+            "",
+            "4b",
+            "zz825dc642cb6eb9a060e54bf8d69288fbee4904",
+            "é".repeat(20).as_str(),
+        ] {
+            assert_eq!(
+                ObjectId::from_hex(wrong),
+                None,
+                "{wrong:?} is not 40 hex digits"
+            );
         }
     }
 
     #[test]
     fn set_id_and_sticky_bits_are_dropped() {
-        assert_eq!(Mode::from_stat(0o104_755).map(|mode| mode.to_string()).as_deref(), Some("100755"), "set-user-id");
-        assert_eq!(Mode::from_octal("107777").map(Mode::permissions), Some(0o777), "read back, too");
+        assert_eq!(
+            Mode::from_stat(0o104_755)
+                .map(|mode| mode.to_string())
+                .as_deref(),
+            Some("100755"),
+            "set-user-id"
+        );
+        assert_eq!(
+            Mode::from_octal("107777").map(Mode::permissions),
+            Some(0o777),
+            "read back, too"
+        );
         assert_eq!(Mode::from_stat(0o010_644), None, "a pipe has no mode here");
     }
 }

@@ -32,32 +32,52 @@ pub type Result<T> = std::result::Result<T, Error>;
 impl Error {
     /// Returns an error that says what failed: lower case, names in backticks, no final period.
     pub fn failed(what: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Failed, what: what.into(), hint: None, source: None }
+        Self {
+            kind: ErrorKind::Failed,
+            what: what.into(),
+            hint: None,
+            source: None,
+        }
     }
 
     /// Returns an error that says what is unknown or unavailable.
     pub fn unavailable(what: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Unavailable, ..Self::failed(what) }
+        Self {
+            kind: ErrorKind::Unavailable,
+            ..Self::failed(what)
+        }
     }
 
     /// Returns an error that says who is at work.
     pub fn busy(what: impl Into<String>) -> Self {
-        Self { kind: ErrorKind::Busy, ..Self::failed(what) }
+        Self {
+            kind: ErrorKind::Busy,
+            ..Self::failed(what)
+        }
     }
 
     /// Makes it one of a first snapshot that was not done in time.
     pub(crate) fn late(self) -> Self {
-        Self { kind: ErrorKind::Late, ..self }
+        Self {
+            kind: ErrorKind::Late,
+            ..self
+        }
     }
 
     /// Adds the cause.
     pub fn because(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
-        Self { source: Some(source.into()), ..self }
+        Self {
+            source: Some(source.into()),
+            ..self
+        }
     }
 
     /// Adds what the user can do.
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
     }
 
     /// Returns what the user can do.
@@ -85,7 +105,9 @@ impl fmt::Display for Error {
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.source.as_deref().map(|source| source as &(dyn StdError + 'static))
+        self.source
+            .as_deref()
+            .map(|source| source as &(dyn StdError + 'static))
     }
 }
 

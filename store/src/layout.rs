@@ -24,12 +24,17 @@ use crate::error::{Context, Error, Result};
 /// Makes the store's directory where it is missing, checks that it is ours alone, and returns its canonical path.
 pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
     if !directory.is_absolute() {
-        return Err(Error::failed(format!("the store's path `{}` is not absolute", directory.display())));
+        return Err(Error::failed(format!(
+            "the store's path `{}` is not absolute",
+            directory.display()
+        )));
     }
     if !is_directory(directory) {
         make_private(directory)?;
     }
-    let directory = directory.canonicalize().context(|| format!("cannot find the store `{}`", directory.display()))?;
+    let directory = directory
+        .canonicalize()
+        .context(|| format!("cannot find the store `{}`", directory.display()))?;
     check_owner(&directory)?;
     Ok(directory)
 }
@@ -49,16 +54,21 @@ pub(crate) fn make_private(directory: &Path) -> Result<()> {
 
 /// Waits until a file, or what is named in a directory, is on the disk.
 pub(crate) fn sync(path: &Path) -> Result<()> {
-    File::open(path).and_then(|file| file.sync_all()).context(|| format!("cannot sync `{}`", path.display()))
+    File::open(path)
+        .and_then(|file| file.sync_all())
+        .context(|| format!("cannot sync `{}`", path.display()))
 }
 
 fn check_owner(directory: &Path) -> Result<()> {
-    let metadata =
-        fs::symlink_metadata(directory).context(|| format!("cannot read the store `{}`", directory.display()))?;
+    let metadata = fs::symlink_metadata(directory)
+        .context(|| format!("cannot read the store `{}`", directory.display()))?;
     let user = rustix::process::geteuid().as_raw();
     if metadata.uid() != user {
-        return Err(Error::failed(format!("the store `{}` belongs to another user", directory.display()))
-            .hint("give --store or $CKPT_HOOK_HOME a directory of your own"));
+        return Err(Error::failed(format!(
+            "the store `{}` belongs to another user",
+            directory.display()
+        ))
+        .hint("give --store or $CKPT_HOOK_HOME a directory of your own"));
     }
     if metadata.mode() & 0o077 != 0 {
         fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
@@ -91,18 +101,28 @@ pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> 
     if !is_directory(folder) {
         make_private(folder)?;
     }
-    lock(&folder.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
+    lock(
+        &folder.join("lock"),
+        FlockOperation::NonBlockingLockExclusive,
+        patience,
+    )
 }
 
 /// Returns whether somebody takes a snapshot or carries out an operation in a workspace's folder.
 pub(crate) fn is_locked(folder: &Path) -> bool {
-    let locked = |file: File| flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK);
+    let locked = |file: File| {
+        flock(&file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+    };
     File::open(folder.join("lock")).is_ok_and(locked)
 }
 
 /// Takes the lock under which a damaged session store is set aside.
 pub(crate) fn lock_store(directory: &Path, patience: Duration) -> Result<Lock> {
-    lock(&directory.join("lock"), FlockOperation::NonBlockingLockExclusive, patience)
+    lock(
+        &directory.join("lock"),
+        FlockOperation::NonBlockingLockExclusive,
+        patience,
+    )
 }
 
 fn lock(path: &Path, operation: FlockOperation, patience: Duration) -> Result<Lock> {
@@ -112,15 +132,24 @@ fn lock(path: &Path, operation: FlockOperation, patience: Duration) -> Result<Lo
     loop {
         match flock(&file, operation) {
             Ok(()) => return Ok(Lock { _file: file }),
-            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) if Instant::now() < end => {
+            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR)
+                if Instant::now() < end =>
+            {
                 std::thread::sleep(pause);
                 pause = (pause * 2).min(Duration::from_millis(10));
             }
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                return Err(Error::failed(format!("another process holds the lock `{}`", path.display()))
-                    .hint("wait for the other snapshot, revert or gc to end, and try again"));
+                return Err(Error::failed(format!(
+                    "another process holds the lock `{}`",
+                    path.display()
+                ))
+                .hint("wait for the other snapshot, revert or gc to end, and try again"));
             }
-            Err(error) => return Err(Error::failed(format!("cannot lock `{}`", path.display())).because(error)),
+            Err(error) => {
+                return Err(
+                    Error::failed(format!("cannot lock `{}`", path.display())).because(error)
+                );
+            }
         }
     }
 }
@@ -133,8 +162,12 @@ mod tests {
     fn a_lock_that_somebody_holds_is_waited_for_up_to_a_limit_and_then_refused() {
         let folder = tempfile::tempdir().expect("a scratch directory");
         let held = lock_workspace(folder.path(), Duration::ZERO).expect("it is free");
-        let error = lock_workspace(folder.path(), Duration::from_millis(5)).expect_err("it is held");
-        assert!(error.to_string().contains("another process holds the lock"), "a clear result: {error}");
+        let error =
+            lock_workspace(folder.path(), Duration::from_millis(5)).expect_err("it is held");
+        assert!(
+            error.to_string().contains("another process holds the lock"),
+            "a clear result: {error}"
+        );
         assert!(is_locked(folder.path()), "who only asks is told so");
         drop(held);
         assert!(!is_locked(folder.path()), "nobody is at work any more");

@@ -45,7 +45,10 @@ pub struct Versions {
 /// Returns the versions of the C libraries as they were linked.
 pub fn versions() -> Versions {
     let (major, minor, revision) = git2::Version::get().libgit2_version();
-    Versions { libgit2: format!("{major}.{minor}.{revision}"), sqlite: rusqlite::version().to_owned() }
+    Versions {
+        libgit2: format!("{major}.{minor}.{revision}"),
+        sqlite: rusqlite::version().to_owned(),
+    }
 }
 
 /// Returns a new id: 32 hex digits at random, so that a short prefix tells one from another.
@@ -137,15 +140,27 @@ impl Store {
     pub fn open(surroundings: Surroundings) -> Result<Self> {
         let directory = layout::prepare(&surroundings.directory)?;
         let database = Database::open(&directory, surroundings.settings.durability)?;
-        let mut store = Self { surroundings: Surroundings { directory, ..surroundings }, database, watcher: None };
+        let mut store = Self {
+            surroundings: Surroundings {
+                directory,
+                ..surroundings
+            },
+            database,
+            watcher: None,
+        };
         store.tell_of_damage()?;
         Ok(store)
     }
 
     /// What was recorded until now is out of reach; whoever asks `status` or `doctor` is told.
     fn tell_of_damage(&mut self) -> Result<()> {
-        let Some(place) = self.database.set_aside.take() else { return Ok(()) };
-        let message = format!("the session store was damaged and is set aside as `{}`", place.display());
+        let Some(place) = self.database.set_aside.take() else {
+            return Ok(());
+        };
+        let message = format!(
+            "the session store was damaged and is set aside as `{}`",
+            place.display()
+        );
         self.diagnose(&sessions::Diagnostic {
             level: "error",
             agent: None,
@@ -153,7 +168,9 @@ impl Store {
             session: None,
             workspace: None,
             message: &message,
-            detail: Some("what was recorded before is not to be seen here; the snapshots are still there"),
+            detail: Some(
+                "what was recorded before is not to be seen here; the snapshots are still there",
+            ),
         })
     }
 
@@ -164,7 +181,8 @@ impl Store {
 
     /// Notes something that went wrong, for `status` and `doctor`.
     pub fn diagnose(&mut self, diagnostic: &sessions::Diagnostic<'_>) -> Result<()> {
-        self.database.diagnose(diagnostic, (self.surroundings.clock)())
+        self.database
+            .diagnose(diagnostic, (self.surroundings.clock)())
     }
 
     /// Captures the workspace that holds `cwd`, by hand.
@@ -183,7 +201,11 @@ impl Store {
     }
 
     /// Goes back to just before a message.
-    pub fn revert(&mut self, cwd: &Path, request: &RevertRequest) -> Result<report::OperationReport> {
+    pub fn revert(
+        &mut self,
+        cwd: &Path,
+        request: &RevertRequest,
+    ) -> Result<report::OperationReport> {
         revert::revert(self, cwd, request)
     }
 
@@ -193,7 +215,11 @@ impl Store {
     }
 
     /// Puts paths back to any captured state.
-    pub fn restore(&mut self, cwd: &Path, request: &RestoreRequest) -> Result<report::OperationReport> {
+    pub fn restore(
+        &mut self,
+        cwd: &Path,
+        request: &RestoreRequest,
+    ) -> Result<report::OperationReport> {
         revert::restore(self, cwd, request)
     }
 

@@ -36,7 +36,10 @@ pub fn count(old: &[u8], new: &[u8]) -> Option<(u64, u64)> {
         return Some(count_unordered(old, new));
     }
     let diff = Diff::compute(Algorithm::Myers, &InternedInput::new(old, new));
-    Some((u64::from(diff.count_additions()), u64::from(diff.count_removals())))
+    Some((
+        u64::from(diff.count_additions()),
+        u64::from(diff.count_removals()),
+    ))
 }
 
 /// Returns whether two texts differ, and in nothing but blanks, tabs and line ends.
@@ -52,11 +55,26 @@ pub fn has_lines(bytes: &[u8]) -> bool {
 /// Cuts off the whole lines with which both sides begin and end.
 fn without_common_ends<'a>(old: &'a [u8], new: &'a [u8]) -> (&'a [u8], &'a [u8]) {
     let is_end = |byte: &u8| *byte == b'\n';
-    let head = old.iter().zip(new).take_while(|(left, right)| left == right).count();
-    let head = old[..head].iter().rposition(is_end).map_or(0, |end| end + 1);
+    let head = old
+        .iter()
+        .zip(new)
+        .take_while(|(left, right)| left == right)
+        .count();
+    let head = old[..head]
+        .iter()
+        .rposition(is_end)
+        .map_or(0, |end| end + 1);
     let (old, new) = (&old[head..], &new[head..]);
-    let tail = old.iter().rev().zip(new.iter().rev()).take_while(|(left, right)| left == right).count();
-    let tail = old[old.len() - tail..].iter().position(is_end).map_or(0, |end| tail - end - 1);
+    let tail = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take_while(|(left, right)| left == right)
+        .count();
+    let tail = old[old.len() - tail..]
+        .iter()
+        .position(is_end)
+        .map_or(0, |end| tail - end - 1);
     (&old[..old.len() - tail], &new[..new.len() - tail])
 }
 
@@ -69,10 +87,12 @@ fn count_unordered(old: &[u8], new: &[u8]) -> (u64, u64) {
     for line in lines(old) {
         *surplus.entry(line).or_default() -= 1;
     }
-    surplus.values().fold((0, 0), |(more, less), surplus| match *surplus {
-        count if count > 0 => (more + count.unsigned_abs(), less),
-        count => (more, less + count.unsigned_abs()),
-    })
+    surplus
+        .values()
+        .fold((0, 0), |(more, less), surplus| match *surplus {
+            count if count > 0 => (more + count.unsigned_abs(), less),
+            count => (more, less + count.unsigned_abs()),
+        })
 }
 
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -95,10 +115,19 @@ mod tests {
             ("", "a\nb\n", (2, 0), "a new file"),
             ("a\nb\n", "", (0, 2), "an emptied file"),
             ("a\nb\nc\n", "a\nx\nc\n", (1, 1), "a changed line"),
-            ("a", "a\n", (1, 1), "a new final line feed is a changed line"),
+            (
+                "a",
+                "a\n",
+                (1, 1),
+                "a new final line feed is a changed line",
+            ),
             ("a\r\nb\n", "a\nb\n", (1, 1), "a changed line ending, too"),
         ] {
-            assert_eq!(count(old.as_bytes(), new.as_bytes()), Some(expected), "{why}: {old:?} -> {new:?}");
+            assert_eq!(
+                count(old.as_bytes(), new.as_bytes()),
+                Some(expected),
+                "{why}: {old:?} -> {new:?}"
+            );
         }
     }
 
@@ -112,41 +141,83 @@ mod tests {
             ("same", "same!", ("same", "same!")),
         ] {
             let (left, right) = without_common_ends(old.as_bytes(), new.as_bytes());
-            assert_eq!((left, right), (expected.0.as_bytes(), expected.1.as_bytes()), "{old:?} and {new:?}");
+            assert_eq!(
+                (left, right),
+                (expected.0.as_bytes(), expected.1.as_bytes()),
+                "{old:?} and {new:?}"
+            );
         }
     }
 
     #[test]
     fn a_large_rewrite_is_counted_without_looking_at_the_order() {
-        let text = |from: usize, to: usize| (from..to).map(|line| format!("{line}\n")).collect::<String>().into_bytes();
-        let (old, new) = (text(0, MAX_COMPARED), text(MAX_COMPARED / 2, 2 * MAX_COMPARED));
-        assert_eq!(count(&old, &new), Some((20_000, 10_000)), "half of the old lines are in both");
+        let text = |from: usize, to: usize| {
+            (from..to)
+                .map(|line| format!("{line}\n"))
+                .collect::<String>()
+                .into_bytes()
+        };
+        let (old, new) = (
+            text(0, MAX_COMPARED),
+            text(MAX_COMPARED / 2, 2 * MAX_COMPARED),
+        );
+        assert_eq!(
+            count(&old, &new),
+            Some((20_000, 10_000)),
+            "half of the old lines are in both"
+        );
         let one_more = [&b"first\n"[..], &old].concat();
-        assert_eq!(count(&old, &one_more), Some((1, 0)), "a small edit of a large file");
+        assert_eq!(
+            count(&old, &one_more),
+            Some((1, 0)),
+            "a small edit of a large file"
+        );
     }
 
     #[test]
     fn what_has_no_lines_is_not_counted() {
         assert_eq!(count(b"a\0b", b"a\n"), None, "a binary side");
-        assert_eq!(count(b"a\n", &vec![b'a'; MAX_SIZE + 1]), None, "a side that is too large");
-        assert!(count(b"\xff\xfe\n", b"\xff\n").is_some(), "bytes that are not UTF-8 have lines");
+        assert_eq!(
+            count(b"a\n", &vec![b'a'; MAX_SIZE + 1]),
+            None,
+            "a side that is too large"
+        );
+        assert!(
+            count(b"\xff\xfe\n", b"\xff\n").is_some(),
+            "bytes that are not UTF-8 have lines"
+        );
     }
 
     #[test]
     fn binary_is_a_nul_byte_where_git_looks_for_one() {
         let mut bytes = vec![b'a'; BINARY_PROBE];
         bytes.push(0);
-        assert!(!is_binary(&bytes), "behind the first 8,000 bytes git does not look");
+        assert!(
+            !is_binary(&bytes),
+            "behind the first 8,000 bytes git does not look"
+        );
         assert!(is_binary(&bytes[1..]), "the last of them");
         assert!(!is_binary(b""), "nothing is text");
     }
 
     #[test]
     fn whitespace_alone_is_told_from_words() {
-        assert!(differs_in_whitespace_only(b"a b\n", b"a\tb\r\n"), "blanks, tabs and line ends");
-        assert!(differs_in_whitespace_only(b"a\n\nb", b"a\nb\n"), "empty lines");
-        assert!(!differs_in_whitespace_only(b"a\n", b"a\n"), "equal bytes do not differ");
+        assert!(
+            differs_in_whitespace_only(b"a b\n", b"a\tb\r\n"),
+            "blanks, tabs and line ends"
+        );
+        assert!(
+            differs_in_whitespace_only(b"a\n\nb", b"a\nb\n"),
+            "empty lines"
+        );
+        assert!(
+            !differs_in_whitespace_only(b"a\n", b"a\n"),
+            "equal bytes do not differ"
+        );
         assert!(!differs_in_whitespace_only(b"a\n", b"b\n"), "words");
-        assert!(!differs_in_whitespace_only(b"\0 ", b"\0"), "a binary file has no whitespace");
+        assert!(
+            !differs_in_whitespace_only(b"\0 ", b"\0"),
+            "a binary file has no whitespace"
+        );
     }
 }

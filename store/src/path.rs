@@ -72,7 +72,10 @@ impl WorkspacePath {
 
     /// Returns the last component.
     pub fn name(&self) -> &[u8] {
-        self.0.rsplit(|byte| *byte == b'/').next().unwrap_or(&self.0)
+        self.0
+            .rsplit(|byte| *byte == b'/')
+            .next()
+            .unwrap_or(&self.0)
     }
 
     /// Returns the directory that holds it; none where that is the workspace itself.
@@ -83,7 +86,9 @@ impl WorkspacePath {
 
     /// Returns whether it is below `directory`.
     pub fn is_below(&self, directory: &Self) -> bool {
-        self.0.len() > directory.0.len() && self.0.starts_with(&directory.0) && self.0[directory.0.len()] == b'/'
+        self.0.len() > directory.0.len()
+            && self.0.starts_with(&directory.0)
+            && self.0[directory.0.len()] == b'/'
     }
 
     /// Returns the text for people, lossy where the bytes are not UTF-8.
@@ -100,7 +105,9 @@ impl WorkspacePath {
     pub fn to_report(&self) -> ckpt_schema::report::PathText {
         ckpt_schema::report::PathText {
             path: self.to_text(),
-            path_hex: self.raw().map(|raw| raw.iter().map(|byte| format!("{byte:02x}")).collect()),
+            path_hex: self
+                .raw()
+                .map(|raw| raw.iter().map(|byte| format!("{byte:02x}")).collect()),
         }
     }
 }
@@ -129,23 +136,32 @@ pub fn is_plain_dot_git(name: &[u8]) -> bool {
 }
 
 fn is_dot_git(name: &[u8]) -> bool {
-    let suspicious =
-        name.first().is_some_and(|byte| matches!(byte, b'.' | b'g' | b'G' | 0xe2 | 0xef)) || name.contains(&b'\\');
+    let suspicious = name
+        .first()
+        .is_some_and(|byte| matches!(byte, b'.' | b'g' | b'G' | 0xe2 | 0xef))
+        || name.contains(&b'\\');
     suspicious && (is_hfs_dot_git(name) || name.split(|byte| *byte == b'\\').any(is_ntfs_dot_git))
 }
 
 /// NTFS drops trailing dots and spaces, cuts at `:` (a stream), and knows `.git` by its short name `git~1`.
 fn is_ntfs_dot_git(name: &[u8]) -> bool {
     let name = name.split(|byte| *byte == b':').next().unwrap_or(name);
-    let length = name.iter().rposition(|byte| !matches!(byte, b'.' | b' ')).map_or(0, |last| last + 1);
+    let length = name
+        .iter()
+        .rposition(|byte| !matches!(byte, b'.' | b' '))
+        .map_or(0, |last| last + 1);
     let name = &name[..length];
     name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1")
 }
 
 /// HFS+ leaves out code points that it ignores, and folds case.
 fn is_hfs_dot_git(name: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(name) else { return false };
-    let kept = text.chars().filter(|character| !is_ignored_by_hfs(*character));
+    let Ok(text) = std::str::from_utf8(name) else {
+        return false;
+    };
+    let kept = text
+        .chars()
+        .filter(|character| !is_ignored_by_hfs(*character));
     kept.flat_map(char::to_lowercase).eq(".git".chars())
 }
 
@@ -175,7 +191,11 @@ mod tests {
             b"git",
             b"x.git",
         ] {
-            assert!(WorkspacePath::new(name).is_ok(), "{:?} is legal on Unix", String::from_utf8_lossy(name));
+            assert!(
+                WorkspacePath::new(name).is_ok(),
+                "{:?} is legal on Unix",
+                String::from_utf8_lossy(name)
+            );
         }
     }
 
@@ -191,7 +211,12 @@ mod tests {
             (b"./a", PathProblem::Dots),
             (b"a\0b", PathProblem::Nul),
         ] {
-            assert_eq!(WorkspacePath::new(bytes), Err(problem), "{:?}", String::from_utf8_lossy(bytes));
+            assert_eq!(
+                WorkspacePath::new(bytes),
+                Err(problem),
+                "{:?}",
+                String::from_utf8_lossy(bytes)
+            );
         }
     }
 
@@ -199,7 +224,12 @@ mod tests {
     fn a_name_is_not_a_path() {
         let directory = WorkspacePath::new("a").expect("legal");
         for name in [&b"../../x"[..], b"b/c", b"/etc/x", b"b/"] {
-            assert_eq!(directory.join(name), Err(PathProblem::Slash), "{:?}", String::from_utf8_lossy(name));
+            assert_eq!(
+                directory.join(name),
+                Err(PathProblem::Slash),
+                "{:?}",
+                String::from_utf8_lossy(name)
+            );
         }
     }
 
@@ -218,8 +248,16 @@ mod tests {
             ".git\\config",
             "x\\.git",
         ] {
-            assert_eq!(WorkspacePath::new(name), Err(PathProblem::DotGit), "{name:?} alone");
-            assert_eq!(WorkspacePath::new(format!("a/{name}/b")), Err(PathProblem::DotGit), "{name:?} within");
+            assert_eq!(
+                WorkspacePath::new(name),
+                Err(PathProblem::DotGit),
+                "{name:?} alone"
+            );
+            assert_eq!(
+                WorkspacePath::new(format!("a/{name}/b")),
+                Err(PathProblem::DotGit),
+                "{name:?} within"
+            );
         }
     }
 
@@ -227,7 +265,10 @@ mod tests {
     fn a_path_is_below_its_directories_only() {
         let path = |text: &str| WorkspacePath::new(text).expect("legal");
         assert!(path("a/b/c").is_below(&path("a/b")), "a child");
-        assert!(!path("a/bc").is_below(&path("a/b")), "a sibling with the same beginning");
+        assert!(
+            !path("a/bc").is_below(&path("a/b")),
+            "a sibling with the same beginning"
+        );
         assert!(!path("a/b").is_below(&path("a/b")), "not itself");
         assert_eq!(path("a/b/c").parent(), Some(path("a/b")), "its directory");
         assert_eq!(path("a").parent(), None, "the workspace itself has no name");

@@ -10,14 +10,19 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// Returns how many threads to use: one for each processor that the process may run on, up to eight. A control group's share
 /// of time is not asked for; that takes twenty system calls, and threads that wait for their turn cost nothing.
 pub(crate) fn count() -> usize {
-    let allowed = sched_getaffinity(None).map_or(1, |allowed| usize::try_from(allowed.count()).unwrap_or(1));
+    let allowed =
+        sched_getaffinity(None).map_or(1, |allowed| usize::try_from(allowed.count()).unwrap_or(1));
     allowed.clamp(1, 8)
 }
 
 /// Runs `work` on `threads` threads, of which the caller's is one, and returns what each gave. Where no thread can be made,
 /// the caller's does the work alone.
 pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> Vec<G> {
-    let allowed = if threads > 1 { sched_getaffinity(None).ok() } else { None };
+    let allowed = if threads > 1 {
+        sched_getaffinity(None).ok()
+    } else {
+        None
+    };
     std::thread::scope(|scope| {
         let work = &work;
         let spawn = |number: usize| {
@@ -44,20 +49,29 @@ pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> 
 const BATCH: usize = 16;
 
 /// Returns what `work` gives for each item, in their order; side by side where they are many.
-pub(crate) fn map<'i, T: Sync, R: Send>(items: &'i [T], work: impl Fn(&'i T) -> R + Sync) -> Vec<R> {
+pub(crate) fn map<'i, T: Sync, R: Send>(
+    items: &'i [T],
+    work: impl Fn(&'i T) -> R + Sync,
+) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let take = |_| {
         let mut done = Vec::new();
         loop {
             let start = next.fetch_add(BATCH, Ordering::Relaxed);
-            let Some(batch) = items.get(start..items.len().min(start + BATCH)).filter(|batch| !batch.is_empty()) else {
+            let Some(batch) = items
+                .get(start..items.len().min(start + BATCH))
+                .filter(|batch| !batch.is_empty())
+            else {
                 return done;
             };
             done.push((start, batch.iter().map(&work).collect::<Vec<R>>()));
         }
     };
     let threads = if items.len() <= 4 * BATCH { 1 } else { count() };
-    let mut done = run(threads, take).into_iter().flatten().collect::<Vec<(usize, Vec<R>)>>();
+    let mut done = run(threads, take)
+        .into_iter()
+        .flatten()
+        .collect::<Vec<(usize, Vec<R>)>>();
     done.sort_unstable_by_key(|(start, _)| *start);
     done.into_iter().flat_map(|(_, batch)| batch).collect()
 }
@@ -66,7 +80,9 @@ pub(crate) fn map<'i, T: Sync, R: Send>(items: &'i [T], work: impl Fn(&'i T) -> 
 fn spread(allowed: Option<&CpuSet>, number: usize) {
     let Some(allowed) = allowed else { return };
     let count = usize::try_from(allowed.count()).unwrap_or(1).max(1);
-    let processor = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor)).nth(number % count);
+    let processor = (0..CpuSet::MAX_CPU)
+        .filter(|processor| allowed.is_set(*processor))
+        .nth(number % count);
     if let Some(processor) = processor {
         let mut one = CpuSet::new();
         one.set(processor);

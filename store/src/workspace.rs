@@ -27,15 +27,32 @@ impl Workspace {
     ///
     /// Fails where the directory does not exist, and for roots that are refused by rule unless the settings allow them.
     pub fn of(cwd: &Path, home: Option<&Path>, store: &Path, settings: &Settings) -> Result<Self> {
-        let cwd = cwd.canonicalize().context(|| format!("cannot find the directory `{}`", cwd.display()))?;
-        let root = cwd.ancestors().find(|directory| is_work_tree(directory)).unwrap_or(&cwd).to_owned();
+        let cwd = cwd
+            .canonicalize()
+            .context(|| format!("cannot find the directory `{}`", cwd.display()))?;
+        let root = cwd
+            .ancestors()
+            .find(|directory| is_work_tree(directory))
+            .unwrap_or(&cwd)
+            .to_owned();
         Self::at(root, cwd, home, store, settings)
     }
 
-    fn at(root: PathBuf, cwd: PathBuf, home: Option<&Path>, store: &Path, settings: &Settings) -> Result<Self> {
-        let metadata = root.metadata().context(|| format!("cannot read the directory `{}`", root.display()))?;
+    fn at(
+        root: PathBuf,
+        cwd: PathBuf,
+        home: Option<&Path>,
+        store: &Path,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let metadata = root
+            .metadata()
+            .context(|| format!("cannot read the directory `{}`", root.display()))?;
         if !metadata.is_dir() {
-            return Err(Error::failed(format!("`{}` is not a directory", root.display())));
+            return Err(Error::failed(format!(
+                "`{}` is not a directory",
+                root.display()
+            )));
         }
         if !settings.for_directory(&root).allow
             && let Some(reason) = refusal(&root, &cwd, home, store)
@@ -43,7 +60,12 @@ impl Workspace {
             return Err(Error::failed(format!("`{}` is not captured: {reason}", root.display()))
                 .hint("start the agent in a project's directory, or set `allow = true` for this one in the settings"));
         }
-        Ok(Self { root, cwd, device: metadata.dev(), inode: metadata.ino() })
+        Ok(Self {
+            root,
+            cwd,
+            device: metadata.dev(),
+            inode: metadata.ino(),
+        })
     }
 }
 
@@ -59,7 +81,9 @@ fn is_work_tree(directory: &Path) -> bool {
 
 fn refusal(root: &Path, cwd: &Path, home: Option<&Path>, store: &Path) -> Option<&'static str> {
     let home = home.and_then(|home| home.canonicalize().ok());
-    let system = ["/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr", "/var"];
+    let system = [
+        "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr", "/var",
+    ];
     if root.parent().is_none() {
         Some("it is the root of the file system")
     } else if home.as_deref() == Some(root) {
@@ -67,12 +91,17 @@ fn refusal(root: &Path, cwd: &Path, home: Option<&Path>, store: &Path) -> Option
     } else if home.as_deref().is_some_and(|home| home.starts_with(root)) {
         Some("it holds the home directory")
     } else if system.iter().any(|path| root == Path::new(path))
-        || ["/dev", "/proc", "/sys"].iter().any(|path| root.starts_with(path))
+        || ["/dev", "/proc", "/sys"]
+            .iter()
+            .any(|path| root.starts_with(path))
     {
         Some("it belongs to the system")
     } else if root.starts_with(store) {
         Some("it is inside the store")
-    } else if cwd.components().any(|component| component.as_os_str() == ".git") {
+    } else if cwd
+        .components()
+        .any(|component| component.as_os_str() == ".git")
+    {
         Some("it is inside a `.git` directory")
     } else if is_bare_repository(root) {
         Some("it is a bare repository")
@@ -83,5 +112,7 @@ fn refusal(root: &Path, cwd: &Path, home: Option<&Path>, store: &Path) -> Option
 
 /// What git's `is_git_directory` looks for.
 fn is_bare_repository(directory: &Path) -> bool {
-    directory.join("HEAD").is_file() && directory.join("objects").is_dir() && directory.join("refs").is_dir()
+    directory.join("HEAD").is_file()
+        && directory.join("objects").is_dir()
+        && directory.join("refs").is_dir()
 }

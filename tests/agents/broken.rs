@@ -15,12 +15,18 @@ use crate::program::Agent;
 use crate::world::World;
 
 /// See its name: a message each.
-pub fn the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary(agent: &'static Agent) {
+pub fn the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary(
+    agent: &'static Agent,
+) {
     let holder = Cell::new(None);
     let conversation = Conversation::with_hook(agent).hold(|world, turn| match turn {
         1 => fill_disk(world),
         2 => {
-            assert_eq!(recorded(world), 0, "there was no room for the first message");
+            assert_eq!(
+                recorded(world),
+                0,
+                "there was no room for the first message"
+            );
             empty_disk(world);
             holder.set(Some(hold_locks(world)));
         }
@@ -33,7 +39,9 @@ pub fn the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary
 }
 
 /// See its name: the first and the last message; the second one is recorded.
-pub fn the_agent_goes_on_without_permission_to_the_store_and_with_a_damaged_store(agent: &'static Agent) {
+pub fn the_agent_goes_on_without_permission_to_the_store_and_with_a_damaged_store(
+    agent: &'static Agent,
+) {
     let conversation = Conversation::with_hook(agent).hold(|world, turn| match turn {
         1 => {
             fs::create_dir_all(world.store()).expect("a writable home");
@@ -55,14 +63,19 @@ pub fn the_agent_goes_on_without_permission_to_the_store_and_with_a_damaged_stor
 
 /// Returns how many messages of the agent there are.
 fn recorded(world: &World) -> usize {
-    world.json(&["log"])["messages"].as_array().map_or(0, Vec::len)
+    world.json(&["log"])["messages"]
+        .as_array()
+        .map_or(0, Vec::len)
 }
 
 /// From now on the hook can write no byte: a limit of its process plays the full disk.
 fn fill_disk(world: &World) {
     let real = real(world);
     fs::rename(world.binary(), &real).expect("it is there");
-    let script = format!("#!/bin/sh\nulimit -f 0\ntrap '' XFSZ\nexec '{}' \"$@\"\n", real.display());
+    let script = format!(
+        "#!/bin/sh\nulimit -f 0\ntrap '' XFSZ\nexec '{}' \"$@\"\n",
+        real.display()
+    );
     executable::write(&world.binary(), &script);
 }
 
@@ -84,9 +97,19 @@ fn damage(world: &World) {
 
 /// Starts a process that holds the locks of the database and of the workspace, and waits until it does.
 fn hold_locks(world: &World) -> Child {
-    world.hook(&["message", "--session", "somebody-else", "--prompt", "makes a store"]).expect_code(0);
+    world
+        .hook(&[
+            "message",
+            "--session",
+            "somebody-else",
+            "--prompt",
+            "makes a store",
+        ])
+        .expect_code(0);
     let files = files_below(&world.store());
-    let locks = files.iter().filter(|file| file.file_name().is_some_and(|name| name == "lock"));
+    let locks = files
+        .iter()
+        .filter(|file| file.file_name().is_some_and(|name| name == "lock"));
     let mut holder = world
         .command(Path::new("python3"))
         .args(["-c", HOLDER])
@@ -97,7 +120,9 @@ fn hold_locks(world: &World) -> Child {
         .expect("python3 starts");
     let mut line = String::new();
     let stdout = holder.stdout.take().expect("it is a pipe");
-    BufReader::new(stdout).read_line(&mut line).expect("it speaks");
+    BufReader::new(stdout)
+        .read_line(&mut line)
+        .expect("it speaks");
     assert_eq!(line, "held\n", "nobody else holds them");
     holder
 }
@@ -126,7 +151,9 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a readable folder").map(|entry| entry.expect("a readable folder"));
+    let entries = fs::read_dir(folder)
+        .expect("a readable folder")
+        .map(|entry| entry.expect("a readable folder"));
     let below = |entry: fs::DirEntry| match entry.file_type().expect("it is still there").is_dir() {
         true => files_below(&entry.path()),
         false => vec![entry.path()],

@@ -44,13 +44,22 @@ impl Conversation {
         let world = World::new();
         let model = Model::start(&world);
         (agent.settle)(&world, &model.url());
-        Self { world, seen: Seen::default(), agent, model, by_package: false }
+        Self {
+            world,
+            seen: Seen::default(),
+            agent,
+            model,
+            by_package: false,
+        }
     }
 
     /// Begins one with our hook, put in by `ckpt-hook install`.
     pub fn with_hook(agent: &'static Agent) -> Self {
         let conversation = Self::without_hook(agent);
-        conversation.world.hook(&[&["install", agent.name], agent.install].concat()).expect_code(0);
+        conversation
+            .world
+            .hook(&[&["install", agent.name], agent.install].concat())
+            .expect_code(0);
         conversation
     }
 
@@ -58,7 +67,10 @@ impl Conversation {
     pub fn with_package(agent: &'static Agent) -> Self {
         let conversation = Self::without_hook(agent);
         agent.package.expect("there is one for this agent")(&conversation.world);
-        Self { by_package: true, ..conversation }
+        Self {
+            by_package: true,
+            ..conversation
+        }
     }
 
     /// Sends a message and waits for the answer.
@@ -73,9 +85,19 @@ impl Conversation {
     /// Writes something that is no message, and returns the answer.
     pub fn command(&self, prompt: &str) -> Run {
         let (url, is_first) = (&self.model.url(), self.seen.answers.is_empty());
-        let message = Message { url, is_first, by_package: self.by_package, prompt };
+        let message = Message {
+            url,
+            is_first,
+            by_package: self.by_package,
+            prompt,
+        };
         let answer = self.agent.say(&self.world, &message);
-        assert_eq!(answer.code, Some(0), "{} answers: {answer:?}", self.agent.name);
+        assert_eq!(
+            answer.code,
+            Some(0),
+            "{} answers: {answer:?}",
+            self.agent.name
+        );
         answer
     }
 
@@ -94,7 +116,10 @@ impl Conversation {
             std::fs::write(note, "the user's own\n").expect("a writable workspace");
             self.seen.after[turn - 1] = self.world.tree();
         }
-        assert!(!self.model.was_shown("ckpt-hook"), "nothing of the hook reaches the model");
+        assert!(
+            !self.model.was_shown("ckpt-hook"),
+            "nothing of the hook reaches the model"
+        );
         self
     }
 
@@ -103,10 +128,21 @@ impl Conversation {
     pub fn expect_unchanged(&self) {
         let expected = without_hook(self.agent);
         for (answer, expected) in self.seen.answers.iter().zip(&expected.answers) {
-            assert_eq!(self.lines(&answer.stdout), self.lines(&expected.stdout), "the agent's answer is the same");
-            assert_eq!(self.lines(&answer.stderr), self.lines(&expected.stderr), "so is what it says beside it");
+            assert_eq!(
+                self.lines(&answer.stdout),
+                self.lines(&expected.stdout),
+                "the agent's answer is the same"
+            );
+            assert_eq!(
+                self.lines(&answer.stderr),
+                self.lines(&expected.stderr),
+                "so is what it says beside it"
+            );
         }
-        assert_eq!(self.seen.steps, expected.steps, "the model was asked for the same");
+        assert_eq!(
+            self.seen.steps, expected.steps,
+            "the model was asked for the same"
+        );
         assert_eq!(self.seen.after, expected.after, "the files are the same");
     }
 
@@ -122,17 +158,26 @@ impl Conversation {
     /// Returns what a revert makes of a work tree: all of the user's notes stay, and what it could not know of.
     pub fn reverted(&self, tree: &Tree) -> Tree {
         let newest = self.seen.after.last().expect("a message");
-        let is_unknown = |path: &Path| path.starts_with("ignored") && !self.agent.tells_edits_before;
+        let is_unknown =
+            |path: &Path| path.starts_with("ignored") && !self.agent.tells_edits_before;
         let stays = |path: &Path| path.to_string_lossy().starts_with(NOTES) || is_unknown(path);
         let notes = newest.iter().filter(|(path, _)| stays(path));
-        tree.clone().into_iter().chain(notes.map(|(path, entry)| (path.clone(), entry.clone()))).collect()
+        tree.clone()
+            .into_iter()
+            .chain(notes.map(|(path, entry)| (path.clone(), entry.clone())))
+            .collect()
     }
 }
 
 /// Returns the conversation as it goes without any hook; it is had once an agent, and no other agent waits for it.
 pub fn without_hook(agent: &'static Agent) -> Arc<Seen> {
     static SEEN: Mutex<BTreeMap<&str, Arc<OnceLock<Arc<Seen>>>>> = Mutex::new(BTreeMap::new());
-    let seen = Arc::clone(SEEN.lock().unwrap_or_else(PoisonError::into_inner).entry(agent.name).or_default());
+    let seen = Arc::clone(
+        SEEN.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(agent.name)
+            .or_default(),
+    );
     let hold = || Arc::new(Conversation::without_hook(agent).hold(|_, _| {}).seen);
     Arc::clone(seen.get_or_init(hold))
 }

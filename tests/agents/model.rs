@@ -40,7 +40,10 @@ impl Model {
         let patience = Instant::now() + Duration::from_secs(30);
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             let ended = self.server.try_wait().expect("it is our child");
-            assert!(ended.is_none() && Instant::now() < patience, "the scripted model did not start: {ended:?}");
+            assert!(
+                ended.is_none() && Instant::now() < patience,
+                "the scripted model did not start: {ended:?}"
+            );
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -53,7 +56,9 @@ impl Model {
     /// Returns which steps of the script were asked for, without their order: a sub-agent runs beside its parent.
     pub fn steps(&self) -> Vec<String> {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
-        let requests = log.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"));
+        let requests = log
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"));
         let mut steps: Vec<String> = requests
             .filter(|request| !request["marker"].is_null())
             .map(|request| format!("{} {}", request["marker"], request["step"]))
@@ -66,10 +71,16 @@ impl Model {
     /// Returns whether the model was ever shown a text. Where the test's agents are installed does not count: Gemini CLI
     /// tells the model the paths of the skills that it brings, and the folder of our tools has our name in it.
     pub fn was_shown(&self, text: &str) -> bool {
-        let bodies = fs::read_to_string(self.log.with_extension("jsonl.bodies")).expect("it keeps what it was asked");
+        let bodies = fs::read_to_string(self.log.with_extension("jsonl.bodies"))
+            .expect("it keeps what it was asked");
         let installed = program::folder();
-        let places = [installed.canonicalize().expect("the agents are there"), installed];
-        let told = places.iter().fold(bodies, |bodies, place| bodies.replace(&*place.to_string_lossy(), "<agents>"));
+        let places = [
+            installed.canonicalize().expect("the agents are there"),
+            installed,
+        ];
+        let told = places.iter().fold(bodies, |bodies, place| {
+            bodies.replace(&*place.to_string_lossy(), "<agents>")
+        });
         told.contains(text)
     }
 }

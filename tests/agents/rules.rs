@@ -34,26 +34,48 @@ pub fn our_package_records_what_our_installation_does(agent: &'static Agent) {
 pub fn uninstall_leaves_the_settings_as_they_were(agent: &'static Agent) {
     let Conversation { world, .. } = &Conversation::without_hook(agent);
     let before = world.settings();
-    world.hook(&[&["install", agent.name], agent.install].concat()).expect_code(0);
+    world
+        .hook(&[&["install", agent.name], agent.install].concat())
+        .expect_code(0);
     assert_ne!(world.settings(), before, "the hook is in");
     world.hook(&["uninstall", agent.name]).expect_code(0);
-    assert_eq!(world.settings(), before, "not a byte of the user's settings changed");
+    assert_eq!(
+        world.settings(),
+        before,
+        "not a byte of the user's settings changed"
+    );
 }
 
 /// Makes sure that there is something to take back.
 fn expect_script_played(seen: &Seen) {
     let expected = [
-        ["hello.txt", "ignored/note.txt", "one.txt", "link", "deep/er/raw.bin"].as_slice(),
+        [
+            "hello.txt",
+            "ignored/note.txt",
+            "one.txt",
+            "link",
+            "deep/er/raw.bin",
+        ]
+        .as_slice(),
         &["hello.txt", "three.txt", "half.txt"],
         &["hello.txt", "three.txt", "sub.txt"],
     ];
     for (tree, files) in seen.after.iter().zip(expected) {
         for file in files {
-            assert!(tree.contains_key(Path::new(file)), "`{file}` is what is to be taken back: {tree:?}");
+            assert!(
+                tree.contains_key(Path::new(file)),
+                "`{file}` is what is to be taken back: {tree:?}"
+            );
         }
     }
-    assert!(!seen.after[1].contains_key(Path::new("deep")), "the second message removes a folder");
-    assert!(!seen.after[2].contains_key(Path::new("README.md")), "the sub-agent removes a file of the user's");
+    assert!(
+        !seen.after[1].contains_key(Path::new("deep")),
+        "the second message removes a folder"
+    );
+    assert!(
+        !seen.after[2].contains_key(Path::new("README.md")),
+        "the sub-agent removes a file of the user's"
+    );
 }
 
 /// The log has the user's messages and no others: neither a sub-agent's task nor the note that it has finished.
@@ -61,15 +83,32 @@ fn expect_log(agent: &Agent, world: &World) {
     let log = world.json(&["log"]);
     let messages = log["messages"].as_array().expect("a list of messages");
     if agent.tells_prompts {
-        assert_eq!(in_log(world, "prompt"), PROMPTS, "what the user wrote, and nothing else: {log}");
+        assert_eq!(
+            in_log(world, "prompt"),
+            PROMPTS,
+            "what the user wrote, and nothing else: {log}"
+        );
     } else {
-        assert_eq!(messages.len(), PROMPTS.len(), "one message for each that was sent: {log}");
+        assert_eq!(
+            messages.len(),
+            PROMPTS.len(),
+            "one message for each that was sent: {log}"
+        );
     }
     for message in messages {
-        assert_eq!(message["agent"], agent.name, "it says whose it is: {message}");
-        assert_ne!(message["files"], 0, "every one of these messages changed files: {message}");
+        assert_eq!(
+            message["agent"], agent.name,
+            "it says whose it is: {message}"
+        );
+        assert_ne!(
+            message["files"], 0,
+            "every one of these messages changed files: {message}"
+        );
         let same = message["session"] == messages[0]["session"];
-        assert!(same || !agent.goes_on, "a message that goes on with the session is in the same: {message}");
+        assert!(
+            same || !agent.goes_on,
+            "a message that goes on with the session is in the same: {message}"
+        );
     }
 }
 
@@ -87,7 +126,11 @@ fn one_by_one(conversation: &Conversation, messages: &[String]) {
         world.expect_tree(&conversation.reverted(after), "one message forward");
     }
     let status = world.json(&["status"]);
-    assert_eq!(status["revert_point"], Value::Null, "all of it is redone: {status}");
+    assert_eq!(
+        status["revert_point"],
+        Value::Null,
+        "all of it is redone: {status}"
+    );
 }
 
 fn at_once(conversation: &Conversation, messages: &[String]) {
@@ -95,7 +138,10 @@ fn at_once(conversation: &Conversation, messages: &[String]) {
     let newest = seen.after.last().expect("three messages");
     for (message, before) in messages.iter().zip(&seen.before) {
         world.hook(&["revert", "--message", message]).expect_code(0);
-        world.expect_tree(&conversation.reverted(before), "straight back to just before this message");
+        world.expect_tree(
+            &conversation.reverted(before),
+            "straight back to just before this message",
+        );
         world.hook(&["unrevert"]).expect_code(0);
         world.expect_tree(newest, "and all the way forward");
     }
@@ -104,36 +150,77 @@ fn at_once(conversation: &Conversation, messages: &[String]) {
 /// A revert goes nearer again, the next message makes it permanent and tells the agent, and that one is taken back from inside.
 fn nearer_and_on(agent: &Agent, conversation: &mut Conversation, messages: &[String]) {
     let nearer = conversation.reverted(&conversation.seen.before[2]);
-    conversation.world.hook(&["revert", "--message", &messages[0]]).expect_code(0);
-    conversation.world.hook(&["revert", "--message", &messages[2]]).expect_code(0);
+    conversation
+        .world
+        .hook(&["revert", "--message", &messages[0]])
+        .expect_code(0);
+    conversation
+        .world
+        .hook(&["revert", "--message", &messages[2]])
+        .expect_code(0);
     conversation.world.expect_tree(&nearer, "nearer again");
     conversation.say("TURN-AGAIN please");
-    assert_ne!(conversation.world.tree(), nearer, "the agent works on from there");
+    assert_ne!(
+        conversation.world.tree(),
+        nearer,
+        "the agent works on from there"
+    );
     let states = in_log(&conversation.world, "state");
-    assert_eq!(states, ["live", "live", "discarded", "live"], "the new message took the place of the reverted one");
+    assert_eq!(
+        states,
+        ["live", "live", "discarded", "live"],
+        "the new message took the place of the reverted one"
+    );
     let told = conversation.model_was_shown("the user took changes in this workspace back");
-    assert_eq!(told, agent.is_told, "the model is told which files went back, where there is a way");
+    assert_eq!(
+        told, agent.is_told,
+        "the model is told which files went back, where there is a way"
+    );
     if agent.knows_session {
-        conversation.world.hook(&["message", "--session", "another", "--prompt", "of somebody else"]).expect_code(0);
+        conversation
+            .world
+            .hook(&[
+                "message",
+                "--session",
+                "another",
+                "--prompt",
+                "of somebody else",
+            ])
+            .expect_code(0);
     }
     let said = match agent.revert {
         Some(command) => Some(conversation.command(command)),
         None => {
-            conversation.world.hook(&["revert", "--message", "last"]).expect_code(0);
+            conversation
+                .world
+                .hook(&["revert", "--message", "last"])
+                .expect_code(0);
             None
         }
     };
-    conversation.world.expect_tree(&nearer, &format!("the new message can be reverted like any other: {said:?}"));
+    conversation.world.expect_tree(
+        &nearer,
+        &format!("the new message can be reverted like any other: {said:?}"),
+    );
 }
 
 /// Returns our ids of the messages, oldest first.
 fn messages(world: &World) -> Vec<String> {
-    in_log(world, "id").iter().map(|id| id.as_str().expect("an id").to_owned()).collect()
+    in_log(world, "id")
+        .iter()
+        .map(|id| id.as_str().expect("an id").to_owned())
+        .collect()
 }
 
 /// Returns a field of each message in the log, oldest first.
 fn in_log(world: &World, field: &str) -> Vec<Value> {
     let log = world.json(&["log"]);
-    let newest_first = log["messages"].as_array().expect("a list of messages").iter();
-    newest_first.rev().map(|message| message[field].clone()).collect()
+    let newest_first = log["messages"]
+        .as_array()
+        .expect("a list of messages")
+        .iter();
+    newest_first
+        .rev()
+        .map(|message| message[field].clone())
+        .collect()
 }

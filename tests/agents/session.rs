@@ -12,8 +12,13 @@ use crate::terminal::Terminal;
 use crate::world::{Tree, World};
 
 /// What the user types. The third one is sent while a tool of the second one runs, the fourth one is interrupted.
-const PROMPTS: [&str; 5] =
-    ["TURN-ONE please", "TURN-LONG please", "TURN-TWO please", "TURN-STUCK please", "TURN-AGAIN please"];
+const PROMPTS: [&str; 5] = [
+    "TURN-ONE please",
+    "TURN-LONG please",
+    "TURN-TWO please",
+    "TURN-STUCK please",
+    "TURN-AGAIN please",
+];
 
 /// See its name; a message that is sent while a tool runs is one of its own, and what was interrupted is closed.
 pub fn every_message_of_a_terminal_session_goes_back_and_comes_again(agent: &'static Agent) {
@@ -22,12 +27,20 @@ pub fn every_message_of_a_terminal_session_goes_back_and_comes_again(agent: &'st
     let model = Model::start(&world);
     (agent.settle)(&world, &model.url());
     (screen.settle)(&world);
-    world.hook(&[&["install", agent.name], agent.install].concat()).expect_code(0);
+    world
+        .hook(&[&["install", agent.name], agent.install].concat())
+        .expect_code(0);
 
     let (before, newest) = converse(agent, screen, &world, &model);
-    assert!(!model.was_shown("ckpt-hook"), "nothing of the hook reaches the model");
+    assert!(
+        !model.was_shown("ckpt-hook"),
+        "nothing of the hook reaches the model"
+    );
     expect_messages(&world);
-    let messages: Vec<String> = (0..PROMPTS.len()).rev().map(|n| format!("last~{n}")).collect();
+    let messages: Vec<String> = (0..PROMPTS.len())
+        .rev()
+        .map(|n| format!("last~{n}"))
+        .collect();
     for (message, before) in messages.iter().zip(&before) {
         world.hook(&["revert", "--message", message]).expect_code(0);
         world.expect_tree(before, "straight back to just before this message");
@@ -50,11 +63,16 @@ fn converse(agent: &Agent, screen: &Screen, world: &World, model: &Model) -> (Ve
     let started = world.workspace().join("started.txt");
     terminal.wait("the tool", |_| started.exists());
     terminal.say(PROMPTS[2]);
-    terminal.wait("the message to be taken", |contents| contents.contains(screen.taken) || messages(world).len() == 3);
+    terminal.wait("the message to be taken", |contents| {
+        contents.contains(screen.taken) || messages(world).len() == 3
+    });
     fs::write(world.path("go"), "").expect("a writable folder");
     terminal.wait_for_text("Turn two is finished.");
     settled(&mut terminal, world);
-    let before_two = with(&before_long, &[("started.txt", "started\n"), ("late.txt", "late\n")]);
+    let before_two = with(
+        &before_long,
+        &[("started.txt", "started\n"), ("late.txt", "late\n")],
+    );
 
     let before_stuck = world.tree();
     terminal.say(PROMPTS[3]);
@@ -66,12 +84,19 @@ fn converse(agent: &Agent, screen: &Screen, world: &World, model: &Model) -> (Ve
     terminal.say(PROMPTS[4]);
     terminal.wait_for_text("Turn again is finished.");
     settled(&mut terminal, world);
-    (vec![begin, before_long, before_two, before_stuck, before_again], world.tree())
+    (
+        vec![begin, before_long, before_two, before_stuck, before_again],
+        world.tree(),
+    )
 }
 
 /// Waits until the hook has heard of the turn's end.
 fn settled(terminal: &mut Terminal, world: &World) {
-    terminal.wait("the end of the turn", |_| messages(world).last().is_some_and(|message| is_closed(world, message)));
+    terminal.wait("the end of the turn", |_| {
+        messages(world)
+            .last()
+            .is_some_and(|message| is_closed(world, message))
+    });
 }
 
 /// Returns whether every step of a message has ended.
@@ -87,15 +112,27 @@ fn expect_messages(world: &World) {
     let prompts: Vec<&Value> = messages.iter().map(|message| &message["prompt"]).collect();
     assert_eq!(prompts, PROMPTS, "each line that was typed is a message");
     for message in &messages {
-        assert_eq!(message["session"], messages[0]["session"], "one session: {message}");
-        assert!(is_closed(world, message), "the next start closes what was interrupted: {message}");
+        assert_eq!(
+            message["session"], messages[0]["session"],
+            "one session: {message}"
+        );
+        assert!(
+            is_closed(world, message),
+            "the next start closes what was interrupted: {message}"
+        );
     }
 }
 
 /// Returns the messages in the log, oldest first.
 fn messages(world: &World) -> Vec<Value> {
     let log = world.json(&["log"]);
-    log["messages"].as_array().expect("a list of messages").iter().rev().cloned().collect()
+    log["messages"]
+        .as_array()
+        .expect("a list of messages")
+        .iter()
+        .rev()
+        .cloned()
+        .collect()
 }
 
 /// Returns a work tree with a few files more, as a shell makes them.

@@ -24,8 +24,11 @@ const ROWS: NonZero<u16> = NonZero::new(50).expect("it is not zero");
 const COLUMNS: NonZero<u16> = NonZero::new(140).expect("it is not zero");
 
 /// The questions that programs ask a terminal, and what one answers that can little.
-const QUESTIONS: [(&[u8], &[u8]); 3] =
-    [(b"\x1b[6n", b"\x1b[1;1R"), (b"\x1b[c", b"\x1b[?62;c"), (b"\x1b[0c", b"\x1b[?62;c")];
+const QUESTIONS: [(&[u8], &[u8]); 3] = [
+    (b"\x1b[6n", b"\x1b[1;1R"),
+    (b"\x1b[c", b"\x1b[?62;c"),
+    (b"\x1b[0c", b"\x1b[?62;c"),
+];
 
 /// See the module.
 pub struct Terminal {
@@ -38,18 +41,37 @@ pub struct Terminal {
 impl Terminal {
     /// Runs a program in a terminal of this world's user; its arguments hold nothing that a shell would take apart.
     pub fn open(world: &World, program: &Command) -> Self {
-        let words = [program.get_program()].into_iter().chain(program.get_args());
+        let words = [program.get_program()]
+            .into_iter()
+            .chain(program.get_args());
         let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
         let line = format!("stty rows {ROWS} cols {COLUMNS}; exec {}", words.join(" "));
         let mut command = world.command(Path::new("/usr/bin/script"));
-        command.args(["--quiet", "--return", "--command", &line, "/dev/null"]).env("TERM", "xterm-256color");
-        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("`script` of util-linux is there");
-        let (keys, stdout) = (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));
+        command
+            .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+            .env("TERM", "xterm-256color");
+        command.envs(
+            program
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("`script` of util-linux is there");
+        let (keys, stdout) = (
+            child.stdin.take().expect("a pipe"),
+            child.stdout.take().expect("a pipe"),
+        );
         let (sender, output) = channel();
         std::thread::spawn(move || forward(stdout, &sender));
-        Self { child, keys, output, screen: vt100::Parser::new(ROWS, COLUMNS, 0) }
+        Self {
+            child,
+            keys,
+            output,
+            screen: vt100::Parser::new(ROWS, COLUMNS, 0),
+        }
     }
 
     /// Types a line, sees it appear, and sends it.
@@ -63,14 +85,18 @@ impl Terminal {
 
     /// Presses keys.
     pub fn press(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).expect("the program still runs");
+        self.keys
+            .write_all(keys.as_bytes())
+            .expect("the program still runs");
         self.keys.flush().expect("the program still runs");
     }
 
     /// Waits until a text is on the screen.
     #[track_caller]
     pub fn wait_for_text(&mut self, text: &str) {
-        self.wait(&format!("`{text}` on the screen"), |contents| contents.contains(text));
+        self.wait(&format!("`{text}` on the screen"), |contents| {
+            contents.contains(text)
+        });
     }
 
     /// Waits until a program listens; before that it asks these questions, which these keys answer.
@@ -80,7 +106,9 @@ impl Terminal {
             self.wait_for_text(question);
             std::thread::sleep(BETWEEN_KEYS);
             self.press(keys);
-            self.wait("the question's end", |contents| !contents.contains(question));
+            self.wait("the question's end", |contents| {
+                !contents.contains(question)
+            });
         }
         self.wait_for_text(ready);
     }
@@ -90,12 +118,19 @@ impl Terminal {
     pub fn wait(&mut self, what: &str, is_met: impl Fn(&str) -> bool) {
         let end = Instant::now() + PATIENCE;
         while !is_met(&self.contents()) {
-            assert!(Instant::now() < end, "{what} was waited for in vain; the screen:\n{}", self.contents());
+            assert!(
+                Instant::now() < end,
+                "{what} was waited for in vain; the screen:\n{}",
+                self.contents()
+            );
             match self.output.recv_timeout(PAUSE) {
                 Ok(bytes) => self.take(&bytes),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    panic!("{what} was waited for, and the program ended; the screen:\n{}", self.contents())
+                    panic!(
+                        "{what} was waited for, and the program ended; the screen:\n{}",
+                        self.contents()
+                    )
                 }
             }
         }
@@ -108,7 +143,10 @@ impl Terminal {
     fn take(&mut self, bytes: &[u8]) {
         self.screen.process(bytes);
         for (question, answer) in QUESTIONS {
-            let asked = bytes.windows(question.len()).filter(|window| *window == question).count();
+            let asked = bytes
+                .windows(question.len())
+                .filter(|window| *window == question)
+                .count();
             // A program that has ended since waits for no answer.
             let _ = self.keys.write_all(&answer.repeat(asked));
         }

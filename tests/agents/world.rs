@@ -24,22 +24,42 @@ pub struct World {
 impl World {
     /// Makes one, with a first commit in the work tree.
     pub fn new() -> Self {
-        let world = Self { root: tempfile::tempdir().expect("a scratch folder"), has_rights: true };
-        for folder in [world.workspace(), world.home().join("bin"), world.path("tmp")] {
+        let world = Self {
+            root: tempfile::tempdir().expect("a scratch folder"),
+            has_rights: true,
+        };
+        for folder in [
+            world.workspace(),
+            world.home().join("bin"),
+            world.path("tmp"),
+        ] {
             fs::create_dir_all(folder).expect("the scratch folder is writable");
         }
         executable::copy(Path::new(env!("CARGO_BIN_EXE_ckpt-hook")), &world.binary());
         fs::write(world.workspace().join("README.md"), "hi\n").expect("a writable workspace");
-        fs::write(world.workspace().join(".gitignore"), "ignored/\n").expect("a writable workspace");
+        fs::write(world.workspace().join(".gitignore"), "ignored/\n")
+            .expect("a writable workspace");
         world.git(&["-c", "init.defaultBranch=main", "init", "-q"]);
         world.git(&["add", "."]);
-        world.git(&["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "begin"]);
+        world.git(&[
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "commit",
+            "-qm",
+            "begin",
+        ]);
         world
     }
 
     /// Returns the path of something in the scratch folder.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.root.path().canonicalize().expect("it exists").join(name)
+        self.root
+            .path()
+            .canonicalize()
+            .expect("it exists")
+            .join(name)
     }
 
     /// Returns the user's home.
@@ -83,8 +103,13 @@ impl World {
             true => Command::new(program),
             false => without_rights(program),
         };
-        let variables =
-            [("TERM", "xterm"), ("LANG", "C.UTF-8"), ("USER", "user"), ("SHELL", "/bin/bash"), ("TZ", "UTC")];
+        let variables = [
+            ("TERM", "xterm"),
+            ("LANG", "C.UTF-8"),
+            ("USER", "user"),
+            ("SHELL", "/bin/bash"),
+            ("TZ", "UTC"),
+        ];
         command
             .env_clear()
             .envs(variables)
@@ -113,7 +138,8 @@ impl World {
     /// Runs our binary with `--json` and returns its document.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let run = self.hook(&[&["--json"], arguments].concat());
-        serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {run:?}"))
+        serde_json::from_str(&run.stdout)
+            .unwrap_or_else(|error| panic!("no JSON ({error}): {run:?}"))
     }
 
     /// Returns what is in the work tree now.
@@ -127,10 +153,18 @@ impl World {
     #[track_caller]
     pub fn expect_tree(&self, expected: &Tree, why: &str) {
         let found = self.tree();
-        let paths = found.keys().chain(expected.keys()).filter(|path| found.get(*path) != expected.get(*path));
+        let paths = found
+            .keys()
+            .chain(expected.keys())
+            .filter(|path| found.get(*path) != expected.get(*path));
         let differences: Vec<String> = paths
             .map(|path| {
-                format!("{}: {}, expected {}", path.display(), shown(found.get(path)), shown(expected.get(path)))
+                format!(
+                    "{}: {}, expected {}",
+                    path.display(),
+                    shown(found.get(path)),
+                    shown(expected.get(path))
+                )
             })
             .collect();
         assert!(differences.is_empty(), "{why}:\n{}", differences.join("\n"));
@@ -140,7 +174,9 @@ impl World {
 /// Returns a command to which permissions apply even though the user is root.
 fn without_rights(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
-    command.args(["--bounding-set=-all", "--inh-caps=-all"]).arg(program);
+    command
+        .args(["--bounding-set=-all", "--inh-caps=-all"])
+        .arg(program);
     command
 }
 
@@ -148,10 +184,16 @@ impl Drop for World {
     /// Ends what an agent left running: it is known by its home.
     fn drop(&mut self) {
         let home = format!("HOME={}", self.home().display()).into_bytes();
-        let left = fs::read_dir("/proc").into_iter().flatten().flatten().filter(|process| {
-            let variables = fs::read(process.path().join("environ")).unwrap_or_default();
-            variables.split(|byte| *byte == 0).any(|variable| variable == home)
-        });
+        let left = fs::read_dir("/proc")
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|process| {
+                let variables = fs::read(process.path().join("environ")).unwrap_or_default();
+                variables
+                    .split(|byte| *byte == 0)
+                    .any(|variable| variable == home)
+            });
         for id in left.filter_map(|process| process.file_name().to_str()?.parse().ok()) {
             let id = rustix::process::Pid::from_raw(id).expect("no process has the id 0");
             // It fails only where it has ended by itself.
@@ -161,7 +203,9 @@ impl Drop for World {
 }
 
 fn shown(entry: Option<&(u32, Vec<u8>)>) -> String {
-    entry.map_or("absent".to_owned(), |(mode, content)| format!("{mode:o} `{}`", content.escape_ascii()))
+    entry.map_or("absent".to_owned(), |(mode, content)| {
+        format!("{mode:o} `{}`", content.escape_ascii())
+    })
 }
 
 fn collect(root: &Path, below: &Path, tree: &mut Tree) {
@@ -176,7 +220,11 @@ fn collect(root: &Path, below: &Path, tree: &mut Tree) {
             collect(root, &path, tree);
             Vec::new()
         } else if metadata.is_symlink() {
-            fs::read_link(root.join(&path)).expect("a link").as_os_str().as_bytes().to_vec()
+            fs::read_link(root.join(&path))
+                .expect("a link")
+                .as_os_str()
+                .as_bytes()
+                .to_vec()
         } else {
             fs::read(root.join(&path)).expect("a readable file")
         };
@@ -198,9 +246,17 @@ pub struct Run {
 impl Run {
     /// Runs a command to its end.
     pub fn of(command: &mut Command) -> Self {
-        let Output { status, stdout, stderr } = command.output().expect("the program starts");
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = command.output().expect("the program starts");
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }
+        Self {
+            code: status.code(),
+            stdout: text(stdout),
+            stderr: text(stderr),
+        }
     }
 
     /// Returns it without what differs from run to run: where the scratch folder is.
@@ -215,6 +271,12 @@ impl Run {
     /// Fails with all that the program said unless it ended with this code.
     #[track_caller]
     pub fn expect_code(&self, code: i32) {
-        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
     }
 }

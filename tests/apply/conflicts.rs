@@ -48,14 +48,25 @@ fn whatever_the_user_made_of_it_since_is_kept() {
                 world.put("d/x", user);
                 world.plan("d/x", &expected, &target);
                 let before = world.listing();
-                let inode = fs::symlink_metadata(world.on_disk("d/x")).expect("there").ino();
+                let inode = fs::symlink_metadata(world.on_disk("d/x"))
+                    .expect("there")
+                    .ino();
                 let results = world.apply_with(&world.open().with_abilities(abilities));
-                let what = format!("{expected:?} to {target:?}, but there is {user:?}: {:?}", results[0].reason);
+                let what = format!(
+                    "{expected:?} to {target:?}, but there is {user:?}: {:?}",
+                    results[0].reason
+                );
                 let is_there = *user == Thing::Full && target == Thing::Directory(0o755);
-                let wanted = if is_there { FileResult::Done } else { FileResult::Conflict };
+                let wanted = if is_there {
+                    FileResult::Done
+                } else {
+                    FileResult::Conflict
+                };
                 assert_eq!(results[0].result, wanted, "{what}");
                 assert_eq!(world.listing(), before, "{what}");
-                let now = fs::symlink_metadata(world.on_disk("d/x")).expect("there").ino();
+                let now = fs::symlink_metadata(world.on_disk("d/x"))
+                    .expect("there")
+                    .ino();
                 assert_eq!(now, inode, "the same file: {what}");
             }
         }
@@ -64,13 +75,28 @@ fn whatever_the_user_made_of_it_since_is_kept() {
 
 #[test]
 fn what_the_user_deleted_since_is_not_brought_back() {
-    for (expected, target) in plans().into_iter().filter(|(expected, _)| *expected != Thing::Nothing) {
+    for (expected, target) in plans()
+        .into_iter()
+        .filter(|(expected, _)| *expected != Thing::Nothing)
+    {
         let mut world = World::new();
         world.plan("d/x", &expected, &target);
         let results = world.apply();
-        let wanted = if target == Thing::Nothing { FileResult::Done } else { FileResult::Conflict };
-        assert_eq!(results[0].result, wanted, "{expected:?} to {target:?}: {:?}", results[0].reason);
-        assert_eq!(world.listing().len(), 0, "nothing is made, no directory either");
+        let wanted = if target == Thing::Nothing {
+            FileResult::Done
+        } else {
+            FileResult::Conflict
+        };
+        assert_eq!(
+            results[0].result, wanted,
+            "{expected:?} to {target:?}: {:?}",
+            results[0].reason
+        );
+        assert_eq!(
+            world.listing().len(),
+            0,
+            "nothing is made, no directory either"
+        );
     }
 }
 
@@ -83,7 +109,10 @@ fn meddle(world: &World, abilities: Abilities, act: impl Fn() + Sync) -> Vec<Don
         }
         world.copy_blob(blob, to)
     };
-    apply(&world.open().with_abilities(abilities), &world.work(&contents))
+    apply(
+        &world.open().with_abilities(abilities),
+        &world.work(&contents),
+    )
 }
 
 #[test]
@@ -92,9 +121,20 @@ fn an_edit_between_the_check_and_the_exchange_is_found_in_what_came_out() {
         let mut world = World::new();
         world.put_and_plan("x", &file("agent\n"), &file("before\n"));
         let path = world.on_disk("x");
-        let results = meddle(&world, abilities, || fs::write(&path, "the user's\n").expect("an edit in place"));
-        assert_eq!(results[0].result, FileResult::Conflict, "found: {:?}", results[0].reason);
-        assert_eq!(fs::read(&path).expect("a file"), b"the user's\n", "and put back");
+        let results = meddle(&world, abilities, || {
+            fs::write(&path, "the user's\n").expect("an edit in place")
+        });
+        assert_eq!(
+            results[0].result,
+            FileResult::Conflict,
+            "found: {:?}",
+            results[0].reason
+        );
+        assert_eq!(
+            fs::read(&path).expect("a file"),
+            b"the user's\n",
+            "and put back"
+        );
         assert_eq!(world.temporaries(), [""; 0], "nothing is left");
     }
 }
@@ -102,14 +142,29 @@ fn an_edit_between_the_check_and_the_exchange_is_found_in_what_came_out() {
 #[test]
 fn something_new_between_the_check_and_the_rename_is_not_replaced() {
     for abilities in ways() {
-        for thing in [file("the user's\n"), link("x"), Thing::Directory(0o755), Thing::Full, Thing::Pipe] {
+        for thing in [
+            file("the user's\n"),
+            link("x"),
+            Thing::Directory(0o755),
+            Thing::Full,
+            Thing::Pipe,
+        ] {
             let mut world = World::new();
             world.plan("x", &Thing::Nothing, &file("before\n"));
             let results = meddle(&world, abilities, || world.put("x", &thing));
             let wanted = World::new();
             wanted.put("x", &thing);
-            assert_eq!(results[0].result, FileResult::Conflict, "{thing:?}: {:?}", results[0].reason);
-            assert_eq!(world.listing(), wanted.listing(), "{thing:?} stands, and no temporary file");
+            assert_eq!(
+                results[0].result,
+                FileResult::Conflict,
+                "{thing:?}: {:?}",
+                results[0].reason
+            );
+            assert_eq!(
+                world.listing(),
+                wanted.listing(),
+                "{thing:?} stands, and no temporary file"
+            );
         }
     }
 }
@@ -119,9 +174,19 @@ fn a_file_put_into_a_directory_meanwhile_keeps_the_directory() {
     for abilities in ways() {
         let mut world = World::new();
         world.put_and_plan("x", &Thing::Directory(0o755), &file("before\n"));
-        let results = meddle(&world, abilities, || world.put("x/user", &file("the user's\n")));
-        assert_eq!(results[0].result, FileResult::Conflict, "not empty any more: {:?}", results[0].reason);
-        assert!(world.on_disk("x/user").exists(), "the directory is there with its file");
+        let results = meddle(&world, abilities, || {
+            world.put("x/user", &file("the user's\n"))
+        });
+        assert_eq!(
+            results[0].result,
+            FileResult::Conflict,
+            "not empty any more: {:?}",
+            results[0].reason
+        );
+        assert!(
+            world.on_disk("x/user").exists(),
+            "the directory is there with its file"
+        );
         assert_eq!(world.temporaries(), [""; 0], "nothing is left");
     }
 }
@@ -133,23 +198,49 @@ fn a_directory_that_is_moved_meanwhile_is_left_clean() {
         world.put_and_plan("d/x", &file("agent\n"), &file("before\n"));
         let move_it = || fs::rename(world.on_disk("d"), world.on_disk("e")).expect("a rename");
         let results = meddle(&world, abilities, move_it);
-        assert_eq!(results[0].result, FileResult::Conflict, "{:?}", results[0].reason);
-        assert_eq!(fs::read(world.on_disk("e/x")).expect("a file"), b"agent\n", "untouched");
-        assert_eq!(world.temporaries(), [""; 0], "and the temporary file was found where it went");
+        assert_eq!(
+            results[0].result,
+            FileResult::Conflict,
+            "{:?}",
+            results[0].reason
+        );
+        assert_eq!(
+            fs::read(world.on_disk("e/x")).expect("a file"),
+            b"agent\n",
+            "untouched"
+        );
+        assert_eq!(
+            world.temporaries(),
+            [""; 0],
+            "and the temporary file was found where it went"
+        );
     }
 }
 
 #[test]
 fn a_hard_link_is_broken_and_never_written_through() {
-    let targets = [file("before\n"), executable("agent\n"), Thing::Nothing, link("before")];
+    let targets = [
+        file("before\n"),
+        executable("agent\n"),
+        Thing::Nothing,
+        link("before"),
+    ];
     for target in targets {
         let mut world = World::new();
         world.put_and_plan("x", &file("agent\n"), &target);
         let other = world.outside.join("other name");
         fs::hard_link(world.on_disk("x"), &other).expect("a second name");
         assert_done(&world.apply());
-        assert_eq!(fs::read(&other).expect("a file"), b"agent\n", "{target:?}: the other name has its bytes");
-        let mode = fs::metadata(&other).expect("it exists").permissions().mode() & 0o777;
+        assert_eq!(
+            fs::read(&other).expect("a file"),
+            b"agent\n",
+            "{target:?}: the other name has its bytes"
+        );
+        let mode = fs::metadata(&other)
+            .expect("it exists")
+            .permissions()
+            .mode()
+            & 0o777;
         assert_eq!(mode, 0o644, "{target:?}: and its permissions");
     }
 }
@@ -160,15 +251,27 @@ fn what_bears_a_temporary_name_and_is_not_ours_is_kept() {
     world.put_and_plan("x", &file("agent\n"), &file("before\n"));
     world.put_and_plan("y", &file("agent\n"), &Thing::Nothing);
     let names = temporary_names(&world);
-    for thing in [file("somebody's bytes\n"), link("/etc/passwd"), Thing::Full, Thing::Pipe] {
+    for thing in [
+        file("somebody's bytes\n"),
+        link("/etc/passwd"),
+        Thing::Full,
+        Thing::Pipe,
+    ] {
         let world = &world;
         for name in &names {
             world.put(name, &thing);
         }
         let before = world.listing();
         let results = world.apply();
-        assert!(results.iter().all(|done| done.result != FileResult::Done), "{thing:?} stands in the way");
-        assert_eq!(world.listing(), before, "{thing:?}: everything is as it was");
+        assert!(
+            results.iter().all(|done| done.result != FileResult::Done),
+            "{thing:?} stands in the way"
+        );
+        assert_eq!(
+            world.listing(),
+            before,
+            "{thing:?}: everything is as it was"
+        );
         for name in &names {
             if thing == Thing::Full {
                 fs::remove_file(world.on_disk(format!("{name}/in"))).expect("the file in it");
@@ -192,8 +295,21 @@ fn temporary_names(world: &World) -> Vec<String> {
         x.lock().expect("one thread").extend(probe.temporaries());
         Err(ckpt_store::Error::failed("seen enough"))
     };
-    let items: Vec<_> = world.items.iter().map(|item| Item { target: file("any").state(), ..item.clone() }).collect();
-    apply(&probe.open(), &Work { items: &items, ..world.work(&contents) });
+    let items: Vec<_> = world
+        .items
+        .iter()
+        .map(|item| Item {
+            target: file("any").state(),
+            ..item.clone()
+        })
+        .collect();
+    apply(
+        &probe.open(),
+        &Work {
+            items: &items,
+            ..world.work(&contents)
+        },
+    );
     let mut names = x.into_inner().expect("one thread");
     names.sort();
     names.dedup();

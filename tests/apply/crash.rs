@@ -18,8 +18,8 @@ use crate::world::{Thing, World, assert_done, executable, file, link, path};
 
 /// The errors that a system call may give at any time.
 const ERRORS: [&str; 16] = [
-    "ENOSPC", "EIO", "EDQUOT", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EINTR", "EAGAIN", "ELOOP",
-    "ENOLCK", "ESTALE", "ETXTBSY", "EXDEV",
+    "ENOSPC", "EIO", "EDQUOT", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EINTR",
+    "EAGAIN", "ELOOP", "ENOLCK", "ESTALE", "ETXTBSY", "EXDEV",
 ];
 
 /// What is injected into a system call.
@@ -85,7 +85,10 @@ pub fn act(world: &mut World) {
     plan(world, false);
     let mut root = world.open();
     if world.root.to_string_lossy().contains("weak") {
-        root = root.with_abilities(Abilities { openat2: false, rename_flags: false });
+        root = root.with_abilities(Abilities {
+            openat2: false,
+            rename_flags: false,
+        });
     }
     outnumber_the_loader();
     let mark = |name: &str| fs::symlink_metadata(name).is_err();
@@ -94,7 +97,13 @@ pub fn act(world: &mut World) {
     assert!(mark("/ckpt ends"), "there is no such file");
     let lines: Vec<String> = results
         .iter()
-        .map(|done| format!("{} {}\n", done.result.name(), done.reason.as_deref().unwrap_or("")))
+        .map(|done| {
+            format!(
+                "{} {}\n",
+                done.result.name(),
+                done.reason.as_deref().unwrap_or("")
+            )
+        })
         .collect();
     hand_in(&world.outside.join("results"), &lines.concat());
 }
@@ -102,7 +111,9 @@ pub fn act(world: &mut World) {
 /// Two threads share the work, so the call that is hit may be made by the other one, and the call of this one that is as many
 /// is then one of these. Only one of them is.
 fn hand_in(path: &Path, results: &str) {
-    fs::write(path, results).or_else(|_| fs::write(path, results)).expect("a second try is never hit");
+    fs::write(path, results)
+        .or_else(|_| fs::write(path, results))
+        .expect("a second try is never hit");
 }
 
 /// `strace` counts the calls of each thread from its own beginning, and injects into whichever comes to k first. The main
@@ -128,13 +139,19 @@ fn run(folder: &Path, options: &[&str]) {
     let mut words = vec!["strace".to_owned(), "-f".to_owned(), "-qq".to_owned()];
     words.extend(options.iter().map(|option| (*option).to_owned()));
     let mut command = parts::command(&words, &Part::Crash, folder);
-    command.env("PATH", "/usr/bin:/bin").stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .env("PATH", "/usr/bin:/bin")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     command.status().expect("`strace` starts");
 }
 
 fn has_strace() -> bool {
     let mut command = std::process::Command::new("strace");
-    let works = command.args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).status();
+    let works = command
+        .args(["-o", "/dev/null", "true"])
+        .stderr(Stdio::null())
+        .status();
     works.is_ok_and(|status| status.success())
 }
 
@@ -142,22 +159,40 @@ fn has_strace() -> bool {
 fn points(kind: &str) -> Vec<Point> {
     let (folder, world) = fresh(kind);
     let trace = world.outside.join("trace");
-    run(&world.root.join(".."), &["-o", trace.to_str().expect("text")]);
+    run(
+        &world.root.join(".."),
+        &["-o", trace.to_str().expect("text")],
+    );
     let trace = fs::read_to_string(trace).expect("the trace");
-    let thread = trace.lines().find(|line| line.contains("\"/ckpt begins\"")).expect("the mark");
+    let thread = trace
+        .lines()
+        .find(|line| line.contains("\"/ckpt begins\""))
+        .expect("the mark");
     let thread = thread.split(' ').next().expect("a number").to_owned();
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut points = Vec::new();
     let mut inside = false;
     for line in trace.lines() {
-        let Some((of, call)) = line.split_once(' ') else { continue };
-        let Some((name, _)) = call.trim_start().split_once('(') else { continue };
-        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        let Some((of, call)) = line.split_once(' ') else {
+            continue;
+        };
+        let Some((name, _)) = call.trim_start().split_once('(') else {
+            continue;
+        };
+        if !name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        {
             continue;
         }
-        let count = *counts.entry((of, name)).and_modify(|count| *count += 1).or_insert(1);
+        let count = *counts
+            .entry((of, name))
+            .and_modify(|count| *count += 1)
+            .or_insert(1);
         inside = (inside || line.contains("\"/ckpt begins\"")) && !line.contains("\"/ckpt ends\"");
-        let ahead = counts.iter().all(|((other, same), theirs)| *same != name || *other == of || *theirs < count);
+        let ahead = counts
+            .iter()
+            .all(|((other, same), theirs)| *same != name || *other == of || *theirs < count);
         if inside && of == thread && ahead {
             points.push((name.to_owned(), count));
         }
@@ -172,8 +207,14 @@ fn inject(world: &World, (name, count): &Point, fault: &Fault) {
         Fault::Kill => "signal=KILL".to_owned(),
         Fault::Error(error) => format!("error={error}"),
     };
-    let (trace, inject) = (format!("trace={name}"), format!("inject={name}:{what}:when={count}"));
-    run(&world.root.join(".."), &["-o", "/dev/null", "-e", &trace, "-e", &inject]);
+    let (trace, inject) = (
+        format!("trace={name}"),
+        format!("inject={name}:{what}:when={count}"),
+    );
+    run(
+        &world.root.join(".."),
+        &["-o", "/dev/null", "-e", &trace, "-e", &inject],
+    );
 }
 
 fn state(world: &World, index: usize) -> Found {
@@ -190,13 +231,21 @@ fn assert_whole(world: &World, what: &str) {
             (Found::Directory { .. }, None, _) | (Found::Directory { .. }, _, None) => true,
             _ => false,
         };
-        assert!(whole || found == Found::Nothing, "{what}: {:?} is torn: {found:?}", item.path);
+        assert!(
+            whole || found == Found::Nothing,
+            "{what}: {:?} is torn: {found:?}",
+            item.path
+        );
     }
 }
 
 fn assert_ended(world: &World, wanted: &BTreeMap<String, String>, what: &str) {
     assert_done(&world.apply());
-    assert_eq!(&world.listing(), wanted, "{what}: the next try ends it, and leaves nothing else");
+    assert_eq!(
+        &world.listing(),
+        wanted,
+        "{what}: the next try ends it, and leaves nothing else"
+    );
 }
 
 /// Returns what the workspace looks like afterwards.
@@ -248,7 +297,11 @@ fn touches_files((name, _): &Point) -> bool {
 
 /// The kinds of folders, each with how far apart the points are that are tried.
 fn kinds() -> &'static [(&'static str, usize)] {
-    if full() { &[("few", 1), ("many", 1), ("weak", 1)] } else { &[("few", 1), ("weak", 7)] }
+    if full() {
+        &[("few", 1), ("many", 1), ("weak", 1)]
+    } else {
+        &[("few", 1), ("weak", 7)]
+    }
 }
 
 #[test]
@@ -319,7 +372,12 @@ fn an_error_in_any_system_call_leaves_the_file_whole_and_no_trace() {
             (true, _) => (2, ERRORS.len() / 2),
             (false, _) => (1, 1),
         };
-        for (number, point) in points(kind).into_iter().filter(touches_files).enumerate().step_by(step) {
+        for (number, point) in points(kind)
+            .into_iter()
+            .filter(touches_files)
+            .enumerate()
+            .step_by(step)
+        {
             let error = |turn: usize| ERRORS[(number / step + turn * turns) % ERRORS.len()];
             tasks.extend((0..each).map(|turn| (point.clone(), error(turn))));
         }
@@ -343,10 +401,22 @@ fn assert_honest(world: &World, what: &str) {
     for (index, line) in results.lines().enumerate() {
         let found = state(world, index);
         let item = &world.items[index];
-        let done = found.is(item.target) || matches!((found, item.target), (Found::Directory { .. }, None));
-        assert!(done || !line.starts_with("done"), "{what}: {:?} is said to be done and is {found:?}", item.path);
+        let done = found.is(item.target)
+            || matches!((found, item.target), (Found::Directory { .. }, None));
+        assert!(
+            done || !line.starts_with("done"),
+            "{what}: {:?} is said to be done and is {found:?}",
+            item.path
+        );
     }
     let names_it = |name: &String| results.contains(&name[name.find(PREFIX).unwrap_or(0)..]);
-    let silent: Vec<String> = world.temporaries().into_iter().filter(|name| !names_it(name)).collect();
-    assert_eq!(silent, [""; 0], "{what}: nothing is left without a word:\n{results}");
+    let silent: Vec<String> = world
+        .temporaries()
+        .into_iter()
+        .filter(|name| !names_it(name))
+        .collect();
+    assert_eq!(
+        silent, [""; 0],
+        "{what}: nothing is left without a word:\n{results}"
+    );
 }

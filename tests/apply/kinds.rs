@@ -52,7 +52,10 @@ fn is_captured(before: &Thing, after: &Thing) -> bool {
 fn every_kind_replaces_every_kind_and_comes_back() {
     for abilities in ways() {
         for before in kinds() {
-            for after in kinds().into_iter().filter(|after| is_captured(&before, after)) {
+            for after in kinds()
+                .into_iter()
+                .filter(|after| is_captured(&before, after))
+            {
                 let mut world = World::new();
                 world.put("d/x", &before);
                 world.put("d/other", &file("of the user\n"));
@@ -63,12 +66,20 @@ fn every_kind_replaces_every_kind_and_comes_back() {
 
                 plan(&mut world, "d/x", &before, &after);
                 assert_done(&world.apply_with(&world.open().with_abilities(abilities)));
-                assert_eq!(world.listing(), wanted.listing(), "{before:?} became {after:?} with {abilities:?}");
+                assert_eq!(
+                    world.listing(),
+                    wanted.listing(),
+                    "{before:?} became {after:?} with {abilities:?}"
+                );
 
                 world.items.clear();
                 plan(&mut world, "d/x", &after, &before);
                 assert_done(&world.apply_with(&world.open().with_abilities(abilities)));
-                assert_eq!(world.listing(), at_first, "{after:?} became {before:?} again with {abilities:?}");
+                assert_eq!(
+                    world.listing(),
+                    at_first,
+                    "{after:?} became {before:?} again with {abilities:?}"
+                );
             }
         }
     }
@@ -84,7 +95,12 @@ fn a_pipe_is_never_replaced_or_removed() {
             plan(&mut world, "x", &Thing::Nothing, &after);
             let before = world.listing();
             for done in world.apply_with(&world.open().with_abilities(abilities)) {
-                assert_eq!(done.result, FileResult::Conflict, "{after:?} has no place: {:?}", done.reason);
+                assert_eq!(
+                    done.result,
+                    FileResult::Conflict,
+                    "{after:?} has no place: {:?}",
+                    done.reason
+                );
             }
             assert_eq!(world.listing(), before, "the pipe stands, and nothing else");
         }
@@ -101,7 +117,11 @@ fn doing_it_again_changes_nothing_at_all() {
             assert_done(&world.apply());
             let times = all_times(&world);
             assert_done(&world.apply());
-            assert_eq!(all_times(&world), times, "{before:?} to {after:?}: what is done is not done twice");
+            assert_eq!(
+                all_times(&world),
+                times,
+                "{before:?} to {after:?}: what is done is not done twice"
+            );
         }
     }
 }
@@ -109,7 +129,13 @@ fn doing_it_again_changes_nothing_at_all() {
 fn all_times(world: &World) -> BTreeMap<String, (u64, i64, i64, i64, i64)> {
     let of = |name: String| {
         let metadata = world.on_disk(&name).symlink_metadata().expect("listed");
-        let times = (metadata.ino(), metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec());
+        let times = (
+            metadata.ino(),
+            metadata.mtime(),
+            metadata.mtime_nsec(),
+            metadata.ctime(),
+            metadata.ctime_nsec(),
+        );
         (name, times)
     };
     world.listing().into_keys().map(of).collect()
@@ -127,8 +153,16 @@ fn overlapping_paths_are_put_in_an_order_that_works() {
     world.plan("pointer/z", &Thing::Nothing, &file("real\n"));
     assert_done(&world.apply());
     let names: Vec<String> = world.listing().into_keys().collect();
-    assert_eq!(names, ["foo", "pointer", "pointer/z", "was", "was/x", "was/x/y"], "each in the other's place");
-    assert_eq!(fs::read(world.on_disk("foo")).expect("a file"), b"a file again\n", "the file that it was");
+    assert_eq!(
+        names,
+        ["foo", "pointer", "pointer/z", "was", "was/x", "was/x/y"],
+        "each in the other's place"
+    );
+    assert_eq!(
+        fs::read(world.on_disk("foo")).expect("a file"),
+        b"a file again\n",
+        "the file that it was"
+    );
 }
 
 #[test]
@@ -138,10 +172,19 @@ fn directories_of_the_agent_go_when_empty_and_only_then() {
     world.put_and_plan("shared/deep/b", &file("agent\n"), &Thing::Nothing);
     world.put("shared/user", &file("user\n"));
     world.put_and_plan("users/c", &file("agent\n"), &Thing::Nothing);
-    world.directories = vec![path("made"), path("made/deep"), path("shared"), path("shared/deep")];
+    world.directories = vec![
+        path("made"),
+        path("made/deep"),
+        path("shared"),
+        path("shared/deep"),
+    ];
     assert_done(&world.apply());
     let names: Vec<String> = world.listing().into_keys().collect();
-    assert_eq!(names, ["shared", "shared/user", "users"], "`users` was not the agent's, `shared` is not empty");
+    assert_eq!(
+        names,
+        ["shared", "shared/user", "users"],
+        "`users` was not the agent's, `shared` is not empty"
+    );
 }
 
 #[test]
@@ -150,8 +193,16 @@ fn a_directory_that_holds_what_no_snapshot_holds_stays() {
     world.put_and_plan("build", &Thing::Directory(0o755), &Thing::Nothing);
     world.put("build/ignored.o", &file("object\n"));
     let results = world.apply();
-    assert_eq!(results[0].result, FileResult::Conflict, "it cannot go: {:?}", results[0].reason);
-    assert!(world.on_disk("build/ignored.o").exists(), "and nothing in it is touched");
+    assert_eq!(
+        results[0].result,
+        FileResult::Conflict,
+        "it cannot go: {:?}",
+        results[0].reason
+    );
+    assert!(
+        world.on_disk("build/ignored.o").exists(),
+        "and nothing in it is touched"
+    );
 }
 
 #[test]
@@ -162,7 +213,11 @@ fn an_empty_directory_gets_its_file_and_keeps_its_inode() {
     let inode = fs::metadata(world.on_disk("d")).expect("a directory").ino();
     assert_done(&world.apply());
     let metadata = fs::metadata(world.on_disk("d")).expect("a directory");
-    assert_eq!((metadata.ino(), metadata.mode() & 0o777), (inode, 0o700), "it was never removed");
+    assert_eq!(
+        (metadata.ino(), metadata.mode() & 0o777),
+        (inode, 0o700),
+        "it was never removed"
+    );
 }
 
 #[test]
@@ -196,9 +251,18 @@ fn a_path_longer_than_the_system_allows_is_reached_step_by_step() {
     let deep = vec!["d".repeat(200); 60].join("/");
     world.plan(&deep, &Thing::Nothing, &file("deep\n"));
     assert_done(&world.apply());
-    assert!(state_at(&world.open(), &path(&deep)).expect("readable").is(world.items[0].target), "12,000 bytes down");
+    assert!(
+        state_at(&world.open(), &path(&deep))
+            .expect("readable")
+            .is(world.items[0].target),
+        "12,000 bytes down"
+    );
     let item = world.items.pop().expect("one");
-    world.items.push(ckpt_store::revert::item::Item { expected: item.target, target: None, ..item });
+    world.items.push(ckpt_store::revert::item::Item {
+        expected: item.target,
+        target: None,
+        ..item
+    });
     let mut above = world.items[0].path.parent();
     while let Some(directory) = above {
         above = directory.parent();
@@ -219,7 +283,11 @@ fn only_what_is_planned_is_touched() {
     let before = all_times(&world);
     let results = world.apply();
     assert_eq!(results[0].result, FileResult::Gap, "passed through");
-    assert_eq!(results[1].reason.as_deref(), Some("the user changed it"), "with its reason");
+    assert_eq!(
+        results[1].reason.as_deref(),
+        Some("the user changed it"),
+        "with its reason"
+    );
     assert_eq!(all_times(&world), before, "and untouched");
 }
 
@@ -229,12 +297,23 @@ fn what_is_not_stored_is_neither_replaced_nor_invented() {
     world.put_and_plan("from", &file("a\n"), &file("b\n"));
     world.put_and_plan("to", &file("c\n"), &file("d\n"));
     world.put_and_plan("gone", &file("e\n"), &Thing::Nothing);
-    let unstored = |state: Option<Entry>| state.map(|entry| Entry { blob: None, ..entry });
+    let unstored = |state: Option<Entry>| {
+        state.map(|entry| Entry {
+            blob: None,
+            ..entry
+        })
+    };
     world.items[0].expected = unstored(world.items[0].expected);
     world.items[1].target = unstored(world.items[1].target);
     world.items[2].expected = unstored(world.items[2].expected);
     let before = all_times(&world);
-    assert!(world.apply().iter().all(|done| done.result != FileResult::Done), "each is refused");
+    assert!(
+        world
+            .apply()
+            .iter()
+            .all(|done| done.result != FileResult::Done),
+        "each is refused"
+    );
     assert_eq!(all_times(&world), before, "and untouched");
 }
 
@@ -244,15 +323,30 @@ fn a_missing_blob_fails_one_file_and_leaves_no_trace() {
     world.put_and_plan("a", &file("a\n"), &file("b\n"));
     world.plan("new/deep/c", &Thing::Nothing, &file("c\n"));
     world.put_and_plan("d", &file("d\n"), &file("e\n"));
-    let unknown = Some(Entry::stored(ckpt_store::entry::Mode::file(0o644), crate::world::id(b"unknown")));
+    let unknown = Some(Entry::stored(
+        ckpt_store::entry::Mode::file(0o644),
+        crate::world::id(b"unknown"),
+    ));
     world.items[0].target = unknown;
     world.items[1].target = unknown;
     let results = world.apply();
     let shown: Vec<FileResult> = results.iter().map(|done| done.result).collect();
-    assert_eq!(shown, [FileResult::Failed, FileResult::Failed, FileResult::Done], "the rest goes on");
+    assert_eq!(
+        shown,
+        [FileResult::Failed, FileResult::Failed, FileResult::Done],
+        "the rest goes on"
+    );
     let names: Vec<String> = world.listing().into_keys().collect();
-    assert_eq!(names, ["a", "d"], "no temporary file, and the directories that were made are gone again");
-    assert_eq!(fs::read(world.on_disk("a")).expect("a file"), b"a\n", "as it was");
+    assert_eq!(
+        names,
+        ["a", "d"],
+        "no temporary file, and the directories that were made are gone again"
+    );
+    assert_eq!(
+        fs::read(world.on_disk("a")).expect("a file"),
+        b"a\n",
+        "as it was"
+    );
 }
 
 #[test]
@@ -264,20 +358,39 @@ fn what_stands_at_a_path_is_told() {
     let at = |name: &str| state_at(&world.open(), &path(name)).expect("readable");
     assert!(at("d/file").is(file("x\n").state()), "a file");
     assert!(at("link").is(link("d").state()), "a link");
-    assert_eq!(at("d"), Found::Directory { permissions: mode_of(&world, "d"), empty: false }, "a directory");
+    assert_eq!(
+        at("d"),
+        Found::Directory {
+            permissions: mode_of(&world, "d"),
+            empty: false
+        },
+        "a directory"
+    );
     assert_eq!(at("pipe"), Found::Special, "a pipe");
     assert_eq!(at("no/such"), Found::Nothing, "nothing");
-    assert_eq!(at("link/file"), Found::Nothing, "through a link there is nothing");
+    assert_eq!(
+        at("link/file"),
+        Found::Nothing,
+        "through a link there is nothing"
+    );
 }
 
 fn mode_of(world: &World, name: &str) -> u32 {
-    fs::metadata(world.on_disk(name)).expect("it exists").permissions().mode() & 0o777
+    fs::metadata(world.on_disk(name))
+        .expect("it exists")
+        .permissions()
+        .mode()
+        & 0o777
 }
 
 #[test]
 fn twenty_thousand_files_are_done_in_one_operation() {
     let mut world = World::on_the_disk();
-    let count = if std::env::var_os("CKPT_FULL").is_some() { 20_000 } else { 2_000 };
+    let count = if std::env::var_os("CKPT_FULL").is_some() {
+        20_000
+    } else {
+        2_000
+    };
     for number in 0..count {
         let name = format!("d{}/{number}", number % 37);
         match number % 3 {
@@ -289,15 +402,32 @@ fn twenty_thousand_files_are_done_in_one_operation() {
     let told = std::sync::atomic::AtomicUsize::new(0);
     let progress = |done: usize| _ = told.fetch_max(done, std::sync::atomic::Ordering::Relaxed);
     let contents = |blob, to: &mut dyn std::io::Write| world.copy_blob(blob, to);
-    let work = ckpt_store::revert::apply::Work { progress: Some(&progress), ..world.work(&contents) };
+    let work = ckpt_store::revert::apply::Work {
+        progress: Some(&progress),
+        ..world.work(&contents)
+    };
     let cpu = || rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let (begin, begin_cpu) = (std::time::Instant::now(), cpu());
     assert_done(&ckpt_store::revert::apply::apply(&world.open(), &work));
     let used = std::time::Duration::try_from(cpu() - begin_cpu).expect("time goes forward");
-    println!("{count} files: {:?} a file, {:?} of a processor", begin.elapsed() / count, used / count);
-    assert_eq!(told.into_inner(), count as usize, "progress ends where the plan ends");
+    println!(
+        "{count} files: {:?} a file, {:?} of a processor",
+        begin.elapsed() / count,
+        used / count
+    );
+    assert_eq!(
+        told.into_inner(),
+        count as usize,
+        "progress ends where the plan ends"
+    );
     for item in &world.items {
-        assert!(state_at(&world.open(), &item.path).expect("readable").is(item.target), "{:?}", item.path);
+        assert!(
+            state_at(&world.open(), &item.path)
+                .expect("readable")
+                .is(item.target),
+            "{:?}",
+            item.path
+        );
     }
 }
 
@@ -305,8 +435,12 @@ fn twenty_thousand_files_are_done_in_one_operation() {
 fn too_little_room_is_found_before_the_first_write() {
     let mut world = World::new();
     world.plan("new", &Thing::Nothing, &file("x\n"));
-    let problems = preflight(&world.open(), &world.items, &|_| Ok(u64::MAX / 2)).expect("it can be asked");
-    assert!(matches!(&problems[..], [Problem::NoRoom(_)]), "{problems:?}");
+    let problems =
+        preflight(&world.open(), &world.items, &|_| Ok(u64::MAX / 2)).expect("it can be asked");
+    assert!(
+        matches!(&problems[..], [Problem::NoRoom(_)]),
+        "{problems:?}"
+    );
     let none = preflight(&world.open(), &world.items, &|_| Ok(2)).expect("it can be asked");
     assert_eq!(none, [], "two bytes have room");
 }

@@ -15,7 +15,11 @@ const MODES: [u32; 8] = [0o600, 0o644, 0o755, 0o4755, 0o444, 0o640, 0o000, 0o777
 fn permissions_come_back_as_captured_under_any_umask() {
     for umask in [0o000, 0o022, 0o027, 0o077] {
         let world = World::new();
-        parts::play(&Part::Umask(umask), world.outside.parent().expect("the world's folder"), None);
+        parts::play(
+            &Part::Umask(umask),
+            world.outside.parent().expect("the world's folder"),
+            None,
+        );
     }
 }
 
@@ -26,36 +30,73 @@ pub fn under_umask(umask: u32, world: &mut World) {
         let target = Thing::File(b"before\n".to_vec(), mode);
         world.plan(format!("new/{mode:o}"), &Thing::Nothing, &target);
         world.put_and_plan(format!("old-{mode:o}").as_str(), &file("agent\n"), &target);
-        world.plan(format!("directory-{mode:o}"), &Thing::Nothing, &Thing::Directory(mode));
+        world.plan(
+            format!("directory-{mode:o}"),
+            &Thing::Nothing,
+            &Thing::Directory(mode),
+        );
     }
     assert_done(&world.apply());
     for item in &world.items {
-        let mode = fs::metadata(world.on_disk(item.path.as_bytes())).expect("there").permissions().mode();
+        let mode = fs::metadata(world.on_disk(item.path.as_bytes()))
+            .expect("there")
+            .permissions()
+            .mode();
         let wanted = item.target.expect("a target").mode.permissions();
-        assert_eq!(mode & 0o7777, wanted, "{:?} under {umask:o}: exactly, and no set-id bit", item.path);
+        assert_eq!(
+            mode & 0o7777,
+            wanted,
+            "{:?} under {umask:o}: exactly, and no set-id bit",
+            item.path
+        );
     }
-    let made = fs::metadata(world.on_disk("new")).expect("there").permissions().mode();
-    assert_eq!(made & 0o7777, 0o777 & !umask, "a directory on the way is made as any new one");
+    let made = fs::metadata(world.on_disk("new"))
+        .expect("there")
+        .permissions()
+        .mode();
+    assert_eq!(
+        made & 0o7777,
+        0o777 & !umask,
+        "a directory on the way is made as any new one"
+    );
 }
 
 #[test]
 fn a_change_of_permissions_alone_keeps_the_file() {
     let mut world = World::new();
-    world.put_and_plan("x", &file("same\n"), &Thing::File(b"same\n".to_vec(), 0o755));
+    world.put_and_plan(
+        "x",
+        &file("same\n"),
+        &Thing::File(b"same\n".to_vec(), 0o755),
+    );
     let before = fs::metadata(world.on_disk("x")).expect("there");
     assert_done(&world.apply());
     let after = fs::metadata(world.on_disk("x")).expect("there");
-    assert_eq!(after.permissions().mode() & 0o7777, 0o755, "it can be run again");
-    assert_eq!((after.ino(), after.mtime_nsec()), (before.ino(), before.mtime_nsec()), "nothing was written");
+    assert_eq!(
+        after.permissions().mode() & 0o7777,
+        0o755,
+        "it can be run again"
+    );
+    assert_eq!(
+        (after.ino(), after.mtime_nsec()),
+        (before.ino(), before.mtime_nsec()),
+        "nothing was written"
+    );
 }
 
 #[test]
 fn a_file_that_comes_back_is_newer_than_what_it_replaces() {
     let mut world = World::new();
     world.put_and_plan("x", &file("agent\n"), &file("before\n"));
-    let agent = fs::metadata(world.on_disk("x")).expect("there").modified().expect("a time");
+    let agent = fs::metadata(world.on_disk("x"))
+        .expect("there")
+        .modified()
+        .expect("a time");
     assert_done(&world.apply());
-    let now = fs::metadata(world.on_disk("x")).expect("there").modified().expect("a time");
+    let now = fs::metadata(world.on_disk("x"))
+        .expect("there")
+        .modified()
+        .expect("a time");
     assert!(now >= agent, "so that builds notice");
 }
 
@@ -76,14 +117,22 @@ fn root_leaves_every_file_to_its_owner() {
     assert_done(&world.apply());
     for name in ["x", "d/y", "d/new", "d/new/z", "d/w"] {
         let metadata = fs::symlink_metadata(world.on_disk(name)).expect("there");
-        assert_eq!((metadata.uid(), metadata.gid()), (65534, 65534), "{name} belongs to the workspace's user");
+        assert_eq!(
+            (metadata.uid(), metadata.gid()),
+            (65534, 65534),
+            "{name} belongs to the workspace's user"
+        );
     }
 }
 
 #[test]
 fn a_directory_that_may_not_be_written_to_fails_its_files_alone() {
     let world = World::on_the_disk();
-    if !parts::play(&Part::ReadOnly, world.outside.parent().expect("the world's folder"), Some(65534)) {
+    if !parts::play(
+        &Part::ReadOnly,
+        world.outside.parent().expect("the world's folder"),
+        Some(65534),
+    ) {
         println!("SKIPPED: playing another user needs root");
     }
 }
@@ -94,20 +143,38 @@ pub fn in_a_read_only_directory(world: &mut World) {
     world.put_and_plan("closed/made", &file("agent\n"), &Thing::Nothing);
     world.plan("closed/gone", &Thing::Nothing, &file("before\n"));
     world.plan("closed/deep/gone", &Thing::Nothing, &file("before\n"));
-    world.put_and_plan("closed/mode", &file("same\n"), &Thing::File(b"same\n".to_vec(), 0o755));
+    world.put_and_plan(
+        "closed/mode",
+        &file("same\n"),
+        &Thing::File(b"same\n".to_vec(), 0o755),
+    );
     world.put_and_plan("open", &file("agent\n"), &file("before\n"));
     fs::set_permissions(world.on_disk("closed"), fs::Permissions::from_mode(0o555)).expect("ours");
     let problems = preflight(&world.open(), &world.items, &|_| Ok(1)).expect("asked");
-    let is_closed =
-        |problem: &Problem| matches!(problem, Problem::Closed(Some(path), _) if path.as_bytes() == b"closed");
-    assert!(problems.len() == 1 && is_closed(&problems[0]), "known before the first write: {problems:?}");
+    let is_closed = |problem: &Problem| matches!(problem, Problem::Closed(Some(path), _) if path.as_bytes() == b"closed");
+    assert!(
+        problems.len() == 1 && is_closed(&problems[0]),
+        "known before the first write: {problems:?}"
+    );
     let results: Vec<FileResult> = world.apply().iter().map(|done| done.result).collect();
     let (failed, done) = (FileResult::Failed, FileResult::Done);
-    assert_eq!(results, [failed, failed, failed, failed, done, done], "permissions of a file of ours can be changed");
-    assert_eq!(fs::read(world.on_disk("closed/edited")).expect("a file"), b"agent\n", "as it was");
+    assert_eq!(
+        results,
+        [failed, failed, failed, failed, done, done],
+        "permissions of a file of ours can be changed"
+    );
+    assert_eq!(
+        fs::read(world.on_disk("closed/edited")).expect("a file"),
+        b"agent\n",
+        "as it was"
+    );
     fs::set_permissions(world.on_disk("closed"), fs::Permissions::from_mode(0o755)).expect("ours");
     assert_done(&world.apply());
-    assert_eq!(fs::read(world.on_disk("closed/deep/gone")).expect("a file"), b"before\n", "the next try ends it");
+    assert_eq!(
+        fs::read(world.on_disk("closed/deep/gone")).expect("a file"),
+        b"before\n",
+        "the next try ends it"
+    );
 }
 
 #[test]
@@ -120,8 +187,9 @@ fn a_file_that_may_not_be_changed_fails_and_stays_whole() {
         world.put_and_plan("other", &file("agent\n"), &file("before\n"));
         let chattr = |sign: &str| {
             let mut command = std::process::Command::new("chattr");
-            let command =
-                command.arg(format!("{sign}{attribute}")).args([world.on_disk("fixed"), world.on_disk("gone")]);
+            let command = command
+                .arg(format!("{sign}{attribute}"))
+                .args([world.on_disk("fixed"), world.on_disk("gone")]);
             command.status().is_ok_and(|status| status.success())
         };
         if !chattr("+") {
@@ -129,17 +197,33 @@ fn a_file_that_may_not_be_changed_fails_and_stays_whole() {
             return;
         }
         let results: Vec<FileResult> = world.apply().iter().map(|done| done.result).collect();
-        let whole = (fs::read(world.on_disk("fixed")), fs::read(world.on_disk("gone")), world.temporaries());
+        let whole = (
+            fs::read(world.on_disk("fixed")),
+            fs::read(world.on_disk("gone")),
+            world.temporaries(),
+        );
         assert!(chattr("-"), "or the folder cannot be removed");
         assert_eq!(
             results,
             [FileResult::Failed, FileResult::Failed, FileResult::Done],
             "{attribute}: the rest goes on"
         );
-        assert_eq!(whole.0.expect("a file"), b"agent\n", "{attribute}: as it was");
-        assert_eq!(whole.1.expect("a file"), b"agent\n", "{attribute}: as it was");
+        assert_eq!(
+            whole.0.expect("a file"),
+            b"agent\n",
+            "{attribute}: as it was"
+        );
+        assert_eq!(
+            whole.1.expect("a file"),
+            b"agent\n",
+            "{attribute}: as it was"
+        );
         assert_eq!(whole.2, [""; 0], "{attribute}: nothing is left");
         assert_done(&world.apply());
-        assert_eq!(fs::read(world.on_disk("fixed")).expect("a file"), b"before\n", "{attribute}: the next try ends it");
+        assert_eq!(
+            fs::read(world.on_disk("fixed")).expect("a file"),
+            b"before\n",
+            "{attribute}: the next try ends it"
+        );
     }
 }

@@ -13,12 +13,18 @@ use crate::world::{Thing, World, assert_done, file, link, listing, ways};
 fn canary(world: &World) -> impl Fn() -> Vec<(String, u64, i64, i64)> + use<> {
     let outside = world.outside.clone();
     fs::create_dir_all(outside.join("d")).expect("a directory outside");
-    fs::write(outside.join("d/x"), "agent\n").expect("a file outside that looks like what is expected");
+    fs::write(outside.join("d/x"), "agent\n")
+        .expect("a file outside that looks like what is expected");
     fs::write(outside.join("x"), "agent\n").expect("another");
     move || {
         let state = |(name, what): (String, String)| {
             let metadata = fs::symlink_metadata(outside.join(&name)).expect("listed");
-            (format!("{name} {what}"), metadata.ino(), metadata.ctime(), metadata.ctime_nsec())
+            (
+                format!("{name} {what}"),
+                metadata.ino(),
+                metadata.ctime(),
+                metadata.ctime_nsec(),
+            )
         };
         listing(&outside).into_iter().map(state).collect()
     }
@@ -43,17 +49,29 @@ fn a_parent_or_grandparent_that_became_a_link_is_not_passed() {
                     let mut world = World::new();
                     let look = canary(&world);
                     let before = look();
-                    world.put(parent, &link(world.outside.join("d").to_str().expect("text")));
+                    world.put(
+                        parent,
+                        &link(world.outside.join("d").to_str().expect("text")),
+                    );
                     world.put("a2", &link(world.outside.to_str().expect("text")));
                     world.plan(format!("{parent}/x"), &expected, &target);
                     world.plan("a2/d/x", &expected, &target);
                     world.plan("a2/new/x", &Thing::Nothing, &target);
                     let results = world.apply_with(&world.open().with_abilities(abilities));
                     for done in results {
-                        let nothing_to_do = target == Thing::Nothing && done.result == FileResult::Done;
-                        assert!(nothing_to_do || done.result == FileResult::Conflict, "{target:?}: {:?}", done.reason);
+                        let nothing_to_do =
+                            target == Thing::Nothing && done.result == FileResult::Done;
+                        assert!(
+                            nothing_to_do || done.result == FileResult::Conflict,
+                            "{target:?}: {:?}",
+                            done.reason
+                        );
                     }
-                    assert_eq!(look(), before, "nothing outside was touched: {expected:?} to {target:?}");
+                    assert_eq!(
+                        look(),
+                        before,
+                        "nothing outside was touched: {expected:?} to {target:?}"
+                    );
                     assert_eq!(world.temporaries(), [""; 0], "nothing is left inside");
                 }
             }
@@ -72,7 +90,12 @@ fn a_leaf_that_became_a_link_is_left_and_so_is_what_it_points_at() {
                 world.put("x", &link(world.outside.join(to).to_str().expect("text")));
                 world.plan("x", &file("agent\n"), &target);
                 let results = world.apply_with(&world.open().with_abilities(abilities));
-                assert_eq!(results[0].result, FileResult::Conflict, "{target:?}: {:?}", results[0].reason);
+                assert_eq!(
+                    results[0].result,
+                    FileResult::Conflict,
+                    "{target:?}: {:?}",
+                    results[0].reason
+                );
                 assert_eq!(look(), before, "nothing outside was touched");
             }
         }
@@ -93,7 +116,12 @@ fn a_link_of_the_agent_to_outside_is_replaced_and_not_followed() {
             world.plan("d/x", &Thing::Nothing, &file("before\n"));
             assert_done(&world.apply_with(&world.open().with_abilities(abilities)));
             assert_eq!(look(), before, "nothing outside was touched");
-            assert!(fs::symlink_metadata(world.on_disk("d")).expect("there").is_dir(), "a directory of our own again");
+            assert!(
+                fs::symlink_metadata(world.on_disk("d"))
+                    .expect("there")
+                    .is_dir(),
+                "a directory of our own again"
+            );
         }
     }
 }
@@ -103,11 +131,20 @@ fn a_link_and_a_path_below_it_in_one_plan_write_nothing_outside() {
     let mut world = World::new();
     let look = canary(&world);
     let before = look();
-    world.plan("a", &Thing::Nothing, &link(world.outside.to_str().expect("text")));
+    world.plan(
+        "a",
+        &Thing::Nothing,
+        &link(world.outside.to_str().expect("text")),
+    );
     world.plan("a/x", &Thing::Nothing, &file("before\n"));
     world.plan("a/d/x", &Thing::Nothing, &file("before\n"));
     let results = world.apply();
-    assert_eq!(results[0].result, FileResult::Conflict, "the directory was there first: {:?}", results[0].reason);
+    assert_eq!(
+        results[0].result,
+        FileResult::Conflict,
+        "the directory was there first: {:?}",
+        results[0].reason
+    );
     assert_eq!(look(), before, "nothing outside was touched");
 }
 
@@ -120,7 +157,10 @@ fn a_git_directory_under_another_name_is_not_entered() {
     fs::create_dir(&alias).expect("a directory");
     let git = world.on_disk(".git");
     let mount = |from: &Path, to: &Path| {
-        let status = std::process::Command::new("mount").arg("--bind").args([from, to]).status();
+        let status = std::process::Command::new("mount")
+            .arg("--bind")
+            .args([from, to])
+            .status();
         status.is_ok_and(|status| status.success())
     };
     if !mount(&git, &alias) {
@@ -129,7 +169,11 @@ fn a_git_directory_under_another_name_is_not_entered() {
     }
     let unmount = || _ = std::process::Command::new("umount").arg(&alias).status();
     world.plan("alias/config", &file("[core]\n"), &file("[alias]\n"));
-    world.plan("alias/hooks/pre-commit", &Thing::Nothing, &file("#!/bin/sh\n"));
+    world.plan(
+        "alias/hooks/pre-commit",
+        &Thing::Nothing,
+        &file("#!/bin/sh\n"),
+    );
     let mut results = Vec::new();
     for abilities in ways() {
         results.extend(world.apply_with(&world.open().with_abilities(abilities)));
@@ -140,7 +184,12 @@ fn a_git_directory_under_another_name_is_not_entered() {
     assert_eq!(config, b"[core]\n", "untouched");
     assert!(!hooks, "nothing was made in it");
     for done in results {
-        assert_eq!(done.result, FileResult::Conflict, "refused: {:?}", done.reason);
+        assert_eq!(
+            done.result,
+            FileResult::Conflict,
+            "refused: {:?}",
+            done.reason
+        );
     }
 }
 
@@ -148,10 +197,22 @@ fn a_git_directory_under_another_name_is_not_entered() {
 fn a_root_that_is_not_the_recorded_directory_is_refused() {
     let world = World::new();
     let metadata = fs::metadata(&world.root).expect("it exists");
-    assert!(Root::open(&world.root, metadata.dev(), metadata.ino()).is_ok(), "the directory itself");
-    assert!(Root::open(&world.root, metadata.dev(), metadata.ino() + 1).is_err(), "another inode");
+    assert!(
+        Root::open(&world.root, metadata.dev(), metadata.ino()).is_ok(),
+        "the directory itself"
+    );
+    assert!(
+        Root::open(&world.root, metadata.dev(), metadata.ino() + 1).is_err(),
+        "another inode"
+    );
     let alias = world.outside.join("alias");
     std::os::unix::fs::symlink(&world.root, &alias).expect("a link");
-    assert!(Root::open(&alias, metadata.dev(), metadata.ino()).is_err(), "a link is not followed");
-    assert!(Root::open(&world.root.join("gone"), 0, 0).is_err(), "not there");
+    assert!(
+        Root::open(&alias, metadata.dev(), metadata.ino()).is_err(),
+        "a link is not followed"
+    );
+    assert!(
+        Root::open(&world.root.join("gone"), 0, 0).is_err(),
+        "not there"
+    );
 }

@@ -32,7 +32,12 @@ impl Part {
 /// Not a test: what the other process runs. Without its environment it does nothing.
 #[test]
 fn play_a_part() {
-    let (Some(part), Some(folder)) = (std::env::var("CKPT_PART").ok(), std::env::var_os("CKPT_FOLDER")) else { return };
+    let (Some(part), Some(folder)) = (
+        std::env::var("CKPT_PART").ok(),
+        std::env::var_os("CKPT_FOLDER"),
+    ) else {
+        return;
+    };
     let mut world = World::at(Path::new(&folder));
     match part.split_once('-') {
         Some(("umask", umask)) => modes::under_umask(umask.parse().expect("a number"), &mut world),
@@ -47,9 +52,21 @@ pub fn command(wrapper: &[String], part: &Part, folder: &Path) -> Command {
     let binary = std::env::current_exe().expect("this test's binary");
     let mut words = wrapper.to_vec();
     words.push(binary.to_str().expect("a path in text").to_owned());
-    words.extend(["--exact", "parts::play_a_part", "--nocapture", "--test-threads=1"].map(str::to_owned));
+    words.extend(
+        [
+            "--exact",
+            "parts::play_a_part",
+            "--nocapture",
+            "--test-threads=1",
+        ]
+        .map(str::to_owned),
+    );
     let mut command = Command::new(&words[0]);
-    command.args(&words[1..]).env_clear().env("CKPT_PART", part.name()).env("CKPT_FOLDER", folder);
+    command
+        .args(&words[1..])
+        .env_clear()
+        .env("CKPT_PART", part.name())
+        .env("CKPT_FOLDER", folder);
     command
 }
 
@@ -65,14 +82,24 @@ pub fn play(part: &Part, folder: &Path, user: Option<u32>) -> bool {
     }
     // The binary is where the build put it, which the other user may not be able to read.
     let binary = folder.join("binary");
-    crate::executable::copy(&std::env::current_exe().expect("this test's binary"), &binary);
+    crate::executable::copy(
+        &std::env::current_exe().expect("this test's binary"),
+        &binary,
+    );
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).expect("ours");
     for path in [folder.join("work"), folder.join("outside")] {
         std::os::unix::fs::chown(path, Some(user), Some(user)).expect("root may");
     }
     let mut command = Command::new(&binary);
-    command.args(["--exact", "parts::play_a_part", "--nocapture"]).env_clear();
-    command.env("CKPT_PART", part.name()).env("CKPT_FOLDER", folder).uid(user).gid(user).current_dir(folder);
+    command
+        .args(["--exact", "parts::play_a_part", "--nocapture"])
+        .env_clear();
+    command
+        .env("CKPT_PART", part.name())
+        .env("CKPT_FOLDER", folder)
+        .uid(user)
+        .gid(user)
+        .current_dir(folder);
     assert_went_well(&command.output().expect("it starts"));
     true
 }
@@ -80,5 +107,10 @@ pub fn play(part: &Part, folder: &Path, user: Option<u32>) -> bool {
 #[track_caller]
 fn assert_went_well(output: &Output) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
 }

@@ -31,11 +31,17 @@ fn hammer(openat2: bool, restores: usize) {
     fs::write(world.outside.join("e/edited"), "agent\n").expect("a file outside");
     fs::write(world.outside.join("e/made"), "agent\n").expect("a file outside");
     let outside = listing(&world.outside);
-    world.put("swapped", &Thing::Link(world.outside.to_str().expect("text").as_bytes().to_vec()));
+    world.put(
+        "swapped",
+        &Thing::Link(world.outside.to_str().expect("text").as_bytes().to_vec()),
+    );
 
     let back: Vec<_> = world.items.iter().map(reversed).collect();
     let forth = world.items.clone();
-    let abilities = ckpt_store::revert::apply::Abilities { openat2, rename_flags: true };
+    let abilities = ckpt_store::revert::apply::Abilities {
+        openat2,
+        rename_flags: true,
+    };
     let root = world.open().with_abilities(abilities);
     let stop = AtomicBool::new(false);
     let (one, other) = (world.on_disk("d"), world.on_disk("swapped"));
@@ -47,25 +53,51 @@ fn hammer(openat2: bool, restores: usize) {
         });
         let mut done = 0;
         for number in 0..restores / forth.len() {
-            world.items = if number % 2 == 0 { forth.clone() } else { back.clone() };
-            done += world.apply_with(&root).iter().filter(|done| done.result == FileResult::Done).count();
+            world.items = if number % 2 == 0 {
+                forth.clone()
+            } else {
+                back.clone()
+            };
+            done += world
+                .apply_with(&root)
+                .iter()
+                .filter(|done| done.result == FileResult::Done)
+                .count();
         }
         stop.store(true, Ordering::Relaxed);
         done
     });
-    assert_eq!(listing(&world.outside), outside, "not a byte outside in {restores} restores");
+    assert_eq!(
+        listing(&world.outside),
+        outside,
+        "not a byte outside in {restores} restores"
+    );
     println!("{done} of {restores} restores were done under the swaps");
 
     // Left in peace, the last try ends whatever the race cut short.
-    if fs::symlink_metadata(world.on_disk("d")).expect("there").is_symlink() {
-        renameat_with(CWD, world.on_disk("d"), CWD, world.on_disk("swapped"), RenameFlags::EXCHANGE).expect("a swap");
+    if fs::symlink_metadata(world.on_disk("d"))
+        .expect("there")
+        .is_symlink()
+    {
+        renameat_with(
+            CWD,
+            world.on_disk("d"),
+            CWD,
+            world.on_disk("swapped"),
+            RenameFlags::EXCHANGE,
+        )
+        .expect("a swap");
     }
     world.apply();
     assert_eq!(world.temporaries(), [""; 0], "no temporary file is left");
 }
 
 fn reversed(item: &ckpt_store::revert::item::Item) -> ckpt_store::revert::item::Item {
-    ckpt_store::revert::item::Item { expected: item.target, target: item.expected, ..item.clone() }
+    ckpt_store::revert::item::Item {
+        expected: item.target,
+        target: item.expected,
+        ..item.clone()
+    }
 }
 
 #[test]
@@ -81,7 +113,11 @@ fn no_edit_is_lost_while_somebody_saves_all_the_time() {
             // An editor that saves by rename.
             let mut number = 0;
             while !stop.load(Ordering::Relaxed) {
-                let text = if number % 2 == 0 { "agent\n".to_owned() } else { format!("user {number}\n") };
+                let text = if number % 2 == 0 {
+                    "agent\n".to_owned()
+                } else {
+                    format!("user {number}\n")
+                };
                 number += 1;
                 fs::write(&beside, &text).expect("a save");
                 fs::rename(&beside, &path).expect("a save");
@@ -94,8 +130,13 @@ fn no_edit_is_lost_while_somebody_saves_all_the_time() {
             conflicts += usize::from(done.result == FileResult::Conflict);
             for name in world.temporaries() {
                 let reason = done.reason.as_deref().unwrap_or("");
-                assert!(reason.contains(&name), "bytes that could not be put back are named: {reason}");
-                kept.lock().expect("one writer").push(fs::read_to_string(world.on_disk(&name)).expect("a file"));
+                assert!(
+                    reason.contains(&name),
+                    "bytes that could not be put back are named: {reason}"
+                );
+                kept.lock()
+                    .expect("one writer")
+                    .push(fs::read_to_string(world.on_disk(&name)).expect("a file"));
                 fs::remove_file(world.on_disk(name)).expect("it is there");
             }
         }
@@ -115,10 +156,18 @@ fn await_text(path: &std::path::Path, text: &str, kept: &Mutex<Vec<String>>) {
         if now == text || (text == "agent\n" && now == "before\n") {
             return;
         }
-        if kept.lock().expect("one reader").iter().any(|kept| kept == text) {
+        if kept
+            .lock()
+            .expect("one reader")
+            .iter()
+            .any(|kept| kept == text)
+        {
             return;
         }
-        assert!(std::time::Instant::now() < patience, "{text:?} was saved, and {now:?} is there");
+        assert!(
+            std::time::Instant::now() < patience,
+            "{text:?} was saved, and {now:?} is there"
+        );
         std::thread::yield_now();
     }
 }

@@ -60,7 +60,8 @@ impl Thing {
 }
 
 pub fn id(bytes: &[u8]) -> ObjectId {
-    let id = git2::Oid::hash_object(git2::ObjectType::Blob, bytes).expect("any bytes can be hashed");
+    let id =
+        git2::Oid::hash_object(git2::ObjectType::Blob, bytes).expect("any bytes can be hashed");
     ObjectId::from_hex(&id.to_string()).expect("an id is 40 digits")
 }
 
@@ -82,7 +83,11 @@ impl World {
     /// In memory, where the system has such a folder: the syncs of some thousand plans take minutes on a busy disk.
     pub fn new() -> Self {
         let memory = Path::new("/dev/shm");
-        if memory.is_dir() { Self::within(memory) } else { Self::on_the_disk() }
+        if memory.is_dir() {
+            Self::within(memory)
+        } else {
+            Self::on_the_disk()
+        }
     }
 
     /// On the disk that temporary files are on.
@@ -93,7 +98,10 @@ impl World {
     fn within(folder: &Path) -> Self {
         let folder = TempDir::new_in(folder).expect("a temporary folder");
         let path = folder.path().canonicalize().expect("it exists");
-        Self { _folder: Some(folder), ..Self::at(&path) }
+        Self {
+            _folder: Some(folder),
+            ..Self::at(&path)
+        }
     }
 
     /// The same in a folder that somebody else made and takes away.
@@ -102,7 +110,14 @@ impl World {
         fs::create_dir_all(&root).expect("the workspace's root");
         let outside = folder.join("outside");
         fs::create_dir_all(&outside).expect("a folder outside");
-        Self { _folder: None, outside, root, blobs: BTreeMap::new(), items: Vec::new(), directories: Vec::new() }
+        Self {
+            _folder: None,
+            outside,
+            root,
+            blobs: BTreeMap::new(),
+            items: Vec::new(),
+            directories: Vec::new(),
+        }
     }
 
     pub fn on_disk(&self, name: impl AsRef<[u8]>) -> PathBuf {
@@ -143,7 +158,10 @@ impl World {
     }
 
     pub fn copy_blob(&self, blob: ObjectId, to: &mut dyn Write) -> Result<u64> {
-        let bytes = self.blobs.get(&blob).ok_or_else(|| Error::failed("no such blob"))?;
+        let bytes = self
+            .blobs
+            .get(&blob)
+            .ok_or_else(|| Error::failed("no such blob"))?;
         // In pieces, as a store does.
         for piece in bytes.chunks(1 << 14) {
             to.write_all(piece).context(|| "cannot write a blob")?;
@@ -167,7 +185,14 @@ impl World {
 
     pub fn work<'a>(&'a self, contents: &'a ckpt_store::revert::apply::Contents<'a>) -> Work<'a> {
         let (items, directories) = (&self.items[..], &self.directories[..]);
-        Work { operation: OPERATION, items, directories, permissions: &|_| None, contents, progress: None }
+        Work {
+            operation: OPERATION,
+            items,
+            directories,
+            permissions: &|_| None,
+            contents,
+            progress: None,
+        }
     }
 
     /// Every path below the root with what stands there, as text.
@@ -177,7 +202,10 @@ impl World {
 
     /// The names of what no try may leave behind.
     pub fn temporaries(&self) -> Vec<String> {
-        self.listing().into_keys().filter(|name| name.contains(PREFIX)).collect()
+        self.listing()
+            .into_keys()
+            .filter(|name| name.contains(PREFIX))
+            .collect()
     }
 }
 
@@ -186,29 +214,45 @@ pub const OPERATION: &str = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9";
 /// Every way that a kernel or a file system may leave open.
 pub fn ways() -> Vec<Abilities> {
     let ways = [(true, true), (false, true), (true, false), (false, false)];
-    ways.map(|(openat2, rename_flags)| Abilities { openat2, rename_flags }).to_vec()
+    ways.map(|(openat2, rename_flags)| Abilities {
+        openat2,
+        rename_flags,
+    })
+    .to_vec()
 }
 
 fn put(path: &Path, thing: &Thing) {
     match thing {
         Thing::Nothing => {}
         Thing::File(bytes, mode) => {
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).expect("a new file");
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(path)
+                .expect("a new file");
             file.write_all(bytes).expect("its bytes");
-            file.set_permissions(Permissions::from_mode(*mode)).expect("its mode");
+            file.set_permissions(Permissions::from_mode(*mode))
+                .expect("its mode");
         }
-        Thing::Link(target) => std::os::unix::fs::symlink(OsStr::from_bytes(target), path).expect("a link"),
+        Thing::Link(target) => {
+            std::os::unix::fs::symlink(OsStr::from_bytes(target), path).expect("a link")
+        }
         Thing::Directory(mode) => {
             DirBuilder::new().create(path).expect("a directory");
             fs::set_permissions(path, Permissions::from_mode(*mode)).expect("its mode");
         }
         Thing::Full => {
-            DirBuilder::new().mode(0o755).create(path).expect("a directory");
+            DirBuilder::new()
+                .mode(0o755)
+                .create(path)
+                .expect("a directory");
             put(&path.join("in"), &file("inside\n"));
         }
         Thing::Pipe => {
             let mode = rustix::fs::Mode::from_raw_mode(0o644);
-            rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0).expect("a pipe");
+            rustix::fs::mknodat(rustix::fs::CWD, path, rustix::fs::FileType::Fifo, mode, 0)
+                .expect("a pipe");
         }
     }
 }
@@ -219,7 +263,11 @@ pub fn listing(root: &Path) -> BTreeMap<String, String> {
     while let Some(directory) = open.pop() {
         for entry in fs::read_dir(&directory).expect("a directory of the test") {
             let path = entry.expect("an entry").path();
-            let name = path.strip_prefix(root).expect("below").to_string_lossy().into_owned();
+            let name = path
+                .strip_prefix(root)
+                .expect("below")
+                .to_string_lossy()
+                .into_owned();
             found.insert(name, describe(&path));
             if path.symlink_metadata().expect("it exists").is_dir() {
                 open.push(path);
@@ -233,8 +281,15 @@ pub fn describe(path: &Path) -> String {
     let metadata = path.symlink_metadata().expect("it exists");
     let mode = metadata.mode();
     match mode & 0o170_000 {
-        0o100_000 => format!("{mode:o} {}", id(&fs::read(path).expect("a file of the test"))),
-        0o120_000 => format!("{:o} {}", mode & 0o170_000, fs::read_link(path).expect("a link").display()),
+        0o100_000 => format!(
+            "{mode:o} {}",
+            id(&fs::read(path).expect("a file of the test"))
+        ),
+        0o120_000 => format!(
+            "{:o} {}",
+            mode & 0o170_000,
+            fs::read_link(path).expect("a link").display()
+        ),
         _ => format!("{mode:o}"),
     }
 }
@@ -243,6 +298,11 @@ pub fn describe(path: &Path) -> String {
 #[track_caller]
 pub fn assert_done(results: &[Done]) {
     for done in results {
-        assert_eq!(done.result, FileResult::Done, "nothing stood in the way: {:?}", done.reason);
+        assert_eq!(
+            done.result,
+            FileResult::Done,
+            "nothing stood in the way: {:?}",
+            done.reason
+        );
     }
 }

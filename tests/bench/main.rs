@@ -17,11 +17,19 @@ fn compare(size: Size) {
     git(&root, &["add", "-A"]).expect("the untracked files are in view, too");
     let expected = git(&root, &["write-tree"]).expect("a tree");
     for seed in [true, false] {
-        let snapshots = Snapshots::open(&store.join(format!("snapshots/{seed}"))).expect("a fresh folder");
+        let snapshots =
+            Snapshots::open(&store.join(format!("snapshots/{seed}"))).expect("a fresh folder");
         for round in ["first", "second"] {
-            let taken = snapshots.take(&request(&root, &store, seed)).expect("a snapshot");
+            let taken = snapshots
+                .take(&request(&root, &store, seed))
+                .expect("a snapshot");
             let tree = taken.snapshot.tree.to_string();
-            assert_eq!(tree, expected.trim(), "{}, the {round}, seed {seed}: as git has it", size.name());
+            assert_eq!(
+                tree,
+                expected.trim(),
+                "{}, the {round}, seed {seed}: as git has it",
+                size.name()
+            );
             assert_eq!(taken.gaps, [], "and nothing is left out");
         }
     }

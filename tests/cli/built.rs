@@ -7,7 +7,10 @@ use crate::common::BINARY;
 #[test]
 #[cfg(target_os = "linux")]
 fn the_c_code_is_inside_and_not_taken_from_the_system() {
-    let output = Command::new("ldd").arg(BINARY).output().expect("`ldd` is there where a linker is");
+    let output = Command::new("ldd")
+        .arg(BINARY)
+        .output()
+        .expect("`ldd` is there where a linker is");
     let needed = String::from_utf8_lossy(&output.stdout);
     for library in ["libz.", "libgit2", "libsqlite3", "libdeflate"] {
         assert!(

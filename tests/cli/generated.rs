@@ -7,7 +7,10 @@ fn every_shell_gets_a_script() {
     let world = World::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let run = world.run(&["completions", shell], b"").exits(0);
-        assert!(run.stdout.contains("unrevert"), "every command is in it for {shell}");
+        assert!(
+            run.stdout.contains("unrevert"),
+            "every command is in it for {shell}"
+        );
     }
 }
 
@@ -15,7 +18,13 @@ fn every_shell_gets_a_script() {
 fn there_is_a_manual_page_for_every_command() {
     let world = World::new();
     let run = world.run(&["man"], b"").exits(0);
-    assert!(run.stdout.contains(".TH ckpt-hook 1"), "a page in troff: {run}");
+    assert!(
+        run.stdout.contains(".TH ckpt-hook 1"),
+        "a page in troff: {run}"
+    );
     world.run(&["man", "--output", "pages"], b"").exits(0);
-    assert!(world.workspace().join("pages/ckpt-hook-revert.1").exists(), "one for each command");
+    assert!(
+        world.workspace().join("pages/ckpt-hook-revert.1").exists(),
+        "one for each command"
+    );
 }

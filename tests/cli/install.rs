@@ -13,24 +13,52 @@ fn all_installs_into_the_agents_that_are_there_and_says_which_are_not() {
     fs::create_dir_all(world.home().join(".qwen")).expect("writable");
     let run = world.run(&["install", "--all"], b"").exits(0);
     for there in [".claude/settings.json", ".qwen/settings.json"] {
-        assert!(world.home().join(there).exists(), "{there} is written: {run}");
+        assert!(
+            world.home().join(there).exists(),
+            "{there} is written: {run}"
+        );
     }
-    assert!(!world.home().join(".gemini").exists(), "what is not there is not made: {run}");
-    assert!(run.stdout.contains("gemini-cli: left out: no program `gemini`"), "and it is told: {run}");
+    assert!(
+        !world.home().join(".gemini").exists(),
+        "what is not there is not made: {run}"
+    );
+    assert!(
+        run.stdout
+            .contains("gemini-cli: left out: no program `gemini`"),
+        "and it is told: {run}"
+    );
     let run = world.run(&["uninstall", "--all"], b"").exits(0);
-    assert!(!world.home().join(".claude/settings.json").exists(), "it was ours alone: {run}");
-    assert!(run.stdout.contains("codex: left out: the hook is not in its settings"), "one line for each: {run}");
+    assert!(
+        !world.home().join(".claude/settings.json").exists(),
+        "it was ours alone: {run}"
+    );
+    assert!(
+        run.stdout
+            .contains("codex: left out: the hook is not in its settings"),
+        "one line for each: {run}"
+    );
 }
 
 #[test]
 fn where_no_agent_is_found_all_says_what_to_do() {
     let world = World::new();
     let run = world.run(&["install", "--all"], b"").exits(0);
-    assert!(run.stdout.ends_with("hint: name an agent to install the hook before it is here\n"), "{run}");
+    assert!(
+        run.stdout
+            .ends_with("hint: name an agent to install the hook before it is here\n"),
+        "{run}"
+    );
     let run = world.run(&["uninstall", "--all"], b"").exits(0);
-    assert!(!run.stdout.contains("hint: "), "there is nothing to do: {run}");
+    assert!(
+        !run.stdout.contains("hint: "),
+        "there is nothing to do: {run}"
+    );
     let run = world.run(&["install", "cursor"], b"").exits(1);
-    assert!(run.stderr.contains("hint: it is known from its documentation only: docs/agents/cursor.md"), "{run}");
+    assert!(
+        run.stderr
+            .contains("hint: it is known from its documentation only: docs/agents/cursor.md"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -38,14 +66,27 @@ fn settings_that_cannot_be_edited_do_not_keep_the_other_agents_from_theirs() {
     let world = World::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
     fs::write(world.home().join(".claude/settings.json"), "{ broken").expect("writable");
-    let run = world.run(&["install", "claude-code", "gemini-cli"], b"").exits(3);
-    assert!(world.home().join(".gemini/settings.json").exists(), "the other one is done: {run}");
-    assert!(run.stdout.contains("claude-code: failed"), "and this one is told: {run}");
+    let run = world
+        .run(&["install", "claude-code", "gemini-cli"], b"")
+        .exits(3);
+    assert!(
+        world.home().join(".gemini/settings.json").exists(),
+        "the other one is done: {run}"
+    );
+    assert!(
+        run.stdout.contains("claude-code: failed"),
+        "and this one is told: {run}"
+    );
     let text = fs::read_to_string(world.home().join(".claude/settings.json")).expect("it is there");
     assert_eq!(text, "{ broken", "it was left alone");
     world.run(&["install", "claude-code"], b"").exits(1);
-    let run = world.run(&["install", "gemini-cli", "nobody"], b"").exits(1);
-    assert!(run.stderr.contains("nobody") && run.stderr.contains("known are"), "before anything is touched: {run}");
+    let run = world
+        .run(&["install", "gemini-cli", "nobody"], b"")
+        .exits(1);
+    assert!(
+        run.stderr.contains("nobody") && run.stderr.contains("known are"),
+        "before anything is touched: {run}"
+    );
 }
 
 #[test]
@@ -53,7 +94,9 @@ fn the_list_shows_every_agent_in_one_table() {
     let world = World::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
     world.run(&["install", "claude-code"], b"").exits(0);
-    world.run(&["install", "gemini-cli", "--project"], b"").exits(0);
+    world
+        .run(&["install", "gemini-cli", "--project"], b"")
+        .exits(0);
     expect![[r#"
         agent        on this machine  user       project    proven on
         claude-code  yes              installed  -          2.1.329
@@ -80,7 +123,9 @@ fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
     let world = World::new();
     fs::create_dir_all(world.home().join(".gemini")).expect("writable");
     world.run(&["install", "claude-code"], b"").exits(0);
-    world.run(&["install", "claude-code", "--project"], b"").exits(0);
+    world
+        .run(&["install", "claude-code", "--project"], b"")
+        .exits(0);
     world.configure("hook_deadline = \"1 minute\"\n");
     let run = world.run(&["doctor"], b"").exits(0);
     for line in [
@@ -94,9 +139,17 @@ fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
     }
     let settings = world.home().join(".claude/settings.json");
     let text = fs::read_to_string(&settings).expect("it is there");
-    fs::write(&settings, text.replace("\"command\": \"", "\"command\": \"/gone")).expect("writable");
+    fs::write(
+        &settings,
+        text.replace("\"command\": \"", "\"command\": \"/gone"),
+    )
+    .expect("writable");
     let run = world.run(&["doctor"], b"").exits(1);
-    assert!(run.stdout.contains("✗ claude-code: it calls a program that is not there"), "an error: {run}");
+    assert!(
+        run.stdout
+            .contains("✗ claude-code: it calls a program that is not there"),
+        "an error: {run}"
+    );
 }
 
 #[test]
@@ -111,29 +164,82 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
             assert!(run.stdout.contains(line), "`{line}` is told: {run}");
         }
     };
-    told(&["! hook: it is not installed in any agent's settings", "hint: `ckpt-hook install AGENT`"], 0);
+    told(
+        &[
+            "! hook: it is not installed in any agent's settings",
+            "hint: `ckpt-hook install AGENT`",
+        ],
+        0,
+    );
 
     install(&["claude-code"]);
     let text = fs::read_to_string(&settings).expect("it is there");
     let again = "hint: `ckpt-hook install claude-code` writes it anew";
-    let change = |from: &str, to: &str| fs::write(&settings, text.replacen(from, to, 1)).expect("writable");
+    let change =
+        |from: &str, to: &str| fs::write(&settings, text.replacen(from, to, 1)).expect("writable");
     change("\"SessionStart\"", "\"SessionBegin\"");
-    told(&["! claude-code: not as it would be installed now in `", again], 0);
+    told(
+        &[
+            "! claude-code: not as it would be installed now in `",
+            again,
+        ],
+        0,
+    );
     change("\"timeout\": 30", "\"timeout\": 1");
-    told(&["! claude-code: the agent waits for it for less long than it may take in `", again], 0);
+    told(
+        &[
+            "! claude-code: the agent waits for it for less long than it may take in `",
+            again,
+        ],
+        0,
+    );
     change("\"hooks\": {", "\"disableAllHooks\": true,\n  \"hooks\": {");
-    told(&["! claude-code: `disableAllHooks` turns every hook off", "hint: take it out of `"], 0);
-    let group = &text[text.find("{\n        \"hooks\"").expect("a group")..text.find("\n    ],").expect("its end")];
+    told(
+        &[
+            "! claude-code: `disableAllHooks` turns every hook off",
+            "hint: take it out of `",
+        ],
+        0,
+    );
+    let group = &text[text.find("{\n        \"hooks\"").expect("a group")
+        ..text.find("\n    ],").expect("its end")];
     change(group, &format!("{group},\n      {group}"));
-    told(&["! claude-code: an event calls it more than once in `", again], 0);
+    told(
+        &[
+            "! claude-code: an event calls it more than once in `",
+            again,
+        ],
+        0,
+    );
     fs::copy(crate::common::BINARY, world.path("ckpt-hook")).expect("writable");
-    let other = text.replace(crate::common::BINARY, world.path("ckpt-hook").to_str().expect("a plain path"));
+    let other = text.replace(
+        crate::common::BINARY,
+        world.path("ckpt-hook").to_str().expect("a plain path"),
+    );
     fs::write(&settings, &other).expect("writable");
-    told(&["! claude-code: it calls another ckpt-hook than this one in `", again], 0);
+    told(
+        &[
+            "! claude-code: it calls another ckpt-hook than this one in `",
+            again,
+        ],
+        0,
+    );
     fs::remove_file(world.path("ckpt-hook")).expect("ours");
-    told(&["✗ claude-code: it calls a program that is not there in `", again], 1);
+    told(
+        &[
+            "✗ claude-code: it calls a program that is not there in `",
+            again,
+        ],
+        1,
+    );
     fs::write(&settings, "{ broken").expect("writable");
-    told(&["✗ claude-code: the settings cannot be read in `", "hint: mend the file"], 1);
+    told(
+        &[
+            "✗ claude-code: the settings cannot be read in `",
+            "hint: mend the file",
+        ],
+        1,
+    );
     fs::remove_file(&settings).expect("ours");
 
     install(&["claude-code", "--project"]);

@@ -10,8 +10,12 @@ use serde_json::json;
 use crate::common::{Run, World, finish};
 
 /// The commands that agents and scripts call.
-const HOOKS: [&[&str]; 4] =
-    [&["event"], &["message", "--session", "s"], &["step-start", "--session", "s"], &["step-finish", "--session", "s"]];
+const HOOKS: [&[&str]; 4] = [
+    &["event"],
+    &["message", "--session", "s"],
+    &["step-start", "--session", "s"],
+    &["step-finish", "--session", "s"],
+];
 
 fn log(world: &World) -> String {
     std::fs::read_to_string(world.store().join("log")).unwrap_or_default()
@@ -37,7 +41,9 @@ fn no_payload_makes_a_hook_speak_or_fail() {
     ];
     for payload in payloads {
         world.run(&["event"], payload).ends_silently();
-        world.run(&["event", "--agent", "claude-code"], payload).ends_silently();
+        world
+            .run(&["event", "--agent", "claude-code"], payload)
+            .ends_silently();
     }
 }
 
@@ -56,14 +62,21 @@ fn arguments_that_make_no_sense_are_no_reason_to_block_a_tool() {
     ] {
         world.run(arguments, b"{}").ends_silently();
     }
-    assert!(log(&world).contains("arguments that make no sense"), "it is noted: {}", log(&world));
+    assert!(
+        log(&world).contains("arguments that make no sense"),
+        "it is noted: {}",
+        log(&world)
+    );
 }
 
 #[test]
 fn strict_says_what_is_wrong_and_exits_with_1() {
     let world = World::new();
     let run = world.run(&["event", "--strict"], b"{").exits(1);
-    assert!(run.stderr.starts_with("error: "), "a person reads it: {run}");
+    assert!(
+        run.stderr.starts_with("error: "),
+        "a person reads it: {run}"
+    );
     assert_eq!(run.stdout, "", "stdout belongs to the agent");
     world.run(&["event", "--strict", "--bogus"], b"{}").exits(1);
 }
@@ -75,7 +88,10 @@ fn json_is_one_line_also_of_a_failure() {
         let run = world.run(arguments, b"{").exits(0);
         assert_eq!(run.stdout.lines().count(), 1, "one line: {run}");
         let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
-        assert!(document["error"]["message"].is_string(), "it says what went wrong: {run}");
+        assert!(
+            document["error"]["message"].is_string(),
+            "it says what went wrong: {run}"
+        );
     }
 }
 
@@ -83,29 +99,75 @@ fn json_is_one_line_also_of_a_failure() {
 fn crashes_of_every_kind_end_silently() {
     for fault in ["panic", "abort", "segv", "overflow", "oom"] {
         let world = World::new();
-        let run = |arguments: &[&str]| finish(world.command(arguments).env("CKPT_HOOK_TEST_FAULT", fault), b"{}");
-        assert_eq!(run(&["event"]).ends_silently().code, Some(0), "after `{fault}`");
-        assert_eq!(run(&["event", "--strict"]).code, Some(1), "`--strict` shows that `{fault}` happened");
+        let run = |arguments: &[&str]| {
+            finish(
+                world.command(arguments).env("CKPT_HOOK_TEST_FAULT", fault),
+                b"{}",
+            )
+        };
+        assert_eq!(
+            run(&["event"]).ends_silently().code,
+            Some(0),
+            "after `{fault}`"
+        );
+        assert_eq!(
+            run(&["event", "--strict"]).code,
+            Some(1),
+            "`--strict` shows that `{fault}` happened"
+        );
     }
 }
 
 #[test]
 fn a_panic_is_noted_by_its_place_and_not_by_its_words() {
     let world = World::new();
-    finish(world.command(&["event"]).env("CKPT_HOOK_TEST_FAULT", "panic"), b"{}").ends_silently();
-    let strict = finish(world.command(&["event", "--strict"]).env("CKPT_HOOK_TEST_FAULT", "panic"), b"{}").exits(1);
-    assert!(strict.stderr.contains("panicked at hook/src/guard/fault.rs"), "who asks is told where: {strict}");
+    finish(
+        world
+            .command(&["event"])
+            .env("CKPT_HOOK_TEST_FAULT", "panic"),
+        b"{}",
+    )
+    .ends_silently();
+    let strict = finish(
+        world
+            .command(&["event", "--strict"])
+            .env("CKPT_HOOK_TEST_FAULT", "panic"),
+        b"{}",
+    )
+    .exits(1);
+    assert!(
+        strict
+            .stderr
+            .contains("panicked at hook/src/guard/fault.rs"),
+        "who asks is told where: {strict}"
+    );
     let log = log(&world);
-    assert!(log.contains("panicked at hook/src/guard/fault.rs"), "where: {log}");
-    assert!(!log.contains("secret"), "a panic's message may quote a prompt: {log}");
+    assert!(
+        log.contains("panicked at hook/src/guard/fault.rs"),
+        "where: {log}"
+    );
+    assert!(
+        !log.contains("secret"),
+        "a panic's message may quote a prompt: {log}"
+    );
 }
 
 #[test]
 fn a_hook_that_hangs_ends_at_the_deadline() {
     let world = World::new();
     world.configure("hook_deadline = \"300 ms\"");
-    finish(world.command(&["event"]).env("CKPT_HOOK_TEST_FAULT", "hang"), b"{}").ends_silently();
-    assert!(log(&world).contains("deadline"), "it is noted: {}", log(&world));
+    finish(
+        world
+            .command(&["event"])
+            .env("CKPT_HOOK_TEST_FAULT", "hang"),
+        b"{}",
+    )
+    .ends_silently();
+    assert!(
+        log(&world).contains("deadline"),
+        "it is noted: {}",
+        log(&world)
+    );
 }
 
 #[test]
@@ -113,7 +175,11 @@ fn a_writer_that_never_closes_is_not_waited_for_beyond_the_deadline() {
     let world = World::new();
     world.configure("hook_deadline = \"300 ms\"");
     let (reader, writer) = std::io::pipe().expect("a pipe");
-    let output = world.command(&["event"]).stdin(reader).output().expect("it ends");
+    let output = world
+        .command(&["event"])
+        .stdin(reader)
+        .output()
+        .expect("it ends");
     drop(writer);
     Run::from(output).ends_silently();
 }
@@ -121,27 +187,65 @@ fn a_writer_that_never_closes_is_not_waited_for_beyond_the_deadline() {
 #[test]
 fn a_stream_that_is_full_or_closed_changes_nothing() {
     let world = World::new();
-    let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").expect("Linux has it"));
+    let full = || {
+        Stdio::from(
+            OpenOptions::new()
+                .write(true)
+                .open("/dev/full")
+                .expect("Linux has it"),
+        )
+    };
     for arguments in [&["event"][..], &["--json", "event"], &["event", "--strict"]] {
-        let status =
-            world.command(arguments).stdin(Stdio::null()).stdout(full()).stderr(full()).status().expect("it ends");
-        let expected = if arguments.contains(&"--strict") { 1 } else { 0 };
-        assert_eq!(status.code(), Some(expected), "of {arguments:?} on a full disk");
+        let status = world
+            .command(arguments)
+            .stdin(Stdio::null())
+            .stdout(full())
+            .stderr(full())
+            .status()
+            .expect("it ends");
+        let expected = if arguments.contains(&"--strict") {
+            1
+        } else {
+            0
+        };
+        assert_eq!(
+            status.code(),
+            Some(expected),
+            "of {arguments:?} on a full disk"
+        );
     }
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", "exec \"$0\" event <&- >&- 2>&-", crate::common::BINARY]).env_clear().env("HOME", world.home());
+    shell
+        .args([
+            "-c",
+            "exec \"$0\" event <&- >&- 2>&-",
+            crate::common::BINARY,
+        ])
+        .env_clear()
+        .env("HOME", world.home());
     finish(&mut shell, b"").ends_silently();
 }
 
 /// Runs a hook with a real payload below a shell that sets the stage.
 fn staged(world: &World, stage: &str) -> Run {
-    let event = json!({"event": "user_message", "session_id": "s", "cwd": world.workspace()}).to_string();
+    let event =
+        json!({"event": "user_message", "session_id": "s", "cwd": world.workspace()}).to_string();
     let mut shell = world.command::<&str>(&[]);
-    let arguments = ["-c", &format!("{stage}; exec \"$0\" event"), crate::common::BINARY];
-    let environment: Vec<_> =
-        shell.get_envs().filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))).collect();
+    let arguments = [
+        "-c",
+        &format!("{stage}; exec \"$0\" event"),
+        crate::common::BINARY,
+    ];
+    let environment: Vec<_> = shell
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect();
     shell = Command::new("/bin/sh");
-    shell.args(arguments).env_clear().envs(environment).current_dir(world.workspace());
+    shell
+        .args(arguments)
+        .env_clear()
+        .envs(environment)
+        .current_dir(world.workspace());
     finish(&mut shell, event.as_bytes())
 }
 
@@ -151,7 +255,11 @@ fn a_process_that_is_given_too_little_ends_silently() {
         let world = World::new();
         world.write("file", "content");
         let run = staged(&world, &format!("ulimit {limit}"));
-        assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""), "with `ulimit {limit}`: {run}");
+        assert_eq!(
+            (run.code, run.stdout.as_str()),
+            (Some(0), ""),
+            "with `ulimit {limit}`: {run}"
+        );
     }
 }
 
@@ -162,8 +270,16 @@ fn a_current_directory_that_is_gone_is_no_reason_to_speak() {
         let stage = "mkdir gone && cd gone && rmdir ../gone";
         staged(&world, stage).ends_silently();
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", &format!("{stage}; exec \"$0\" event"), crate::common::BINARY]);
-        shell.env_clear().env("HOME", world.home()).env("CKPT_HOOK_HOME", world.store()).current_dir(world.workspace());
+        shell.args([
+            "-c",
+            &format!("{stage}; exec \"$0\" event"),
+            crate::common::BINARY,
+        ]);
+        shell
+            .env_clear()
+            .env("HOME", world.home())
+            .env("CKPT_HOOK_HOME", world.store())
+            .current_dir(world.workspace());
         finish(&mut shell, payload.as_bytes()).ends_silently();
     }
 }
@@ -172,9 +288,17 @@ fn a_current_directory_that_is_gone_is_no_reason_to_speak() {
 fn a_data_folder_that_is_not_absolute_is_not_heeded() {
     let world = World::new();
     let mut hook = world.command(&["message", "--session", "s", "--strict"]);
-    hook.env_remove("CKPT_HOOK_HOME").env("XDG_DATA_HOME", "relative").env("XDG_CONFIG_HOME", "relative");
+    hook.env_remove("CKPT_HOOK_HOME")
+        .env("XDG_DATA_HOME", "relative")
+        .env("XDG_CONFIG_HOME", "relative");
     finish(&mut hook, b"").ends_silently();
-    assert!(world.home().join(".local/share/ckpt-hook/sessions.db").exists(), "the specification's default");
+    assert!(
+        world
+            .home()
+            .join(".local/share/ckpt-hook/sessions.db")
+            .exists(),
+        "the specification's default"
+    );
     assert!(world.tree().is_empty(), "and nothing in the workspace");
 }
 
@@ -183,7 +307,13 @@ fn a_hook_reads_nothing_of_git_s_environment() {
     let world = World::new();
     world.write("file", "content");
     let mut hook = world.command(&["message", "--session", "s", "--strict"]);
-    for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_CONFIG_GLOBAL"] {
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_CONFIG_GLOBAL",
+    ] {
         hook.env(name, "/nowhere");
     }
     finish(&mut hook, b"").ends_silently();
@@ -194,7 +324,11 @@ fn a_disabled_hook_makes_no_files() {
     let event = json!({"event": "user_message", "session_id": "s", "cwd": "/"}).to_string();
     for hook in HOOKS {
         let world = World::new();
-        finish(world.command(hook).env("CKPT_HOOK_DISABLE", "1"), event.as_bytes()).ends_silently();
+        finish(
+            world.command(hook).env("CKPT_HOOK_DISABLE", "1"),
+            event.as_bytes(),
+        )
+        .ends_silently();
         world.configure("enabled = false");
         world.run(hook, event.as_bytes()).ends_silently();
         assert!(!world.store().exists(), "no store is made by {hook:?}");
@@ -205,35 +339,66 @@ fn a_disabled_hook_makes_no_files() {
 fn a_store_that_cannot_be_made_is_no_reason_to_speak() {
     let world = World::new();
     std::fs::write(world.store(), "a file stands in its place").expect("writable");
-    world.event(json!({"event": "user_message", "session_id": "s"})).ends_silently();
-    let strict = world.run(&["message", "--session", "s", "--strict"], b"").exits(1);
-    assert!(strict.stderr.contains("error: "), "who asks is told: {strict}");
+    world
+        .event(json!({"event": "user_message", "session_id": "s"}))
+        .ends_silently();
+    let strict = world
+        .run(&["message", "--session", "s", "--strict"], b"")
+        .exits(1);
+    assert!(
+        strict.stderr.contains("error: "),
+        "who asks is told: {strict}"
+    );
 }
 
 #[test]
 fn a_damaged_database_is_set_aside_and_recording_goes_on() {
     let world = World::new();
-    world.event(json!({"event": "user_message", "session_id": "s", "message_id": "before"})).ends_silently();
+    world
+        .event(json!({"event": "user_message", "session_id": "s", "message_id": "before"}))
+        .ends_silently();
     for beside in ["sessions.db-wal", "sessions.db-shm"] {
         std::fs::remove_file(world.store().join(beside)).expect("SQLite made it");
     }
     let garbage = b"no database any more ".repeat(500);
     std::fs::write(world.store().join("sessions.db"), &garbage).expect("writable");
-    world.event(json!({"event": "user_message", "session_id": "s", "message_id": "after"})).ends_silently();
-    let kept = std::fs::read(world.store().join("sessions.db.damaged-1")).expect("it was set aside");
+    world
+        .event(json!({"event": "user_message", "session_id": "s", "message_id": "after"}))
+        .ends_silently();
+    let kept =
+        std::fs::read(world.store().join("sessions.db.damaged-1")).expect("it was set aside");
     assert_eq!(kept, garbage, "never deleted");
     let log = world.run(&["--json", "log"], b"").exits(0);
-    assert!(log.stdout.contains("\"after\""), "the message is recorded: {log}");
+    assert!(
+        log.stdout.contains("\"after\""),
+        "the message is recorded: {log}"
+    );
     let status = world.run(&["status"], b"").exits(0);
-    assert!(status.stdout.contains("the session store was damaged"), "the user is told: {status}");
+    assert!(
+        status.stdout.contains("the session store was damaged"),
+        "the user is told: {status}"
+    );
 }
 
 #[test]
 fn the_log_is_nobody_else_s() {
     let world = World::new();
     world.run(&["event", "--bogus"], b"{}").ends_silently();
-    let mode = |name: &str| world.store().join(name).metadata().expect("it was made").permissions().mode() & 0o777;
-    assert_eq!((mode("."), mode("log")), (0o700, 0o600), "of the store and of the log");
+    let mode = |name: &str| {
+        world
+            .store()
+            .join(name)
+            .metadata()
+            .expect("it was made")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!(
+        (mode("."), mode("log")),
+        (0o700, 0o600),
+        "of the store and of the log"
+    );
 }
 
 #[test]
@@ -244,7 +409,11 @@ fn a_log_that_is_a_link_is_not_written_through() {
     File::create(&target).expect("writable");
     std::os::unix::fs::symlink(&target, world.store().join("log")).expect("writable");
     world.run(&["event", "--bogus"], b"{}").ends_silently();
-    assert_eq!(target.metadata().expect("it is there").len(), 0, "somebody else's file");
+    assert_eq!(
+        target.metadata().expect("it is there").len(),
+        0,
+        "somebody else's file"
+    );
 }
 
 #[test]
@@ -254,7 +423,10 @@ fn settings_that_hang_or_make_no_sense_do_not_stop_a_hook() {
     world.run(&["event"], b"{").ends_silently();
     let file = world.home().join(".config/ckpt-hook/config.toml");
     std::fs::remove_file(&file).expect("it was written");
-    let made = Command::new("/usr/bin/mkfifo").arg(&file).status().expect("coreutils are there");
+    let made = Command::new("/usr/bin/mkfifo")
+        .arg(&file)
+        .status()
+        .expect("coreutils are there");
     assert!(made.success(), "the pipe is made");
     world.run(&["event"], b"{").ends_silently();
 }
@@ -279,15 +451,29 @@ fn a_first_snapshot_that_is_late_goes_on_without_the_hook() {
 #[test]
 fn status_says_that_the_first_snapshot_goes_on_until_it_is_done() {
     // Whoever takes a snapshot holds the lock of the workspace's folder: the test takes it before the one in the background does.
-    let (world, lock) = (0..50).find_map(|_| late_and_locked()).expect("the test is once the first");
-    let says = || world.run(&["status"], b"").exits(0).stdout.contains("the first snapshot is still being taken");
+    let (world, lock) = (0..50)
+        .find_map(|_| late_and_locked())
+        .expect("the test is once the first");
+    let says = || {
+        world
+            .run(&["status"], b"")
+            .exits(0)
+            .stdout
+            .contains("the first snapshot is still being taken")
+    };
     assert!(says(), "it is not done");
     flock(&lock, FlockOperation::Unlock).expect("it was held");
     world.run(&["snapshot"], b"").exits(0);
     flock(&lock, FlockOperation::LockExclusive).expect("it is waited for");
-    assert!(!says(), "it is done: whoever holds the lock now does something else");
+    assert!(
+        !says(),
+        "it is done: whoever holds the lock now does something else"
+    );
     let message = world.json(&["status"])["unprotected"].to_string();
-    assert!(message.contains("not done in time"), "what was not protected is named for good: {message}");
+    assert!(
+        message.contains("not done in time"),
+        "what was not protected is named for good: {message}"
+    );
 }
 
 /// Returns a world whose first snapshot is late and not done, and the lock for which it waits; none where it was done already.
@@ -295,15 +481,32 @@ fn late_and_locked() -> Option<(World, File)> {
     let world = World::new();
     world.write("file", "x");
     world.configure("hook_deadline = \"500 ms\"\n");
-    world.run(&["event"], br#"{"event":"user_message","session_id":"s","message_id":"m"}"#).ends_silently();
-    let folder = std::fs::read_dir(world.store().join("snapshots")).expect("the store").next()?.expect("an entry");
+    world
+        .run(
+            &["event"],
+            br#"{"event":"user_message","session_id":"s","message_id":"m"}"#,
+        )
+        .ends_silently();
+    let folder = std::fs::read_dir(world.store().join("snapshots"))
+        .expect("the store")
+        .next()?
+        .expect("an entry");
     let lock = File::open(folder.path().join("lock")).expect("the hook has made it");
     flock(&lock, FlockOperation::LockExclusive).expect("it is waited for");
     (!has_pack(&world)).then_some((world, lock))
 }
 
 fn has_pack(world: &World) -> bool {
-    let workspaces = std::fs::read_dir(world.store().join("snapshots")).into_iter().flatten().flatten();
-    let packs = workspaces.flat_map(|entry| std::fs::read_dir(entry.path().join("repository.git/objects/pack")));
-    packs.flatten().flatten().any(|entry| entry.path().extension().is_some_and(|extension| extension == "pack"))
+    let workspaces = std::fs::read_dir(world.store().join("snapshots"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let packs = workspaces
+        .flat_map(|entry| std::fs::read_dir(entry.path().join("repository.git/objects/pack")));
+    packs.flatten().flatten().any(|entry| {
+        entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "pack")
+    })
 }

@@ -38,8 +38,14 @@ fn the_log_is_a_table_of_messages() {
 /// Runs git in the workspace.
 fn git(world: &World, arguments: &[&str]) {
     let mut command = Command::new("git");
-    command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(arguments);
-    command.current_dir(world.workspace()).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", world.home());
+    command
+        .args(["-c", "user.name=t", "-c", "user.email=t@t"])
+        .args(arguments);
+    command
+        .current_dir(world.workspace())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", world.home());
     finish(&mut command, b"").exits(0);
 }
 
@@ -69,7 +75,9 @@ fn a_revert_names_the_commits_that_stay_or_moves_the_branch_back() {
         To undo this: ckpt-hook unrevert
     "#]]
     .assert_eq(&world.redact(&run.stdout));
-    let run = world.run(&["revert", "--message", "m1", "--git", "--dry-run"], b"").exits(0);
+    let run = world
+        .run(&["revert", "--message", "m1", "--git", "--dry-run"], b"")
+        .exits(0);
     expect![[r#"
         ✓ Would go back to just before “add cakes” (12345678)
           move      branch main: 12345678 → 12345678
@@ -78,7 +86,9 @@ fn a_revert_names_the_commits_that_stay_or_moves_the_branch_back() {
         This is a plan; nothing was changed.
     "#]]
     .assert_eq(&world.redact(&run.stdout));
-    let run = world.run(&["revert", "--message", "m1", "--git"], b"").exits(0);
+    let run = world
+        .run(&["revert", "--message", "m1", "--git"], b"")
+        .exits(0);
     expect![[r#"
         ✓ Went back to just before “add cakes” (12345678)
           moved      branch main: 12345678 → 12345678
@@ -87,9 +97,15 @@ fn a_revert_names_the_commits_that_stay_or_moves_the_branch_back() {
         To undo this: ckpt-hook restore 12345678 --git
     "#]]
     .assert_eq(&world.redact(&run.stdout));
-    let operation = world.json(&["log", "--operations"])["operations"][0]["id"].as_str().expect("an id").to_owned();
+    let operation = world.json(&["log", "--operations"])["operations"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let shown = world.run(&["show", &operation], b"").exits(0).stdout;
-    assert!(shown.contains("branch main: "), "the operation log has it: {shown}");
+    assert!(
+        shown.contains("branch main: "),
+        "the operation log has it: {shown}"
+    );
     let run = world.run(&["unrevert"], b"").exits(0);
     expect![[r#"
         ✓ Went all the way forward; nothing is reverted any more
@@ -107,7 +123,9 @@ fn what_git_keeps_is_named_with_its_reason() {
     world.write("notes", "mine\n");
     git(&world, &["add", "notes"]);
     git(&world, &["commit", "-qm", "Note"]);
-    let run = world.run(&["revert", "--message", "m1", "--git"], b"").exits(3);
+    let run = world
+        .run(&["revert", "--message", "m1", "--git"], b"")
+        .exits(3);
     expect![[r#"
         ! Went back to just before “add cakes” (12345678), but not everything
           restored    -1  menu
@@ -117,9 +135,16 @@ fn what_git_keeps_is_named_with_its_reason() {
         To undo this: ckpt-hook unrevert
     "#]]
     .assert_eq(&world.redact(&run.stdout));
-    let document =
-        world.json(&["show", world.json(&["log", "--operations"])["operations"][0]["id"].as_str().expect("an id")]);
-    assert_eq!(document["git"][0]["result"], "conflict", "programs can read it: {document}");
+    let document = world.json(&[
+        "show",
+        world.json(&["log", "--operations"])["operations"][0]["id"]
+            .as_str()
+            .expect("an id"),
+    ]);
+    assert_eq!(
+        document["git"][0]["result"], "conflict",
+        "programs can read it: {document}"
+    );
 }
 
 #[test]
@@ -167,9 +192,16 @@ fn a_revert_says_what_came_back_and_how_to_undo_it() {
     "#]]
     .assert_eq(&world.redact(&status.stdout));
     let redo = world.run(&["redo"], b"").exits(0);
-    assert!(redo.stdout.starts_with("✓ Went forward, to just before “tidy up”"), "one message: {redo}");
+    assert!(
+        redo.stdout
+            .starts_with("✓ Went forward, to just before “tidy up”"),
+        "one message: {redo}"
+    );
     let unrevert = world.run(&["unrevert"], b"").exits(0);
-    assert!(unrevert.stdout.starts_with("✓ Went all the way forward"), "all of them: {unrevert}");
+    assert!(
+        unrevert.stdout.starts_with("✓ Went all the way forward"),
+        "all of them: {unrevert}"
+    );
     assert_eq!(world.tree(), after, "byte for byte");
 }
 
@@ -178,29 +210,60 @@ fn a_point_that_moves_over_no_file_says_that_it_moved() {
     let world = two_messages();
     world.play("m3", "only talk", |_| {});
     let revert = world.run(&["revert", "--message", "m3"], b"").exits(0);
-    assert!(revert.stdout.starts_with("✓ Went back to just before “only talk”"), "a message is hidden: {revert}");
-    assert!(revert.stdout.lines().next().is_some_and(|line| line.ends_with("; no file had to change")), "{revert}");
+    assert!(
+        revert
+            .stdout
+            .starts_with("✓ Went back to just before “only talk”"),
+        "a message is hidden: {revert}"
+    );
+    assert!(
+        revert
+            .stdout
+            .lines()
+            .next()
+            .is_some_and(|line| line.ends_with("; no file had to change")),
+        "{revert}"
+    );
     let unrevert = world.run(&["unrevert"], b"").exits(0);
-    assert!(unrevert.stdout.starts_with("✓ Went all the way forward"), "and it is not any more: {unrevert}");
+    assert!(
+        unrevert.stdout.starts_with("✓ Went all the way forward"),
+        "and it is not any more: {unrevert}"
+    );
     let again = world.run(&["unrevert"], b"").exits(0);
-    assert!(again.stdout.starts_with("Nothing to do"), "now nothing is reverted: {again}");
+    assert!(
+        again.stdout.starts_with("Nothing to do"),
+        "now nothing is reverted: {again}"
+    );
 }
 
 #[test]
 fn a_part_that_is_undone_is_called_a_part() {
     let world = two_messages();
-    let run = world.run(&["revert", "--message", "m1", "--only", "menu"], b"").exits(0);
-    assert!(run.stdout.starts_with("✓ Undid this part\n"), "no message is hidden: {run}");
+    let run = world
+        .run(&["revert", "--message", "m1", "--only", "menu"], b"")
+        .exits(0);
+    assert!(
+        run.stdout.starts_with("✓ Undid this part\n"),
+        "no message is hidden: {run}"
+    );
 }
 
 #[test]
 fn status_tells_of_a_part_that_is_undone_until_it_is_brought_back() {
     let world = two_messages();
-    world.run(&["revert", "--message", "m1", "--only", "menu"], b"").exits(0);
+    world
+        .run(&["revert", "--message", "m1", "--only", "menu"], b"")
+        .exits(0);
     let status = world.run(&["status"], b"").exits(0);
     let (_, banner) = status.stdout.split_once("\n\n").expect("a heading");
-    assert!(banner.starts_with("Undone in part: no message is hidden\n"), "{status}");
-    assert!(banner.contains("  menu\n") && banner.contains("`ckpt-hook unrevert` brings it back"), "{status}");
+    assert!(
+        banner.starts_with("Undone in part: no message is hidden\n"),
+        "{status}"
+    );
+    assert!(
+        banner.contains("  menu\n") && banner.contains("`ckpt-hook unrevert` brings it back"),
+        "{status}"
+    );
     world.run(&["unrevert"], b"").exits(0);
     let status = world.run(&["status"], b"").exits(0);
     assert!(status.stdout.contains("✓ Nothing is reverted"), "{status}");
@@ -222,14 +285,28 @@ fn the_printed_way_back_gives_the_former_state_whatever_was_done() {
     ];
     for (before, command) in cases {
         let world = two_messages();
-        before.iter().for_each(|command| _ = world.run(command, b"").exits(0));
+        before
+            .iter()
+            .for_each(|command| _ = world.run(command, b"").exits(0));
         let former = world.tree();
         let run = world.run(command, b"").exits(0);
         assert_ne!(world.tree(), former, "{command:?} does something: {run}");
-        let (_, way) = run.stdout.split_once("To undo this: ckpt-hook ").expect("it is said");
-        let way: Vec<&str> = way.split([',', '\n']).next().expect("a command").split(' ').collect();
+        let (_, way) = run
+            .stdout
+            .split_once("To undo this: ckpt-hook ")
+            .expect("it is said");
+        let way: Vec<&str> = way
+            .split([',', '\n'])
+            .next()
+            .expect("a command")
+            .split(' ')
+            .collect();
         world.run(&way, b"").exits(0);
-        assert_eq!(world.tree(), former, "{way:?} is the way back from {command:?} after {before:?}");
+        assert_eq!(
+            world.tree(),
+            former,
+            "{way:?} is the way back from {command:?} after {before:?}"
+        );
     }
 }
 
@@ -237,29 +314,66 @@ fn the_printed_way_back_gives_the_former_state_whatever_was_done() {
 fn a_part_of_a_reverted_session_is_called_a_part() {
     let world = two_messages();
     world.run(&["revert", "--message", "m2"], b"").exits(0);
-    let run = world.run(&["revert", "--message", "m1", "--only", "menu"], b"").exits(0);
-    assert!(run.stdout.starts_with("✓ Undid this part\n"), "the point stays where it is: {run}");
+    let run = world
+        .run(&["revert", "--message", "m1", "--only", "menu"], b"")
+        .exits(0);
+    assert!(
+        run.stdout.starts_with("✓ Undid this part\n"),
+        "the point stays where it is: {run}"
+    );
 }
 
 #[test]
 fn a_path_that_the_agent_never_changed_is_exit_code_4_and_says_so() {
     let world = two_messages();
     let before = world.tree();
-    let run = world.run(&["revert", "--message", "m1", "--only", "nosuch"], b"").exits(4);
-    assert!(run.stderr.contains("the agent changed nothing at or below `nosuch` since that message"), "{run}");
+    let run = world
+        .run(&["revert", "--message", "m1", "--only", "nosuch"], b"")
+        .exits(4);
+    assert!(
+        run.stderr
+            .contains("the agent changed nothing at or below `nosuch` since that message"),
+        "{run}"
+    );
     let run = world.run(&["restore", "m1", "nosuch"], b"").exits(4);
-    assert!(run.stderr.contains("nothing was captured at `nosuch`, neither then nor now"), "{run}");
+    assert!(
+        run.stderr
+            .contains("nothing was captured at `nosuch`, neither then nor now"),
+        "{run}"
+    );
     assert_eq!(world.tree(), before, "nothing was touched");
-    let run = world.run(&["revert", "--message", "m1", "--only", "menu", "--only", "nosuch"], b"").exits(0);
-    assert!(run.stdout.contains("note: the agent changed nothing at or below `nosuch`"), "beside a known one: {run}");
+    let run = world
+        .run(
+            &[
+                "revert",
+                "--message",
+                "m1",
+                "--only",
+                "menu",
+                "--only",
+                "nosuch",
+            ],
+            b"",
+        )
+        .exits(0);
+    assert!(
+        run.stdout
+            .contains("note: the agent changed nothing at or below `nosuch`"),
+        "beside a known one: {run}"
+    );
 }
 
 #[test]
 fn a_plan_changes_nothing() {
     let world = two_messages();
     let before = world.tree();
-    let run = world.run(&["revert", "--message", "last", "--dry-run"], b"").exits(0);
-    assert!(run.stdout.contains("This is a plan; nothing was changed."), "it says so: {run}");
+    let run = world
+        .run(&["revert", "--message", "last", "--dry-run"], b"")
+        .exits(0);
+    assert!(
+        run.stdout.contains("This is a plan; nothing was changed."),
+        "it says so: {run}"
+    );
     assert_eq!(world.tree(), before, "and it is so");
 }
 
@@ -269,36 +383,54 @@ fn what_the_user_changed_is_kept_and_the_exit_code_says_so() {
     world.write("recipes/cake", "flour and my own sugar\n");
     let run = world.run(&["revert", "--message", "m1"], b"").exits(3);
     assert!(run.stdout.contains("kept"), "the file is named: {run}");
-    assert_eq!(world.read("recipes/cake"), b"flour and my own sugar\n", "and still there");
+    assert_eq!(
+        world.read("recipes/cake"),
+        b"flour and my own sugar\n",
+        "and still there"
+    );
 }
 
 #[test]
 fn an_id_that_nothing_has_is_exit_code_4() {
     let world = two_messages();
-    for arguments in [["revert", "--message", "../../x"], ["restore", "no-such-id", "menu"], ["redo", "--session", "x"]]
-    {
+    for arguments in [
+        ["revert", "--message", "../../x"],
+        ["restore", "no-such-id", "menu"],
+        ["redo", "--session", "x"],
+    ] {
         let run = world.run(&arguments, b"").exits(4);
         assert!(run.stderr.starts_with("error: "), "it says which: {run}");
     }
-    world.run(&["show", "no\u{0}such"].map(|word| word.replace('\0', "\u{1b}")), b"").exits(4);
+    world
+        .run(
+            &["show", "no\u{0}such"].map(|word| word.replace('\0', "\u{1b}")),
+            b"",
+        )
+        .exits(4);
 }
 
 #[test]
 fn an_agent_at_work_is_exit_code_5_and_force_goes_on() {
     let world = two_messages();
-    world.event(json!({"event": "user_message", "session_id": "s", "message_id": "m3"})).ends_silently();
-    let tool = json!({"event": "tool_start", "session_id": "s", "tool_name": "Bash", "tool_use_id": "t"});
+    world
+        .event(json!({"event": "user_message", "session_id": "s", "message_id": "m3"}))
+        .ends_silently();
+    let tool =
+        json!({"event": "tool_start", "session_id": "s", "tool_name": "Bash", "tool_use_id": "t"});
     world.event(tool).ends_silently();
     let run = world.run(&["revert", "--message", "m2"], b"").exits(5);
     assert!(run.stderr.contains("--force"), "the hint says how: {run}");
-    world.run(&["revert", "--message", "m2", "--force"], b"").exits(0);
+    world
+        .run(&["revert", "--message", "m2", "--force"], b"")
+        .exits(0);
 }
 
 #[test]
 fn every_document_has_the_shape_of_its_schema() {
     fn read<T: serde::de::DeserializeOwned>(world: &World, arguments: &[&str]) -> T {
         let document = world.json(arguments);
-        serde_json::from_value(document.clone()).unwrap_or_else(|error| panic!("{arguments:?}: {error} in {document}"))
+        serde_json::from_value(document.clone())
+            .unwrap_or_else(|error| panic!("{arguments:?}: {error} in {document}"))
     }
     let world = two_messages();
     let _: report::StatusReport = read(&world, &["status"]);
@@ -322,10 +454,19 @@ fn every_document_has_the_shape_of_its_schema() {
 #[test]
 fn a_recorded_event_is_one_line_of_json() {
     let world = World::new();
-    let run = world.run(&["--json", "message", "--session", "s", "--message", "m"], b"").exits(0);
+    let run = world
+        .run(
+            &["--json", "message", "--session", "s", "--message", "m"],
+            b"",
+        )
+        .exits(0);
     let report: report::EventReport = serde_json::from_str(&run.stdout).expect("a document");
     assert_eq!(run.stdout.lines().count(), 1, "one line: {run}");
-    assert_eq!(report.event.as_deref(), Some("user_message"), "what was recorded: {run}");
+    assert_eq!(
+        report.event.as_deref(),
+        Some("user_message"),
+        "what was recorded: {run}"
+    );
     assert!(report.snapshot.is_some(), "and the snapshot: {run}");
 }
 
@@ -333,13 +474,22 @@ fn a_recorded_event_is_one_line_of_json() {
 fn git_apply_takes_a_diff() {
     let world = World::new();
     let directory = world.workspace();
-    for (name, content) in
-        [("changed", "one\ntwo\n"), ("gone", "x\n"), ("linked", "text\n"), ("emptied", "x"), ("run", "")]
-    {
+    for (name, content) in [
+        ("changed", "one\ntwo\n"),
+        ("gone", "x\n"),
+        ("linked", "text\n"),
+        ("emptied", "x"),
+        ("run", ""),
+    ] {
         world.write(name, content);
     }
     let copy = world.path("copy");
-    let copied = Command::new("/bin/cp").arg("-a").arg(&directory).arg(&copy).status().expect("coreutils are there");
+    let copied = Command::new("/bin/cp")
+        .arg("-a")
+        .arg(&directory)
+        .arg(&copy)
+        .status()
+        .expect("coreutils are there");
     assert!(copied.success(), "the tree before is kept");
     world.play("m", "everything", |world| {
         world.write("changed", "one\n2\nthree");
@@ -348,8 +498,16 @@ fn git_apply_takes_a_diff() {
         std::os::unix::fs::symlink("changed", directory.join("linked")).expect("writable");
         world.write("emptied", "");
         world.write("new dir/é \"quoted\" \u{1b}", "new\n");
-        std::fs::write(directory.join(std::ffi::OsStr::from_bytes(b"\xff")), b"bytes \xff\n").expect("writable");
-        std::fs::set_permissions(directory.join("run"), std::fs::Permissions::from_mode(0o755)).expect("writable");
+        std::fs::write(
+            directory.join(std::ffi::OsStr::from_bytes(b"\xff")),
+            b"bytes \xff\n",
+        )
+        .expect("writable");
+        std::fs::set_permissions(
+            directory.join("run"),
+            std::fs::Permissions::from_mode(0o755),
+        )
+        .expect("writable");
     });
     let diff = world.command(&["diff"]).output().expect("it ends");
     let mut apply = Command::new("git");
@@ -359,16 +517,26 @@ fn git_apply_takes_a_diff() {
         .env("HOME", world.home())
         .env("GIT_CEILING_DIRECTORIES", world.path(""));
     finish(&mut apply, &diff.stdout).exits(0);
-    let differ = Command::new("/usr/bin/diff").args(["-r", "--no-dereference"]).arg(&directory).arg(&copy).output();
+    let differ = Command::new("/usr/bin/diff")
+        .args(["-r", "--no-dereference"])
+        .arg(&directory)
+        .arg(&copy)
+        .output();
     let differ = differ.expect("diffutils are there");
-    assert!(differ.status.success(), "the same tree: {}", String::from_utf8_lossy(&differ.stdout));
+    assert!(
+        differ.status.success(),
+        "the same tree: {}",
+        String::from_utf8_lossy(&differ.stdout)
+    );
 }
 
 #[test]
 fn no_name_or_prompt_acts_on_a_terminal_wherever_it_is_shown() {
     let world = World::new();
     let evil = "\u{1b}]0;title\u{7}\u{9b}31m\u{202e}\n.txt";
-    world.play("m\u{1b}[2J", "prompt \u{1b}[2J\u{7}", |world| world.write(evil, "x\n"));
+    world.play("m\u{1b}[2J", "prompt \u{1b}[2J\u{7}", |world| {
+        world.write(evil, "x\n")
+    });
     let commands: [&[&str]; 10] = [
         &["log"],
         &["status"],
@@ -383,11 +551,16 @@ fn no_name_or_prompt_acts_on_a_terminal_wherever_it_is_shown() {
     ];
     for command in commands {
         let run = world.run(command, b"");
-        let acts = |character: char| (character.is_control() && character != '\n') || character == '\u{202e}';
+        let acts = |character: char| {
+            (character.is_control() && character != '\n') || character == '\u{202e}'
+        };
         let output = format!("{}{}", run.stdout, run.stderr);
         assert!(!output.chars().any(acts), "{command:?} shows {output:?}");
         assert!(
-            serde_json::from_str::<serde_json::Value>(&world.run(&[&["--json"], command].concat(), b"").stdout).is_ok()
+            serde_json::from_str::<serde_json::Value>(
+                &world.run(&[&["--json"], command].concat(), b"").stdout
+            )
+            .is_ok()
         );
     }
 }
@@ -397,22 +570,36 @@ fn what_went_wrong_in_a_hook_is_shown_by_status_and_doctor() {
     let world = two_messages();
     world.configure("max_file_size = \"much\"\ncolour = 1\n");
     world.run(&["event"], b"{").ends_silently();
-    world.event(json!({"event": "user_message", "session_id": "s"})).ends_silently();
+    world
+        .event(json!({"event": "user_message", "session_id": "s"}))
+        .ends_silently();
     let status = world.run(&["status"], b"").exits(0);
     assert!(
-        status.stdout.contains("hooks: not all went well") && status.stdout.contains("max_file_size"),
+        status.stdout.contains("hooks: not all went well")
+            && status.stdout.contains("max_file_size"),
         "both: {status}"
     );
     let doctor = world.run(&["doctor"], b"").exits(1);
-    assert!(doctor.stdout.contains("the setting `colour` is unknown"), "a warning: {doctor}");
-    assert!(doctor.stdout.contains("`max_file_size` must be a size"), "an error: {doctor}");
+    assert!(
+        doctor.stdout.contains("the setting `colour` is unknown"),
+        "a warning: {doctor}"
+    );
+    assert!(
+        doctor.stdout.contains("`max_file_size` must be a size"),
+        "an error: {doctor}"
+    );
 }
 
 #[test]
 fn a_workspace_that_is_switched_off_is_not_recorded() {
     let world = World::new();
-    world.configure(&format!("[workspaces.{:?}]\nenabled = false\n", world.workspace()));
-    world.run(&["message", "--session", "s"], b"").ends_silently();
+    world.configure(&format!(
+        "[workspaces.{:?}]\nenabled = false\n",
+        world.workspace()
+    ));
+    world
+        .run(&["message", "--session", "s"], b"")
+        .ends_silently();
     assert!(!world.store().exists(), "there is nothing to keep");
 }
 
@@ -422,7 +609,18 @@ fn the_demo_plays_to_its_end_and_leaves_nothing_behind() {
     let temporary = world.path("temporary");
     std::fs::create_dir(&temporary).expect("writable");
     let run = finish(world.command(&["demo"]).env("TMPDIR", &temporary), b"").exits(0);
-    assert!(run.stdout.contains("✓ Everything is as it was before the first revert"), "it says so: {run}");
-    assert_eq!(temporary.read_dir().expect("readable").count(), 0, "its scratch folder is gone");
-    assert!(!world.store().exists(), "and the user's own store was not touched");
+    assert!(
+        run.stdout
+            .contains("✓ Everything is as it was before the first revert"),
+        "it says so: {run}"
+    );
+    assert_eq!(
+        temporary.read_dir().expect("readable").count(),
+        0,
+        "its scratch folder is gone"
+    );
+    assert!(
+        !world.store().exists(),
+        "and the user's own store was not touched"
+    );
 }

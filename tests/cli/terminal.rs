@@ -17,7 +17,13 @@ fn on_a_terminal_below(world: &World, wrapper: &str, arguments: &str, keys: &str
     }
     let mut command = Command::new("/usr/bin/script");
     command
-        .args(["--quiet", "--return", "--command", &format!("{wrapper}{BINARY} {arguments}"), "/dev/null"])
+        .args([
+            "--quiet",
+            "--return",
+            "--command",
+            &format!("{wrapper}{BINARY} {arguments}"),
+            "/dev/null",
+        ])
         .env_clear()
         .env("HOME", world.home())
         .env("CKPT_HOOK_HOME", world.store())
@@ -44,25 +50,40 @@ fn two_messages() -> World {
 fn a_message_is_chosen_its_plan_is_shown_and_yes_is_asked_for() {
     let world = two_messages();
     // The second line of the list, then yes.
-    let Some(run) = on_a_terminal(&world, "revert", "\u{1b}[B\ry") else { return };
+    let Some(run) = on_a_terminal(&world, "revert", "\u{1b}[B\ry") else {
+        return;
+    };
     assert_eq!(run.code, Some(0), "it was done: {run}");
-    assert!(run.stdout.contains("Would go back to just before “first”"), "the plan comes first: {run}");
-    assert!(run.stdout.contains("Went back to just before “first”"), "then the deed: {run}");
+    assert!(
+        run.stdout.contains("Would go back to just before “first”"),
+        "the plan comes first: {run}"
+    );
+    assert!(
+        run.stdout.contains("Went back to just before “first”"),
+        "then the deed: {run}"
+    );
     assert!(world.tree().is_empty(), "both files are gone");
 }
 
 #[test]
 fn no_is_an_answer() {
     let world = two_messages();
-    let Some(run) = on_a_terminal(&world, "revert", "\rn") else { return };
-    assert!(run.stdout.contains("Nothing was changed."), "it says so: {run}");
+    let Some(run) = on_a_terminal(&world, "revert", "\rn") else {
+        return;
+    };
+    assert!(
+        run.stdout.contains("Nothing was changed."),
+        "it says so: {run}"
+    );
     assert_eq!(world.tree().len(), 2, "and it is so");
 }
 
 #[test]
 fn a_terminal_has_colours_unless_somebody_minds() {
     let world = two_messages();
-    let Some(run) = on_a_terminal(&world, "log", "") else { return };
+    let Some(run) = on_a_terminal(&world, "log", "") else {
+        return;
+    };
     assert!(run.stdout.contains("\u{1b}[32mlive"), "in colour: {run:?}");
     let plain = on_a_terminal(&world, "log --color never", "").expect("as before");
     assert!(!plain.stdout.contains("\u{1b}["), "plain: {plain:?}");
@@ -78,9 +99,18 @@ fn a_revert_that_takes_longer_than_a_second_tells_how_far_it_is() {
     }
     let world = two_messages();
     // The first directory that is opened takes the second, in microseconds.
-    let slow = "strace -f -o /dev/null -e trace=openat2 -e inject=openat2:delay_enter=1100000:when=1 ";
-    let Some(run) = on_a_terminal_below(&world, slow, "revert --message m1", "") else { return };
+    let slow =
+        "strace -f -o /dev/null -e trace=openat2 -e inject=openat2:delay_enter=1100000:when=1 ";
+    let Some(run) = on_a_terminal_below(&world, slow, "revert --message m1", "") else {
+        return;
+    };
     assert_eq!(run.code, Some(0), "it was done: {run}");
-    assert!(run.stdout.contains(" of 2 files"), "a line that comes and goes: {run:?}");
-    assert!(run.stdout.contains("Went back to just before “first”"), "and then what was done: {run}");
+    assert!(
+        run.stdout.contains(" of 2 files"),
+        "a line that comes and goes: {run:?}"
+    );
+    assert!(
+        run.stdout.contains("Went back to just before “first”"),
+        "and then what was done: {run}"
+    );
 }

@@ -9,7 +9,10 @@ fn message(world: &World, agent: &str, number: u32) -> Run {
     let here = world.workspace();
     let prompt = format!("message {number}");
     let (event, payload) = match agent {
-        "gemini-cli" => ("BeforeAgent", json!({"session_id": "s", "cwd": here, "prompt": prompt})),
+        "gemini-cli" => (
+            "BeforeAgent",
+            json!({"session_id": "s", "cwd": here, "prompt": prompt}),
+        ),
         "opencode" | "kilo" => {
             let parts = json!([{"type": "text", "text": prompt}]);
             let output = json!({"message": {"id": format!("m{number}")}, "parts": parts});
@@ -20,7 +23,10 @@ fn message(world: &World, agent: &str, number: u32) -> Run {
         }
         "pi" => {
             let ctx = json!({"cwd": here, "sessionId": "s"});
-            ("before_agent_start", json!({"hook": "before_agent_start", "event": {"prompt": prompt}, "ctx": ctx}))
+            (
+                "before_agent_start",
+                json!({"hook": "before_agent_start", "event": {"prompt": prompt}, "ctx": ctx}),
+            )
         }
         _ => {
             let turn = format!("t{number}");
@@ -29,8 +35,14 @@ fn message(world: &World, agent: &str, number: u32) -> Run {
             ("UserPromptSubmit", payload)
         }
     };
-    let run = world.run(&["event", "--agent", agent, "--event", event], payload.to_string().as_bytes());
-    assert!(run.stderr.is_empty(), "{agent} says nothing on stderr: {run}");
+    let run = world.run(
+        &["event", "--agent", agent, "--event", event],
+        payload.to_string().as_bytes(),
+    );
+    assert!(
+        run.stderr.is_empty(),
+        "{agent} says nothing on stderr: {run}"
+    );
     run.exits(0)
 }
 
@@ -49,14 +61,27 @@ fn reverted(agent: &str) -> World {
     let idle = json!({"properties": {"sessionID": "s"}});
     let payload = json!({"hook": end, "session_id": "s", "cwd": world.workspace(), "event": idle,
                          "ctx": {"cwd": world.workspace(), "sessionId": "s"}});
-    world.run(&["event", "--agent", agent, "--event", end], payload.to_string().as_bytes()).ends_silently();
+    world
+        .run(
+            &["event", "--agent", agent, "--event", end],
+            payload.to_string().as_bytes(),
+        )
+        .ends_silently();
     world.run(&["restore", "last", "menu"], b"").exits(0);
     world
 }
 
 #[test]
 fn each_agent_is_told_in_its_own_way_and_once() {
-    for agent in ["claude-code", "codex", "gemini-cli", "qwen-code", "opencode", "kilo", "pi"] {
+    for agent in [
+        "claude-code",
+        "codex",
+        "gemini-cli",
+        "qwen-code",
+        "opencode",
+        "kilo",
+        "pi",
+    ] {
         let world = reverted(agent);
         let run = message(&world, agent, 2);
         let text = match agent {
@@ -64,13 +89,30 @@ fn each_agent_is_told_in_its_own_way_and_once() {
             _ => {
                 let document: Value = serde_json::from_str(&run.stdout).expect("one JSON document");
                 let output = &document["hookSpecificOutput"];
-                let event = if agent == "gemini-cli" { "BeforeAgent" } else { "UserPromptSubmit" };
-                assert_eq!(output["hookEventName"], event, "{agent} looks for its own name: {run}");
-                assert_eq!(document.as_object().map(serde_json::Map::len), Some(1), "and for nothing else: {run}");
-                output["additionalContext"].as_str().expect("a text").to_owned()
+                let event = if agent == "gemini-cli" {
+                    "BeforeAgent"
+                } else {
+                    "UserPromptSubmit"
+                };
+                assert_eq!(
+                    output["hookEventName"], event,
+                    "{agent} looks for its own name: {run}"
+                );
+                assert_eq!(
+                    document.as_object().map(serde_json::Map::len),
+                    Some(1),
+                    "and for nothing else: {run}"
+                );
+                output["additionalContext"]
+                    .as_str()
+                    .expect("a text")
+                    .to_owned()
             }
         };
-        assert!(text.contains("`menu`") && text.lines().count() == 1, "{agent}: one line with the file: {run}");
+        assert!(
+            text.contains("`menu`") && text.lines().count() == 1,
+            "{agent}: one line with the file: {run}"
+        );
         message(&world, agent, 3).ends_silently();
     }
 }
@@ -87,7 +129,10 @@ fn nobody_is_told_where_the_setting_says_so() {
     world.configure("tell_agent = false\n");
     message(&world, "claude-code", 2).ends_silently();
     let world = reverted("claude-code");
-    world.configure(&format!("[workspaces.{:?}]\ntell_agent = false\n", world.workspace()));
+    world.configure(&format!(
+        "[workspaces.{:?}]\ntell_agent = false\n",
+        world.workspace()
+    ));
     message(&world, "claude-code", 2).ends_silently();
 }
 
@@ -97,12 +142,16 @@ fn what_is_told_after_a_revert_names_what_became_of_each_file() {
     world.write("menu", "soup\n");
     let tell = |name: &str, payload: Value| {
         let payload = payload.to_string();
-        world.run(&["event", "--agent", "claude-code", "--event", name], payload.as_bytes())
+        world.run(
+            &["event", "--agent", "claude-code", "--event", name],
+            payload.as_bytes(),
+        )
     };
     message(&world, "claude-code", 1).ends_silently();
     world.write("menu", "salad\n");
     world.write("new", "x\n");
-    let batch = json!({"session_id": "s", "cwd": world.workspace(), "prompt_id": "t1", "tool_calls": []});
+    let batch =
+        json!({"session_id": "s", "cwd": world.workspace(), "prompt_id": "t1", "tool_calls": []});
     tell("PostToolBatch", batch).ends_silently();
     world.run(&["revert", "--message", "last"], b"").exits(0);
     let run = message(&world, "claude-code", 2);
@@ -114,9 +163,17 @@ fn our_own_commands_are_no_messages_and_make_no_revert_permanent() {
     let world = World::new();
     let tell = |name: &str, extra: Value| {
         let mut payload = json!({"session_id": "s", "cwd": world.workspace(), "turn_id": "t"});
-        payload.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
+        payload
+            .as_object_mut()
+            .expect("an object")
+            .extend(extra.as_object().expect("an object").clone());
         let payload = payload.to_string();
-        world.run(&["event", "--agent", "codex", "--event", name], payload.as_bytes()).ends_silently();
+        world
+            .run(
+                &["event", "--agent", "codex", "--event", name],
+                payload.as_bytes(),
+            )
+            .ends_silently();
     };
     world.write("menu", "soup\n");
     tell("UserPromptSubmit", json!({"prompt": "salad, please"}));
@@ -124,17 +181,35 @@ fn our_own_commands_are_no_messages_and_make_no_revert_permanent() {
     world.write("menu", "salad\n");
     tell("Stop", json!({}));
     // Codex has its model run the command, so that its own tool is at work.
-    tell("UserPromptSubmit", json!({"prompt": "$ckpt-revert", "turn_id": "u"}));
+    tell(
+        "UserPromptSubmit",
+        json!({"prompt": "$ckpt-revert", "turn_id": "u"}),
+    );
     tell("PreModelRequest", json!({"turn_id": "u"}));
-    tell("PreToolUse", json!({"turn_id": "u", "tool_name": "Bash", "tool_use_id": "1"}));
-    world.run(&["revert", "--message", "last", "--force"], b"").exits(0);
+    tell(
+        "PreToolUse",
+        json!({"turn_id": "u", "tool_name": "Bash", "tool_use_id": "1"}),
+    );
+    world
+        .run(&["revert", "--message", "last", "--force"], b"")
+        .exits(0);
     assert_eq!(world.read("menu"), b"soup\n", "it went back");
-    tell("PostToolUse", json!({"turn_id": "u", "tool_name": "Bash", "tool_use_id": "1"}));
+    tell(
+        "PostToolUse",
+        json!({"turn_id": "u", "tool_name": "Bash", "tool_use_id": "1"}),
+    );
     tell("PreModelRequest", json!({"turn_id": "u"}));
     tell("Stop", json!({"turn_id": "u"}));
     let log = world.json(&["log"]);
-    assert_eq!(log["messages"].as_array().map(Vec::len), Some(1), "what was said to us is no message: {log}");
-    assert_eq!(log["messages"][0]["state"], "hidden", "and the revert can still be taken back: {log}");
+    assert_eq!(
+        log["messages"].as_array().map(Vec::len),
+        Some(1),
+        "what was said to us is no message: {log}"
+    );
+    assert_eq!(
+        log["messages"][0]["state"], "hidden",
+        "and the revert can still be taken back: {log}"
+    );
     world.run(&["unrevert"], b"").exits(0);
     assert_eq!(world.read("menu"), b"salad\n", "byte for byte");
 }

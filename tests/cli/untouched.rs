@@ -49,10 +49,22 @@ fn armed() -> World {
     let world = World::new();
     world.write("tracked", "one\n");
     world.write("dir/attributes.canary", "one\n");
-    world.write(".gitattributes", "* filter=canary diff=canary merge=canary text=auto ident\n");
+    world.write(
+        ".gitattributes",
+        "* filter=canary diff=canary merge=canary text=auto ident\n",
+    );
     world.write("inner/file", "of a nested repository\n");
     git(&world, &["init", "-q", "-b", "main"]);
-    git(&world, &["-c", "core.attributesFile=/dev/null", "add", "tracked", "dir"]);
+    git(
+        &world,
+        &[
+            "-c",
+            "core.attributesFile=/dev/null",
+            "add",
+            "tracked",
+            "dir",
+        ],
+    );
     git(&world, &["commit", "-qm", "one"]);
     git(&world, &["tag", "t"]);
     git(&world, &["repack", "-adq"]);
@@ -83,19 +95,32 @@ fn arm(world: &World, repository: &str) {
     let mut config = String::from_utf8(world.read(&format!("{repository}/config"))).expect("text");
     for key in CONFIGURED {
         let (section, name) = key.rsplit_once('.').expect("a key has a section");
-        let section = section.split_once('.').map_or(format!("[{section}]"), |(one, two)| format!("[{one} \"{two}\"]"));
+        let section = section
+            .split_once('.')
+            .map_or(format!("[{section}]"), |(one, two)| {
+                format!("[{one} \"{two}\"]")
+            });
         config.push_str(&format!("{section}\n\t{name} = {mark}\n"));
     }
-    config.push_str("[core]\n\thooksPath = .git/other-hooks\n[gc]\n\tauto = 1\n[alias]\n\tstatus = !");
-    config.push_str(&format!("{mark}\n[include]\n\tpath = {}\n", world.path("included").display()));
+    config.push_str(
+        "[core]\n\thooksPath = .git/other-hooks\n[gc]\n\tauto = 1\n[alias]\n\tstatus = !",
+    );
+    config.push_str(&format!(
+        "{mark}\n[include]\n\tpath = {}\n",
+        world.path("included").display()
+    ));
     std::fs::write(world.path("included"), "[core]\n\tworktree = /etc\n").expect("writable");
     world.write(&format!("{repository}/config"), config);
 }
 
 fn git(world: &World, arguments: &[&str]) {
     let mut git = Command::new("git");
-    git.args(["-c", "user.name=T", "-c", "user.email=t@example.org"]).args(arguments).env_clear();
-    git.env("HOME", world.home()).env("PATH", "/usr/local/bin:/usr/bin:/bin").env("GIT_CONFIG_NOSYSTEM", "1");
+    git.args(["-c", "user.name=T", "-c", "user.email=t@example.org"])
+        .args(arguments)
+        .env_clear();
+    git.env("HOME", world.home())
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
     finish(git.current_dir(world.workspace()), b"").exits(0);
 }
 
@@ -111,8 +136,18 @@ fn repositories(world: &World) -> BTreeMap<PathBuf, State> {
 
 fn look(path: &Path, all: &mut BTreeMap<PathBuf, State>) {
     let metadata = path.symlink_metadata().expect("it is there");
-    let content = if metadata.is_file() { std::fs::read(path).expect("readable") } else { Vec::new() };
-    let state = (metadata.mode(), metadata.ino(), metadata.mtime(), metadata.mtime_nsec(), content);
+    let content = if metadata.is_file() {
+        std::fs::read(path).expect("readable")
+    } else {
+        Vec::new()
+    };
+    let state = (
+        metadata.mode(),
+        metadata.ino(),
+        metadata.mtime(),
+        metadata.mtime_nsec(),
+        content,
+    );
     all.insert(path.to_owned(), state);
     if metadata.is_dir() {
         for entry in std::fs::read_dir(path).expect("readable") {
@@ -125,8 +160,15 @@ fn assert_untouched(world: &World, before: &BTreeMap<PathBuf, State>, what: &str
     let now = repositories(world);
     let differs = |path: &&PathBuf| before.get(*path) != now.get(*path);
     let differing: Vec<_> = before.keys().chain(now.keys()).filter(differs).collect();
-    assert_eq!(differing, Vec::<&PathBuf>::new(), "{what}: every byte, time and inode below `.git` stays");
-    assert!(!world.path("mark").exists(), "{what}: nothing that the repository names was run");
+    assert_eq!(
+        differing,
+        Vec::<&PathBuf>::new(),
+        "{what}: every byte, time and inode below `.git` stays"
+    );
+    assert!(
+        !world.path("mark").exists(),
+        "{what}: nothing that the repository names was run"
+    );
 }
 
 #[test]
@@ -143,7 +185,9 @@ fn no_command_writes_to_the_users_repository_or_runs_what_it_names() {
     world.write("dir/new.canary", "of the agent\n");
     world.remove("untracked");
     for event in ["step_finish", "turn_end"] {
-        world.event(json!({"event": event, "session_id": "s"})).ends_silently();
+        world
+            .event(json!({"event": event, "session_id": "s"}))
+            .ends_silently();
         assert_untouched(&world, &before, event);
     }
     let commands: [&[&str]; 14] = [
@@ -166,6 +210,10 @@ fn no_command_writes_to_the_users_repository_or_runs_what_it_names() {
         world.run(command, b"").exits(0);
         assert_untouched(&world, &before, &command.join(" "));
     }
-    assert_eq!(world.read("inner/file"), b"of a nested repository\n", "the files of a nested repository are restored");
+    assert_eq!(
+        world.read("inner/file"),
+        b"of a nested repository\n",
+        "the files of a nested repository are restored"
+    );
     assert_eq!(world.read("untracked"), b"x\n", "and it was no empty show");
 }

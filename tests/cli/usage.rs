@@ -7,7 +7,12 @@ use crate::common::World;
 #[test]
 fn arguments_that_make_no_sense_are_exit_code_2_for_people() {
     let world = World::new();
-    for arguments in [&["revert", "--bogus"][..], &["no-such-command"], &["log", "-n", "many"], &["show"]] {
+    for arguments in [
+        &["revert", "--bogus"][..],
+        &["no-such-command"],
+        &["log", "-n", "many"],
+        &["show"],
+    ] {
         let run = world.run(arguments, b"").exits(2);
         assert!(run.stderr.starts_with("error: "), "it says why: {run}");
         assert_eq!(run.stdout, "", "and only there: {run}");
@@ -19,7 +24,10 @@ fn a_refusal_is_a_document_with_json() {
     let world = World::new();
     let run = world.run(&["--json", "show"], b"").exits(2);
     let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
-    assert_eq!(document["error"]["code"], 2, "the exit code is in it: {run}");
+    assert_eq!(
+        document["error"]["code"], 2,
+        "the exit code is in it: {run}"
+    );
     assert_eq!(run.stderr, "", "nothing else is said: {run}");
 }
 
@@ -27,17 +35,27 @@ fn a_refusal_is_a_document_with_json() {
 fn revert_without_a_message_needs_a_terminal() {
     let world = World::new();
     let run = world.run(&["revert"], b"").exits(2);
-    assert!(run.stderr.contains("hint: give `--message ID`"), "it says what to do: {run}");
+    assert!(
+        run.stderr.contains("hint: give `--message ID`"),
+        "it says what to do: {run}"
+    );
 }
 
 #[test]
 fn what_was_typed_cannot_act_on_the_terminal() {
     let world = World::new();
-    for arguments in [["show", "--\u{1b}[2J"], ["\u{1b}]0;title\u{7}", "x"], ["--store", "\u{9b}31m"]] {
+    for arguments in [
+        ["show", "--\u{1b}[2J"],
+        ["\u{1b}]0;title\u{7}", "x"],
+        ["--store", "\u{9b}31m"],
+    ] {
         let run = world.run(&arguments, b"");
         let output = format!("{}{}", run.stdout, run.stderr);
         let acts = |character: char| character.is_control() && character != '\n';
-        assert!(!output.chars().any(acts), "every control character is escaped: {output:?}");
+        assert!(
+            !output.chars().any(acts),
+            "every control character is escaped: {output:?}"
+        );
     }
 }
 
@@ -46,7 +64,8 @@ fn help_goes_to_stdout_and_reads_like_this() {
     let world = World::new();
     let run = world.run(&["--help"], b"").exits(0);
     expect_file!["help.txt"].assert_eq(&run.stdout);
-    expect_file!["help_revert.txt"].assert_eq(&world.run(&["revert", "--help"], b"").exits(0).stdout);
+    expect_file!["help_revert.txt"]
+        .assert_eq(&world.run(&["revert", "--help"], b"").exits(0).stdout);
 }
 
 #[test]
@@ -56,15 +75,26 @@ fn a_hook_s_command_has_help_for_people_and_makes_no_store_for_it() {
         let run = world.run(&arguments, b"").exits(0);
         assert!(run.stdout.contains("Usage: ckpt-hook "), "the help: {run}");
     }
-    assert!(!world.store().exists(), "nothing went wrong that would have to be noted");
+    assert!(
+        !world.store().exists(),
+        "nothing went wrong that would have to be noted"
+    );
 }
 
 #[test]
 fn the_version_names_the_libraries_inside() {
     let world = World::new();
     let run = world.run(&["--version"], b"").exits(0);
-    let words: Vec<&str> = run.stdout.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(words, ["ckpt-hook", "libgit2", "SQLite"], "a report of a bug needs all three: {run}");
+    let words: Vec<&str> = run
+        .stdout
+        .lines()
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert_eq!(
+        words,
+        ["ckpt-hook", "libgit2", "SQLite"],
+        "a report of a bug needs all three: {run}"
+    );
 }
 
 #[test]
@@ -72,16 +102,35 @@ fn a_reader_who_went_away_is_no_failure() {
     let world = World::new();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
-    let output = world.command(&["completions", "bash"]).stdout(writer).output().expect("it ends");
-    assert_eq!(output.status.code(), Some(0), "`ckpt-hook log | head` is everyday use");
-    assert!(output.stderr.is_empty(), "and says nothing: {}", String::from_utf8_lossy(&output.stderr));
+    let output = world
+        .command(&["completions", "bash"])
+        .stdout(writer)
+        .output()
+        .expect("it ends");
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "`ckpt-hook log | head` is everyday use"
+    );
+    assert!(
+        output.stderr.is_empty(),
+        "and says nothing: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
 fn a_full_disk_is_a_failure_with_a_cause() {
     let world = World::new();
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
-    let output = world.command(&["completions", "bash"]).stdout(full).output().expect("it ends");
+    let full = std::fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("Linux has it");
+    let output = world
+        .command(&["completions", "bash"])
+        .stdout(full)
+        .output()
+        .expect("it ends");
     assert_eq!(output.status.code(), Some(1), "the script is not whole");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(stderr.contains("caused by: "), "it says why: {stderr}");
@@ -90,7 +139,13 @@ fn a_full_disk_is_a_failure_with_a_cause() {
 #[test]
 fn colours_are_for_those_who_ask() {
     let world = World::new();
-    assert!(!world.run(&["show"], b"").stderr.contains('\u{1b}'), "none on a pipe");
+    assert!(
+        !world.run(&["show"], b"").stderr.contains('\u{1b}'),
+        "none on a pipe"
+    );
     let painted = world.run(&["--color", "always", "revert"], b"");
-    assert!(painted.stderr.contains('\u{1b}'), "some where they are asked for: {painted}");
+    assert!(
+        painted.stderr.contains('\u{1b}'),
+        "some where they are asked for: {painted}"
+    );
 }

@@ -2,7 +2,11 @@
 //!
 //! Include it from a test target of the crate `hook`: `#[path = "../common/mod.rs"] mod common;`.
 
-#![allow(dead_code, clippy::allow_attributes, reason = "each test target uses its own part of the harness")]
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each test target uses its own part of the harness"
+)]
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -31,7 +35,9 @@ impl World {
 
     /// Makes an empty one below a directory.
     pub fn new_in(directory: &Path) -> Self {
-        let world = Self { scratch: tempfile::tempdir_in(directory).expect("a scratch directory") };
+        let world = Self {
+            scratch: tempfile::tempdir_in(directory).expect("a scratch directory"),
+        };
         for directory in [world.home(), world.workspace()] {
             std::fs::create_dir_all(directory).expect("the scratch directory is writable");
         }
@@ -40,7 +46,11 @@ impl World {
 
     /// Returns the canonical path of something in the scratch directory.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.scratch.path().canonicalize().expect("it exists").join(name)
+        self.scratch
+            .path()
+            .canonicalize()
+            .expect("it exists")
+            .join(name)
     }
 
     /// Returns the user's home directory.
@@ -87,7 +97,9 @@ impl World {
     /// Sends one event as a hook does; its `cwd` is the workspace unless it has one.
     pub fn event(&self, mut event: serde_json::Value) -> Run {
         let fields = event.as_object_mut().expect("an event is an object");
-        fields.entry("cwd").or_insert_with(|| self.workspace().to_str().expect("a plain path").into());
+        fields
+            .entry("cwd")
+            .or_insert_with(|| self.workspace().to_str().expect("a plain path").into());
         self.run(&["event"], event.to_string().as_bytes())
     }
 
@@ -103,24 +115,53 @@ impl World {
     /// Plays one message of the session `s` by flags, with what `work` does as its only step.
     pub fn play(&self, message: &str, prompt: &str, work: impl FnOnce(&Self)) {
         let session = ["--session", "s"];
-        self.run(&[&["message", "--strict", "--message", message, "--prompt", prompt][..], &session].concat(), b"")
+        self.run(
+            &[
+                &[
+                    "message",
+                    "--strict",
+                    "--message",
+                    message,
+                    "--prompt",
+                    prompt,
+                ][..],
+                &session,
+            ]
+            .concat(),
+            b"",
+        )
+        .exits(0);
+        self.run(&[&["step-start", "--strict"][..], &session].concat(), b"")
             .exits(0);
-        self.run(&[&["step-start", "--strict"][..], &session].concat(), b"").exits(0);
         work(self);
-        self.run(&[&["step-finish", "--strict"][..], &session].concat(), b"").exits(0);
-        self.event(serde_json::json!({"event": "turn_end", "session_id": "s"})).ends_silently();
+        self.run(&[&["step-finish", "--strict"][..], &session].concat(), b"")
+            .exits(0);
+        self.event(serde_json::json!({"event": "turn_end", "session_id": "s"}))
+            .ends_silently();
     }
 
     /// Returns text without what is another one each time: ids and the scratch directory.
     pub fn redact(&self, text: &str) -> String {
-        let text = text.replace(self.workspace().to_str().expect("a plain path"), "WORKSPACE");
-        let is_id = |word: &str| word.len() >= 8 && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let text = text.replace(
+            self.workspace().to_str().expect("a plain path"),
+            "WORKSPACE",
+        );
+        let is_id = |word: &str| {
+            word.len() >= 8
+                && word
+                    .bytes()
+                    .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        };
         let mut redacted = String::new();
         for piece in text.split_inclusive(|character: char| !character.is_ascii_alphanumeric()) {
             let word = piece.trim_end_matches(|character: char| !character.is_ascii_alphanumeric());
             let end = &piece[word.len()..];
             if is_id(word) {
-                redacted.push_str(if word.len() == 8 { "12345678" } else { "123…" });
+                redacted.push_str(if word.len() == 8 {
+                    "12345678"
+                } else {
+                    "123…"
+                });
                 redacted.push_str(end);
             } else {
                 redacted.push_str(piece);
@@ -132,13 +173,15 @@ impl World {
     /// Writes a file of the workspace, and the directories above it.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.workspace().join(path);
-        std::fs::create_dir_all(path.parent().expect("it is below the workspace")).expect("writable");
+        std::fs::create_dir_all(path.parent().expect("it is below the workspace"))
+            .expect("writable");
         std::fs::write(path, content).expect("writable");
     }
 
     /// Reads a file of the workspace.
     pub fn read(&self, path: &str) -> Vec<u8> {
-        std::fs::read(self.workspace().join(path)).unwrap_or_else(|error| panic!("`{path}` is there: {error}"))
+        std::fs::read(self.workspace().join(path))
+            .unwrap_or_else(|error| panic!("`{path}` is there: {error}"))
     }
 
     /// Removes a file of the workspace.
@@ -166,7 +209,11 @@ fn collect(root: &Path, below: &Path, tree: &mut BTreeMap<PathBuf, (u32, Vec<u8>
             collect(root, &path, tree);
             Vec::new()
         } else if metadata.is_symlink() {
-            std::fs::read_link(root.join(&path)).expect("a link").as_os_str().as_bytes().to_vec()
+            std::fs::read_link(root.join(&path))
+                .expect("a link")
+                .as_os_str()
+                .as_bytes()
+                .to_vec()
         } else {
             std::fs::read(root.join(&path)).expect("a readable file")
         };
@@ -219,7 +266,11 @@ impl Run {
 
     /// Checks that it exits with 0 and says nothing: how a hook ends.
     pub fn ends_silently(self) -> Self {
-        assert_eq!((self.code, self.stdout.as_str(), self.stderr.as_str()), (Some(0), "", ""), "a hook is silent");
+        assert_eq!(
+            (self.code, self.stdout.as_str(), self.stderr.as_str()),
+            (Some(0), "", ""),
+            "a hook is silent"
+        );
         self
     }
 }
@@ -230,6 +281,10 @@ impl fmt::Display for Run {
             Some(code) => writeln!(formatter, "exit code: {code}")?,
             None => writeln!(formatter, "exit code: none (a signal)")?,
         }
-        writeln!(formatter, "--- stdout\n{}--- stderr\n{}---", self.stdout, self.stderr)
+        writeln!(
+            formatter,
+            "--- stdout\n{}--- stderr\n{}---",
+            self.stdout, self.stderr
+        )
     }
 }

@@ -1,7 +1,14 @@
 //! Small file systems for tests that need one that is full or read-only.
 
-#![allow(dead_code, clippy::allow_attributes, reason = "each test target uses its own part of the harness")]
-#![allow(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each test target uses its own part of the harness"
+)]
+#![allow(
+    clippy::print_stdout,
+    reason = "what was skipped is told to who runs the tests"
+)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,7 +23,10 @@ impl Mount {
     }
 
     pub fn of_type(system: &str, at: &Path, options: &str) -> Option<Self> {
-        let mounted = Command::new("mount").args(["-t", system, "-o", options, "ckpt"]).arg(at).output();
+        let mounted = Command::new("mount")
+            .args(["-t", system, "-o", options, "ckpt"])
+            .arg(at)
+            .output();
         let mounted = mounted.is_ok_and(|output| output.status.success());
         if !mounted {
             println!("SKIPPED: mounting a small file system needs root");
@@ -25,8 +35,14 @@ impl Mount {
     }
 
     pub fn remount(&self, options: &str) {
-        let status = Command::new("mount").args(["-o", &format!("remount,{options}")]).arg(&self.0).status();
-        assert!(status.is_ok_and(|status| status.success()), "what was mounted can be remounted");
+        let status = Command::new("mount")
+            .args(["-o", &format!("remount,{options}")])
+            .arg(&self.0)
+            .status();
+        assert!(
+            status.is_ok_and(|status| status.success()),
+            "what was mounted can be remounted"
+        );
     }
 }
 

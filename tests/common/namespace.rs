@@ -8,8 +8,17 @@ use std::process::Command;
 pub type Mount = fn(&[&str], &Path, &Path);
 
 fn mount(options: &[&str], what: &Path, place: &Path) {
-    let status = Command::new("mount").args(options).args([what, place]).status().expect("it is there");
-    assert!(status.success(), "mount {options:?} {} {}", what.display(), place.display());
+    let status = Command::new("mount")
+        .args(options)
+        .args([what, place])
+        .status()
+        .expect("it is there");
+    assert!(
+        status.success(),
+        "mount {options:?} {} {}",
+        what.display(),
+        place.display()
+    );
 }
 
 /// Runs the body of the test of this name in a mount namespace. Where there is none to be had, it says so, and fails with
@@ -19,10 +28,15 @@ pub fn in_namespace(test: &str, body: impl FnOnce(Mount)) {
     if std::env::var_os("CKPT_TEST_NAMESPACE").is_some() {
         return body(mount);
     }
-    let works = Command::new("unshare").args(["--mount", "mount", "-t", "tmpfs", "none", "/mnt"]).output();
+    let works = Command::new("unshare")
+        .args(["--mount", "mount", "-t", "tmpfs", "none", "/mnt"])
+        .output();
     if !works.is_ok_and(|output| output.status.success()) {
         println!("SKIPPED: {test}: nothing can be mounted here");
-        assert!(std::env::var_os("CKPT_REQUIRE_MOUNT").is_none(), "mounts are required");
+        assert!(
+            std::env::var_os("CKPT_REQUIRE_MOUNT").is_none(),
+            "mounts are required"
+        );
         return;
     }
     let status = Command::new("unshare")

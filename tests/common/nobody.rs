@@ -1,7 +1,14 @@
 //! Tests that have to run as somebody else: the test runs again in a process of its own.
 
-#![allow(dead_code, clippy::allow_attributes, reason = "each test target uses its own part of the harness")]
-#![allow(clippy::disallowed_methods, reason = "the harness builds the world: environment and clock")]
+#![allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "each test target uses its own part of the harness"
+)]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "the harness builds the world: environment and clock"
+)]
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +21,11 @@ const FOLDER: &str = "CKPT_FOLDER_OF_ANOTHER_USER";
 /// Runs the body of the test of this name as a user who is not root, who reads and enters everything.
 #[track_caller]
 pub fn as_nobody(test: &str, body: impl FnOnce()) {
-    if rustix::process::geteuid().is_root() { again_as_nobody(test, None) } else { body() }
+    if rustix::process::geteuid().is_root() {
+        again_as_nobody(test, None)
+    } else {
+        body()
+    }
 }
 
 /// The same, with a directory that belongs to another user and in which everybody may write. Returns false where there is
@@ -34,14 +45,28 @@ pub fn as_nobody_in_a_directory_of_another_user(test: &str, body: impl FnOnce(&P
 #[track_caller]
 fn again_as_nobody(test: &str, folder: Option<&Path>) {
     let readable = Permissions::from_mode(0o755);
-    let scratch = tempfile::Builder::new().permissions(readable).tempdir().expect("a scratch directory");
+    let scratch = tempfile::Builder::new()
+        .permissions(readable)
+        .tempdir()
+        .expect("a scratch directory");
     let program = scratch.path().join("test");
-    crate::executable::copy(&std::env::current_exe().expect("this test's program"), &program);
+    crate::executable::copy(
+        &std::env::current_exe().expect("this test's program"),
+        &program,
+    );
     let mut command = Command::new(program);
-    command.args(["--exact", test, "--include-ignored", "--nocapture"]).current_dir("/").uid(65534).gid(65534);
+    command
+        .args(["--exact", test, "--include-ignored", "--nocapture"])
+        .current_dir("/")
+        .uid(65534)
+        .gid(65534);
     command.envs(folder.map(|folder| (FOLDER, folder)));
     let output = command.output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stdout);
     let went_well = output.status.success() && said.contains("1 passed");
-    assert!(went_well, "{test}, as nobody:\n{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        went_well,
+        "{test}, as nobody:\n{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }

@@ -3,7 +3,10 @@
 //! Counts are not noisy, so they are the gate: a number that grows is a decision. `strace` counts; `just cost` runs these tests,
 //! and says so where it cannot.
 
-#![expect(clippy::print_stdout, reason = "the counts are told, so that the limits can follow them")]
+#![expect(
+    clippy::print_stdout,
+    reason = "the counts are told, so that the limits can follow them"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -30,8 +33,16 @@ fn a_call_without_changes_makes_one_system_call_a_file_and_three_a_directory() {
         for event in ["step_start", "step_finish"] {
             let counts = tree.counts(event);
             let limit = tree.files() + 3 * tree.directories() + OVERHEAD + NOISE;
-            println!("{event}: {} calls of {limit}, {} files", counts.calls, tree.files());
-            assert!(counts.calls <= limit, "{event}: {} calls are more than {limit}: {counts:?}", counts.calls);
+            println!(
+                "{event}: {} calls of {limit}, {} files",
+                counts.calls,
+                tree.files()
+            );
+            assert!(
+                counts.calls <= limit,
+                "{event}: {} calls are more than {limit}: {counts:?}",
+                counts.calls
+            );
         }
     }
 }
@@ -40,10 +51,16 @@ fn a_call_without_changes_makes_one_system_call_a_file_and_three_a_directory() {
 #[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn what_a_call_costs_besides_does_not_grow_with_the_tree() {
     let [small, large] = Tree::both();
-    let (few, many) = (small.counts("step_start").calls, large.counts("step_start").calls);
+    let (few, many) = (
+        small.counts("step_start").calls,
+        large.counts("step_start").calls,
+    );
     let more = large.files() - small.files() + 3 * (large.directories() - small.directories());
     println!("{few} calls, and {many} for {more} more");
-    assert!(many <= few + more + NOISE, "{many} calls for {more} more than {few}");
+    assert!(
+        many <= few + more + NOISE,
+        "{many} calls for {more} more than {few}"
+    );
 }
 
 #[test]
@@ -53,7 +70,10 @@ fn a_call_without_changes_syncs_nothing_and_writes_no_pack() {
     for event in ["step_start", "step_finish"] {
         let packs = tree.packs();
         let counts = tree.counts(event);
-        assert_eq!(counts.syncs, 0, "{event}: the rows of steps may wait for the next checkpoint: {counts:?}");
+        assert_eq!(
+            counts.syncs, 0,
+            "{event}: the rows of steps may wait for the next checkpoint: {counts:?}"
+        );
         assert_eq!(tree.packs(), packs, "{event}: there is nothing to store");
     }
 }
@@ -82,7 +102,10 @@ fn a_call_with_ten_edits_syncs_one_pack() {
     let counts = tree.counts("step_finish");
     assert_eq!(tree.packs(), packs + 2, "one pack and its index");
     println!("{} syncs", counts.syncs);
-    assert!(counts.syncs <= SYNCS, "the pack, its index and their folder: {counts:?}");
+    assert!(
+        counts.syncs <= SYNCS,
+        "the pack, its index and their folder: {counts:?}"
+    );
 }
 
 /// Syncs of a call that stores something.
@@ -93,7 +116,10 @@ const SYNCS: u64 = 3;
 fn the_first_call_of_all_syncs_what_it_makes_once() {
     let counts = Tree::untouched().counts("user_message");
     println!("{} syncs of a first call", counts.syncs);
-    assert!(counts.syncs <= SYNCS + FIRST_SYNCS, "each new folder, and the new session store: {counts:?}");
+    assert!(
+        counts.syncs <= SYNCS + FIRST_SYNCS,
+        "each new folder, and the new session store: {counts:?}"
+    );
 }
 
 /// Syncs of the folders that lead to the packs, of the two files by which git knows a repository, and of SQLite where it makes
@@ -104,10 +130,25 @@ const FIRST_SYNCS: u64 = 5 + 2 + 9;
 #[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn no_call_starts_another_program_or_speaks_to_anybody() {
     let tree = Tree::small();
-    for event in ["session_start", "user_message", "step_start", "step_finish", "turn_end", "session_end"] {
+    for event in [
+        "session_start",
+        "user_message",
+        "step_start",
+        "step_finish",
+        "turn_end",
+        "session_end",
+    ] {
         tree.edit(1);
-        let Counts { programs, connections, .. } = tree.counts(event);
-        assert_eq!((programs, connections), (1, 0), "{event}: itself, and nobody");
+        let Counts {
+            programs,
+            connections,
+            ..
+        } = tree.counts(event);
+        assert_eq!(
+            (programs, connections),
+            (1, 0),
+            "{event}: itself, and nobody"
+        );
     }
 }
 
@@ -115,7 +156,11 @@ fn no_call_starts_another_program_or_speaks_to_anybody() {
 #[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn directories_of_a_file_server_are_always_read() {
     let tree = Tree::small();
-    assert_eq!(tree.counts("step_start").listings, 0, "on a disk, names are known where a directory did not change");
+    assert_eq!(
+        tree.counts("step_start").listings,
+        0,
+        "on a disk, names are known where a directory did not change"
+    );
     for event in ["step_finish", "step_start", "step_finish"] {
         let counts = tree.counts_with(event, &strace::SERVED);
         assert!(

@@ -14,8 +14,13 @@ const ONE_FILE: u64 = 500;
 fn calls(tree: &Tree, message: &str) -> (u64, u64) {
     tree.counts_of(&["-q", "snapshot"]);
     let snapshot = tree.counts_of(&["-q", "snapshot"]).calls;
-    let revert = tree.counts_of(&["-q", "revert", "--message", message]).calls;
-    println!("{} files: {snapshot} calls of a snapshot, {revert} of a revert", tree.files());
+    let revert = tree
+        .counts_of(&["-q", "revert", "--message", message])
+        .calls;
+    println!(
+        "{} files: {snapshot} calls of a snapshot, {revert} of a revert",
+        tree.files()
+    );
     (snapshot, revert)
 }
 
@@ -25,7 +30,10 @@ fn a_revert_of_a_message_that_changed_nothing_looks_once() {
     for tree in Tree::both() {
         tree.play("idle", 0);
         let (snapshot, revert) = calls(&tree, "idle");
-        assert!(revert <= snapshot + MORE + NOISE, "the workspace is not looked at twice: {revert} and {snapshot}");
+        assert!(
+            revert <= snapshot + MORE + NOISE,
+            "the workspace is not looked at twice: {revert} and {snapshot}"
+        );
     }
 }
 
@@ -37,7 +45,10 @@ fn a_revert_of_one_file_looks_at_all_others_once() {
         tree.settle();
         let (snapshot, revert) = calls(&tree, "one");
         let more = revert.saturating_sub(snapshot);
-        assert!(more <= ONE_FILE + NOISE, "the second look is where it was at work: {more} more calls");
+        assert!(
+            more <= ONE_FILE + NOISE,
+            "the second look is where it was at work: {more} more calls"
+        );
     }
 }
 
@@ -53,7 +64,10 @@ fn a_revert_that_is_done_already_looks_once() {
         tree.settle();
         let packs = tree.packs();
         let (snapshot, revert) = calls(tree, "work");
-        assert!(revert <= snapshot + MORE + NOISE, "no file is asked again: {revert} and {snapshot}");
+        assert!(
+            revert <= snapshot + MORE + NOISE,
+            "no file is asked again: {revert} and {snapshot}"
+        );
         assert_eq!(tree.packs(), packs, "and nothing is stored");
     }
 }

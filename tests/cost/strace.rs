@@ -34,15 +34,29 @@ pub fn count(world: &World, payload: &str, options: &[&str]) -> Counts {
 pub fn count_run(world: &World, arguments: &[&str], stdin: &str, options: &[&str]) -> Counts {
     let (trace, plain) = (world.path("trace"), world.command(arguments));
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq"]).args(options).arg("-o").arg(&trace).arg(BINARY).args(arguments).env_clear();
-    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(world.workspace());
+    command
+        .args(["-f", "-qq"])
+        .args(options)
+        .arg("-o")
+        .arg(&trace)
+        .arg(BINARY)
+        .args(arguments)
+        .env_clear();
+    command
+        .envs(
+            plain
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .current_dir(world.workspace());
     let run = finish(&mut command, stdin.as_bytes());
     if arguments == ["event"] {
         run.ends_silently()
     } else {
         run.exits(0)
     };
-    let trace = std::fs::read_to_string(trace).expect("strace wrote its trace: `just cost` looks whether it runs");
+    let trace = std::fs::read_to_string(trace)
+        .expect("strace wrote its trace: `just cost` looks whether it runs");
     let mut counts = Counts::default();
     trace.lines().for_each(|line| counts.add(line));
     assert!(counts.calls > 50, "the trace was read: {counts:?}");
@@ -52,9 +66,16 @@ pub fn count_run(world: &World, arguments: &[&str], stdin: &str, options: &[&str
 impl Counts {
     /// Adds a line of a trace: `PID name(arguments) = result`, or the second half of a call that another thread interrupted.
     fn add(&mut self, line: &str) {
-        let Some((_, call)) = line.split_once(' ') else { return };
-        let Some((name, rest)) = call.trim_start().split_once('(') else { return };
-        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        let Some((_, call)) = line.split_once(' ') else {
+            return;
+        };
+        let Some((name, rest)) = call.trim_start().split_once('(') else {
+            return;
+        };
+        if !name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        {
             return;
         }
         if rest.contains("F_GETFD") {
@@ -62,7 +83,8 @@ impl Counts {
             return;
         }
         self.calls += 1;
-        let locks = |bytes: &str| name == "fcntl" && rest.contains("F_WRLCK") && rest.contains(bytes);
+        let locks =
+            |bytes: &str| name == "fcntl" && rest.contains("F_WRLCK") && rest.contains(bytes);
         if locks("l_start=120, l_len=1") {
             self.transactions += 1;
         } else if locks("l_start=121, l_len=2") {

@@ -33,12 +33,21 @@ impl Tree {
     }
 
     fn written(directories: u64) -> Self {
-        let tree = Self { world: World::new(), directories };
+        let tree = Self {
+            world: World::new(),
+            directories,
+        };
         for number in 0..directories * 10 {
-            tree.world.write(&format!("d{:03}/f{number}", number / 10), format!("{number}\n").repeat(50));
+            tree.world.write(
+                &format!("d{:03}/f{number}", number / 10),
+                format!("{number}\n").repeat(50),
+            );
         }
         let mut git = Command::new("git");
-        git.args(["init", "-q"]).env_clear().env("HOME", tree.world.home()).current_dir(tree.world.workspace());
+        git.args(["init", "-q"])
+            .env_clear()
+            .env("HOME", tree.world.home())
+            .current_dir(tree.world.workspace());
         git.env("PATH", "/usr/local/bin:/usr/bin:/bin");
         finish(&mut git, b"").exits(0);
         tree
@@ -46,17 +55,35 @@ impl Tree {
 
     fn begun(self) -> Self {
         self.settle();
-        for event in ["user_message", "step_start", "step_finish", "step_start", "step_finish"] {
-            self.world.event(serde_json::json!({"event": event, "session_id": "s"})).ends_silently();
+        for event in [
+            "user_message",
+            "step_start",
+            "step_finish",
+            "step_start",
+            "step_finish",
+        ] {
+            self.world
+                .event(serde_json::json!({"event": event, "session_id": "s"}))
+                .ends_silently();
         }
         self
     }
 
     /// Waits until the newest time of any file is old enough.
-    #[expect(clippy::disallowed_methods, reason = "file times are compared with the clock")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "file times are compared with the clock"
+    )]
     pub fn settle(&self) {
-        let newest = self.world.tree().into_keys().map(|path| self.world.workspace().join(path));
-        let newest = newest.map(|path| path.symlink_metadata().expect("it is there").ctime()).max().expect("files");
+        let newest = self
+            .world
+            .tree()
+            .into_keys()
+            .map(|path| self.world.workspace().join(path));
+        let newest = newest
+            .map(|path| path.symlink_metadata().expect("it is there").ctime())
+            .max()
+            .expect("files");
         let settled = SystemTime::UNIX_EPOCH + Duration::from_secs(newest.unsigned_abs()) + SETTLED;
         while let Ok(left) = settled.duration_since(SystemTime::now()) {
             std::thread::sleep(left + Duration::from_millis(10));
@@ -86,7 +113,10 @@ impl Tree {
     pub fn play(&self, message: &str, count: usize) {
         self.world.play(message, "go on", |_| {
             self.edit(count);
-            (0..count).for_each(|number| self.world.write(&format!("d{:03}/new{number}", number / 10), "made\n"));
+            (0..count).for_each(|number| {
+                self.world
+                    .write(&format!("d{:03}/new{number}", number / 10), "made\n")
+            });
         });
     }
 
@@ -108,15 +138,20 @@ impl Tree {
     /// The same with options of `strace`.
     pub fn counts_with(&self, event: &str, options: &[&str]) -> Counts {
         let cwd = self.world.workspace();
-        let payload =
-            serde_json::json!({"event": event, "session_id": "s", "cwd": cwd.to_str().expect("a plain path")});
+        let payload = serde_json::json!({"event": event, "session_id": "s", "cwd": cwd.to_str().expect("a plain path")});
         strace::count(&self.world, &payload.to_string(), options)
     }
 
     /// Returns how many files the folders of packs hold.
     pub fn packs(&self) -> usize {
         let keys = std::fs::read_dir(self.world.store().join("snapshots")).expect("the store");
-        let packs = keys.map(|key| key.expect("an entry").path().join("repository.git/objects/pack"));
-        packs.map(|packs| std::fs::read_dir(packs).map_or(0, Iterator::count)).sum()
+        let packs = keys.map(|key| {
+            key.expect("an entry")
+                .path()
+                .join("repository.git/objects/pack")
+        });
+        packs
+            .map(|packs| std::fs::read_dir(packs).map_or(0, Iterator::count))
+            .sum()
     }
 }

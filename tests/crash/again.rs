@@ -7,7 +7,10 @@ use super::{World, assert_whole, skipped};
 /// Where the first kill comes: in the middle of the files.
 fn in_the_middle(case: &Case) -> Point {
     let all = points(&(case.ready)(), case.command, b"");
-    let renames: Vec<Point> = all.into_iter().filter(|(name, _)| name == "renameat2").collect();
+    let renames: Vec<Point> = all
+        .into_iter()
+        .filter(|(name, _)| name == "renameat2")
+        .collect();
     renames[renames.len() / 2].clone()
 }
 
@@ -27,10 +30,17 @@ fn a_recovery_that_is_killed_twice_is_ended_by_the_next_command() {
         let (before, after) = case.trees();
         let first = in_the_middle(case);
         let all = points(&killed_once(case, &first), case.again, b"");
-        let points: Vec<(Point, Point)> = all.iter().cloned().zip(all.iter().cycle().skip(37).cloned()).collect();
+        let points: Vec<(Point, Point)> = all
+            .iter()
+            .cloned()
+            .zip(all.iter().cycle().skip(37).cloned())
+            .collect();
         at_each(sample(points, 10), |(second, third)| {
             let world = killed_once(case, &first);
-            let what = format!("{} killed at {first:?}, {second:?} and {third:?}", case.name);
+            let what = format!(
+                "{} killed at {first:?}, {second:?} and {third:?}",
+                case.name
+            );
             for point in [&second, &third] {
                 kill_at(&world, point, case.again, b"");
                 assert_whole(&world, &before, &after, &what);

@@ -11,37 +11,75 @@ use super::{Tree, World, assert_whole, leftovers, skipped};
 
 /// The errors that a system call may give at any time.
 const ERRORS: [&str; 16] = [
-    "ENOSPC", "EIO", "EDQUOT", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EINTR", "EAGAIN", "ENOLCK",
-    "ESTALE", "ETXTBSY", "EXDEV", "ELOOP",
+    "ENOSPC", "EIO", "EDQUOT", "EROFS", "EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM", "EINTR",
+    "EAGAIN", "ENOLCK", "ESTALE", "ETXTBSY", "EXDEV", "ELOOP",
 ];
 
 /// Without memory or random numbers the process itself ends, and some calls cannot fail.
 fn touches_files((name, _): &Point) -> bool {
-    let begins = ["open", "read", "pread", "write", "pwrite", "rename", "unlink", "link", "mkdir", "symlink", "fsync"];
-    let others = ["fdatasync", "syncfs", "ftruncate", "fchmod", "fchown", "flock", "fcntl", "lseek", "statx", "fstat"];
+    let begins = [
+        "open", "read", "pread", "write", "pwrite", "rename", "unlink", "link", "mkdir", "symlink",
+        "fsync",
+    ];
+    let others = [
+        "fdatasync",
+        "syncfs",
+        "ftruncate",
+        "fchmod",
+        "fchown",
+        "flock",
+        "fcntl",
+        "lseek",
+        "statx",
+        "fstat",
+    ];
     begins.iter().any(|begin| name.starts_with(begin))
         || others.contains(&name.as_str())
-        || ["newfstatat", "getdents64", "fallocate", "utimensat", "faccessat2", "fstatfs"].contains(&name.as_str())
+        || [
+            "newfstatat",
+            "getdents64",
+            "fallocate",
+            "utimensat",
+            "faccessat2",
+            "fstatfs",
+        ]
+        .contains(&name.as_str())
 }
 
 /// Whoever said that all is done has done it, and a failure to begin left everything as it was.
 fn assert_honest(world: &World, run: &Run, before: &Tree, after: &Tree, what: &str) {
     assert_whole(world, before, after, what);
     match run.code {
-        Some(0) => assert_eq!(&world.tree(), after, "{what}: it said that it was done\n{run}"),
+        Some(0) => assert_eq!(
+            &world.tree(),
+            after,
+            "{what}: it said that it was done\n{run}"
+        ),
         Some(1 | 4 | 5) => {
             let said = run.stdout.len() + run.stderr.len();
             assert!(said > 0, "{what}: a failure says why\n{run}");
         }
-        Some(3) => assert!(!run.stdout.is_empty(), "{what}: what was left is named\n{run}"),
+        Some(3) => assert!(
+            !run.stdout.is_empty(),
+            "{what}: what was left is named\n{run}"
+        ),
         other => panic!("{what}: it ended with {other:?}\n{run}"),
     }
-    let silent: Vec<_> = leftovers(world).into_iter().filter(|path| !run.stdout.contains(&name(path))).collect();
-    assert!(silent.is_empty() || run.code == Some(1), "{what}: {silent:?} is left without a word\n{run}");
+    let silent: Vec<_> = leftovers(world)
+        .into_iter()
+        .filter(|path| !run.stdout.contains(&name(path)))
+        .collect();
+    assert!(
+        silent.is_empty() || run.code == Some(1),
+        "{what}: {silent:?} is left without a word\n{run}"
+    );
 }
 
 fn name(path: &Path) -> String {
-    path.file_name().expect("a name").to_string_lossy().into_owned()
+    path.file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// The calls of an operation, without those of its first fifth: a loader that cannot read a library begins no program.
@@ -55,7 +93,11 @@ fn each_error(case: &Case, quick: usize) {
     let (before, after) = case.trees();
     let calls: Vec<Point> = calls_of(case).into_iter().filter(touches_files).collect();
     // In turns, so that each error is met at many calls; all of them at every call of the hand: `tests/apply`.
-    let tasks = calls.into_iter().enumerate().map(|(number, point)| (point, ERRORS[number % ERRORS.len()])).collect();
+    let tasks = calls
+        .into_iter()
+        .enumerate()
+        .map(|(number, point)| (point, ERRORS[number % ERRORS.len()]))
+        .collect();
     each_of(case, sample(tasks, quick), &before, &after);
 }
 
@@ -66,7 +108,12 @@ fn each_of(case: &Case, tasks: Vec<(Point, &str)>, before: &Tree, after: &Tree) 
         let what = format!("{} with {error} at {point:?}", case.name);
         assert_honest(&world, &run, before, after, &what);
         world.run(case.again, b"").exits(0);
-        case.assert_ended(&world, before, after, &format!("{what}, which said:\n{run}"));
+        case.assert_ended(
+            &world,
+            before,
+            after,
+            &format!("{what}, which said:\n{run}"),
+        );
     });
 }
 
@@ -81,15 +128,24 @@ fn an_error_in_any_system_call_of_an_operation_is_told_and_the_next_try_ends_it(
 }
 
 #[test]
-fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_leaves_nothing_out() {
+fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_leaves_nothing_out()
+{
     if skipped() {
         return;
     }
     let case = &CASES[1];
     let (before, after) = case.trees();
     let points = calls_of(case);
-    for (name, error, quick) in [("fstat", "ETXTBSY", 10), ("openat2", "EXDEV", 10), ("read", "EIO", 5)] {
-        let calls = points.iter().filter(|point| point.0 == name).map(|point| (point.clone(), error)).collect();
+    for (name, error, quick) in [
+        ("fstat", "ETXTBSY", 10),
+        ("openat2", "EXDEV", 10),
+        ("read", "EIO", 5),
+    ] {
+        let calls = points
+            .iter()
+            .filter(|point| point.0 == name)
+            .map(|point| (point.clone(), error))
+            .collect();
         each_of(case, sample(calls, quick), &before, &after);
     }
 }
@@ -103,11 +159,29 @@ fn an_unrevert_of_which_files_failed_keeps_its_way_and_the_next_one_ends_it() {
     let (before, after) = case.trees();
     let world = (case.ready)();
     let failed = fail_all(&world, "renameat2", "EACCES", case.command).exits(3);
-    assert!(failed.stdout.contains("the next command or message tries again"), "what is next is said: {failed}");
-    assert_eq!(world.tree()[Path::new("edited")], before[Path::new("edited")], "no rename, no file");
+    assert!(
+        failed
+            .stdout
+            .contains("the next command or message tries again"),
+        "what is next is said: {failed}"
+    );
+    assert_eq!(
+        world.tree()[Path::new("edited")],
+        before[Path::new("edited")],
+        "no rename, no file"
+    );
     let status = world.json(&["status"]);
-    assert_eq!((&status["interrupted"][1], &status["redo"]), (&Value::Null, &Value::Bool(true)), "one: {status}");
-    assert!(status["interrupted"][0].as_str().is_some_and(|told| told.contains("could not write all")), "{status}");
+    assert_eq!(
+        (&status["interrupted"][1], &status["redo"]),
+        (&Value::Null, &Value::Bool(true)),
+        "one: {status}"
+    );
+    assert!(
+        status["interrupted"][0]
+            .as_str()
+            .is_some_and(|told| told.contains("could not write all")),
+        "{status}"
+    );
     world.run(&["redo"], b"").exits(0);
     case.assert_ended(&world, &before, &after, "the next try");
 }

@@ -16,8 +16,20 @@ pub struct Case {
 }
 
 pub const CASES: [Case; 4] = [
-    Case { name: "revert", ready: played, command: &REVERT, again: &REVERT, back: Some(&["unrevert"]) },
-    Case { name: "unrevert", ready: reverted, command: &["unrevert"], again: &["unrevert"], back: Some(&REVERT) },
+    Case {
+        name: "revert",
+        ready: played,
+        command: &REVERT,
+        again: &REVERT,
+        back: Some(&["unrevert"]),
+    },
+    Case {
+        name: "unrevert",
+        ready: reverted,
+        command: &["unrevert"],
+        again: &["unrevert"],
+        back: Some(&REVERT),
+    },
     Case {
         name: "redo",
         ready: twice_reverted,
@@ -25,7 +37,13 @@ pub const CASES: [Case; 4] = [
         again: &["revert", "--message", "m2"],
         back: Some(&REVERT),
     },
-    Case { name: "restore", ready: played, command: &["restore", "m1"], again: &["restore", "m1"], back: None },
+    Case {
+        name: "restore",
+        ready: played,
+        command: &["restore", "m1"],
+        again: &["restore", "m1"],
+        back: None,
+    },
 ];
 
 fn reverted() -> World {
@@ -58,13 +76,23 @@ impl Case {
     /// The tree is what the command gives, nothing is left beside, all is sound, and there is a way back.
     pub fn assert_ended(&self, world: &World, before: &Tree, after: &Tree, what: &str) {
         assert_eq!(&world.tree(), after, "{what}: as if nobody had killed it");
-        assert_eq!(leftovers(world), Vec::<std::path::PathBuf>::new(), "{what}: nothing is left beside");
+        assert_eq!(
+            leftovers(world),
+            Vec::<std::path::PathBuf>::new(),
+            "{what}: nothing is left beside"
+        );
         assert_sound(world, what);
         match self.back {
             Some(back) => _ = world.run(back, b"").exits(0),
             // A file that could not be read then, and was left alone, is named.
             None => {
-                assert!(matches!(world.run(&["restore", &first_operation(world)], b"").code, Some(0 | 3)), "{what}")
+                assert!(
+                    matches!(
+                        world.run(&["restore", &first_operation(world)], b"").code,
+                        Some(0 | 3)
+                    ),
+                    "{what}"
+                )
             }
         }
         assert_eq!(&world.tree(), before, "{what}: and back to the byte");
@@ -75,7 +103,10 @@ impl Case {
 fn first_operation(world: &World) -> String {
     let log = world.json(&["log", "--operations"]);
     let operations = log["operations"].as_array().expect("a list");
-    operations.last().expect("one at least")["id"].as_str().expect("an id").to_owned()
+    operations.last().expect("one at least")["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned()
 }
 
 #[test]
@@ -94,7 +125,11 @@ fn every_operation_that_is_killed_is_ended_by_the_next_command() {
             assert_whole(&world, &before, &after, &what);
             let killed = world.tree();
             world.run(&["status"], b"").exits(0);
-            assert_eq!(world.tree(), killed, "{what}: `status` looks and does not act");
+            assert_eq!(
+                world.tree(),
+                killed,
+                "{what}: `status` looks and does not act"
+            );
             world.run(case.again, b"").exits(0);
             case.assert_ended(&world, &before, &after, &what);
         });

@@ -9,10 +9,26 @@ use super::{Tree, World, assert_sound, skipped};
 /// Runs git in the workspace, without the user's settings.
 fn git(world: &World, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
-    command.args(["-c", "user.name=t", "-c", "user.email=t@t", "--no-optional-locks"]).args(arguments);
-    command.current_dir(world.workspace()).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", world.home());
+    command
+        .args([
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "--no-optional-locks",
+        ])
+        .args(arguments);
+    command
+        .current_dir(world.workspace())
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", world.home());
     let output = command.output().expect("git is there for the tests");
-    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "git {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -48,7 +64,8 @@ fn git_state(world: &World) -> (String, Tree, Vec<PathBuf>) {
     for folder in [".git", ".git/refs/heads"] {
         for entry in std::fs::read_dir(world.workspace().join(folder)).expect("readable") {
             let name = entry.expect("readable").file_name();
-            let is_ours = name.to_string_lossy().contains("ckpt-hook") || name.to_string_lossy().ends_with(".lock");
+            let is_ours = name.to_string_lossy().contains("ckpt-hook")
+                || name.to_string_lossy().ends_with(".lock");
             left.extend(is_ours.then(|| PathBuf::from(name)));
         }
     }
@@ -76,9 +93,20 @@ fn a_killed_revert_of_git_is_ended_by_the_next_revert_and_leaves_no_lock() {
         let what = format!("killed at {point:?}");
         world.run(&REVERT_GIT, b"").exits(0);
         let (said, tree, left) = git_state(&world);
-        assert_eq!((tree, left), (after.clone(), Vec::new()), "{what}: the files, and nothing of ours is left");
-        assert!(said.contains("# branch.head main\n1 M. "), "{what}: on main, with `a` staged: {said}");
-        assert_eq!(git(&world, &["rev-list", "--count", "main"]), "1\n", "{what}: with the first commit alone");
+        assert_eq!(
+            (tree, left),
+            (after.clone(), Vec::new()),
+            "{what}: the files, and nothing of ours is left"
+        );
+        assert!(
+            said.contains("# branch.head main\n1 M. "),
+            "{what}: on main, with `a` staged: {said}"
+        );
+        assert_eq!(
+            git(&world, &["rev-list", "--count", "main"]),
+            "1\n",
+            "{what}: with the first commit alone"
+        );
         world.run(&["unrevert"], b"").exits(0);
         assert_eq!(git_state(&world), before, "{what}: and the way back");
         assert_sound(&world, &what);
@@ -110,7 +138,10 @@ fn a_killed_revert_of_a_packed_first_commit_leaves_no_branch_and_no_lock() {
         let what = format!("killed at {point:?}");
         world.run(&REVERT_GIT, b"").exits(0);
         let (said, tree, left) = git_state(&world);
-        assert_eq!(said, "# branch.oid (initial)\n# branch.head main\n", "{what}: no commit, no branch, no index");
+        assert_eq!(
+            said, "# branch.oid (initial)\n# branch.head main\n",
+            "{what}: no commit, no branch, no index"
+        );
         assert!(tree.is_empty() && left.is_empty(), "{what}: {left:?}");
         world.run(&["unrevert"], b"").exits(0);
         assert_eq!(git_state(&world), before, "{what}: and the way back");
@@ -125,20 +156,34 @@ fn status_and_doctor_tell_of_a_killed_operation_and_of_its_locks_of_git() {
     }
     let world = played_with_git();
     // The hand for files exchanges; what is renamed is a lock of git, once all of them are taken.
-    kill_at(&world, &("renameat".to_owned(), 1), &["revert", "--git", "--message", "m1"], b"");
+    kill_at(
+        &world,
+        &("renameat".to_owned(), 1),
+        &["revert", "--git", "--message", "m1"],
+        b"",
+    );
     let status = world.run(&["status"], b"").exits(0).stdout;
-    assert!(status.contains("unfinished: the revert `"), "it is named: {status}");
+    assert!(
+        status.contains("unfinished: the revert `"),
+        "it is named: {status}"
+    );
     assert!(
         status.contains("/.git/index.lock`") && status.contains(" are its locks"),
         "and so are its locks: {status}"
     );
     let doctor = world.run(&["doctor"], b"");
     assert!(
-        doctor.stdout.contains("is not finished: it is under way, was interrupted, or could not write all files"),
+        doctor.stdout.contains(
+            "is not finished: it is under way, was interrupted, or could not write all files"
+        ),
         "{doctor}"
     );
     world.run(&["snapshot"], b"").exits(0);
-    assert_eq!(git_state(&world).2, Vec::<PathBuf>::new(), "what was advised takes them away");
+    assert_eq!(
+        git_state(&world).2,
+        Vec::<PathBuf>::new(),
+        "what was advised takes them away"
+    );
     let status = world.run(&["status"], b"").exits(0).stdout;
     assert!(!status.contains("unfinished"), "and that is all: {status}");
 }

@@ -3,8 +3,14 @@
 //! `strace` injects the signal, or an error, into the k-th call of a name; the pairs are read from a trace of a run in peace. A
 //! quick run takes a sample of them, `CKPT_FULL=1` all (`just crash`).
 
-#![expect(clippy::print_stdout, reason = "what was skipped or counted is told to who runs the tests")]
-#![expect(clippy::disallowed_methods, reason = "the tests are scaled by the environment")]
+#![expect(
+    clippy::print_stdout,
+    reason = "what was skipped or counted is told to who runs the tests"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the tests are scaled by the environment"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -60,10 +66,16 @@ fn leftovers(world: &World) -> Vec<PathBuf> {
 /// The database is whole, and `doctor` finds nothing broken.
 fn assert_sound(world: &World, what: &str) {
     let mut check = Command::new("sqlite3");
-    check.arg(world.store().join("sessions.db")).arg("pragma integrity_check; pragma foreign_key_check;");
+    check
+        .arg(world.store().join("sessions.db"))
+        .arg("pragma integrity_check; pragma foreign_key_check;");
     match check.output() {
         Ok(output) => {
-            assert_eq!(String::from_utf8_lossy(&output.stdout), "ok\n", "{what}: the database is sound: {output:?}");
+            assert_eq!(
+                String::from_utf8_lossy(&output.stdout),
+                "ok\n",
+                "{what}: the database is sound: {output:?}"
+            );
         }
         Err(_) => println!("SKIPPED: without `sqlite3` only `doctor` looks at the database"),
     }
@@ -77,7 +89,11 @@ fn assert_whole(world: &World, before: &Tree, after: &Tree, what: &str) {
         let is_ours = path.to_string_lossy().contains(".ckpt-hook-");
         let is_directory = world.workspace().join(&path).is_dir();
         let whole = [before.get(&path), after.get(&path)].contains(&Some(&found));
-        assert!(whole || is_ours || is_directory, "{what}: `{}` is torn: {found:?}", path.display());
+        assert!(
+            whole || is_ours || is_directory,
+            "{what}: `{}` is torn: {found:?}",
+            path.display()
+        );
     }
 }
 

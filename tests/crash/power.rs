@@ -20,7 +20,11 @@ const FILES: usize = 30;
 
 /// How often the power goes: two hundred times in full.
 fn cuts() -> u64 {
-    if std::env::var_os("CKPT_FULL").is_some() { 200 } else { 5 }
+    if std::env::var_os("CKPT_FULL").is_some() {
+        200
+    } else {
+        5
+    }
 }
 
 /// A file system of which a picture can be taken.
@@ -32,7 +36,10 @@ struct Device {
 impl Device {
     /// Makes it; none where it cannot be made here.
     fn new(mount: Mount) -> Option<Self> {
-        let device = Self { folder: tempfile::tempdir().expect("a scratch directory"), mount };
+        let device = Self {
+            folder: tempfile::tempdir().expect("a scratch directory"),
+            mount,
+        };
         let outer = device.path("outer.img");
         for directory in ["outer", "disk"] {
             std::fs::create_dir(device.path(directory)).expect("writable");
@@ -66,7 +73,10 @@ impl Device {
 
     /// Goes on with the picture.
     fn restart(&self) {
-        assert!(tried("umount", &[], &[&self.place()]), "nobody is at work there");
+        assert!(
+            tried("umount", &[], &[&self.place()]),
+            "nobody is at work there"
+        );
         std::fs::remove_file(self.image()).expect("it is there");
         clone(&self.path("outer/picture.img"), &self.image());
         (self.mount)(&["-o", "loop"], &self.image(), &self.place());
@@ -81,7 +91,11 @@ impl Drop for Device {
 }
 
 fn clone(from: &Path, to: &Path) {
-    assert!(tried("cp", &["--reflink=always"], &[from, to]), "a clone of `{}`", from.display());
+    assert!(
+        tried("cp", &["--reflink=always"], &[from, to]),
+        "a clone of `{}`",
+        from.display()
+    );
 }
 
 fn make_image(path: &Path, bytes: u64, format: &[&str]) -> bool {
@@ -91,7 +105,12 @@ fn make_image(path: &Path, bytes: u64, format: &[&str]) -> bool {
 
 /// Returns whether a program was there, and ended well.
 fn tried(program: &str, options: &[&str], paths: &[&Path]) -> bool {
-    let status = Command::new(program).args(options).args(paths).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let status = Command::new(program)
+        .args(options)
+        .args(paths)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
     status.is_ok_and(|status| status.success())
 }
 
@@ -101,21 +120,35 @@ fn round(world: &World, number: usize, acknowledged: impl Fn()) {
     let event = |event: &str| {
         let message = format!("m{number}");
         let payload = json!({"event": event, "session_id": "s", "message_id": message, "cwd": world.workspace()});
-        world.run(&["event", "--strict"], payload.to_string().as_bytes()).exits(0);
+        world
+            .run(&["event", "--strict"], payload.to_string().as_bytes())
+            .exits(0);
     };
     event("user_message");
     event("step_start");
     for file in [number, number * 7, number * 13].map(|file| format!("f{}", file % FILES)) {
         let old = std::fs::read(world.workspace().join(&file)).unwrap_or_default();
-        world.write(&file, [old, format!("edit {number}\n").into_bytes()].concat());
+        world.write(
+            &file,
+            [old, format!("edit {number}\n").into_bytes()].concat(),
+        );
     }
-    world.write(&format!("made/{}", number % 5), format!("{number}\n").repeat(100));
-    let _ = std::fs::remove_file(world.workspace().join(format!("f{}", (number * 11 + 1) % FILES)));
+    world.write(
+        &format!("made/{}", number % 5),
+        format!("{number}\n").repeat(100),
+    );
+    let _ = std::fs::remove_file(
+        world
+            .workspace()
+            .join(format!("f{}", (number * 11 + 1) % FILES)),
+    );
     event("step_finish");
     acknowledged();
     event("turn_end");
     if number.is_multiple_of(3) {
-        world.run(&["revert", "--message", &format!("m{number}")], b"").exits(0);
+        world
+            .run(&["revert", "--message", &format!("m{number}")], b"")
+            .exits(0);
         if number.is_multiple_of(2) {
             world.run(&["unrevert"], b"").exits(0);
         }
@@ -124,7 +157,12 @@ fn round(world: &World, number: usize, acknowledged: impl Fn()) {
 
 /// Works until the power goes, after some milliseconds. Returns the number of the last message whose step was acknowledged
 /// before that; the very first one's was.
-fn work_until_the_power_goes(world: &World, device: &Device, from: usize, milliseconds: u64) -> usize {
+fn work_until_the_power_goes(
+    world: &World,
+    device: &Device,
+    from: usize,
+    milliseconds: u64,
+) -> usize {
     let (last, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -144,16 +182,27 @@ fn assert_packs_whole(world: &World, what: &str) {
     for folder in std::fs::read_dir(world.store().join("snapshots")).expect("the store") {
         let repository = folder.expect("an entry").path().join("repository.git");
         let mut git = Command::new("git");
-        git.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", world.home());
-        let checked = git.arg("--git-dir").arg(&repository).args(["fsck", "--full"]).output().expect("git is there");
+        git.env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", world.home());
+        let checked = git
+            .arg("--git-dir")
+            .arg(&repository)
+            .args(["fsck", "--full"])
+            .output()
+            .expect("git is there");
         assert!(checked.status.success(), "{what}: {checked:?}");
     }
 }
 
 fn messages(world: &World) -> Vec<String> {
     let log = world.json(&["log"]);
-    let rows = log["messages"].as_array().unwrap_or_else(|| panic!("messages: {log}"));
-    rows.iter().map(|row| row["agent_id"].as_str().unwrap_or_default().to_owned()).collect()
+    let rows = log["messages"]
+        .as_array()
+        .unwrap_or_else(|| panic!("messages: {log}"));
+    rows.iter()
+        .map(|row| row["agent_id"].as_str().unwrap_or_default().to_owned())
+        .collect()
 }
 
 fn powerless(test: &str, durability: &str, check: impl Fn(&World, &Tree, usize, &str)) {
@@ -186,7 +235,11 @@ fn powerless(test: &str, durability: &str, check: impl Fn(&World, &Tree, usize, 
 
 /// The paths at which two trees differ.
 fn differences<'a>(left: &'a Tree, right: &'a Tree) -> Vec<&'a Path> {
-    let mut all: Vec<&Path> = left.keys().chain(right.keys()).map(PathBuf::as_path).collect();
+    let mut all: Vec<&Path> = left
+        .keys()
+        .chain(right.keys())
+        .map(PathBuf::as_path)
+        .collect();
     all.sort_unstable();
     all.dedup();
     all.retain(|path| left.get(*path) != right.get(*path));
@@ -196,26 +249,50 @@ fn differences<'a>(left: &'a Tree, right: &'a Tree) -> Vec<&'a Path> {
 /// Goes all the way back, and to what the power cut left. Returns the outcome, and the tree in between.
 fn back_and_forth(world: &World, what: &str) -> (String, Tree) {
     // Whatever comes next ends an operation that was cut off.
-    world.event(json!({"event": "turn_end", "session_id": "s"})).ends_silently();
-    assert_eq!(leftovers(world), Vec::<PathBuf>::new(), "{what}: nothing is left beside");
+    world
+        .event(json!({"event": "turn_end", "session_id": "s"}))
+        .ends_silently();
+    assert_eq!(
+        leftovers(world),
+        Vec::<PathBuf>::new(),
+        "{what}: nothing is left beside"
+    );
     let found = world.tree();
     let revert = world.json(&["revert", "--message", "m0", "--on-conflict", "overwrite"]);
     let reverted = world.tree();
     if let Some(operation) = revert["operation"].as_str() {
         world.run(&["restore", operation], b"").exits(0);
     }
-    assert_eq!(differences(&world.tree(), &found), [] as [&Path; 0], "{what}: what was found comes back");
-    (revert["outcome"].as_str().unwrap_or_else(|| panic!("{what}: {revert}")).to_owned(), reverted)
+    assert_eq!(
+        differences(&world.tree(), &found),
+        [] as [&Path; 0],
+        "{what}: what was found comes back"
+    );
+    (
+        revert["outcome"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{what}: {revert}"))
+            .to_owned(),
+        reverted,
+    )
 }
 
 #[test]
 fn a_power_cut_at_any_time_leaves_every_acknowledged_step_where_rows_are_synced() {
-    let test = "power::a_power_cut_at_any_time_leaves_every_acknowledged_step_where_rows_are_synced";
+    let test =
+        "power::a_power_cut_at_any_time_leaves_every_acknowledged_step_where_rows_are_synced";
     powerless(test, "full", |world, before, last, what| {
         let messages = messages(world);
-        assert!(messages.contains(&format!("m{last}")), "{what}: its message is there: {messages:?}");
+        assert!(
+            messages.contains(&format!("m{last}")),
+            "{what}: its message is there: {messages:?}"
+        );
         let (outcome, reverted) = back_and_forth(world, what);
-        assert_eq!(differences(&reverted, before), [] as [&Path; 0], "{what}: all the way back ({outcome})");
+        assert_eq!(
+            differences(&reverted, before),
+            [] as [&Path; 0],
+            "{what}: all the way back ({outcome})"
+        );
     });
 }
 

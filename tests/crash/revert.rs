@@ -23,9 +23,17 @@ fn each_killed_revert(quick: usize, end: impl Fn(&World, &Tree, &Tree, &str) + S
         assert_whole(&world, &before, &after, &what);
         let killed = world.tree();
         world.run(&["status"], b"").exits(0);
-        assert_eq!(world.tree(), killed, "{what}: `status` looks and does not act");
+        assert_eq!(
+            world.tree(),
+            killed,
+            "{what}: `status` looks and does not act"
+        );
         end(&world, &before, &after, &what);
-        assert_eq!(leftovers(&world), Vec::<std::path::PathBuf>::new(), "{what}: nothing is left beside");
+        assert_eq!(
+            leftovers(&world),
+            Vec::<std::path::PathBuf>::new(),
+            "{what}: nothing is left beside"
+        );
         assert_sound(&world, &what);
     });
 }
@@ -63,12 +71,19 @@ fn a_tool_that_begins_after_a_killed_revert_of_another_session_does_not_see_what
     world.write(".gitignore", "secret\n");
     world.write("secret", "before\n");
     let send = |session: &str, event: &str, tool: &str, paths: &[&str]| {
-        let event =
-            json!({"event": event, "session_id": session, "message_id": session, "tool_use_id": tool, "paths": paths});
+        let event = json!({"event": event, "session_id": session, "message_id": session, "tool_use_id": tool, "paths": paths});
         world.event(event).ends_silently();
     };
-    let begin = |session: &str| ["user_message", "step_start"].iter().for_each(|event| send(session, event, "", &[]));
-    let end = |session: &str| ["step_finish", "turn_end"].iter().for_each(|event| send(session, event, "", &[]));
+    let begin = |session: &str| {
+        ["user_message", "step_start"]
+            .iter()
+            .for_each(|event| send(session, event, "", &[]))
+    };
+    let end = |session: &str| {
+        ["step_finish", "turn_end"]
+            .iter()
+            .for_each(|event| send(session, event, "", &[]))
+    };
     begin("a");
     send("a", "tool_start", "1", &["secret"]);
     world.write("secret", "of the first agent\n");
@@ -76,16 +91,37 @@ fn a_tool_that_begins_after_a_killed_revert_of_another_session_does_not_see_what
     end("a");
     begin("b");
     send("b", "tool_start", "2", &["other"]);
-    kill_at(&world, &("renameat2".to_owned(), 1), &["revert", "--message", "a"], b"");
-    assert_eq!(world.read("secret"), b"of the first agent\n", "it was killed before it put anything back");
+    kill_at(
+        &world,
+        &("renameat2".to_owned(), 1),
+        &["revert", "--message", "a"],
+        b"",
+    );
+    assert_eq!(
+        world.read("secret"),
+        b"of the first agent\n",
+        "it was killed before it put anything back"
+    );
     // No snapshot is taken for a second tool of a step: the file is looked at, since an ignore rule hides it.
     send("b", "tool_start", "3", &["secret"]);
-    assert_eq!(world.read("secret"), b"before\n", "what was begun is ended before anybody looks");
-    ["3", "2"].iter().for_each(|tool| send("b", "tool_finish", tool, &[]));
+    assert_eq!(
+        world.read("secret"),
+        b"before\n",
+        "what was begun is ended before anybody looks"
+    );
+    ["3", "2"]
+        .iter()
+        .for_each(|tool| send("b", "tool_finish", tool, &[]));
     end("b");
     let log = world.json(&["log"]);
-    assert_eq!(log["messages"][0]["agent_id"], "b", "the newest message: {log}");
-    assert_eq!(log["messages"][0]["files"], 0, "the second agent changed nothing: {log}");
+    assert_eq!(
+        log["messages"][0]["agent_id"], "b",
+        "the newest message: {log}"
+    );
+    assert_eq!(
+        log["messages"][0]["files"], 0,
+        "the second agent changed nothing: {log}"
+    );
 }
 
 #[test]
@@ -94,15 +130,28 @@ fn after_a_killed_revert_a_hook_finds_the_tree_before_or_after_it() {
         return;
     }
     each_killed_revert(30, |world, before, after, what| {
-        world.event(json!({"event": "user_message", "session_id": "s", "message_id": "m2"})).ends_silently();
+        world
+            .event(json!({"event": "user_message", "session_id": "s", "message_id": "m2"}))
+            .ends_silently();
         let found = world.tree();
-        assert!(found == *before || found == *after, "{what}: nothing between: {found:?}");
+        assert!(
+            found == *before || found == *after,
+            "{what}: nothing between: {found:?}"
+        );
         world.write("edited", "of the next message\n");
-        world.event(json!({"event": "turn_end", "session_id": "s"})).ends_silently();
+        world
+            .event(json!({"event": "turn_end", "session_id": "s"}))
+            .ends_silently();
         let log = world.json(&["log"]);
-        assert_eq!(log["messages"][0]["agent_id"], "m2", "{what}: the message is recorded: {log}");
+        assert_eq!(
+            log["messages"][0]["agent_id"], "m2",
+            "{what}: the message is recorded: {log}"
+        );
         let state = if found == *after { "discarded" } else { "live" };
-        assert_eq!(log["messages"][1]["state"], state, "{what}: and makes the revert permanent: {log}");
+        assert_eq!(
+            log["messages"][1]["state"], state,
+            "{what}: and makes the revert permanent: {log}"
+        );
     });
 }
 
@@ -120,10 +169,18 @@ fn an_edit_after_a_killed_revert_stays_and_keeps_no_other_file_from_going_back()
         world.write("edited", "the user's\n");
         let run = world.run(&REVERT, b"");
         assert!(matches!(run.code, Some(0 | 3)), "{what}: {run}");
-        assert_eq!(without(&world.tree()), without(after), "{what}: every other file is back\n{run}");
+        assert_eq!(
+            without(&world.tree()),
+            without(after),
+            "{what}: every other file is back\n{run}"
+        );
         world.run(&["unrevert"], b"");
         assert_eq!(without(&world.tree()), without(before), "{what}: and forth");
-        assert_eq!(world.read("edited"), b"the user's\n", "{what}: what nobody knew of is left alone");
+        assert_eq!(
+            world.read("edited"),
+            b"the user's\n",
+            "{what}: what nobody knew of is left alone"
+        );
     });
 }
 
@@ -134,9 +191,25 @@ fn permissions_and_owners_are_set_on_what_is_open_and_never_by_name() {
     }
     for arguments in [&REVERT[..], &["restore", "m1"]] {
         let calls = points(&played(), arguments, b"");
-        assert!(calls.iter().any(|(name, _)| name == "fchmod"), "some had to be set: {calls:?}");
-        let by_name = ["chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "utimensat"];
-        let named = calls.iter().find(|(name, _)| by_name.contains(&name.as_str()));
-        assert_eq!(named, None, "between a look and such a call a link could come");
+        assert!(
+            calls.iter().any(|(name, _)| name == "fchmod"),
+            "some had to be set: {calls:?}"
+        );
+        let by_name = [
+            "chmod",
+            "fchmodat",
+            "fchmodat2",
+            "chown",
+            "lchown",
+            "fchownat",
+            "utimensat",
+        ];
+        let named = calls
+            .iter()
+            .find(|(name, _)| by_name.contains(&name.as_str()));
+        assert_eq!(
+            named, None,
+            "between a look and such a call a link could come"
+        );
     }
 }

@@ -13,7 +13,11 @@ pub type Point = (String, usize);
 /// Returns whether it runs here at all.
 pub fn works() -> bool {
     let mut command = Command::new("strace");
-    let status = command.args(["-o", "/dev/null", "true"]).stderr(Stdio::null()).stdout(Stdio::null()).status();
+    let status = command
+        .args(["-o", "/dev/null", "true"])
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
     status.is_ok_and(|status| status.success())
 }
 
@@ -21,8 +25,15 @@ pub fn works() -> bool {
 fn command(world: &World, options: &[&str], arguments: &[&str]) -> Command {
     let plain = world.command(arguments);
     let mut command = Command::new("strace");
-    command.args(["-f", "-qq"]).args(options).arg(BINARY).args(arguments).env_clear();
-    let variables = plain.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    command
+        .args(["-f", "-qq"])
+        .args(options)
+        .arg(BINARY)
+        .args(arguments)
+        .env_clear();
+    let variables = plain
+        .get_envs()
+        .filter_map(|(name, value)| Some((name, value?)));
     command.envs(variables).current_dir(world.workspace());
     command
 }
@@ -30,18 +41,36 @@ fn command(world: &World, options: &[&str], arguments: &[&str]) -> Command {
 /// Returns the calls of a run in peace, in their order, once each.
 pub fn points(world: &World, arguments: &[&str], stdin: &[u8]) -> Vec<Point> {
     let trace = world.path("trace");
-    finish(&mut command(world, &["-o", trace.to_str().expect("a plain path")], arguments), stdin).exits(0);
+    finish(
+        &mut command(
+            world,
+            &["-o", trace.to_str().expect("a plain path")],
+            arguments,
+        ),
+        stdin,
+    )
+    .exits(0);
     let trace = std::fs::read_to_string(trace).expect("the trace");
     let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut most: BTreeMap<&str, usize> = BTreeMap::new();
     let mut points = Vec::new();
     for line in trace.lines() {
-        let Some((thread, call)) = line.split_once(' ') else { continue };
-        let Some((name, _)) = call.trim_start().split_once('(') else { continue };
-        if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+        let Some((thread, call)) = line.split_once(' ') else {
+            continue;
+        };
+        let Some((name, _)) = call.trim_start().split_once('(') else {
+            continue;
+        };
+        if !name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        {
             continue;
         }
-        let count = counts.entry((thread, name)).and_modify(|count| *count += 1).or_insert(1);
+        let count = counts
+            .entry((thread, name))
+            .and_modify(|count| *count += 1)
+            .or_insert(1);
         // The first thread that comes so far is the one that is hit.
         let most = most.entry(name).or_default();
         if *count > *most {
@@ -70,7 +99,14 @@ pub fn kill_at(world: &World, point: &Point, arguments: &[&str], stdin: &[u8]) {
 
 /// Runs a command in which the call at a point fails.
 pub fn fail_at(world: &World, point: &Point, error: &str, arguments: &[&str], stdin: &[u8]) -> Run {
-    inject(world, &point.0, &format!("error={error}"), point.1, arguments, stdin)
+    inject(
+        world,
+        &point.0,
+        &format!("error={error}"),
+        point.1,
+        arguments,
+        stdin,
+    )
 }
 
 /// Runs a command in which every call of a name fails.
@@ -78,9 +114,26 @@ pub fn fail_all(world: &World, name: &str, error: &str, arguments: &[&str]) -> R
     inject(world, name, &format!("error={error}"), "1+", arguments, b"")
 }
 
-fn inject(world: &World, name: &str, what: &str, when: impl Display, arguments: &[&str], stdin: &[u8]) -> Run {
-    let (trace, inject) = (format!("trace={name}"), format!("inject={name}:{what}:when={when}"));
-    finish(&mut command(world, &["-o", "/dev/null", "-e", &trace, "-e", &inject], arguments), stdin)
+fn inject(
+    world: &World,
+    name: &str,
+    what: &str,
+    when: impl Display,
+    arguments: &[&str],
+    stdin: &[u8],
+) -> Run {
+    let (trace, inject) = (
+        format!("trace={name}"),
+        format!("inject={name}:{what}:when={when}"),
+    );
+    finish(
+        &mut command(
+            world,
+            &["-o", "/dev/null", "-e", &trace, "-e", &inject],
+            arguments,
+        ),
+        stdin,
+    )
 }
 
 /// Does something at each of some points, on two threads.

@@ -19,7 +19,11 @@ fn a_hundred_thousand_changes_are_planned() {
     }
     let plan = world.plan();
     assert_eq!(plan.items.len(), 66_667, "one item a path");
-    let deleted = plan.items.iter().filter(|item| item.action == FileAction::Delete).count();
+    let deleted = plan
+        .items
+        .iter()
+        .filter(|item| item.action == FileAction::Delete)
+        .count();
     assert_eq!(deleted, 22_223, "every third was made by the agent");
     assert!(plan.is_complete(), "nobody else was at them");
 }

@@ -81,8 +81,17 @@ struct Model {
 
 impl Model {
     fn new(events: &[Event], on_conflict: OnConflict) -> Self {
-        let world = World { on_conflict, ..World::default() };
-        let mut model = Self { world, disk: Disk::default(), goals: States::new(), messages: 0, point: usize::MAX };
+        let world = World {
+            on_conflict,
+            ..World::default()
+        };
+        let mut model = Self {
+            world,
+            disk: Disk::default(),
+            goals: States::new(),
+            messages: 0,
+            point: usize::MAX,
+        };
         for at in [0, 1, 4, 5] {
             model.edit(&Edit::Write(at, Vec::new()));
         }
@@ -92,7 +101,9 @@ impl Model {
 
     /// Lets things happen; what is reverted is reverted for good, and the next revert is the first of a new chain.
     fn happen(&mut self, events: &[Event]) {
-        self.world.changes.retain(|past| message(past).is_none_or(|message| message < self.point));
+        self.world
+            .changes
+            .retain(|past| message(past).is_none_or(|message| message < self.point));
         self.messages = self.messages.min(self.point);
         self.point = usize::MAX;
         for event in events {
@@ -109,14 +120,19 @@ impl Model {
                 self.messages += 1;
                 (edits, claude(self.messages, false), Claim::Undo)
             }
-            Event::Shared(edits) => (edits, claude(self.messages, true), Claim::Shared(Vec::new())),
+            Event::Shared(edits) => (
+                edits,
+                claude(self.messages, true),
+                Claim::Shared(Vec::new()),
+            ),
             Event::Other(edits) => (edits, codex(), Claim::Keep),
             Event::User(edits) => (edits, Author::User, Claim::Keep),
         };
         self.edit_all(edits);
         for change in before.changes_to(&self.disk) {
             let (at, old, new) = (change.path.to_text(), change.old, change.new);
-            self.world.happens(&at, old, new, author.clone(), claim.clone());
+            self.world
+                .happens(&at, old, new, author.clone(), claim.clone());
         }
     }
 
@@ -131,21 +147,37 @@ impl Model {
                 for (line, to) in lines {
                     text[*line] = format!("line {line} is {to}\n");
                 }
-                self.disk.force(&path(PATHS[*at]), file(self.world.blobs.file(&text.concat())));
+                self.disk.force(
+                    &path(PATHS[*at]),
+                    file(self.world.blobs.file(&text.concat())),
+                );
             }
             Edit::Line(at, line, to) => self.edit_line(&path(PATHS[*at]), *line, *to),
             Edit::Mode(at, permissions) => {
                 let at = path(PATHS[*at]);
-                if let Some(entry) = self.disk.state(&at).filter(|entry| entry.mode != Mode::SYMLINK) {
+                if let Some(entry) = self
+                    .disk
+                    .state(&at)
+                    .filter(|entry| entry.mode != Mode::SYMLINK)
+                {
                     let is_directory = entry.mode == Mode::directory(entry.mode.permissions());
-                    let mode = if is_directory { Mode::directory(*permissions) } else { Mode::file(*permissions) };
+                    let mode = if is_directory {
+                        Mode::directory(*permissions)
+                    } else {
+                        Mode::file(*permissions)
+                    };
                     self.disk.force(&at, Entry { mode, ..entry });
                 }
             }
-            Edit::Link(at, to) => self.disk.force(&path(PATHS[*at]), file(self.world.blobs.link(&to.to_string()))),
+            Edit::Link(at, to) => self.disk.force(
+                &path(PATHS[*at]),
+                file(self.world.blobs.link(&to.to_string())),
+            ),
             Edit::Large(at) => self.disk.force(&path(PATHS[*at]), file(gap())),
             Edit::Directory(at) => self.disk.force(&path(PATHS[*at]), Entry::directory(0o755)),
-            Edit::Delete(at, leaves_directory) => self.disk.remove(&path(PATHS[*at]), *leaves_directory),
+            Edit::Delete(at, leaves_directory) => {
+                self.disk.remove(&path(PATHS[*at]), *leaves_directory)
+            }
             Edit::Rename(from, to) => {
                 let from = path(PATHS[*from]);
                 if let Some(entry) = self.disk.state(&from) {
@@ -157,10 +189,16 @@ impl Model {
     }
 
     fn edit_line(&mut self, at: &WorkspacePath, line: usize, to: u8) {
-        let Some(entry) = self.disk.state(at).filter(|entry| entry.mode == Mode::file(entry.mode.permissions())) else {
+        let Some(entry) = self
+            .disk
+            .state(at)
+            .filter(|entry| entry.mode == Mode::file(entry.mode.permissions()))
+        else {
             return;
         };
-        let Some(text) = self.world.blobs.text(Some(entry)) else { return };
+        let Some(text) = self.world.blobs.text(Some(entry)) else {
+            return;
+        };
         let mut lines: Vec<_> = text.split_inclusive('\n').map(str::to_owned).collect();
         if let Some(old) = lines.get_mut(line) {
             *old = format!("line {line} is {to}\n");
@@ -177,7 +215,9 @@ impl Model {
     fn move_only(&mut self, point: usize, named: Option<&[WorkspacePath]>) {
         self.point = point;
         for past in &mut self.world.changes {
-            let Some(message) = message(past) else { continue };
+            let Some(message) = message(past) else {
+                continue;
+            };
             let is_named = named.is_some_and(|named| named.contains(&past.change.path));
             past.claim = match (named, is_shared(past)) {
                 _ if message < point => Claim::Keep,
@@ -189,24 +229,47 @@ impl Model {
         let plan = self.world.plan_from(&self.goals, &self.disk.states());
         self.check(&plan);
         self.disk.apply(&plan.items);
-        self.goals.extend(plan.items.iter().map(|item| (item.path.clone(), item.goal)));
+        self.goals
+            .extend(plan.items.iter().map(|item| (item.path.clone(), item.goal)));
     }
 
     /// Checks what holds of every plan.
     fn check(&self, plan: &Plan) {
         for item in &plan.items {
-            assert!(self.may_move(&item.path, item.expected, item.target), "{:?} was touched by the agent", item.path);
+            assert!(
+                self.may_move(&item.path, item.expected, item.target),
+                "{:?} was touched by the agent",
+                item.path
+            );
             let is_filled = item.action == FileAction::None && item.target.is_none();
             let is_changed = item.target != item.expected && !is_filled;
-            assert_eq!(is_changed, item.result == FileResult::Planned, "only what is planned changes: {item:?}");
-            assert!(item.result != FileResult::Conflict || item.reason.is_some(), "a conflict has a reason: {item:?}");
+            assert_eq!(
+                is_changed,
+                item.result == FileResult::Planned,
+                "only what is planned changes: {item:?}"
+            );
+            assert!(
+                item.result != FileResult::Conflict || item.reason.is_some(),
+                "a conflict has a reason: {item:?}"
+            );
             let is_stored = |state: State| state.is_none_or(|entry| entry.is_stored());
-            assert!(!is_changed || is_stored(item.expected), "bytes that nobody stored are replaced: {item:?}");
-            assert!(!is_changed || is_stored(item.target), "bytes that nobody stored are put there: {item:?}");
+            assert!(
+                !is_changed || is_stored(item.expected),
+                "bytes that nobody stored are replaced: {item:?}"
+            );
+            assert!(
+                !is_changed || is_stored(item.target),
+                "bytes that nobody stored are put there: {item:?}"
+            );
             let blob = item.target.and_then(|entry| entry.blob);
-            let is_known =
-                |blob| blob == ckpt_store::entry::ObjectId::EMPTY_TREE || self.world.blobs.get(blob).is_some();
-            assert!(blob.is_none_or(is_known), "every target can be written: {item:?}");
+            let is_known = |blob| {
+                blob == ckpt_store::entry::ObjectId::EMPTY_TREE
+                    || self.world.blobs.get(blob).is_some()
+            };
+            assert!(
+                blob.is_none_or(is_known),
+                "every target can be written: {item:?}"
+            );
             self.check_users_lines(item.expected, item.target);
         }
     }
@@ -225,15 +288,27 @@ impl Model {
 
     /// Whether the agent was at a path, or below an empty directory there, which is an entry only while it is empty.
     fn may_move(&self, path: &WorkspacePath, from: State, to: State) -> bool {
-        let agents = self.world.changes.iter().filter(|past| message(past).is_some());
-        let is_directory = [from, to].into_iter().flatten().all(|entry| entry.mode.kind() == EntryKind::Directory);
-        agents.map(|past| &past.change.path).any(|agents| agents == path || is_directory && agents.is_below(path))
+        let agents = self
+            .world
+            .changes
+            .iter()
+            .filter(|past| message(past).is_some());
+        let is_directory = [from, to]
+            .into_iter()
+            .flatten()
+            .all(|entry| entry.mode.kind() == EntryKind::Directory);
+        agents
+            .map(|past| &past.change.path)
+            .any(|agents| agents == path || is_directory && agents.is_below(path))
     }
 
     /// Every path that the agent never touched is as it was.
     fn assert_others_untouched(&self, before: &Disk) {
         for change in before.changes_to(&self.disk) {
-            assert!(self.may_move(&change.path, change.old, change.new), "{change:?} is none of the agent's");
+            assert!(
+                self.may_move(&change.path, change.old, change.new),
+                "{change:?} is none of the agent's"
+            );
         }
     }
 }
@@ -242,7 +317,12 @@ impl Model {
 fn claude(message: usize, is_shared: bool) -> Author {
     let step = if is_shared { "shared" } else { "own" };
     let agent = "claude-code".to_owned();
-    Author::Agent(Source { step: step.into(), message: message.to_string(), session: "s1".into(), agent })
+    Author::Agent(Source {
+        step: step.into(),
+        message: message.to_string(),
+        session: "s1".into(),
+        agent,
+    })
 }
 
 /// The message of a change of the first agent's session.
@@ -262,12 +342,20 @@ fn file(state: State) -> Entry {
 }
 
 fn on_conflict() -> impl Strategy<Value = OnConflict> {
-    prop::sample::select(vec![OnConflict::Merge, OnConflict::Merge, OnConflict::Keep, OnConflict::Overwrite])
+    prop::sample::select(vec![
+        OnConflict::Merge,
+        OnConflict::Merge,
+        OnConflict::Keep,
+        OnConflict::Overwrite,
+    ])
 }
 
 /// Lines that nobody but the user writes, to find them again.
 fn users_lines() -> impl Strategy<Value = Vec<Edit>> {
-    prop::collection::vec((0..PATHS.len(), 0..7usize).prop_map(|(at, line)| Edit::Line(at, line, 9)), 0..4)
+    prop::collection::vec(
+        (0..PATHS.len(), 0..7usize).prop_map(|(at, line)| Edit::Line(at, line, 9)),
+        0..4,
+    )
 }
 
 proptest! {

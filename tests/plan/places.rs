@@ -14,7 +14,11 @@ fn a_file_that_became_a_directory_comes_back() {
     let plan = world.plan();
     assert!(plan.is_complete(), "all of it is the agent's");
     let actions: Vec<_> = plan.items.iter().map(|item| item.action).collect();
-    assert_eq!(actions, [FileAction::Write, FileAction::Delete, FileAction::Delete], "by path");
+    assert_eq!(
+        actions,
+        [FileAction::Write, FileAction::Delete, FileAction::Delete],
+        "by path"
+    );
 }
 
 #[test]
@@ -27,7 +31,11 @@ fn a_directory_that_became_a_file_comes_back_with_all_files() {
     let plan = world.plan();
     assert!(plan.is_complete(), "all of it is the agent's");
     let actions: Vec<_> = plan.items.iter().map(|item| item.action).collect();
-    assert_eq!(actions, [FileAction::Delete, FileAction::Write, FileAction::Write], "by path");
+    assert_eq!(
+        actions,
+        [FileAction::Delete, FileAction::Write, FileAction::Write],
+        "by path"
+    );
 }
 
 #[test]
@@ -38,9 +46,21 @@ fn a_users_file_below_leaves_no_place_for_a_file() {
     world.agent("foo/bar", None, file);
     world.now("foo/mine", users);
     let item = world.item("foo").expect("it has a change to undo");
-    assert_eq!((item.action, item.result), (FileAction::Keep, FileResult::Conflict), "the directory has to stay");
-    assert_eq!((item.target, item.goal), (None, None), "nothing is put there, and the next move starts from that");
-    assert!(item.reason.is_some_and(|reason| reason.contains("`foo/mine`")), "it is named");
+    assert_eq!(
+        (item.action, item.result),
+        (FileAction::Keep, FileResult::Conflict),
+        "the directory has to stay"
+    );
+    assert_eq!(
+        (item.target, item.goal),
+        (None, None),
+        "nothing is put there, and the next move starts from that"
+    );
+    assert!(
+        item.reason
+            .is_some_and(|reason| reason.contains("`foo/mine`")),
+        "it is named"
+    );
     let bar = world.item("foo/bar").expect("it has a change to undo");
     assert_eq!(bar.action, FileAction::Delete, "the agent's own goes");
 }
@@ -53,7 +73,11 @@ fn an_edited_file_below_leaves_no_place_for_a_file() {
     world.agent("foo/bar", None, file);
     world.now("foo/bar", world.blobs.file("edited"));
     let results: Vec<_> = world.plan().items.iter().map(|item| item.result).collect();
-    assert_eq!(results, [FileResult::Conflict, FileResult::Conflict], "`foo/bar` is kept, so `foo` cannot come back");
+    assert_eq!(
+        results,
+        [FileResult::Conflict, FileResult::Conflict],
+        "`foo/bar` is kept, so `foo` cannot come back"
+    );
 }
 
 #[test]
@@ -64,11 +88,22 @@ fn a_users_file_leaves_no_place_for_a_directory() {
     world.agent("foo/baz/qux", file, None);
     world.now("foo", world.blobs.file("user"));
     for item in world.plan().items {
-        assert_eq!((item.result, item.target), (FileResult::Conflict, None), "{:?}", item.path);
-        assert!(item.reason.is_some_and(|reason| reason.contains("`foo`")), "what stays is named");
+        assert_eq!(
+            (item.result, item.target),
+            (FileResult::Conflict, None),
+            "{:?}",
+            item.path
+        );
+        assert!(
+            item.reason.is_some_and(|reason| reason.contains("`foo`")),
+            "what stays is named"
+        );
     }
     world.now("foo", world.blobs.link("elsewhere"));
-    assert!(!world.plan().has_work(), "nothing is written through a link");
+    assert!(
+        !world.plan().has_work(),
+        "nothing is written through a link"
+    );
 }
 
 #[test]
@@ -79,7 +114,10 @@ fn a_file_with_a_name_that_sorts_between_is_not_in_the_way() {
     world.agent("foo/bar", None, file);
     world.now("foo-x", file);
     world.now("foo.d/x", file);
-    assert!(world.plan().is_complete(), "`-` and `.` sort before `/`, and are not below `foo`");
+    assert!(
+        world.plan().is_complete(),
+        "`-` and `.` sort before `/`, and are not below `foo`"
+    );
 }
 
 #[test]
@@ -88,7 +126,11 @@ fn an_empty_directory_goes_and_comes_back() {
     world.agent("made", None, directory());
     world.agent("removed", directory(), None);
     let actions: Vec<_> = world.plan().items.iter().map(|item| item.action).collect();
-    assert_eq!(actions, [FileAction::Delete, FileAction::Write], "as they were");
+    assert_eq!(
+        actions,
+        [FileAction::Delete, FileAction::Write],
+        "as they were"
+    );
 }
 
 #[test]
@@ -98,14 +140,26 @@ fn a_directory_that_holds_something_is_neither_removed_nor_made() {
     world.agent("emptied", None, directory());
     world.agent("emptied/f", file, None);
     let items = world.plan().items;
-    assert_eq!(items[0].action, FileAction::None, "the directory keeps its permissions");
-    assert_eq!(items[1].action, FileAction::Write, "its file comes back into it");
+    assert_eq!(
+        items[0].action,
+        FileAction::None,
+        "the directory keeps its permissions"
+    );
+    assert_eq!(
+        items[1].action,
+        FileAction::Write,
+        "its file comes back into it"
+    );
     let mut world = World::default();
     world.agent("filled", directory(), None);
     world.agent("filled/f", None, file);
     world.now("filled/mine", file);
     let items = world.plan().items;
-    assert_eq!((items[0].action, items[0].target), (FileAction::None, None), "the user's file keeps it");
+    assert_eq!(
+        (items[0].action, items[0].target),
+        (FileAction::None, None),
+        "the user's file keeps it"
+    );
     assert_eq!(items[1].action, FileAction::Delete, "the agent's goes");
 }
 
@@ -116,6 +170,10 @@ fn a_directory_that_the_agent_filled_is_empty_again() {
     world.agent("filled", directory(), None);
     world.agent("filled/f", None, file);
     let items = world.plan().items;
-    assert_eq!((items[0].action, items[0].target), (FileAction::Write, directory()), "it was there before");
+    assert_eq!(
+        (items[0].action, items[0].target),
+        (FileAction::Write, directory()),
+        "it was there before"
+    );
     assert_eq!(items[1].action, FileAction::Delete, "and was empty");
 }

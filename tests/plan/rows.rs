@@ -12,23 +12,45 @@ use crate::world::{Blobs, World, codex, directory, gap};
 const TEXT: &str = "1\n2\n3\n4\n5\n";
 
 /// What becomes of a file that an agent changed from `old` to `new` and that is `now` something else.
-fn revert(old: State, new: State, now: State, world: World) -> (FileAction, FileResult, State, Option<String>) {
+fn revert(
+    old: State,
+    new: State,
+    now: State,
+    world: World,
+) -> (FileAction, FileResult, State, Option<String>) {
     let mut world = world;
     world.agent("f", old, new);
     world.now("f", now);
-    let item = world.item("f").expect("a path with a change to undo is in the plan");
+    let item = world
+        .item("f")
+        .expect("a path with a change to undo is in the plan");
     (item.action, item.result, item.target, item.reason)
 }
 
 #[test]
 fn an_untouched_change_is_undone_whatever_the_kinds() {
     let blobs = Blobs::default();
-    let states = [None, blobs.file("a"), blobs.file(""), blobs.file_of_mode("a", 0o755), blobs.link("a"), directory()];
+    let states = [
+        None,
+        blobs.file("a"),
+        blobs.file(""),
+        blobs.file_of_mode("a", 0o755),
+        blobs.link("a"),
+        directory(),
+    ];
     for old in states {
         for new in states.into_iter().filter(|new| *new != old) {
-            let action = if old.is_none() { FileAction::Delete } else { FileAction::Write };
+            let action = if old.is_none() {
+                FileAction::Delete
+            } else {
+                FileAction::Write
+            };
             let expected = (action, FileResult::Planned, old, None);
-            assert_eq!(revert(old, new, new, World::default()), expected, "{old:?} -> {new:?}, and nothing since");
+            assert_eq!(
+                revert(old, new, new, World::default()),
+                expected,
+                "{old:?} -> {new:?}, and nothing since"
+            );
         }
     }
 }
@@ -36,11 +58,21 @@ fn an_untouched_change_is_undone_whatever_the_kinds() {
 #[test]
 fn a_change_that_the_user_undid_by_hand_is_left_alone() {
     let blobs = Blobs::default();
-    let states = [None, blobs.file("a"), blobs.file_of_mode("a", 0o755), blobs.link("a"), directory()];
+    let states = [
+        None,
+        blobs.file("a"),
+        blobs.file_of_mode("a", 0o755),
+        blobs.link("a"),
+        directory(),
+    ];
     for old in states {
         for new in states.into_iter().filter(|new| *new != old) {
             let expected = (FileAction::None, FileResult::Done, old, None);
-            assert_eq!(revert(old, new, old, World::default()), expected, "{old:?} -> {new:?} -> {old:?}");
+            assert_eq!(
+                revert(old, new, old, World::default()),
+                expected,
+                "{old:?} -> {new:?} -> {old:?}"
+            );
         }
     }
 }
@@ -64,7 +96,15 @@ fn every_kind_over_every_kind_obeys_the_rule() {
         for theirs in states {
             for ours in states {
                 for on_conflict in [OnConflict::Merge, OnConflict::Keep, OnConflict::Overwrite] {
-                    check(Sides { ancestor, theirs, ours }, on_conflict, &blobs);
+                    check(
+                        Sides {
+                            ancestor,
+                            theirs,
+                            ours,
+                        },
+                        on_conflict,
+                        &blobs,
+                    );
                 }
             }
         }
@@ -73,26 +113,51 @@ fn every_kind_over_every_kind_obeys_the_rule() {
 
 fn check(sides: Sides, on_conflict: OnConflict, blobs: &Blobs) {
     let read = |blob, limit| blobs.read(blob, limit);
-    let ruling = three_way(sides, &mut Contents::new(&read), on_conflict).expect("every blob is there");
-    let Sides { ancestor, theirs, ours } = sides;
+    let ruling =
+        three_way(sides, &mut Contents::new(&read), on_conflict).expect("every blob is there");
+    let Sides {
+        ancestor,
+        theirs,
+        ours,
+    } = sides;
     let what = format!("{sides:?} {on_conflict:?}");
     match ruling {
-        Ruling::Already => assert!(ours == theirs || theirs == ancestor || is_file(ours), "nothing to do: {what}"),
+        Ruling::Already => assert!(
+            ours == theirs || theirs == ancestor || is_file(ours),
+            "nothing to do: {what}"
+        ),
         Ruling::Taken(state) => {
             assert_eq!(state, theirs, "the old side, and nothing else: {what}");
-            assert!(ours == ancestor || on_conflict == OnConflict::Overwrite, "only over what the agent left: {what}");
+            assert!(
+                ours == ancestor || on_conflict == OnConflict::Overwrite,
+                "only over what the agent left: {what}"
+            );
         }
         Ruling::Merged(entry) => {
             assert_ne!(on_conflict, OnConflict::Keep, "keep never merges: {what}");
             for side in [ancestor, theirs, ours] {
                 let side = side.expect("only what is there on all sides is merged");
-                assert!(side.is_stored() && side.mode.kind() == entry.mode.kind(), "of one kind, and stored: {what}");
-                assert_ne!(entry.mode.kind(), EntryKind::Symlink, "a link is never merged: {what}");
+                assert!(
+                    side.is_stored() && side.mode.kind() == entry.mode.kind(),
+                    "of one kind, and stored: {what}"
+                );
+                assert_ne!(
+                    entry.mode.kind(),
+                    EntryKind::Symlink,
+                    "a link is never merged: {what}"
+                );
             }
         }
         Ruling::Conflict(_) | Ruling::Missing(_) => {
-            assert!(ours != ancestor && ours != theirs, "what is as expected is no conflict: {what}");
-            assert_ne!(on_conflict, OnConflict::Overwrite, "overwrite takes the old side: {what}");
+            assert!(
+                ours != ancestor && ours != theirs,
+                "what is as expected is no conflict: {what}"
+            );
+            assert_ne!(
+                on_conflict,
+                OnConflict::Overwrite,
+                "overwrite takes the old side: {what}"
+            );
         }
     }
 }
@@ -104,50 +169,102 @@ fn is_file(state: State) -> bool {
 #[test]
 fn edits_that_do_not_overlap_are_merged() {
     let world = World::default();
-    let (old, new) = (world.blobs.file(TEXT), world.blobs.file("one\n2\n3\n4\n5\n"));
+    let (old, new) = (
+        world.blobs.file(TEXT),
+        world.blobs.file("one\n2\n3\n4\n5\n"),
+    );
     let now = world.blobs.file("one\n2\n3\n4\nfive\n");
     let mut world = world;
     world.agent("f", old, new);
     world.now("f", now);
     let plan = world.plan();
     let item = &plan.items[0];
-    assert_eq!((item.action, item.result), (FileAction::Merge, FileResult::Planned), "line 1 and line 5");
-    assert_eq!(world.blobs.text(item.target).as_deref(), Some("1\n2\n3\n4\nfive\n"), "the agent's out, the user's in");
-    assert!(plan.blobs.contains_key(&item.target.and_then(|entry| entry.blob).expect("a file")), "to be stored first");
-    assert!(plan.is_complete() && plan.has_work(), "all that was asked for");
+    assert_eq!(
+        (item.action, item.result),
+        (FileAction::Merge, FileResult::Planned),
+        "line 1 and line 5"
+    );
+    assert_eq!(
+        world.blobs.text(item.target).as_deref(),
+        Some("1\n2\n3\n4\nfive\n"),
+        "the agent's out, the user's in"
+    );
+    assert!(
+        plan.blobs
+            .contains_key(&item.target.and_then(|entry| entry.blob).expect("a file")),
+        "to be stored first"
+    );
+    assert!(
+        plan.is_complete() && plan.has_work(),
+        "all that was asked for"
+    );
 }
 
 #[test]
 fn edits_that_overlap_are_kept_and_reported_or_overwritten() {
     let row = |on_conflict| {
-        let world = World { on_conflict, ..World::default() };
-        let (old, new) = (world.blobs.file(TEXT), world.blobs.file("one\n2\n3\n4\n5\n"));
+        let world = World {
+            on_conflict,
+            ..World::default()
+        };
+        let (old, new) = (
+            world.blobs.file(TEXT),
+            world.blobs.file("one\n2\n3\n4\n5\n"),
+        );
         let now = world.blobs.file("ONE\n2\n3\n4\n5\n");
         (old, now, revert(old, new, now, world))
     };
     let (_, now, kept) = row(OnConflict::Merge);
     let reason = "changed in the same lines since by the user".to_owned();
-    assert_eq!(kept, (FileAction::Keep, FileResult::Conflict, now, Some(reason)), "untouched by default");
+    assert_eq!(
+        kept,
+        (FileAction::Keep, FileResult::Conflict, now, Some(reason)),
+        "untouched by default"
+    );
     let (old, _, overwritten) = row(OnConflict::Overwrite);
-    assert_eq!(overwritten, (FileAction::Write, FileResult::Planned, old, None), "the user's word");
+    assert_eq!(
+        overwritten,
+        (FileAction::Write, FileResult::Planned, old, None),
+        "the user's word"
+    );
 }
 
 #[test]
 fn keep_never_merges() {
-    let world = World { on_conflict: OnConflict::Keep, ..World::default() };
-    let (old, new) = (world.blobs.file(TEXT), world.blobs.file("one\n2\n3\n4\n5\n"));
+    let world = World {
+        on_conflict: OnConflict::Keep,
+        ..World::default()
+    };
+    let (old, new) = (
+        world.blobs.file(TEXT),
+        world.blobs.file("one\n2\n3\n4\n5\n"),
+    );
     let now = world.blobs.file("one\n2\n3\n4\nfive\n");
     let reason = Some("changed since by the user".to_owned());
-    assert_eq!(revert(old, new, now, world), (FileAction::Keep, FileResult::Conflict, now, reason), "any difference");
+    assert_eq!(
+        revert(old, new, now, world),
+        (FileAction::Keep, FileResult::Conflict, now, reason),
+        "any difference"
+    );
 }
 
 #[test]
 fn overwrite_still_merges_what_does_not_overlap() {
-    let world = World { on_conflict: OnConflict::Overwrite, ..World::default() };
-    let (old, new) = (world.blobs.file(TEXT), world.blobs.file("one\n2\n3\n4\n5\n"));
+    let world = World {
+        on_conflict: OnConflict::Overwrite,
+        ..World::default()
+    };
+    let (old, new) = (
+        world.blobs.file(TEXT),
+        world.blobs.file("one\n2\n3\n4\n5\n"),
+    );
     let now = world.blobs.file("one\n2\n3\n4\nfive\n");
     let (action, ..) = revert(old, new, now, world);
-    assert_eq!(action, FileAction::Merge, "edits apart from each other are no conflict");
+    assert_eq!(
+        action,
+        FileAction::Merge,
+        "edits apart from each other are no conflict"
+    );
 }
 
 #[test]
@@ -155,18 +272,48 @@ fn permissions_and_content_are_undone_each_on_its_own() {
     let world = World::default();
     let of = |text: &str, permissions| world.blobs.file_of_mode(text, permissions);
     let (old, now) = (of("a\n", 0o644), of("b\n", 0o755));
-    let chmod = (old, of("a\n", 0o755), now, of("b\n", 0o644), "the agent's chmod goes, the user's text stays");
-    let edit = (old, of("b\n", 0o644), now, of("a\n", 0o755), "the agent's text goes, the user's chmod stays");
-    let both = (of("a\n", 0o600), of("b\n", 0o644), of("b\n", 0o600), of("a\n", 0o600), "the user took the chmod back");
+    let chmod = (
+        old,
+        of("a\n", 0o755),
+        now,
+        of("b\n", 0o644),
+        "the agent's chmod goes, the user's text stays",
+    );
+    let edit = (
+        old,
+        of("b\n", 0o644),
+        now,
+        of("a\n", 0o755),
+        "the agent's text goes, the user's chmod stays",
+    );
+    let both = (
+        of("a\n", 0o600),
+        of("b\n", 0o644),
+        of("b\n", 0o600),
+        of("a\n", 0o600),
+        "the user took the chmod back",
+    );
     for (old, new, now, expected, why) in [chmod, edit, both] {
         let (action, result, target, reason) = revert(old, new, now, World::default());
-        assert_eq!((action, result), (FileAction::Merge, FileResult::Planned), "{why}");
+        assert_eq!(
+            (action, result),
+            (FileAction::Merge, FileResult::Planned),
+            "{why}"
+        );
         assert_eq!((target, reason), (expected, None), "{why}");
     }
     let (old, new, now) = (of("a\n", 0o644), of("a\n", 0o755), of("a\n", 0o700));
     let (action, _, target, reason) = revert(old, new, now, World::default());
-    assert_eq!((action, target), (FileAction::Keep, now), "both changed the permissions");
-    assert_eq!(reason.as_deref(), Some("its permissions changed again since by the user"), "and that is why");
+    assert_eq!(
+        (action, target),
+        (FileAction::Keep, now),
+        "both changed the permissions"
+    );
+    assert_eq!(
+        reason.as_deref(),
+        Some("its permissions changed again since by the user"),
+        "and that is why"
+    );
 }
 
 #[test]
@@ -175,21 +322,63 @@ fn what_cannot_be_told_apart_is_kept_with_its_reason() {
     let (a, b, c) = (blobs.file("a\n"), blobs.file("b\n"), blobs.file("c\n"));
     for (old, new, now, reason) in [
         (a, b, None, "deleted since by the user"),
-        (None, a, c, "not removed, for it was edited since by the user"),
-        (None, a, blobs.file_of_mode("a\n", 0o755), "not removed, for it was edited since by the user"),
+        (
+            None,
+            a,
+            c,
+            "not removed, for it was edited since by the user",
+        ),
+        (
+            None,
+            a,
+            blobs.file_of_mode("a\n", 0o755),
+            "not removed, for it was edited since by the user",
+        ),
         (a, None, c, "something else was put there since by the user"),
-        (a, b, blobs.link("x"), "replaced by something of another type since by the user"),
-        (a, b, directory(), "replaced by something of another type since by the user"),
+        (
+            a,
+            b,
+            blobs.link("x"),
+            "replaced by something of another type since by the user",
+        ),
+        (
+            a,
+            b,
+            directory(),
+            "replaced by something of another type since by the user",
+        ),
         (blobs.link("x"), a, c, "changed since by the user"),
-        (blobs.link("x"), blobs.link("y"), blobs.link("z"), "a symbolic link, pointed elsewhere since by the user"),
-        (blobs.file("\0a"), blobs.file("\0b"), blobs.file("\0c"), "a binary file, changed since by the user"),
+        (
+            blobs.link("x"),
+            blobs.link("y"),
+            blobs.link("z"),
+            "a symbolic link, pointed elsewhere since by the user",
+        ),
+        (
+            blobs.file("\0a"),
+            blobs.file("\0b"),
+            blobs.file("\0c"),
+            "a binary file, changed since by the user",
+        ),
     ] {
         let world = World::default();
-        for text in [old, new, now].into_iter().filter_map(|state| blobs.text(state)) {
+        for text in [old, new, now]
+            .into_iter()
+            .filter_map(|state| blobs.text(state))
+        {
             world.blobs.file(&text);
         }
-        let expected = (FileAction::Keep, FileResult::Conflict, now, Some(reason.to_owned()));
-        assert_eq!(revert(old, new, now, world), expected, "{old:?} -> {new:?} -> {now:?}");
+        let expected = (
+            FileAction::Keep,
+            FileResult::Conflict,
+            now,
+            Some(reason.to_owned()),
+        );
+        assert_eq!(
+            revert(old, new, now, world),
+            expected,
+            "{old:?} -> {new:?} -> {now:?}"
+        );
     }
 }
 
@@ -197,18 +386,38 @@ fn what_cannot_be_told_apart_is_kept_with_its_reason() {
 fn a_file_that_the_agent_created_and_the_user_deleted_needs_nothing() {
     let file = Blobs::default().file("a");
     let expected = (FileAction::None, FileResult::Done, None, None);
-    assert_eq!(revert(None, file, None, World::default()), expected, "it is gone already");
+    assert_eq!(
+        revert(None, file, None, World::default()),
+        expected,
+        "it is gone already"
+    );
 }
 
 #[test]
 fn what_is_not_stored_is_never_replaced_or_removed() {
     let file = Blobs::default().file("a");
     for on_conflict in [OnConflict::Merge, OnConflict::Keep, OnConflict::Overwrite] {
-        for (old, new) in [(None, gap()), (file, gap()), (None, file), (gap(), None), (gap(), file)] {
-            let world = World { on_conflict, ..World::default() };
+        for (old, new) in [
+            (None, gap()),
+            (file, gap()),
+            (None, file),
+            (gap(), None),
+            (gap(), file),
+        ] {
+            let world = World {
+                on_conflict,
+                ..World::default()
+            };
             let (action, result, target, reason) = revert(old, new, gap(), world);
-            assert_eq!((action, result, target), (FileAction::Keep, FileResult::Gap, gap()), "{old:?} -> {new:?}");
-            assert!(reason.is_some_and(|reason| reason.contains("what is there now")), "it says why: {old:?}");
+            assert_eq!(
+                (action, result, target),
+                (FileAction::Keep, FileResult::Gap, gap()),
+                "{old:?} -> {new:?}"
+            );
+            assert!(
+                reason.is_some_and(|reason| reason.contains("what is there now")),
+                "it says why: {old:?}"
+            );
         }
     }
 }
@@ -218,7 +427,11 @@ fn what_was_not_stored_cannot_come_back() {
     let file = Blobs::default().file("a");
     for new in [None, file] {
         let (action, result, target, reason) = revert(gap(), new, new, World::default());
-        assert_eq!((action, result, target), (FileAction::Keep, FileResult::Gap, new), "nothing is put there");
+        assert_eq!(
+            (action, result, target),
+            (FileAction::Keep, FileResult::Gap, new),
+            "nothing is put there"
+        );
         let expected = "not restorable: no snapshot holds what it was before";
         assert_eq!(reason.as_deref(), Some(expected), "it says why");
     }
@@ -228,47 +441,89 @@ fn what_was_not_stored_cannot_come_back() {
 fn a_new_file_above_the_cap_is_named_and_not_deleted() {
     let file = Blobs::default().file("read for the revert, whatever its size");
     let (action, result, target, _) = revert(None, gap(), file, World::default());
-    assert_eq!((action, result, target), (FileAction::Keep, FileResult::Gap, file), "it may be the user's by now");
-    let world = World { on_conflict: OnConflict::Overwrite, ..World::default() };
+    assert_eq!(
+        (action, result, target),
+        (FileAction::Keep, FileResult::Gap, file),
+        "it may be the user's by now"
+    );
+    let world = World {
+        on_conflict: OnConflict::Overwrite,
+        ..World::default()
+    };
     let (action, ..) = revert(None, gap(), file, world);
-    assert_eq!(action, FileAction::Delete, "it is stored now, and the user asked for it");
+    assert_eq!(
+        action,
+        FileAction::Delete,
+        "it is stored now, and the user asked for it"
+    );
 }
 
 #[test]
 fn a_conflict_names_the_other_session() {
     let mut world = World::default();
-    let (a, b, c) = (world.blobs.file("a\n"), world.blobs.file("b\n"), world.blobs.file("c\n"));
+    let (a, b, c) = (
+        world.blobs.file("a\n"),
+        world.blobs.file("b\n"),
+        world.blobs.file("c\n"),
+    );
     world.agent("f", a, b);
     world.other("f", b, c, codex());
     let item = world.item("f").expect("it has a change to undo");
     let reason = "changed in the same lines since by codex (step `t9` of session `s2`)";
-    assert_eq!((item.action, item.reason.as_deref()), (FileAction::Keep, Some(reason)), "B's lines stay");
+    assert_eq!(
+        (item.action, item.reason.as_deref()),
+        (FileAction::Keep, Some(reason)),
+        "B's lines stay"
+    );
     world.other("f", c, a, Author::User);
     world.now("f", world.blobs.file("d\n"));
-    let reason = world.item("f").and_then(|item| item.reason).expect("a conflict");
-    assert!(reason.contains("by the user and codex"), "everybody who was at it since: {reason}");
+    let reason = world
+        .item("f")
+        .and_then(|item| item.reason)
+        .expect("a conflict");
+    assert!(
+        reason.contains("by the user and codex"),
+        "everybody who was at it since: {reason}"
+    );
 }
 
 #[test]
 fn lines_of_two_sessions_are_told_apart() {
     let mut world = World::default();
-    let (a, b) = (world.blobs.file(TEXT), world.blobs.file("one\n2\n3\n4\n5\n"));
+    let (a, b) = (
+        world.blobs.file(TEXT),
+        world.blobs.file("one\n2\n3\n4\n5\n"),
+    );
     world.agent("f", a, b);
     world.other("f", b, world.blobs.file("one\n2\n3\n4\nfive\n"), codex());
     let item = world.item("f").expect("it has a change to undo");
-    assert_eq!(world.blobs.text(item.target).as_deref(), Some("1\n2\n3\n4\nfive\n"), "A's line out, B's kept");
+    assert_eq!(
+        world.blobs.text(item.target).as_deref(),
+        Some("1\n2\n3\n4\nfive\n"),
+        "A's line out, B's kept"
+    );
 }
 
 #[test]
 fn a_shared_change_stays_unless_it_is_named() {
     let mut world = World::default();
     let (a, b) = (world.blobs.file("a\n"), world.blobs.file("b\n"));
-    let Author::Agent(source) = codex() else { unreachable!("codex is an agent") };
+    let Author::Agent(source) = codex() else {
+        unreachable!("codex is an agent")
+    };
     world.happens("f", a, b, codex(), Claim::Shared(vec![source]));
     let item = world.item("f").expect("it is reported");
     let reason = "shared with codex (step `t9` of session `s2`)";
-    assert_eq!((item.result, item.reason.as_deref()), (FileResult::Conflict, Some(reason)), "nobody knows whose it is");
+    assert_eq!(
+        (item.result, item.reason.as_deref()),
+        (FileResult::Conflict, Some(reason)),
+        "nobody knows whose it is"
+    );
     assert_eq!(item.target, b, "it stays");
     world.changes[0].claim = Claim::Undo;
-    assert_eq!(world.item("f").map(|item| item.target), Some(a), "asked for by name");
+    assert_eq!(
+        world.item("f").map(|item| item.target),
+        Some(a),
+        "asked for by name"
+    );
 }

@@ -35,7 +35,9 @@ impl Blobs {
     }
 
     pub fn read(&self, blob: ObjectId, _limit: u64) -> Result<Option<Vec<u8>>> {
-        self.get(blob).map(Some).ok_or_else(|| Error::failed(format!("no blob `{blob}`")))
+        self.get(blob)
+            .map(Some)
+            .ok_or_else(|| Error::failed(format!("no blob `{blob}`")))
     }
 
     /// Text as a file of mode 644.
@@ -44,7 +46,10 @@ impl Blobs {
     }
 
     pub fn file_of_mode(&self, text: &str, permissions: u32) -> State {
-        Some(Entry::stored(Mode::file(permissions), self.put(text.as_bytes())))
+        Some(Entry::stored(
+            Mode::file(permissions),
+            self.put(text.as_bytes()),
+        ))
     }
 
     pub fn link(&self, to: &str) -> State {
@@ -63,17 +68,30 @@ pub fn directory() -> State {
 
 /// A file that was there and whose bytes are not stored.
 pub fn gap() -> State {
-    Some(Entry { mode: Mode::file(0o644), blob: None })
+    Some(Entry {
+        mode: Mode::file(0o644),
+        blob: None,
+    })
 }
 
 /// A step of another agent.
 pub fn codex() -> Author {
-    Author::Agent(Source { step: "t9".into(), session: "s2".into(), message: "m9".into(), agent: "codex".into() })
+    Author::Agent(Source {
+        step: "t9".into(),
+        session: "s2".into(),
+        message: "m9".into(),
+        agent: "codex".into(),
+    })
 }
 
 fn claude() -> Author {
     let ours = |text: &str| text.to_owned();
-    Author::Agent(Source { step: ours("t1"), session: ours("s1"), message: ours("m1"), agent: ours("claude-code") })
+    Author::Agent(Source {
+        step: ours("t1"),
+        session: ours("s1"),
+        message: ours("m1"),
+        agent: ours("claude-code"),
+    })
 }
 
 /// What happened to paths before a revert, what is there, and what to do about conflicts.
@@ -98,9 +116,17 @@ impl World {
     }
 
     pub fn happens(&mut self, at: &str, old: State, new: State, author: Author, claim: Claim) {
-        let change = Change { path: path(at), old, new };
+        let change = Change {
+            path: path(at),
+            old,
+            new,
+        };
         self.base.insert(path(at), new);
-        self.changes.push(PastChange { change, author, claim });
+        self.changes.push(PastChange {
+            change,
+            author,
+            claim,
+        });
     }
 
     /// What is there when it comes to the revert, whoever put it there.
@@ -119,8 +145,14 @@ impl World {
         let history = History::new(&newest_first);
         let read = |blob, limit| self.blobs.read(blob, limit);
         let mut contents = Contents::new(&read);
-        let targets = target(&self.base, &history, &mut contents, self.on_conflict).expect("every blob is there");
-        let step = Move { goals, targets: &targets, current, history: &history };
+        let targets = target(&self.base, &history, &mut contents, self.on_conflict)
+            .expect("every blob is there");
+        let step = Move {
+            goals,
+            targets: &targets,
+            current,
+            history: &history,
+        };
         let plan = plan(step, &mut contents, self.on_conflict).expect("every blob is there");
         for bytes in plan.blobs.values() {
             self.blobs.put(bytes);
@@ -129,14 +161,27 @@ impl World {
     }
 
     /// Plans a move to targets of any origin.
-    pub fn plan_to(&self, targets: &BTreeMap<WorkspacePath, Target>, goals: &States, current: &States) -> Plan {
+    pub fn plan_to(
+        &self,
+        targets: &BTreeMap<WorkspacePath, Target>,
+        goals: &States,
+        current: &States,
+    ) -> Plan {
         let read = |blob, limit| self.blobs.read(blob, limit);
-        let step = Move { goals, targets, current, history: &History::default() };
+        let step = Move {
+            goals,
+            targets,
+            current,
+            history: &History::default(),
+        };
         plan(step, &mut Contents::new(&read), self.on_conflict).expect("every blob is there")
     }
 
     /// The plan's item of a path.
     pub fn item(&self, at: &str) -> Option<Item> {
-        self.plan().items.into_iter().find(|item| item.path == path(at))
+        self.plan()
+            .items
+            .into_iter()
+            .find(|item| item.path == path(at))
     }
 }

@@ -45,11 +45,16 @@ struct Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let finishes = prop_oneof![2 => Just(0usize), 7 => Just(1), 1 => Just(2)];
-    (edit::edits(), prop::option::weighted(0.3, edit::git_edit()), finishes).prop_map(|(edits, git, finishes)| Step {
-        edits,
-        git,
+    (
+        edit::edits(),
+        prop::option::weighted(0.3, edit::git_edit()),
         finishes,
-    })
+    )
+        .prop_map(|(edits, git, finishes)| Step {
+            edits,
+            git,
+            finishes,
+        })
 }
 
 fn action() -> impl Strategy<Value = Action> {
@@ -95,7 +100,16 @@ impl<'a> Model<'a> {
         let mut world = World::new();
         edit::begin(&mut world, git != Git::Nothing, script);
         let (messages, operations) = (Vec::new(), Vec::new());
-        Self { world, git, script, messages, reverted: None, operations, messages_sent: 0, branches: 0 }
+        Self {
+            world,
+            git,
+            script,
+            messages,
+            reverted: None,
+            operations,
+            messages_sent: 0,
+            branches: 0,
+        }
     }
 
     fn act(&mut self, action: &Action) {
@@ -121,7 +135,9 @@ impl<'a> Model<'a> {
         let name = format!("m{}", self.messages_sent);
         let state = self.state();
         self.messages.push((name.clone(), state));
-        self.script.line(format_args!("ckpt-hook message --session s1 --message {name}"));
+        self.script.line(format_args!(
+            "ckpt-hook message --session s1 --message {name}"
+        ));
         self.world.message(&name);
         steps.iter().for_each(|step| self.step(step));
         // An agent of which nothing was heard for so long is not at work.
@@ -146,22 +162,41 @@ impl<'a> Model<'a> {
         let git = match self.git {
             Git::Nothing | Git::Kept => String::new(),
             Git::Moved => {
-                let asked = [&["symbolic-ref", "HEAD"][..], &["rev-parse", "HEAD"], &["ls-files", "--stage"]];
-                asked.map(|arguments| self.world.run_git(arguments)).join("\n")
+                let asked = [
+                    &["symbolic-ref", "HEAD"][..],
+                    &["rev-parse", "HEAD"],
+                    &["ls-files", "--stage"],
+                ];
+                asked
+                    .map(|arguments| self.world.run_git(arguments))
+                    .join("\n")
             }
         };
-        State { captured: edit::apart(&self.world.tree()).0, git }
+        State {
+            captured: edit::apart(&self.world.tree()).0,
+            git,
+        }
     }
 
     fn words(&self) -> &'static str {
-        if self.git == Git::Moved { " --git --force" } else { " --force" }
+        if self.git == Git::Moved {
+            " --git --force"
+        } else {
+            " --force"
+        }
     }
 
     fn revert(&mut self, number: usize, kill: Option<usize>) {
         let now = self.state();
         let (name, before) = self.messages[number].clone();
-        let request = RevertRequest { git: self.git == Git::Moved, ..to(&name) };
-        let line = format!("ckpt-hook --json revert --message {name}{} | note", self.words());
+        let request = RevertRequest {
+            git: self.git == Git::Moved,
+            ..to(&name)
+        };
+        let line = format!(
+            "ckpt-hook --json revert --message {name}{} | note",
+            self.words()
+        );
         let run = |world: &mut World| world.try_revert(&request).expect("the message is known");
         self.command(&line, kill, run, &before);
         let top = self.reverted.take().map_or(now, |(_, top)| top);
@@ -169,29 +204,64 @@ impl<'a> Model<'a> {
         let sight = Sight::of(&self.world);
         self.script.line(line);
         let again = run(&mut self.world);
-        assert_eq!(again.outcome, Outcome::Nothing, "the second time there is nothing to do: {again:?}");
+        assert_eq!(
+            again.outcome,
+            Outcome::Nothing,
+            "the second time there is nothing to do: {again:?}"
+        );
         assert_unchanged(&sight, &self.world, "the second time");
     }
 
     fn unrevert(&mut self, kill: Option<usize>) {
-        let wanted = self.reverted.take().map_or_else(|| self.state(), |(_, top)| top);
-        let request = RedoRequest { all: true, git: self.git == Git::Moved, ..RedoRequest::default() };
+        let wanted = self
+            .reverted
+            .take()
+            .map_or_else(|| self.state(), |(_, top)| top);
+        let request = RedoRequest {
+            all: true,
+            git: self.git == Git::Moved,
+            ..RedoRequest::default()
+        };
         let run = |world: &mut World| {
             let cwd = world.cwd.clone();
-            world.store.redo(&cwd, &request).expect("it can always be asked for")
+            world
+                .store
+                .redo(&cwd, &request)
+                .expect("it can always be asked for")
         };
-        self.command(&format!("ckpt-hook --json unrevert{} | note", self.words()), kill, run, &wanted);
+        self.command(
+            &format!("ckpt-hook --json unrevert{} | note", self.words()),
+            kill,
+            run,
+            &wanted,
+        );
     }
 
     fn redo(&mut self) {
-        let Some((point, top)) = self.reverted.take() else { return };
-        let wanted = self.messages.get(point + 1).map_or_else(|| top.clone(), |(_, before)| before.clone());
-        let request = RedoRequest { git: self.git == Git::Moved, ..RedoRequest::default() };
+        let Some((point, top)) = self.reverted.take() else {
+            return;
+        };
+        let wanted = self
+            .messages
+            .get(point + 1)
+            .map_or_else(|| top.clone(), |(_, before)| before.clone());
+        let request = RedoRequest {
+            git: self.git == Git::Moved,
+            ..RedoRequest::default()
+        };
         let run = |world: &mut World| {
             let cwd = world.cwd.clone();
-            world.store.redo(&cwd, &request).expect("something is reverted")
+            world
+                .store
+                .redo(&cwd, &request)
+                .expect("something is reverted")
         };
-        self.command(&format!("ckpt-hook --json redo{} | note", self.words()), None, run, &wanted);
+        self.command(
+            &format!("ckpt-hook --json redo{} | note", self.words()),
+            None,
+            run,
+            &wanted,
+        );
         if point + 1 < self.messages.len() {
             self.reverted = Some((point + 1, top));
         }
@@ -213,13 +283,21 @@ impl<'a> Model<'a> {
         self.script.line(line);
         let report = run(&mut self.world);
         let found = self.state();
-        assert!(&found == wanted, "found {found:#?}\nwanted {wanted:#?}\n{report:#?}");
-        assert_eq!(edit::apart(&self.world.tree()).1, ignored, "what is ignored stays: {report:#?}");
+        assert!(
+            &found == wanted,
+            "found {found:#?}\nwanted {wanted:#?}\n{report:#?}"
+        );
+        assert_eq!(
+            edit::apart(&self.world.tree()).1,
+            ignored,
+            "what is ignored stays: {report:#?}"
+        );
         if self.git != Git::Moved {
             assert_git_untouched(&below, &self.world, &report);
         }
         if kill.is_none() {
-            self.operations.extend(report.operation.map(|id| (id, before)));
+            self.operations
+                .extend(report.operation.map(|id| (id, before)));
         }
     }
 
@@ -227,15 +305,26 @@ impl<'a> Model<'a> {
     fn restore_and_back(&mut self, number: usize) {
         let (id, then) = self.operations[number].clone();
         let (now, _) = edit::apart(&self.world.tree());
-        self.script.line(format_args!("back=$(ckpt-hook --json restore $(operation {}) --force | id)", number + 1));
+        self.script.line(format_args!(
+            "back=$(ckpt-hook --json restore $(operation {}) --force | id)",
+            number + 1
+        ));
         let there = self.world.restore(&id, &[]);
         let (found, _) = edit::apart(&self.world.tree());
-        assert!(found == then, "restored: found {found:#?}\nwanted {then:#?}\n{there:#?}");
-        let Some(operation) = there.operation else { return };
+        assert!(
+            found == then,
+            "restored: found {found:#?}\nwanted {then:#?}\n{there:#?}"
+        );
+        let Some(operation) = there.operation else {
+            return;
+        };
         self.script.line("ckpt-hook restore $back --force");
         let back = self.world.restore(&operation, &[]);
         let (found, _) = edit::apart(&self.world.tree());
-        assert!(found == now, "and back: found {found:#?}\nwanted {now:#?}\n{back:#?}");
+        assert!(
+            found == now,
+            "and back: found {found:#?}\nwanted {now:#?}\n{back:#?}"
+        );
     }
 }
 

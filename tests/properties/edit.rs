@@ -56,7 +56,9 @@ impl At {
 /// Returns what of a tree is not ignored, and what is.
 pub fn apart(tree: &Tree) -> (Tree, Tree) {
     let is_ignored = |path: &Path| IGNORED.iter().any(|ignored| path.starts_with(ignored));
-    tree.clone().into_iter().partition(|(path, _)| !is_ignored(path))
+    tree.clone()
+        .into_iter()
+        .partition(|(path, _)| !is_ignored(path))
 }
 
 /// One edit. What is in its way goes; what it needs and is not there makes it nothing.
@@ -98,11 +100,19 @@ pub fn edits() -> impl Strategy<Value = Vec<Edit>> {
 pub fn begin(world: &mut World, is_git: bool, script: &Script) {
     let ignored: String = IGNORED.iter().map(|path| format!("/{path}\n")).collect();
     world.write(".gitignore", &ignored);
-    script.line(format_args!("printf %s {} >.gitignore", word(ignored.as_bytes())));
-    let edits = [b"a".as_slice(), b"b", b"d/x", b"d/e/z", b"hidden/x"].map(|at| Edit::Write(At(at), Vec::new()));
+    script.line(format_args!(
+        "printf %s {} >.gitignore",
+        word(ignored.as_bytes())
+    ));
+    let edits = [b"a".as_slice(), b"b", b"d/x", b"d/e/z", b"hidden/x"]
+        .map(|at| Edit::Write(At(at), Vec::new()));
     apply_all(&edits, world, script);
     if is_git {
-        for arguments in [&["init", "-q", "-b", "main"][..], &["add", "-A"], &["commit", "-q", "-m", "first"]] {
+        for arguments in [
+            &["init", "-q", "-b", "main"][..],
+            &["add", "-A"],
+            &["commit", "-q", "-m", "first"],
+        ] {
             run_git(arguments, world, script);
         }
     }
@@ -144,9 +154,17 @@ impl GitEdit {
             Self::Stage => run_git(&["add", "-A"], world, script),
             Self::Commit => {
                 run_git(&["add", "-A"], world, script);
-                run_git(&["commit", "-q", "--allow-empty", "-m", "more"], world, script);
+                run_git(
+                    &["commit", "-q", "--allow-empty", "-m", "more"],
+                    world,
+                    script,
+                );
             }
-            Self::Branch => run_git(&["checkout", "-q", "-b", &format!("branch-{number}")], world, script),
+            Self::Branch => run_git(
+                &["checkout", "-q", "-b", &format!("branch-{number}")],
+                world,
+                script,
+            ),
         }
     }
 }
@@ -156,22 +174,34 @@ impl Edit {
     fn to_shell(&self) -> String {
         match self {
             Self::Write(at, changed) => {
-                format!("way {0}; printf %s {1} >{0}", at.word(), word(text(changed).as_bytes()))
+                format!(
+                    "way {0}; printf %s {1} >{0}",
+                    at.word(),
+                    word(text(changed).as_bytes())
+                )
             }
             Self::Line(at, line, to) => {
                 let new = line_of(*line, *to);
                 let new = new.trim_end();
-                format!("is_file {0} && sed -i '{1}s/.*/{new}/' {0}", at.word(), line + 1)
+                format!(
+                    "is_file {0} && sed -i '{1}s/.*/{new}/' {0}",
+                    at.word(),
+                    line + 1
+                )
             }
             Self::Chmod(at, mode) => format!("is_file {0} && chmod {mode:o} {0}", at.word()),
             Self::Link(at, to) => format!("way {0}; ln -s {1} {0}", at.word(), to.word()),
             Self::Directory(at) => format!("[ -d {0} ] || {{ way {0}; mkdir -p {0}; }}", at.word()),
             // A path through a link to itself leads nowhere, and cannot be removed.
             Self::Delete(at) => format!("rm -rf {} 2>/dev/null", at.word()),
-            Self::Rename(from, to) if is_inside(*from, *to) => format!(": {} to {}", from.word(), to.word()),
+            Self::Rename(from, to) if is_inside(*from, *to) => {
+                format!(": {} to {}", from.word(), to.word())
+            }
             Self::Rename(from, to) => {
                 let (from, to) = (from.word(), to.word());
-                format!("{{ [ -e {from} ] || [ -L {from} ]; }} && {{ way {to}; mv -T {from} {to} 2>/dev/null; }}")
+                format!(
+                    "{{ [ -e {from} ] || [ -L {from} ]; }} && {{ way {to}; mv -T {from} {to} 2>/dev/null; }}"
+                )
             }
         }
     }
@@ -186,8 +216,13 @@ impl Edit {
                 if is_file(&world.path(at)) {
                     let old = world.read(at);
                     let lines = old.lines().enumerate();
-                    let new = lines
-                        .map(|(number, old)| if number == *line { line_of(*line, *to) } else { format!("{old}\n") });
+                    let new = lines.map(|(number, old)| {
+                        if number == *line {
+                            line_of(*line, *to)
+                        } else {
+                            format!("{old}\n")
+                        }
+                    });
                     world.write(at, new.collect::<String>());
                 }
             }
@@ -210,7 +245,8 @@ impl Edit {
             Self::Rename(from, to) => {
                 if !is_inside(*from, *to) && world.exists(from) {
                     make_way(world, *to);
-                    fs::create_dir_all(world.path(to).parent().expect("below the root")).expect("writable");
+                    fs::create_dir_all(world.path(to).parent().expect("below the root"))
+                        .expect("writable");
                     // What was in the way may have been what was to come.
                     let _ = fs::rename(world.path(from), world.path(to));
                 }
@@ -220,16 +256,25 @@ impl Edit {
 }
 
 fn text(changed: &[(usize, u8)]) -> String {
-    let to = |line: usize| changed.iter().find(|(at, _)| *at == line).map_or(0, |(_, to)| *to);
+    let to = |line: usize| {
+        changed
+            .iter()
+            .find(|(at, _)| *at == line)
+            .map_or(0, |(_, to)| *to)
+    };
     (0..9).map(|line| line_of(line, to(line))).collect()
 }
 
 fn line_of(line: usize, to: u8) -> String {
-    format!("line {line}{}\n", ["", " changed", " changed again"][usize::from(to)])
+    format!(
+        "line {line}{}\n",
+        ["", " changed", " changed again"][usize::from(to)]
+    )
 }
 
 fn is_file(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
+    path.symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_file())
 }
 
 fn is_inside(from: At, to: At) -> bool {
@@ -239,9 +284,16 @@ fn is_inside(from: At, to: At) -> bool {
 /// Nothing stands at a path or, if it is no directory, above it.
 fn make_way(world: &World, at: At) {
     let at = at.as_ref();
-    for above in at.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty()) {
+    for above in at
+        .ancestors()
+        .skip(1)
+        .filter(|above| !above.as_os_str().is_empty())
+    {
         let above = world.path(above);
-        if above.symlink_metadata().is_ok_and(|metadata| !metadata.is_dir()) {
+        if above
+            .symlink_metadata()
+            .is_ok_and(|metadata| !metadata.is_dir())
+        {
             remove(&above);
         }
     }

@@ -14,16 +14,25 @@ use crate::world::World;
 struct Killed;
 
 /// Does something that is killed when so many pieces of work are done, if it comes to that.
-pub fn killed_after(pieces: usize, world: &mut World, script: &Script, run: impl FnOnce(&mut World)) {
+pub fn killed_after(
+    pieces: usize,
+    world: &mut World,
+    script: &Script,
+    run: impl FnOnce(&mut World),
+) {
     let count = AtomicUsize::new(0);
-    world.store.watch(Some(Box::new(move |progress| match progress {
-        Progress::Applying { .. } if count.fetch_add(1, Ordering::Relaxed) == pieces => {
-            // Nobody is told, unlike by a panic.
-            resume_unwind(Box::new(Killed));
-        }
-        Progress::Applying { .. } | Progress::Looking(_) => {}
-    })));
-    script.line(format_args!("# The next command was killed after {pieces} pieces of its work, as in:"));
+    world
+        .store
+        .watch(Some(Box::new(move |progress| match progress {
+            Progress::Applying { .. } if count.fetch_add(1, Ordering::Relaxed) == pieces => {
+                // Nobody is told, unlike by a panic.
+                resume_unwind(Box::new(Killed));
+            }
+            Progress::Applying { .. } | Progress::Looking(_) => {}
+        })));
+    script.line(format_args!(
+        "# The next command was killed after {pieces} pieces of its work, as in:"
+    ));
     script.line("# strace -f -o /dev/null -e inject=renameat2:signal=KILL:when=N ckpt-hook …");
     let end = catch_unwind(AssertUnwindSafe(|| run(world)));
     world.reopen(Settings::default());

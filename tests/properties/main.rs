@@ -7,7 +7,11 @@
 )]
 
 #[path = "../scenarios/world.rs"]
-#[allow(dead_code, clippy::allow_attributes, reason = "the scenarios use the rest of the harness")]
+#[allow(
+    dead_code,
+    clippy::allow_attributes,
+    reason = "the scenarios use the rest of the harness"
+)]
 mod world;
 
 mod alone;

@@ -89,7 +89,12 @@ mod tests {
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(complaints, "", "nothing to complain of in\n{text}");
-        PathBuf::from(said.lines().next().and_then(|line| line.strip_prefix("in ")).expect("it says where it is"))
+        PathBuf::from(
+            said.lines()
+                .next()
+                .and_then(|line| line.strip_prefix("in "))
+                .expect("it says where it is"),
+        )
     }
 
     proptest! {

@@ -60,22 +60,35 @@ fn part() -> impl Strategy<Value = Part> {
 }
 
 fn manner() -> impl Strategy<Value = Manner> {
-    let on_conflict =
-        prop_oneof![4 => Just(OnConflict::Merge), 1 => Just(OnConflict::Keep), 1 => Just(OnConflict::Overwrite)];
-    (on_conflict, any::<bool>(), prop::option::weighted(0.15, 0..6usize)).prop_map(|(on_conflict, git, kill)| Manner {
+    let on_conflict = prop_oneof![4 => Just(OnConflict::Merge), 1 => Just(OnConflict::Keep), 1 => Just(OnConflict::Overwrite)];
+    (
         on_conflict,
-        git,
-        kill,
-    })
+        any::<bool>(),
+        prop::option::weighted(0.15, 0..6usize),
+    )
+        .prop_map(|(on_conflict, git, kill)| Manner {
+            on_conflict,
+            git,
+            kill,
+        })
 }
 
 fn actions() -> impl Strategy<Value = Vec<Action>> {
     let session = || prop_oneof![4 => Just(0usize), 1 => Just(1usize)];
-    let turn = (session(), prop::bool::weighted(0.8), edit::edits(), any::<bool>());
+    let turn = (
+        session(),
+        prop::bool::weighted(0.8),
+        edit::edits(),
+        any::<bool>(),
+    );
     let turn = turn.prop_map(|(session, is_new, edits, finishes)| {
         let message = is_new.then_some(Action::Message(session));
         let finish = finishes.then_some(Action::Finish(session));
-        message.into_iter().chain([Action::Start(session), Action::Edit(edits)]).chain(finish).collect::<Vec<_>>()
+        message
+            .into_iter()
+            .chain([Action::Start(session), Action::Edit(edits)])
+            .chain(finish)
+            .collect::<Vec<_>>()
     });
     let turn = turn.boxed();
     let files = edit::edits().prop_map(|edits| vec![Action::Edit(edits)]);
@@ -93,7 +106,10 @@ fn actions() -> impl Strategy<Value = Vec<Action>> {
     let command = command.prop_map(|action| vec![action]);
     let past = prop_oneof![3 => turn.clone(), 1 => users.clone()];
     let then = prop_oneof![1 => turn, 1 => users, 5 => command];
-    (prop::collection::vec(past, 1..6), prop::collection::vec(then, 1..6))
+    (
+        prop::collection::vec(past, 1..6),
+        prop::collection::vec(then, 1..6),
+    )
         .prop_map(|(past, then)| past.into_iter().chain(then).flatten().collect())
 }
 
@@ -127,7 +143,15 @@ impl<'a> Model<'a> {
         let mut world = World::new();
         edit::begin(&mut world, is_git, script);
         let sessions = Default::default();
-        Self { world, is_git, script, sessions, operations: Vec::new(), messages: 0, branches: 0 }
+        Self {
+            world,
+            is_git,
+            script,
+            sessions,
+            operations: Vec::new(),
+            messages: 0,
+            branches: 0,
+        }
     }
 
     fn act(&mut self, action: &Action) {
@@ -152,7 +176,9 @@ impl<'a> Model<'a> {
     fn message(&mut self, at: usize) {
         self.messages += 1;
         let (name, session) = (format!("m{}", self.messages), SESSIONS[at]);
-        self.script.line(format_args!("ckpt-hook message --session {session} --message {name}"));
+        self.script.line(format_args!(
+            "ckpt-hook message --session {session} --message {name}"
+        ));
         self.world.message_in(session, &name);
         let session = &mut self.sessions[at];
         session.messages.push(name);
@@ -168,7 +194,10 @@ impl<'a> Model<'a> {
     }
 
     fn finish(&mut self, at: usize) {
-        self.script.line(format_args!("ckpt-hook step-finish --session {}", SESSIONS[at]));
+        self.script.line(format_args!(
+            "ckpt-hook step-finish --session {}",
+            SESSIONS[at]
+        ));
         self.world.finish_in(SESSIONS[at]);
         let session = &mut self.sessions[at];
         let since = std::mem::take(&mut session.since);
@@ -190,7 +219,11 @@ impl<'a> Model<'a> {
     fn note_changes(&mut self, before: &Tree) {
         let changed = laws::differences(before, &self.world.tree());
         for session in &mut self.sessions {
-            let seen_by = if session.is_open { &mut session.touched } else { &mut session.since };
+            let seen_by = if session.is_open {
+                &mut session.touched
+            } else {
+                &mut session.since
+            };
             seen_by.extend(changed.iter().cloned());
             if !changed.is_empty() {
                 session.top = None;
@@ -200,10 +233,16 @@ impl<'a> Model<'a> {
 
     fn revert(&mut self, at: usize, number: usize, part: &Part, manner: Manner) {
         let session = &self.sessions[at];
-        let Some(message) = pick(&session.messages, number) else { return };
+        let Some(message) = pick(&session.messages, number) else {
+            return;
+        };
         let on_conflict = manner.on_conflict;
-        let mut request =
-            RevertRequest { session: Some(SESSIONS[at].to_owned()), message, on_conflict, ..RevertRequest::default() };
+        let mut request = RevertRequest {
+            session: Some(SESSIONS[at].to_owned()),
+            message,
+            on_conflict,
+            ..RevertRequest::default()
+        };
         let words = match part {
             Part::All => {
                 request.git = self.is_git && manner.git;
@@ -215,9 +254,15 @@ impl<'a> Model<'a> {
                 format!("--message {} --only {}", request.message, path.word())
             }
             Part::Step(number) => {
-                let Some(step) = pick(&session.steps, *number) else { return };
+                let Some(step) = pick(&session.steps, *number) else {
+                    return;
+                };
                 request.step = Some(step);
-                format!("--step $(step {} {})", SESSIONS[at], number % session.steps.len() + 1)
+                format!(
+                    "--step $(step {} {})",
+                    SESSIONS[at],
+                    number % session.steps.len() + 1
+                )
             }
         };
         let line = format!(
@@ -241,19 +286,34 @@ impl<'a> Model<'a> {
         }
         let sight = Sight::of(&self.world);
         self.script.line(line);
-        let again = self.world.try_revert(&request).expect("what could be done can be done again");
+        let again = self
+            .world
+            .try_revert(&request)
+            .expect("what could be done can be done again");
         laws::assert_unchanged(&sight, &self.world, &format!("the second time {again:#?}"));
     }
 
     fn is_unreverted(&mut self, at: usize) -> bool {
         let cwd = self.world.cwd.clone();
-        !self.world.store.status(&cwd, Some(SESSIONS[at])).expect("the session is known").redo
+        !self
+            .world
+            .store
+            .status(&cwd, Some(SESSIONS[at]))
+            .expect("the session is known")
+            .redo
     }
 
     fn redo(&mut self, at: usize, all: bool) {
-        let request = RedoRequest { session: Some(SESSIONS[at].to_owned()), all, ..RedoRequest::default() };
+        let request = RedoRequest {
+            session: Some(SESSIONS[at].to_owned()),
+            all,
+            ..RedoRequest::default()
+        };
         let name = if all { "unrevert" } else { "redo" };
-        let line = format!("ckpt-hook --json {name} --session {} --force | note", SESSIONS[at]);
+        let line = format!(
+            "ckpt-hook --json {name} --session {} --force | note",
+            SESSIONS[at]
+        );
         let run = |world: &mut World| {
             let cwd = world.cwd.clone();
             world.store.redo(&cwd, &request)
@@ -264,12 +324,17 @@ impl<'a> Model<'a> {
             && let Some(top) = self.sessions[at].top.take()
         {
             let found = self.world.tree();
-            assert!(found == top, "the way back: found {found:#?}\nwanted {top:#?}");
+            assert!(
+                found == top,
+                "the way back: found {found:#?}\nwanted {top:#?}"
+            );
         }
     }
 
     fn restore(&mut self, number: usize, only: Option<At>) {
-        let Some(index) = number.checked_rem(self.operations.len()) else { return };
+        let Some(index) = number.checked_rem(self.operations.len()) else {
+            return;
+        };
         let (id, then) = self.operations[index].clone();
         let before = Sight::of(&self.world);
         let request = RestoreRequest {
@@ -279,21 +344,34 @@ impl<'a> Model<'a> {
             ..RestoreRequest::default()
         };
         let path = only.map_or_else(String::new, |path| format!(" {}", path.word()));
-        self.script.line(format_args!("ckpt-hook --json restore $(operation {}){path} --force | note", index + 1));
+        self.script.line(format_args!(
+            "ckpt-hook --json restore $(operation {}){path} --force | note",
+            index + 1
+        ));
         let cwd = self.world.cwd.clone();
         let report = match self.world.store.restore(&cwd, &request) {
             Ok(report) => report,
             Err(error) if only.is_some() => {
-                assert_eq!(error.kind, ErrorKind::Unavailable, "nothing is known there: {error}");
+                assert_eq!(
+                    error.kind,
+                    ErrorKind::Unavailable,
+                    "nothing is known there: {error}"
+                );
                 return laws::assert_unchanged(&before, &self.world, "an error");
             }
-            Err(error) => panic!("every operation has its snapshot: {error}: {:?}", error.causes()),
+            Err(error) => panic!(
+                "every operation has its snapshot: {error}: {:?}",
+                error.causes()
+            ),
         };
         laws::assert_only_the_report(&before, &self.world, &report);
         laws::assert_nothing_lost(&before, &mut self.world, &report);
         if only.is_none() {
             let (found, _) = edit::apart(&self.world.tree());
-            assert!(found == then, "restored: found {found:#?}\nwanted {then:#?}\n{report:#?}");
+            assert!(
+                found == then,
+                "restored: found {found:#?}\nwanted {then:#?}\n{report:#?}"
+            );
         }
         self.note_operation(&before, &report);
         self.note_changes(&before.tree);
@@ -301,7 +379,8 @@ impl<'a> Model<'a> {
 
     fn note_operation(&mut self, before: &Sight, report: &OperationReport) {
         let (captured, _) = edit::apart(&before.tree);
-        self.operations.extend(report.operation.clone().map(|id| (id, captured)));
+        self.operations
+            .extend(report.operation.clone().map(|id| (id, captured)));
     }
 
     /// Runs a command and holds it against the laws. Returns whether there was something to do it with.
@@ -356,7 +435,11 @@ impl<'a> Model<'a> {
         if !changed.is_empty() {
             other.top = None;
         }
-        let seen_by = if other.is_open { &mut other.touched } else { &mut other.since };
+        let seen_by = if other.is_open {
+            &mut other.touched
+        } else {
+            &mut other.since
+        };
         seen_by.extend(changed);
     }
 }
@@ -367,10 +450,17 @@ fn pick(names: &[String], number: usize) -> Option<String> {
 
 #[test]
 fn a_command_touches_what_it_names_loses_nothing_and_has_a_way_back() {
-    hold(150, (prop::bool::weighted(0.3), actions()), |(is_git, actions), script| {
-        let mut model = Model::new(*is_git, script);
-        for action in actions.iter().chain(&[Action::Unrevert(1), Action::Unrevert(0)]) {
-            model.act(action);
-        }
-    });
+    hold(
+        150,
+        (prop::bool::weighted(0.3), actions()),
+        |(is_git, actions), script| {
+            let mut model = Model::new(*is_git, script);
+            for action in actions
+                .iter()
+                .chain(&[Action::Unrevert(1), Action::Unrevert(0)])
+            {
+                model.act(action);
+            }
+        },
+    );
 }

@@ -33,8 +33,13 @@ fn modified(world: &World, path: &str, old: &[u8], new: &[u8]) {
 
 fn files(world: &mut World) -> BTreeMap<String, ChangeReport> {
     let cwd = world.cwd();
-    let ShowReport::Step { step, .. } = world.store.show(&cwd, "s1").unwrap() else { panic!("a step") };
-    step.files.into_iter().map(|file| (file.path.path.clone(), file)).collect()
+    let ShowReport::Step { step, .. } = world.store.show(&cwd, "s1").unwrap() else {
+        panic!("a step")
+    };
+    step.files
+        .into_iter()
+        .map(|file| (file.path.path.clone(), file))
+        .collect()
 }
 
 #[test]
@@ -46,11 +51,24 @@ fn a_change_says_whether_it_is_text_and_whether_more_than_white_space_differs() 
     let files = files(&mut world);
     let facts = |path: &str| {
         let file = &files[path];
-        (file.additions, file.deletions, file.binary, file.whitespace_only)
+        (
+            file.additions,
+            file.deletions,
+            file.binary,
+            file.whitespace_only,
+        )
     };
     assert_eq!(facts("text"), (Some(2), Some(1), false, false), "lines");
-    assert_eq!(facts("indented"), (Some(1), Some(1), false, true), "white space alone");
-    assert_eq!(facts("picture"), (None, None, true, false), "a picture has no lines");
+    assert_eq!(
+        facts("indented"),
+        (Some(1), Some(1), false, true),
+        "white space alone"
+    );
+    assert_eq!(
+        facts("picture"),
+        (None, None, true, false),
+        "a picture has no lines"
+    );
 }
 
 #[test]
@@ -63,8 +81,16 @@ fn a_file_whose_bytes_are_gone_is_still_named() {
                 (1, 's1', 'agent', 'gap', 'modified', '100644', '1111111111111111111111111111111111111111', '100644', NULL, NULL, 9)",
     );
     let files = files(&mut world);
-    assert_eq!((files["lost"].additions, files["lost"].deletions), (Some(0), Some(7)), "as it was recorded");
-    assert_eq!((files["gap"].additions, files["gap"].new_blob.as_deref()), (None, None), "nobody knows its lines");
+    assert_eq!(
+        (files["lost"].additions, files["lost"].deletions),
+        (Some(0), Some(7)),
+        "as it was recorded"
+    );
+    assert_eq!(
+        (files["gap"].additions, files["gap"].new_blob.as_deref()),
+        (None, None),
+        "nobody knows its lines"
+    );
 }
 
 #[test]
@@ -72,7 +98,15 @@ fn a_blob_is_given_as_it_is() {
     let mut world = world();
     let (cwd, bytes) = (world.cwd(), b"\xff\r\n\0 raw".to_vec());
     let id = store(&world, &bytes);
-    assert_eq!(world.store.blob(&cwd, &id.to_string()).unwrap(), bytes, "byte for byte");
+    assert_eq!(
+        world.store.blob(&cwd, &id.to_string()).unwrap(),
+        bytes,
+        "byte for byte"
+    );
     let missing = "1".repeat(40);
-    assert_eq!(world.store.blob(&cwd, &missing).unwrap_err().kind, ErrorKind::Unavailable, "there is no such blob");
+    assert_eq!(
+        world.store.blob(&cwd, &missing).unwrap_err().kind,
+        ErrorKind::Unavailable,
+        "there is no such blob"
+    );
 }

@@ -13,11 +13,17 @@ fn world() -> World {
     write("changed", "one\ntwo\n");
     write("src/removed", "one\n");
     write("same", "same\n");
-    world.store.snapshot(&cwd, Some("before"), None).expect("a snapshot");
+    world
+        .store
+        .snapshot(&cwd, Some("before"), None)
+        .expect("a snapshot");
     write("changed", "one\n2\nthree\n");
     write("src/made", "new\n");
     fs::remove_file(cwd.join("src/removed")).expect("it is there");
-    world.store.snapshot(&cwd, Some("after"), None).expect("a snapshot");
+    world
+        .store
+        .snapshot(&cwd, Some("after"), None)
+        .expect("a snapshot");
     world.session("one", None, 10);
     world.message("m1", "one", "live");
     world.step("s1", "one", "m1", "closed");
@@ -32,7 +38,11 @@ fn world() -> World {
 fn diff(world: &mut World, from: Option<&str>, to: Option<&str>, paths: &[&str]) -> DiffReport {
     let cwd = world.cwd();
     let (from, to) = (from.map(str::to_owned), to.map(str::to_owned));
-    let request = DiffRequest { from, to, paths: paths.iter().map(Into::into).collect() };
+    let request = DiffRequest {
+        from,
+        to,
+        paths: paths.iter().map(Into::into).collect(),
+    };
     world.store.diff(&cwd, &request).expect("a diff")
 }
 
@@ -48,7 +58,12 @@ fn forward() -> Vec<Line> {
     vec![
         ("changed".to_owned(), ChangeKind::Modified, Some(2), Some(1)),
         ("src/made".to_owned(), ChangeKind::Added, Some(1), Some(0)),
-        ("src/removed".to_owned(), ChangeKind::Deleted, Some(0), Some(1)),
+        (
+            "src/removed".to_owned(),
+            ChangeKind::Deleted,
+            Some(0),
+            Some(1),
+        ),
     ]
 }
 
@@ -63,28 +78,59 @@ fn states_are_named_by_every_kind_of_id() {
         (None, None),
         (Some("before"), None),
     ] {
-        assert_eq!(lines(diff(&mut world, from, to, &[])), forward(), "{from:?} to {to:?}");
+        assert_eq!(
+            lines(diff(&mut world, from, to, &[])),
+            forward(),
+            "{from:?} to {to:?}"
+        );
     }
     let back: Vec<_> = lines(diff(&mut world, Some("current"), Some("before"), &[]));
-    assert_eq!((back[0].2, back[0].3), (Some(1), Some(2)), "the other way round, lines change sides");
-    assert_eq!(back[2].1, ChangeKind::Added, "and what was removed comes back");
+    assert_eq!(
+        (back[0].2, back[0].3),
+        (Some(1), Some(2)),
+        "the other way round, lines change sides"
+    );
+    assert_eq!(
+        back[2].1,
+        ChangeKind::Added,
+        "and what was removed comes back"
+    );
 }
 
 #[test]
 fn equal_states_do_not_differ() {
     let mut world = world();
-    for (from, to) in [("after", "current"), ("current", "current"), ("before", "m1")] {
+    for (from, to) in [
+        ("after", "current"),
+        ("current", "current"),
+        ("before", "m1"),
+    ] {
         let report = diff(&mut world, Some(from), Some(to), &[]);
-        assert_eq!((report.files.len(), report.from == report.to), (0, true), "{from} is {to}");
+        assert_eq!(
+            (report.files.len(), report.from == report.to),
+            (0, true),
+            "{from} is {to}"
+        );
     }
 }
 
 #[test]
 fn a_diff_is_limited_to_paths_below_the_current_directory() {
     let mut world = world();
-    assert_eq!(lines(diff(&mut world, None, None, &["src"])), forward()[1..], "a directory");
-    assert_eq!(lines(diff(&mut world, None, None, &["src/made", "changed"])), forward()[..2], "two files");
-    assert!(lines(diff(&mut world, None, None, &["sr"])).is_empty(), "no file is called so");
+    assert_eq!(
+        lines(diff(&mut world, None, None, &["src"])),
+        forward()[1..],
+        "a directory"
+    );
+    assert_eq!(
+        lines(diff(&mut world, None, None, &["src/made", "changed"])),
+        forward()[..2],
+        "two files"
+    );
+    assert!(
+        lines(diff(&mut world, None, None, &["sr"])).is_empty(),
+        "no file is called so"
+    );
 }
 
 #[test]
@@ -93,15 +139,26 @@ fn comparing_with_the_current_state_writes_no_row() {
     let directory = world.directory("");
     let before = dump(&directory);
     fs::write(world.cwd().join("later"), "later\n").expect("writable");
-    assert_eq!(lines(diff(&mut world, Some("after"), None, &[]))[0].0, "later", "it sees what is there now");
-    assert_eq!(dump(&directory), before, "and leaves no trace in the history");
+    assert_eq!(
+        lines(diff(&mut world, Some("after"), None, &[]))[0].0,
+        "later",
+        "it sees what is there now"
+    );
+    assert_eq!(
+        dump(&directory),
+        before,
+        "and leaves no trace in the history"
+    );
 }
 
 #[test]
 fn a_file_that_an_ignore_rule_hides_is_not_deleted() {
     let mut world = world();
     fs::write(world.cwd().join(".gitignore"), "same\n").expect("writable");
-    let paths: Vec<_> = lines(diff(&mut world, Some("after"), None, &[])).into_iter().map(|line| line.0).collect();
+    let paths: Vec<_> = lines(diff(&mut world, Some("after"), None, &[]))
+        .into_iter()
+        .map(|line| line.0)
+        .collect();
     assert_eq!(paths, [".gitignore"], "`same` is still there");
 }
 
@@ -110,7 +167,18 @@ fn blobs_of_a_diff_can_be_read() {
     let mut world = world();
     let cwd = world.cwd();
     let report = diff(&mut world, None, None, &["changed"]);
-    let (old, new) = (report.files[0].old_blob.clone().unwrap(), report.files[0].new_blob.clone().unwrap());
-    assert_eq!(world.store.blob(&cwd, &old).unwrap(), b"one\ntwo\n", "the left side");
-    assert_eq!(world.store.blob(&cwd, &new).unwrap(), b"one\n2\nthree\n", "the right side");
+    let (old, new) = (
+        report.files[0].old_blob.clone().unwrap(),
+        report.files[0].new_blob.clone().unwrap(),
+    );
+    assert_eq!(
+        world.store.blob(&cwd, &old).unwrap(),
+        b"one\ntwo\n",
+        "the left side"
+    );
+    assert_eq!(
+        world.store.blob(&cwd, &new).unwrap(),
+        b"one\n2\nthree\n",
+        "the right side"
+    );
 }

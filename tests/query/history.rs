@@ -10,7 +10,14 @@ fn everything() -> LogFilter {
 
 fn ids(world: &mut World, filter: &LogFilter) -> Vec<String> {
     let cwd = world.cwd();
-    world.store.log(&cwd, filter).expect("a log").messages.into_iter().map(|message| message.id).collect()
+    world
+        .store
+        .log(&cwd, filter)
+        .expect("a log")
+        .messages
+        .into_iter()
+        .map(|message| message.id)
+        .collect()
 }
 
 /// Two sessions with their messages, one after the other, and a sub-agent of the first.
@@ -30,40 +37,110 @@ fn two_sessions() -> World {
 fn where_nothing_was_recorded_the_lists_are_empty() {
     let mut world = World::blank();
     let cwd = world.cwd();
-    assert!(world.store.log(&cwd, &everything()).unwrap().messages.is_empty(), "no messages");
-    assert!(world.store.operations(&cwd).unwrap().operations.is_empty(), "no operations");
-    assert!(world.store.sessions(Some(&cwd)).unwrap().sessions.is_empty(), "no sessions");
-    let filter = LogFilter { session: Some("one".to_owned()), ..everything() };
-    assert_eq!(world.store.log(&cwd, &filter).unwrap_err().kind, ErrorKind::Unavailable, "and no session to ask for");
+    assert!(
+        world
+            .store
+            .log(&cwd, &everything())
+            .unwrap()
+            .messages
+            .is_empty(),
+        "no messages"
+    );
+    assert!(
+        world.store.operations(&cwd).unwrap().operations.is_empty(),
+        "no operations"
+    );
+    assert!(
+        world
+            .store
+            .sessions(Some(&cwd))
+            .unwrap()
+            .sessions
+            .is_empty(),
+        "no sessions"
+    );
+    let filter = LogFilter {
+        session: Some("one".to_owned()),
+        ..everything()
+    };
+    assert_eq!(
+        world.store.log(&cwd, &filter).unwrap_err().kind,
+        ErrorKind::Unavailable,
+        "and no session to ask for"
+    );
 }
 
 #[test]
 fn another_directory_at_the_same_path_has_no_history() {
     let mut world = two_sessions();
     world.rows("UPDATE workspaces SET inode = inode + 1");
-    assert!(ids(&mut world, &everything()).is_empty(), "the recorded directory had another inode");
+    assert!(
+        ids(&mut world, &everything()).is_empty(),
+        "the recorded directory had another inode"
+    );
 }
 
 #[test]
 fn the_log_lists_messages_newest_first() {
     let mut world = two_sessions();
-    assert_eq!(ids(&mut world, &everything()), ["m4", "m3", "m2", "m1"], "of all sessions and states");
-    let limited = LogFilter { limit: Some(2), ..everything() };
-    assert_eq!(ids(&mut world, &limited), ["m4", "m3"], "the newest of them");
-    assert_eq!(ids(&mut world, &LogFilter { limit: Some(0), ..everything() }), [""; 0], "zero is zero");
+    assert_eq!(
+        ids(&mut world, &everything()),
+        ["m4", "m3", "m2", "m1"],
+        "of all sessions and states"
+    );
+    let limited = LogFilter {
+        limit: Some(2),
+        ..everything()
+    };
+    assert_eq!(
+        ids(&mut world, &limited),
+        ["m4", "m3"],
+        "the newest of them"
+    );
+    assert_eq!(
+        ids(
+            &mut world,
+            &LogFilter {
+                limit: Some(0),
+                ..everything()
+            }
+        ),
+        [""; 0],
+        "zero is zero"
+    );
     let subdirectory = world.directory("project/src");
-    let plain = std::fs::create_dir_all(world.directory("project/.git"))
-        .and_then(|()| std::fs::write(world.directory("project/.git/HEAD"), "ref: refs/heads/main\n"));
+    let plain = std::fs::create_dir_all(world.directory("project/.git")).and_then(|()| {
+        std::fs::write(
+            world.directory("project/.git/HEAD"),
+            "ref: refs/heads/main\n",
+        )
+    });
     plain.expect("a repository, as far as a workspace's root goes");
-    assert_eq!(world.store.log(&subdirectory, &everything()).unwrap().messages.len(), 4, "from below the root as well");
+    assert_eq!(
+        world
+            .store
+            .log(&subdirectory, &everything())
+            .unwrap()
+            .messages
+            .len(),
+        4,
+        "from below the root as well"
+    );
 }
 
 #[test]
 fn the_log_of_a_session_takes_any_id_of_it() {
     let mut world = two_sessions();
     for id in ["one", "on", "agent-one", "sub"] {
-        let filter = LogFilter { session: Some(id.to_owned()), ..everything() };
-        assert_eq!(ids(&mut world, &filter), ["m4", "m3", "m1"], "{id} is the session one, or a sub-agent of it");
+        let filter = LogFilter {
+            session: Some(id.to_owned()),
+            ..everything()
+        };
+        assert_eq!(
+            ids(&mut world, &filter),
+            ["m4", "m3", "m1"],
+            "{id} is the session one, or a sub-agent of it"
+        );
     }
 }
 
@@ -75,14 +152,47 @@ fn the_log_of_every_workspace_is_asked_for() {
         "INSERT INTO sessions (id, workspace_id, agent, agent_id, started_at, last_event_at) VALUES ('far', 2, 'pi', 'f', 0, 0);
          INSERT INTO messages (id, session_id, created_at) VALUES ('m5', 'far', 0)",
     );
-    assert_eq!(ids(&mut world, &everything())[0], "m4", "m5 is of another workspace");
-    assert_eq!(ids(&mut world, &LogFilter { everywhere: true, ..everything() })[0], "m5", "which is asked for here");
-    let filter = LogFilter { everywhere: true, session: Some("far".to_owned()), ..everything() };
-    assert_eq!(ids(&mut world, &filter), ["m5"], "its session can be named, too");
+    assert_eq!(
+        ids(&mut world, &everything())[0],
+        "m4",
+        "m5 is of another workspace"
+    );
+    assert_eq!(
+        ids(
+            &mut world,
+            &LogFilter {
+                everywhere: true,
+                ..everything()
+            }
+        )[0],
+        "m5",
+        "which is asked for here"
+    );
+    let filter = LogFilter {
+        everywhere: true,
+        session: Some("far".to_owned()),
+        ..everything()
+    };
+    assert_eq!(
+        ids(&mut world, &filter),
+        ["m5"],
+        "its session can be named, too"
+    );
     let home = world.directory("home");
-    let filter = LogFilter { everywhere: true, ..everything() };
-    assert_eq!(world.store.log(&home, &filter).unwrap().messages.len(), 5, "from where nothing can be captured, too");
-    assert_eq!(world.store.sessions(None).unwrap().sessions.len(), 4, "and all sessions");
+    let filter = LogFilter {
+        everywhere: true,
+        ..everything()
+    };
+    assert_eq!(
+        world.store.log(&home, &filter).unwrap().messages.len(),
+        5,
+        "from where nothing can be captured, too"
+    );
+    assert_eq!(
+        world.store.sessions(None).unwrap().sessions.len(),
+        4,
+        "and all sessions"
+    );
 }
 
 #[test]
@@ -101,13 +211,37 @@ fn a_message_counts_what_its_steps_and_its_sub_agents_did() {
     );
     let cwd = world.cwd();
     let log = world.store.log(&cwd, &everything()).unwrap();
-    let message = log.messages.iter().find(|message| message.id == "m1").expect("it is listed");
-    assert_eq!((message.steps, message.files), (3, 2), "a.txt counts once, and what is outside does not");
-    assert_eq!((message.additions, message.deletions), (5, 1), "lines add up; a picture has none");
-    assert_eq!(message.agent_id.as_deref(), Some("agent-m1"), "the agent's name for it");
-    assert_eq!(message.prompt.as_deref(), Some("do m1"), "what the user wrote");
+    let message = log
+        .messages
+        .iter()
+        .find(|message| message.id == "m1")
+        .expect("it is listed");
+    assert_eq!(
+        (message.steps, message.files),
+        (3, 2),
+        "a.txt counts once, and what is outside does not"
+    );
+    assert_eq!(
+        (message.additions, message.deletions),
+        (5, 1),
+        "lines add up; a picture has none"
+    );
+    assert_eq!(
+        message.agent_id.as_deref(),
+        Some("agent-m1"),
+        "the agent's name for it"
+    );
+    assert_eq!(
+        message.prompt.as_deref(),
+        Some("do m1"),
+        "what the user wrote"
+    );
     assert_eq!(log.messages[0].state, MessageState::Discarded, "m4");
-    assert_eq!((log.messages[0].steps, log.messages[0].files), (0, 0), "and it has no steps");
+    assert_eq!(
+        (log.messages[0].steps, log.messages[0].files),
+        (0, 0),
+        "and it has no steps"
+    );
 }
 
 #[test]
@@ -123,7 +257,10 @@ fn two_names_that_look_the_same_are_two_files() {
     }
     let cwd = world.cwd();
     let log = world.store.log(&cwd, &everything()).unwrap();
-    assert_eq!(log.messages[3].files, 2, "their texts are equal, their bytes are not");
+    assert_eq!(
+        log.messages[3].files, 2,
+        "their texts are equal, their bytes are not"
+    );
 }
 
 #[test]
@@ -137,10 +274,26 @@ fn sessions_are_listed_by_when_they_were_heard_of_last() {
     let seen: Vec<_> = sessions.iter().map(|session| session.id.as_str()).collect();
     assert_eq!(seen, ["sub", "two", "one"], "the newest event first");
     assert_eq!(sessions[0].parent.as_deref(), Some("one"), "who started it");
-    assert_eq!((sessions[0].messages, sessions[0].steps, sessions[0].files), (0, 1, 1), "its own steps");
-    assert_eq!((sessions[2].messages, sessions[2].ended), (3, true), "the messages are the root's");
-    assert_eq!(sessions[2].revert_point.as_deref(), Some("m3"), "where it is reverted to");
-    assert_eq!(sessions[2].workspace, cwd.display().to_string(), "where it works");
+    assert_eq!(
+        (sessions[0].messages, sessions[0].steps, sessions[0].files),
+        (0, 1, 1),
+        "its own steps"
+    );
+    assert_eq!(
+        (sessions[2].messages, sessions[2].ended),
+        (3, true),
+        "the messages are the root's"
+    );
+    assert_eq!(
+        sessions[2].revert_point.as_deref(),
+        Some("m3"),
+        "where it is reverted to"
+    );
+    assert_eq!(
+        sessions[2].workspace,
+        cwd.display().to_string(),
+        "where it works"
+    );
 }
 
 #[test]
@@ -161,8 +314,24 @@ fn operations_are_listed_with_what_they_did() {
     let cwd = world.cwd();
     let operations = world.store.operations(&cwd).unwrap().operations;
     assert_eq!(operations[0].id, "op2", "newest first");
-    assert_eq!((operations[0].state.as_str(), operations[0].outcome), ("open", None), "it has not ended");
-    assert_eq!((operations[1].files, operations[1].conflicts), (2, 1), "what failed or was none is not counted");
-    assert_eq!(operations[1].before.as_deref(), Some(tree(1).as_str()), "the way back");
-    assert_eq!(operations[1].after.as_deref(), Some(tree(2).as_str()), "and forth");
+    assert_eq!(
+        (operations[0].state.as_str(), operations[0].outcome),
+        ("open", None),
+        "it has not ended"
+    );
+    assert_eq!(
+        (operations[1].files, operations[1].conflicts),
+        (2, 1),
+        "what failed or was none is not counted"
+    );
+    assert_eq!(
+        operations[1].before.as_deref(),
+        Some(tree(1).as_str()),
+        "the way back"
+    );
+    assert_eq!(
+        operations[1].after.as_deref(),
+        Some(tree(2).as_str()),
+        "and forth"
+    );
 }

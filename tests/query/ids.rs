@@ -7,9 +7,13 @@ use proptest::prelude::*;
 use crate::world::{World, dump};
 
 fn hostile_id() -> impl Strategy<Value = String> {
-    let pieces = ["m", "s", "o", "last", "~", "'", "\"", "%", "_", "\0", "*", ";--", "\\", "é", "\n", "current"];
+    let pieces = [
+        "m", "s", "o", "last", "~", "'", "\"", "%", "_", "\0", "*", ";--", "\\", "é", "\n",
+        "current",
+    ];
     prop_oneof![
-        prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..5).prop_map(|pieces| pieces.concat()),
+        prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..5)
+            .prop_map(|pieces| pieces.concat()),
         prop::collection::vec(any::<char>(), 0..40).prop_map(String::from_iter),
         Just("'%_\0".repeat(1024)),
     ]

@@ -39,38 +39,117 @@ fn show(id: &str) -> ShowReport {
 
 #[test]
 fn a_message_is_shown_with_its_steps_and_those_of_its_sub_agents() {
-    let ShowReport::Message { message, snapshot, steps, .. } = show("agent-m1") else { panic!("a message") };
-    assert_eq!((message.id.as_str(), message.steps, message.files), ("m1", 2, 2), "as the log counts");
+    let ShowReport::Message {
+        message,
+        snapshot,
+        steps,
+        ..
+    } = show("agent-m1")
+    else {
+        panic!("a message")
+    };
+    assert_eq!(
+        (message.id.as_str(), message.steps, message.files),
+        ("m1", 2, 2),
+        "as the log counts"
+    );
     assert_eq!(snapshot, Some(tree(2)), "the state just before it");
-    let seen: Vec<_> = steps.iter().map(|step| (step.id.as_str(), step.session.as_str(), step.open)).collect();
-    assert_eq!(seen, [("s1", "one", false), ("s2", "sub", true)], "oldest first");
+    let seen: Vec<_> = steps
+        .iter()
+        .map(|step| (step.id.as_str(), step.session.as_str(), step.open))
+        .collect();
+    assert_eq!(
+        seen,
+        [("s1", "one", false), ("s2", "sub", true)],
+        "oldest first"
+    );
 }
 
 #[test]
 fn a_step_is_shown_with_its_tools_and_files() {
-    let ShowReport::Step { step, .. } = show("s1") else { panic!("a step") };
-    assert_eq!((step.start, step.finish), (Some(tree(2)), Some(tree(3))), "its two snapshots");
-    assert!(step.recovered && !step.open, "closed without its own finish");
-    assert_eq!(step.tools, ["bash", "unnamed", "edit"], "in the order in which they ran");
-    let files: Vec<_> =
-        step.files.iter().map(|file| (file.path.path.as_str(), file.additions, file.deletions)).collect();
-    assert_eq!(files, [("a.txt", None, None), ("b.txt", Some(2), Some(1))], "by path, with the recorded counts");
-    assert_eq!(step.files[0].attribution.as_deref(), Some("shared"), "whose change it is");
+    let ShowReport::Step { step, .. } = show("s1") else {
+        panic!("a step")
+    };
+    assert_eq!(
+        (step.start, step.finish),
+        (Some(tree(2)), Some(tree(3))),
+        "its two snapshots"
+    );
+    assert!(
+        step.recovered && !step.open,
+        "closed without its own finish"
+    );
+    assert_eq!(
+        step.tools,
+        ["bash", "unnamed", "edit"],
+        "in the order in which they ran"
+    );
+    let files: Vec<_> = step
+        .files
+        .iter()
+        .map(|file| (file.path.path.as_str(), file.additions, file.deletions))
+        .collect();
+    assert_eq!(
+        files,
+        [("a.txt", None, None), ("b.txt", Some(2), Some(1))],
+        "by path, with the recorded counts"
+    );
+    assert_eq!(
+        step.files[0].attribution.as_deref(),
+        Some("shared"),
+        "whose change it is"
+    );
 }
 
 #[test]
 fn a_session_is_shown_with_its_messages() {
-    let ShowReport::Session { session, messages, .. } = show("agent-one") else { panic!("a session") };
-    assert_eq!((session.id.as_str(), session.messages), ("one", 2), "the session");
-    assert_eq!(messages.iter().map(|message| message.id.as_str()).collect::<Vec<_>>(), ["m2", "m1"], "newest first");
-    assert_eq!(messages[0].unprotected.as_deref(), Some("the disk was full"), "and what is wrong with one");
+    let ShowReport::Session {
+        session, messages, ..
+    } = show("agent-one")
+    else {
+        panic!("a session")
+    };
+    assert_eq!(
+        (session.id.as_str(), session.messages),
+        ("one", 2),
+        "the session"
+    );
+    assert_eq!(
+        messages
+            .iter()
+            .map(|message| message.id.as_str())
+            .collect::<Vec<_>>(),
+        ["m2", "m1"],
+        "newest first"
+    );
+    assert_eq!(
+        messages[0].unprotected.as_deref(),
+        Some("the disk was full"),
+        "and what is wrong with one"
+    );
 }
 
 #[test]
 fn an_operation_is_shown_with_its_files_and_notes() {
-    let ShowReport::Operation { operation, files, notes, .. } = show("op1") else { panic!("an operation") };
-    assert_eq!((operation.id.as_str(), operation.conflicts), ("op1", 1), "the operation");
-    assert_eq!(files[0].reason.as_deref(), Some("it was edited"), "its files");
+    let ShowReport::Operation {
+        operation,
+        files,
+        notes,
+        ..
+    } = show("op1")
+    else {
+        panic!("an operation")
+    };
+    assert_eq!(
+        (operation.id.as_str(), operation.conflicts),
+        ("op1", 1),
+        "the operation"
+    );
+    assert_eq!(
+        files[0].reason.as_deref(),
+        Some("it was edited"),
+        "its files"
+    );
     assert_eq!(notes, ["first", "second"], "what it noted, in order");
 }
 
@@ -84,13 +163,28 @@ fn a_snapshot_is_shown_with_its_repository() {
     ));
     let cwd = world.cwd();
     for id in ["lunch", "0002a", &tree(2)] {
-        let ShowReport::Snapshot { snapshot, repository, time, label, gaps, .. } = world.store.show(&cwd, id).unwrap()
+        let ShowReport::Snapshot {
+            snapshot,
+            repository,
+            time,
+            label,
+            gaps,
+            ..
+        } = world.store.show(&cwd, id).unwrap()
         else {
             panic!("{id} is a snapshot")
         };
-        assert_eq!((snapshot, time, label.as_deref()), (tree(2), 2, Some("lunch")), "{id}: as it was taken first");
+        assert_eq!(
+            (snapshot, time, label.as_deref()),
+            (tree(2), 2, Some("lunch")),
+            "{id}: as it was taken first"
+        );
         let expected = world.directory("store/snapshots/key1/repository.git");
-        assert_eq!(repository, expected.display().to_string(), "{id}: where git finds it");
+        assert_eq!(
+            repository,
+            expected.display().to_string(),
+            "{id}: where git finds it"
+        );
         assert_eq!(gaps.len(), 1, "{id}: what it does not hold");
     }
 }
@@ -110,17 +204,44 @@ fn refusal(from: Option<&str>, to: Option<&str>, path: Option<&str>) -> (ErrorKi
 #[test]
 fn a_state_that_was_not_captured_is_unavailable_with_its_reason() {
     let (kind, text) = refusal(None, None, None);
-    assert_eq!(kind, ErrorKind::Unavailable, "the newest message has no snapshot");
-    assert_eq!(text, "the message `m2` has no snapshot: the disk was full", "and the user learns why");
-    assert_eq!(refusal(Some("op1"), None, None).0, ErrorKind::Unavailable, "an operation without one");
-    assert_eq!(refusal(Some("s2"), Some("m1"), None).0, ErrorKind::Unavailable, "a step without a start");
-    assert_eq!(refusal(Some("m1"), Some("s2"), None).0, ErrorKind::Unavailable, "or without a finish");
-    assert_eq!(refusal(Some("m9"), None, None).0, ErrorKind::Unavailable, "an unknown id");
+    assert_eq!(
+        kind,
+        ErrorKind::Unavailable,
+        "the newest message has no snapshot"
+    );
+    assert_eq!(
+        text, "the message `m2` has no snapshot: the disk was full",
+        "and the user learns why"
+    );
+    assert_eq!(
+        refusal(Some("op1"), None, None).0,
+        ErrorKind::Unavailable,
+        "an operation without one"
+    );
+    assert_eq!(
+        refusal(Some("s2"), Some("m1"), None).0,
+        ErrorKind::Unavailable,
+        "a step without a start"
+    );
+    assert_eq!(
+        refusal(Some("m1"), Some("s2"), None).0,
+        ErrorKind::Unavailable,
+        "or without a finish"
+    );
+    assert_eq!(
+        refusal(Some("m9"), None, None).0,
+        ErrorKind::Unavailable,
+        "an unknown id"
+    );
 }
 
 #[test]
 fn a_session_is_not_one_state() {
-    assert_eq!(refusal(Some("m1"), Some("one"), None).0, ErrorKind::Failed, "it has many");
+    assert_eq!(
+        refusal(Some("m1"), Some("one"), None).0,
+        ErrorKind::Failed,
+        "it has many"
+    );
 }
 
 #[test]
@@ -128,7 +249,10 @@ fn a_path_outside_of_the_workspace_is_refused() {
     for path in ["../other", "/etc/passwd", ".git/config"] {
         let (kind, text) = refusal(Some("s1"), None, Some(path));
         assert_eq!(kind, ErrorKind::Failed, "{path}");
-        assert!(text.starts_with(&format!("`{path}` is not captured")), "{text}");
+        assert!(
+            text.starts_with(&format!("`{path}` is not captured")),
+            "{text}"
+        );
     }
 }
 
@@ -138,14 +262,30 @@ fn a_step_alone_is_what_it_changed() {
     let cwd = world.cwd();
     let mut diff = |paths: &[&str]| {
         let paths = paths.iter().map(Into::into).collect();
-        let request = DiffRequest { from: Some("s1".to_owned()), to: None, paths };
+        let request = DiffRequest {
+            from: Some("s1".to_owned()),
+            to: None,
+            paths,
+        };
         let report = world.store.diff(&cwd, &request).unwrap();
-        assert_eq!((report.from, report.to), (tree(2), tree(3)), "from its start to its finish");
-        report.files.into_iter().map(|file| file.path.path).collect::<Vec<_>>()
+        assert_eq!(
+            (report.from, report.to),
+            (tree(2), tree(3)),
+            "from its start to its finish"
+        );
+        report
+            .files
+            .into_iter()
+            .map(|file| file.path.path)
+            .collect::<Vec<_>>()
     };
     assert_eq!(diff(&[]), ["a.txt", "b.txt"], "by path");
     assert_eq!(diff(&["b.txt"]), ["b.txt"], "limited to a path");
-    assert_eq!(diff(&["src/../b.txt", "b"]), ["b.txt"], "b is no directory of b.txt");
+    assert_eq!(
+        diff(&["src/../b.txt", "b"]),
+        ["b.txt"],
+        "b is no directory of b.txt"
+    );
     assert_eq!(diff(&["."]), ["a.txt", "b.txt"], "the top is everything");
 }
 
@@ -156,6 +296,9 @@ fn a_blob_has_a_whole_id() {
     for id in ["", "4b82", "last", "\u{1b}[2J"] {
         let error = world.store.blob(&cwd, id).unwrap_err();
         assert_eq!(error.kind, ErrorKind::Failed, "{id:?} is not 40 hex digits");
-        assert!(!error.to_string().contains('\u{1b}'), "and reaches no terminal");
+        assert!(
+            !error.to_string().contains('\u{1b}'),
+            "and reaches no terminal"
+        );
     }
 }

@@ -31,7 +31,15 @@ fn operation(world: &World, id: &str, kind: &str, state: &str, base: i64, messag
 }
 
 /// A file of an operation: blobs are given by one digit, and nothing stands for absent.
-fn file(world: &World, operation: &str, path: &str, action: &str, result: &str, expected: &str, goal: &str) {
+fn file(
+    world: &World,
+    operation: &str,
+    path: &str,
+    action: &str,
+    result: &str,
+    expected: &str,
+    goal: &str,
+) {
     let mode = |blob: &str| (!blob.is_empty()).then_some("100644");
     world.execute(
         "INSERT INTO operation_files (operation_id, position, path, action, result, expected_mode, expected_blob, goal_mode,
@@ -43,18 +51,34 @@ fn file(world: &World, operation: &str, path: &str, action: &str, result: &str, 
 }
 
 fn files(world: &mut World) -> Vec<(String, FileAction, FileResult)> {
-    status(world).files.into_iter().map(|file| (file.path.path, file.action, file.result)).collect()
+    status(world)
+        .files
+        .into_iter()
+        .map(|file| (file.path.path, file.action, file.result))
+        .collect()
 }
 
 #[test]
 fn where_nothing_was_recorded_status_says_nothing_of_a_session() {
     let mut world = World::blank();
     let report = status(&mut world);
-    assert_eq!(report.workspace, world.cwd().display().to_string(), "the workspace is known all the same");
-    assert_eq!((report.session, report.revert_point, report.redo), (None, None, false), "nothing to undo or redo");
+    assert_eq!(
+        report.workspace,
+        world.cwd().display().to_string(),
+        "the workspace is known all the same"
+    );
+    assert_eq!(
+        (report.session, report.revert_point, report.redo),
+        (None, None, false),
+        "nothing to undo or redo"
+    );
     let cwd = world.cwd();
     let error = world.store.status(&cwd, Some("one")).unwrap_err();
-    assert_eq!(error.kind, ErrorKind::Unavailable, "a session that is asked for is not there");
+    assert_eq!(
+        error.kind,
+        ErrorKind::Unavailable,
+        "a session that is asked for is not there"
+    );
 }
 
 #[test]
@@ -63,24 +87,40 @@ fn status_speaks_of_the_newest_session_or_of_the_one_asked_for() {
     world.session("old", None, 10);
     world.session("new", None, 20);
     world.session("sub", Some("old"), 30);
-    assert_eq!(status(&mut world).session.as_deref(), Some("new"), "a sub-agent's is not a conversation of the user's");
+    assert_eq!(
+        status(&mut world).session.as_deref(),
+        Some("new"),
+        "a sub-agent's is not a conversation of the user's"
+    );
     let cwd = world.cwd();
     let report = world.store.status(&cwd, Some("agent-o")).unwrap();
-    assert_eq!(report.session.as_deref(), Some("old"), "by a prefix of the agent's id");
+    assert_eq!(
+        report.session.as_deref(),
+        Some("old"),
+        "by a prefix of the agent's id"
+    );
 }
 
 #[test]
 fn status_speaks_of_the_session_that_redo_would_move() {
     let mut world = reverted();
     world.session("newer", None, 99);
-    assert_eq!(status(&mut world).session.as_deref(), Some("one"), "its revert waits, whoever else is at work");
+    assert_eq!(
+        status(&mut world).session.as_deref(),
+        Some("one"),
+        "its revert waits, whoever else is at work"
+    );
 }
 
 #[test]
 fn the_banner_names_the_revert_point_and_what_is_hidden() {
     let mut world = reverted();
     let report = status(&mut world);
-    assert_eq!(report.revert_point.as_deref(), Some("m2"), "where it is reverted to");
+    assert_eq!(
+        report.revert_point.as_deref(),
+        Some("m2"),
+        "where it is reverted to"
+    );
     assert_eq!(report.messages_hidden, ["m2", "m3"], "oldest first");
     assert!(report.redo, "there is a way back");
 }
@@ -105,7 +145,11 @@ fn the_banner_shows_each_file_by_its_newest_operation() {
         ("settled".to_owned(), FileAction::Delete, FileResult::Done),
         ("twice".to_owned(), FileAction::Delete, FileResult::Done),
     ];
-    assert_eq!(files(&mut world), expected, "and leaves out what is as it was before the first revert");
+    assert_eq!(
+        files(&mut world),
+        expected,
+        "and leaves out what is as it was before the first revert"
+    );
 }
 
 #[test]
@@ -118,8 +162,16 @@ fn the_banner_forgets_earlier_chains() {
     file(&world, "op3", "of another base", "write", "done", "1", "2");
     operation(&world, "op4", "revert", "done", 1, Some("m2"));
     file(&world, "op4", "now", "write", "done", "1", "2");
-    assert_eq!(files(&mut world).len(), 1, "an unrevert ended the chain that began at the same snapshot");
-    assert_eq!(files(&mut world)[0].0, "now", "the chain of now began at snapshot 1, after it");
+    assert_eq!(
+        files(&mut world).len(),
+        1,
+        "an unrevert ended the chain that began at the same snapshot"
+    );
+    assert_eq!(
+        files(&mut world)[0].0,
+        "now",
+        "the chain of now began at snapshot 1, after it"
+    );
     world.rows("UPDATE sessions SET revert_base_id = NULL, revert_message_id = NULL");
     assert!(files(&mut world).is_empty(), "nothing is reverted");
     assert!(!status(&mut world).redo, "and there is nothing to redo");
@@ -132,11 +184,24 @@ fn an_agent_is_at_work_while_its_tool_runs() {
     world.message("m1", "0123456789abcdef", "live");
     world.step("s1", "0123456789abcdef", "m1", "open");
     let report = status(&mut world);
-    assert_eq!((report.open_steps, report.agents_at_work), (1, vec![]), "an open step alone is not busy");
-    world.rows("INSERT INTO tools (step_id, started_at, finished_at) VALUES ('s1', 1, 2), ('s1', 3, NULL)");
-    assert_eq!(status(&mut world).agents_at_work, ["generic 01234567"], "the second tool has not finished");
+    assert_eq!(
+        (report.open_steps, report.agents_at_work),
+        (1, vec![]),
+        "an open step alone is not busy"
+    );
+    world.rows(
+        "INSERT INTO tools (step_id, started_at, finished_at) VALUES ('s1', 1, 2), ('s1', 3, NULL)",
+    );
+    assert_eq!(
+        status(&mut world).agents_at_work,
+        ["generic 01234567"],
+        "the second tool has not finished"
+    );
     world.rows("UPDATE steps SET state = 'closed'");
-    assert!(status(&mut world).agents_at_work.is_empty(), "a closed step's tool was killed with it");
+    assert!(
+        status(&mut world).agents_at_work.is_empty(),
+        "a closed step's tool was killed with it"
+    );
 }
 
 #[test]
@@ -145,11 +210,21 @@ fn an_agent_without_tool_events_is_at_work_for_a_while_after_each_event() {
     world.session("one", None, NOW - 29_999);
     world.message("m1", "one", "live");
     world.step("s1", "one", "m1", "open");
-    assert!(status(&mut world).agents_at_work.is_empty(), "an agent with tool events would have told");
+    assert!(
+        status(&mut world).agents_at_work.is_empty(),
+        "an agent with tool events would have told"
+    );
     world.rows("UPDATE sessions SET tool_events = 0");
-    assert_eq!(status(&mut world).agents_at_work, ["generic one"], "29.999 seconds ago");
+    assert_eq!(
+        status(&mut world).agents_at_work,
+        ["generic one"],
+        "29.999 seconds ago"
+    );
     world.execute("UPDATE sessions SET last_event_at = ?1", [NOW - 30_000]);
-    assert!(status(&mut world).agents_at_work.is_empty(), "30 seconds ago");
+    assert!(
+        status(&mut world).agents_at_work.is_empty(),
+        "30 seconds ago"
+    );
 }
 
 #[test]
@@ -166,11 +241,22 @@ fn status_names_what_is_unprotected_and_what_is_missing() {
     let report = status(&mut world);
     assert_eq!(
         report.unprotected,
-        ["message m3: the hook was killed", "step s1 of message m1: the disk was full"],
+        [
+            "message m3: the hook was killed",
+            "step s1 of message m1: the disk was full"
+        ],
         "newest first, with reasons"
     );
-    let gaps: Vec<_> = report.gaps.iter().map(|gap| (gap.path.path_hex.as_deref(), gap.reason.as_str())).collect();
-    assert_eq!(gaps, [(None, "too large"), (Some("62ff"), "unreadable")], "of the newest snapshot, by path");
+    let gaps: Vec<_> = report
+        .gaps
+        .iter()
+        .map(|gap| (gap.path.path_hex.as_deref(), gap.reason.as_str()))
+        .collect();
+    assert_eq!(
+        gaps,
+        [(None, "too large"), (Some("62ff"), "unreadable")],
+        "of the newest snapshot, by path"
+    );
 }
 
 #[test]
@@ -183,7 +269,24 @@ fn status_shows_the_newest_diagnostics() {
         );
     }
     let report = status(&mut world);
-    assert_eq!(report.diagnostics, 7, "all are counted, though nothing else was recorded");
-    let messages: Vec<_> = report.latest_diagnostics.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
-    assert_eq!(messages, ["trouble 7", "trouble 6", "trouble 5", "trouble 4", "trouble 3"], "the newest five");
+    assert_eq!(
+        report.diagnostics, 7,
+        "all are counted, though nothing else was recorded"
+    );
+    let messages: Vec<_> = report
+        .latest_diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.message.as_str())
+        .collect();
+    assert_eq!(
+        messages,
+        [
+            "trouble 7",
+            "trouble 6",
+            "trouble 5",
+            "trouble 4",
+            "trouble 3"
+        ],
+        "the newest five"
+    );
 }

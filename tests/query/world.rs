@@ -39,11 +39,19 @@ impl World {
             clock: || NOW,
         });
         let sql = Connection::open(scratch.path().join("store/sessions.db")).expect("the database");
-        World { store: store.expect("a fresh store"), sql, scratch }
+        World {
+            store: store.expect("a fresh store"),
+            sql,
+            scratch,
+        }
     }
 
     pub fn directory(&self, name: &str) -> PathBuf {
-        self.scratch.path().canonicalize().expect("it is there").join(name)
+        self.scratch
+            .path()
+            .canonicalize()
+            .expect("it is there")
+            .join(name)
     }
 
     pub fn cwd(&self) -> PathBuf {
@@ -51,12 +59,16 @@ impl World {
     }
 
     pub fn execute(&self, sql: &str, parameters: impl Params) {
-        self.sql.execute(sql, parameters).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        self.sql
+            .execute(sql, parameters)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
     /// Runs several statements.
     pub fn rows(&self, sql: &str) {
-        self.sql.execute_batch(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        self.sql
+            .execute_batch(sql)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 
     pub fn workspace(&self, id: i64, name: &str) {
@@ -104,7 +116,10 @@ impl World {
 
     /// A snapshot of workspace 1, of a tree with the number in its first digits.
     pub fn snapshot(&self, id: i64) {
-        self.execute("INSERT INTO snapshots (id, workspace_id, tree, taken_at) VALUES (?1, 1, ?2, ?1)", (id, tree(id)));
+        self.execute(
+            "INSERT INTO snapshots (id, workspace_id, tree, taken_at) VALUES (?1, 1, ?2, ?1)",
+            (id, tree(id)),
+        );
     }
 }
 
@@ -116,13 +131,23 @@ pub fn tree(id: i64) -> String {
 /// Returns every row of every table, as text.
 pub fn dump(directory: &Path) -> Vec<String> {
     let sql = Connection::open(directory.join("store/sessions.db")).expect("the database");
-    let mut tables = sql.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").expect("readable");
-    let tables: Vec<String> = tables.query_map([], |row| row.get(0)).expect("readable").map(Result::unwrap).collect();
+    let mut tables = sql
+        .prepare("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        .expect("readable");
+    let tables: Vec<String> = tables
+        .query_map([], |row| row.get(0))
+        .expect("readable")
+        .map(Result::unwrap)
+        .collect();
     let rows = |table: &String| {
-        let mut statement = sql.prepare(&format!("SELECT * FROM {table}")).expect("readable");
+        let mut statement = sql
+            .prepare(&format!("SELECT * FROM {table}"))
+            .expect("readable");
         let columns = statement.column_count();
         let read = |row: &rusqlite::Row<'_>| {
-            Ok((0..columns).map(|column| format!("{:?} ", row.get_ref(column).expect("a column"))).collect::<String>())
+            Ok((0..columns)
+                .map(|column| format!("{:?} ", row.get_ref(column).expect("a column")))
+                .collect::<String>())
         };
         statement
             .query_map([], read)

@@ -3,7 +3,10 @@
 //! What is compared is work, never seconds: processor time of one call in a workspace and in one twice as large, system calls,
 //! and peak memory. `just scale` runs them on a release build; they take minutes and 12 GB of disk.
 
-#![expect(clippy::print_stdout, reason = "the numbers are told, so that somebody can look at them")]
+#![expect(
+    clippy::print_stdout,
+    reason = "the numbers are told, so that somebody can look at them"
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -33,17 +36,26 @@ const MEMORY: u64 = 300_000_000;
 fn assert_linear(what: &str, half: &Work, whole: &Work) {
     let ratio = whole.processor / half.processor;
     println!("{what}: {half} with half of it, {whole}: {ratio:.2} times");
-    assert!(ratio < LINEAR, "{what}: twice of it takes {ratio:.2} times the work: {half}, {whole}");
+    assert!(
+        ratio < LINEAR,
+        "{what}: twice of it takes {ratio:.2} times the work: {half}, {whole}"
+    );
 }
 
 fn assert_calls(what: &str, half: u64, whole: u64) {
     println!("{what}: {half} system calls with half of it, {whole}");
-    assert!((whole as f64) < LINEAR * half as f64, "{what}: {half} and {whole} system calls");
+    assert!(
+        (whole as f64) < LINEAR * half as f64,
+        "{what}: {half} and {whole} system calls"
+    );
 }
 
 fn many(world: &World, count: usize, content: &str) {
     for number in 0..count {
-        world.write(&format!("d{}/{}/f{number}", number / 10_000, number / 100), format!("{number} {content}\n"));
+        world.write(
+            &format!("d{}/{}/f{number}", number / 10_000, number / 100),
+            format!("{number} {content}\n"),
+        );
     }
 }
 
@@ -57,15 +69,26 @@ fn a_hundred_thousand_changed_files_in_one_step() {
         many(&world, count, "the agent was here");
         let finish = event(&world, "step_finish");
         event(&world, "turn_end");
-        let [status, revert, redo] = [&["status"][..], &["-q", "revert", "--message", "m"], &["-q", "redo"]];
+        let [status, revert, redo] = [
+            &["status"][..],
+            &["-q", "revert", "--message", "m"],
+            &["-q", "redo"],
+        ];
         let work = [status, revert, redo].map(|arguments| run(&world, arguments));
-        assert!(world.read("d0/0/f1").ends_with(b"the agent was here\n"), "it was no empty show");
+        assert!(
+            world.read("d0/0/f1").ends_with(b"the agent was here\n"),
+            "it was no empty show"
+        );
         (finish, work)
     };
     let (half, whole) = (measure(50_000), measure(100_000));
     assert_linear("100,000 changed files, step_finish", &half.0, &whole.0);
     for (number, command) in ["status", "revert", "redo"].into_iter().enumerate() {
-        assert_linear(&format!("100,000 changed files, {command}"), &half.1[number], &whole.1[number]);
+        assert_linear(
+            &format!("100,000 changed files, {command}"),
+            &half.1[number],
+            &whole.1[number],
+        );
     }
 }
 
@@ -85,15 +108,25 @@ fn two_hundred_thousand_files_in_one_directory() {
         [first, same, one]
     };
     let (half, whole) = (measure(100_000), measure(200_000));
-    for (number, what) in ["the first snapshot", "no change", "one edit"].into_iter().enumerate() {
-        assert_linear(&format!("200,000 files in one directory, {what}"), &half[number], &whole[number]);
+    for (number, what) in ["the first snapshot", "no change", "one edit"]
+        .into_iter()
+        .enumerate()
+    {
+        assert_linear(
+            &format!("200,000 files in one directory, {what}"),
+            &half[number],
+            &whole[number],
+        );
     }
 }
 
 /// Makes directories in one another, and a file in each of them.
 fn dig(world: &World, depth: usize) {
-    let open = |at: &OwnedFd| rustix::fs::openat(at, "d", OFlags::DIRECTORY, Mode::empty()).expect("it was made");
-    let mut directory = rustix::fs::open(world.workspace(), OFlags::DIRECTORY, Mode::empty()).expect("the workspace");
+    let open = |at: &OwnedFd| {
+        rustix::fs::openat(at, "d", OFlags::DIRECTORY, Mode::empty()).expect("it was made")
+    };
+    let mut directory = rustix::fs::open(world.workspace(), OFlags::DIRECTORY, Mode::empty())
+        .expect("the workspace");
     for _ in 0..depth {
         rustix::fs::mkdirat(&directory, "d", Mode::from(0o755)).expect("writable");
         directory = open(&directory);
@@ -105,7 +138,11 @@ fn dig(world: &World, depth: usize) {
 
 /// What `tempfile` does would need a descriptor for each level.
 fn fill_in(world: &World) {
-    let removed = Command::new("rm").args(["-rf", "d"]).current_dir(world.workspace()).status().expect("rm");
+    let removed = Command::new("rm")
+        .args(["-rf", "d"])
+        .current_dir(world.workspace())
+        .status()
+        .expect("rm");
     assert!(removed.success(), "the test cleans up");
 }
 
@@ -121,7 +158,11 @@ fn two_thousand_directories_deep() {
         fs::rename(world.store(), &other).expect("the same disk");
         let work = ["user_message", "step_start"].map(|name| event(&world, name));
         let snapshot = world.json(&["snapshot"]);
-        assert_eq!(snapshot["gaps"], serde_json::json!([]), "{depth} directories are not too many");
+        assert_eq!(
+            snapshot["gaps"],
+            serde_json::json!([]),
+            "{depth} directories are not too many"
+        );
         fill_in(&world);
         (calls, work)
     };
@@ -129,10 +170,17 @@ fn two_thousand_directories_deep() {
     for (number, what) in ["the first snapshot", "no change"].into_iter().enumerate() {
         let what = format!("2,000 directories deep, {what}");
         assert_calls(&what, half.0[number], whole.0[number]);
-        println!("{what}: {} with half of it, {}", half.1[number], whole.1[number]);
+        println!(
+            "{what}: {} with half of it, {}",
+            half.1[number], whole.1[number]
+        );
     }
     // A call without changes takes some hundredths of a second, in which chance is more than the half.
-    assert_linear("2,000 directories deep, the first snapshot", &half.1[0], &whole.1[0]);
+    assert_linear(
+        "2,000 directories deep, the first snapshot",
+        &half.1[0],
+        &whole.1[0],
+    );
 }
 
 #[test]
@@ -142,8 +190,17 @@ fn twenty_thousand_directories_deep_with_few_descriptors() {
     world.write("file", "x");
     dig(&world, 20_000);
     let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -n 64; ulimit -s 1024; exec \"$0\" --json snapshot", common::BINARY]).env_clear();
-    shell.env("HOME", world.home()).env("CKPT_HOOK_HOME", world.store()).current_dir(world.workspace());
+    shell
+        .args([
+            "-c",
+            "ulimit -n 64; ulimit -s 1024; exec \"$0\" --json snapshot",
+            common::BINARY,
+        ])
+        .env_clear();
+    shell
+        .env("HOME", world.home())
+        .env("CKPT_HOOK_HOME", world.store())
+        .current_dir(world.workspace());
     let done = finish(&mut shell, b"");
     fill_in(&world);
     let report: serde_json::Value =
@@ -161,21 +218,42 @@ fn five_thousand_packs_in_the_store() {
         world.write(&format!("f{number}"), number.to_string());
     }
     begin(&world);
-    let key = fs::read_dir(world.store().join("snapshots")).expect("the store").next().expect("a workspace");
+    let key = fs::read_dir(world.store().join("snapshots"))
+        .expect("the store")
+        .next()
+        .expect("a workspace");
     let snapshots = Snapshots::open(&key.expect("an entry").path()).expect("its snapshots");
     let measure = |packs: std::ops::Range<usize>| {
-        packs.for_each(|number| drop(snapshots.write_blobs(&[number.to_string().as_bytes()]).expect("a pack")));
+        packs.for_each(|number| {
+            drop(
+                snapshots
+                    .write_blobs(&[number.to_string().as_bytes()])
+                    .expect("a pack"),
+            )
+        });
         // The first snapshot looks whether other packs are there; what is measured is the next one.
         let _ = ["step_finish", "step_start", "step_finish"].map(|name| event(&world, name));
         let same = calls_of_event(&world, "step_start");
         world.write("f7", same.to_string());
-        [same, calls_of_event(&world, "step_finish"), calls(&world, &["diff", "m"], "")]
+        [
+            same,
+            calls_of_event(&world, "step_finish"),
+            calls(&world, &["diff", "m"], ""),
+        ]
     };
     let (few, whole) = (measure(0..100), measure(100..5000));
     for (number, what) in ["no change", "one edit", "diff"].into_iter().enumerate() {
-        println!("5,000 packs, {what}: {} system calls with a hundred, {}", few[number], whole[number]);
+        println!(
+            "5,000 packs, {what}: {} system calls with a hundred, {}",
+            few[number], whole[number]
+        );
         // What is left are the names of the packs' folder, a thousand a call, and the few packs that stand alone.
-        assert!(whole[number] < few[number] + ALONE, "{what}: {} and {}", few[number], whole[number]);
+        assert!(
+            whole[number] < few[number] + ALONE,
+            "{what}: {} and {}",
+            few[number],
+            whole[number]
+        );
     }
 }
 
@@ -186,15 +264,29 @@ fn four_gigabytes_in_one_file() {
     world.configure("max_file_size = \"8 GiB\"\nhook_deadline = \"30 min\"\n");
     world.write("small", "x");
     begin(&world);
-    fs::File::create(world.workspace().join("sparse")).expect("writable").set_len(4 << 30).expect("a sparse file");
+    fs::File::create(world.workspace().join("sparse"))
+        .expect("writable")
+        .set_len(4 << 30)
+        .expect("a sparse file");
     random(&world, "random", 1 << 30);
     let mut works = vec![("step_finish", event(&world, "step_finish"))];
     event(&world, "turn_end");
     for command in [&["-q", "revert", "--message", "m"][..], &["-q", "redo"]] {
         works.push((command[1], run(&world, command)));
     }
-    let length = |name: &str| world.workspace().join(name).metadata().expect("it is back").len();
-    assert_eq!((length("sparse"), length("random")), (4 << 30, 1 << 30), "and it was no empty show");
+    let length = |name: &str| {
+        world
+            .workspace()
+            .join(name)
+            .metadata()
+            .expect("it is back")
+            .len()
+    };
+    assert_eq!(
+        (length("sparse"), length("random")),
+        (4 << 30, 1 << 30),
+        "and it was no empty show"
+    );
     for (what, work) in works {
         println!("4 GiB in one file, {what}: {work}");
         assert!(work.peak < MEMORY, "{what}: {work}");

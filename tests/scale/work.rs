@@ -19,7 +19,12 @@ pub struct Work {
 
 impl fmt::Display for Work {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:.2} s of processor time and {} MB", self.processor, self.peak / 1_000_000)
+        write!(
+            formatter,
+            "{:.2} s of processor time and {} MB",
+            self.processor,
+            self.peak / 1_000_000
+        )
     }
 }
 
@@ -44,17 +49,34 @@ pub fn run(world: &World, arguments: &[&str]) -> Work {
 
 fn payload(world: &World, event: &str) -> String {
     let cwd = world.workspace();
-    serde_json::json!({"event": event, "session_id": "s", "message_id": "m", "cwd": cwd.to_str()}).to_string()
+    serde_json::json!({"event": event, "session_id": "s", "message_id": "m", "cwd": cwd.to_str()})
+        .to_string()
 }
 
 fn measure(world: &World, arguments: &[&str], stdin: &str) -> Work {
     let mut command = world.command(arguments);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("the binary was built");
-    child.stdin.take().expect("it is piped").write_all(stdin.as_bytes()).expect("it reads its payload");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the binary was built");
+    child
+        .stdin
+        .take()
+        .expect("it is piped")
+        .write_all(stdin.as_bytes())
+        .expect("it reads its payload");
     let ended = child.wait4().expect("it ends");
-    assert!(ended.status.success(), "{arguments:?} {stdin}: {}", ended.status);
+    assert!(
+        ended.status.success(),
+        "{arguments:?} {stdin}: {}",
+        ended.status
+    );
     let usage = ended.rusage;
-    Work { processor: (usage.utime + usage.stime).as_secs_f64(), peak: usage.maxrss }
+    Work {
+        processor: (usage.utime + usage.stime).as_secs_f64(),
+        peak: usage.maxrss,
+    }
 }
 
 /// Sends an event and returns how many system calls it took.
@@ -66,10 +88,25 @@ pub fn calls_of_event(world: &World, name: &str) -> u64 {
 pub fn calls(world: &World, arguments: &[&str], stdin: &str) -> u64 {
     let (counts, plain) = (world.path("counts"), world.command(arguments));
     let mut strace = Command::new("strace");
-    strace.args(["-f", "-c", "-U", "calls,name", "-o"]).arg(&counts).arg(BINARY).args(arguments).env_clear();
-    strace.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(world.workspace());
+    strace
+        .args(["-f", "-c", "-U", "calls,name", "-o"])
+        .arg(&counts)
+        .arg(BINARY)
+        .args(arguments)
+        .env_clear();
+    strace
+        .envs(
+            plain
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .current_dir(world.workspace());
     finish(&mut strace, stdin.as_bytes()).exits(0);
     let table = std::fs::read_to_string(counts).expect("strace wrote it");
-    let total = table.lines().find_map(|line| line.trim().strip_suffix(" total"));
-    total.and_then(|total| total.trim().parse().ok()).unwrap_or_else(|| panic!("a total:\n{table}"))
+    let total = table
+        .lines()
+        .find_map(|line| line.trim().strip_suffix(" total"));
+    total
+        .and_then(|total| total.trim().parse().ok())
+        .unwrap_or_else(|| panic!("a total:\n{table}"))
 }

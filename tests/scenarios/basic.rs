@@ -123,7 +123,11 @@ fn an_empty_file_is_a_file() {
         world.write("made", "");
     });
     world.revert("m1");
-    assert_eq!(world.tree(), before, "the made one is gone, the emptied one has its bytes");
+    assert_eq!(
+        world.tree(),
+        before,
+        "the made one is gone, the emptied one has its bytes"
+    );
 }
 
 #[test]
@@ -144,7 +148,11 @@ fn reverting_a_message_that_changed_nothing_succeeds_and_does_nothing() {
     world.turn("m1", |_| {});
     let stamp = world.stamp("a");
     let report = world.revert("m1");
-    assert!(report.files.is_empty(), "there is no file to speak of: {:?}", report.files);
+    assert!(
+        report.files.is_empty(),
+        "there is no file to speak of: {:?}",
+        report.files
+    );
     assert_eq!(world.stamp("a"), stamp, "untouched");
 }
 
@@ -154,7 +162,11 @@ fn a_file_that_is_gone_already_is_no_error() {
     world.turn("m1", |world| world.write("made", "x"));
     world.remove("made");
     let report = world.revert("m1");
-    assert_ne!(report.outcome, Outcome::Partial, "it is as it should be: {report:?}");
+    assert_ne!(
+        report.outcome,
+        Outcome::Partial,
+        "it is as it should be: {report:?}"
+    );
 }
 
 #[test]
@@ -185,7 +197,9 @@ fn the_oldest_version_after_the_chosen_message_wins() {
     let mut world = World::new();
     world.write("a", "0\n");
     for number in 1..=3 {
-        world.turn(&format!("m{number}"), |world| world.write("a", format!("{number}\n")));
+        world.turn(&format!("m{number}"), |world| {
+            world.write("a", format!("{number}\n"))
+        });
     }
     world.revert("m3");
     assert_eq!(world.read("a"), "2\n", "before m3");
@@ -209,7 +223,11 @@ fn reverting_one_of_several_messages_keeps_what_came_before_it() {
     world.turn("m2", |world| world.write("two", "2"));
     world.turn("m3", |world| world.write("three", "3"));
     world.revert("m2");
-    assert_eq!(world.tree(), after_one, "m1's changes stay, m2's and m3's are gone");
+    assert_eq!(
+        world.tree(),
+        after_one,
+        "m1's changes stay, m2's and m3's are gone"
+    );
 }
 
 #[test]
@@ -252,7 +270,11 @@ fn what_the_user_had_before_the_first_snapshot_is_not_the_agents() {
 #[test]
 fn an_empty_workspace_can_be_captured_and_reverted_to() {
     let mut world = World::new();
-    assert_eq!(world.snapshot(), "4b825dc642cb6eb9a060e54bf8d69288fbee4904", "the empty tree");
+    assert_eq!(
+        world.snapshot(),
+        "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+        "the empty tree"
+    );
     world.turn("m1", |world| world.write("src/main.rs", "fn main() {}\n"));
     world.revert("m1");
     assert!(world.tree().is_empty(), "empty again: {:?}", world.tree());
@@ -278,7 +300,11 @@ fn hundreds_of_changed_files_are_all_reverted() {
     assert_eq!(report.changes, Some(1050), "each is one change");
     let outcome = world.revert("m1");
     assert_eq!(world.tree(), before, "none was forgotten");
-    assert_eq!(paths_with(&outcome, FileResult::Done).len(), 1050, "and none was miscounted");
+    assert_eq!(
+        paths_with(&outcome, FileResult::Done).len(),
+        1050,
+        "and none was miscounted"
+    );
 }
 
 #[test]
@@ -303,14 +329,40 @@ fn a_dry_run_changes_nothing_and_is_what_then_happens() {
         world.write("b", "x\n");
     });
     let (tree, stamp) = (world.tree(), world.stamp("a"));
-    let planned =
-        world.try_revert(&ckpt_store::RevertRequest { dry_run: true, ..to("m1") }).expect("it can be planned");
-    assert_eq!((world.tree(), world.stamp("a")), (tree, stamp), "nothing was touched");
-    assert!(planned.dry_run && planned.operation.is_none(), "and nothing was written down");
-    assert_eq!(world.log().messages[0].state, ckpt_schema::report::MessageState::Live, "nor hidden");
+    let planned = world
+        .try_revert(&ckpt_store::RevertRequest {
+            dry_run: true,
+            ..to("m1")
+        })
+        .expect("it can be planned");
+    assert_eq!(
+        (world.tree(), world.stamp("a")),
+        (tree, stamp),
+        "nothing was touched"
+    );
+    assert!(
+        planned.dry_run && planned.operation.is_none(),
+        "and nothing was written down"
+    );
+    assert_eq!(
+        world.log().messages[0].state,
+        ckpt_schema::report::MessageState::Live,
+        "nor hidden"
+    );
     let done = world.revert("m1");
     let what = |report: &ckpt_schema::report::OperationReport| -> Vec<_> {
-        report.files.iter().map(|file| (file.path.clone(), file.action, file.additions, file.deletions)).collect()
+        report
+            .files
+            .iter()
+            .map(|file| {
+                (
+                    file.path.clone(),
+                    file.action,
+                    file.additions,
+                    file.deletions,
+                )
+            })
+            .collect()
     };
     assert_eq!(what(&planned), what(&done), "the plan was the truth");
 }
@@ -319,11 +371,18 @@ fn a_dry_run_changes_nothing_and_is_what_then_happens() {
 fn a_revert_tells_whoever_watches_how_far_it_is() {
     use ckpt_store::revert::Progress;
     let mut world = World::new();
-    world.turn("m1", |world| (0..40).for_each(|number| world.write(format!("{number}"), "x\n")));
+    world.turn("m1", |world| {
+        (0..40).for_each(|number| world.write(format!("{number}"), "x\n"))
+    });
     let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let tell = std::sync::Arc::clone(&told);
-    world.store.watch(Some(Box::new(move |progress| tell.lock().expect("no panic").push(progress))));
+    world.store.watch(Some(Box::new(move |progress| {
+        tell.lock().expect("no panic").push(progress)
+    })));
     world.revert("m1");
     let told = told.lock().expect("no panic");
-    assert!(told.contains(&Progress::Applying { done: 40, of: 40 }), "all of them: {told:?}");
+    assert!(
+        told.contains(&Progress::Applying { done: 40, of: 40 }),
+        "all of them: {told:?}"
+    );
 }

@@ -9,8 +9,12 @@ use crate::world::{World, to};
 
 /// Lets something happen while the workspace cannot be captured: a file stands where its repository is.
 fn without_snapshots<T>(world: &mut World, work: impl FnOnce(&mut World) -> T) -> T {
-    let folders = fs::read_dir(world.base().join("store/snapshots")).expect("a workspace was captured");
-    let folder = folders.map(|entry| entry.expect("readable").path()).next().expect("one workspace");
+    let folders =
+        fs::read_dir(world.base().join("store/snapshots")).expect("a workspace was captured");
+    let folder = folders
+        .map(|entry| entry.expect("readable").path())
+        .next()
+        .expect("one workspace");
     let (repository, aside) = (folder.join("repository.git"), folder.join("aside"));
     fs::rename(&repository, &aside).expect("it is there");
     fs::write(&repository, "no repository").expect("writable");
@@ -23,7 +27,11 @@ fn without_snapshots<T>(world: &mut World, work: impl FnOnce(&mut World) -> T) -
 fn last_outcome(world: &mut World) -> (Option<Outcome>, OperationReport) {
     let report = world.revert("m1");
     let cwd = world.cwd.clone();
-    let operations = world.store.operations(&cwd).expect("a readable store").operations;
+    let operations = world
+        .store
+        .operations(&cwd)
+        .expect("a readable store")
+        .operations;
     (operations[0].outcome, report)
 }
 
@@ -34,16 +42,42 @@ fn a_step_that_was_not_recorded_makes_a_revert_partial_also_in_the_history() {
     world.turn("m1", |world| world.write("a", "2\n"));
     without_snapshots(&mut world, |world| {
         let start = world.event(ckpt_schema::EventKind::StepStart, "s1");
-        world.store.record(&start).expect_err("there is nothing to capture into");
+        world
+            .store
+            .record(&start)
+            .expect_err("there is nothing to capture into");
     });
     world.write("b", "unseen\n");
     world.finish();
     let (recorded, report) = last_outcome(&mut world);
-    assert_eq!(world.read("a"), "1\n", "the step that was recorded is undone");
-    assert_eq!(world.read("b"), "unseen\n", "nobody knows what stood there before");
-    assert_eq!(report.outcome, Outcome::Partial, "not everything was undone");
-    assert!(report.notes.iter().any(|note| note.contains("was not recorded")), "it says what: {:?}", report.notes);
-    assert_eq!(recorded, Some(Outcome::Partial), "the history says the same");
+    assert_eq!(
+        world.read("a"),
+        "1\n",
+        "the step that was recorded is undone"
+    );
+    assert_eq!(
+        world.read("b"),
+        "unseen\n",
+        "nobody knows what stood there before"
+    );
+    assert_eq!(
+        report.outcome,
+        Outcome::Partial,
+        "not everything was undone"
+    );
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.contains("was not recorded")),
+        "it says what: {:?}",
+        report.notes
+    );
+    assert_eq!(
+        recorded,
+        Some(Outcome::Partial),
+        "the history says the same"
+    );
 }
 
 #[test]
@@ -53,11 +87,16 @@ fn a_message_of_which_nothing_was_recorded_is_unavailable_and_nothing_is_touched
     world.message("m1");
     without_snapshots(&mut world, |world| {
         let start = world.event(ckpt_schema::EventKind::StepStart, "s1");
-        world.store.record(&start).expect_err("there is nothing to capture into");
+        world
+            .store
+            .record(&start)
+            .expect_err("there is nothing to capture into");
     });
     world.write("a", "2\n");
     world.finish();
-    let error = world.try_revert(&to("m1")).expect_err("nothing can be undone");
+    let error = world
+        .try_revert(&to("m1"))
+        .expect_err("nothing can be undone");
     assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4: {error}");
     assert_eq!(world.read("a"), "2\n", "untouched");
 }
@@ -72,16 +111,26 @@ fn a_message_that_could_not_be_captured_is_still_one_to_go_back_to() {
             message_id: Some("m2".to_owned()),
             ..world.event(ckpt_schema::EventKind::UserMessage, "s1")
         };
-        world.store.record(&message).expect_err("there is nothing to capture into");
+        world
+            .store
+            .record(&message)
+            .expect_err("there is nothing to capture into");
     });
     world.step(|world| world.write("a", "2\n"));
-    assert_eq!(world.revert("m2").outcome, Outcome::Restored, "its step was recorded from start to finish");
+    assert_eq!(
+        world.revert("m2").outcome,
+        Outcome::Restored,
+        "its step was recorded from start to finish"
+    );
     assert_eq!(world.read("a"), "1\n", "undone");
 }
 
 #[test]
 fn what_no_snapshot_holds_is_named_again_at_revert() {
-    let mut world = World::with(ckpt_store::Settings { max_file_size: 10, ..ckpt_store::Settings::default() });
+    let mut world = World::with(ckpt_store::Settings {
+        max_file_size: 10,
+        ..ckpt_store::Settings::default()
+    });
     world.write("large", "more than ten bytes\n");
     world.turn("m1", |world| {
         world.write("large", "more than ten bytes, and changed\n");
@@ -90,24 +139,50 @@ fn what_no_snapshot_holds_is_named_again_at_revert() {
     });
     let report = world.revert("m1");
     assert!(!world.exists("a"), "what was captured is undone");
-    assert_eq!(world.read("large"), "more than ten bytes, and changed\n", "the rest is left alone");
-    let line = report.files.iter().find(|file| file.path.path == "large").expect("it changed, so it has a line");
-    assert_eq!(line.result, FileResult::Gap, "which says that it cannot be put back: {line:?}");
-    assert!(report.notes.iter().any(|note| note.contains("`.GIT`")), "and a note names the rest: {:?}", report.notes);
+    assert_eq!(
+        world.read("large"),
+        "more than ten bytes, and changed\n",
+        "the rest is left alone"
+    );
+    let line = report
+        .files
+        .iter()
+        .find(|file| file.path.path == "large")
+        .expect("it changed, so it has a line");
+    assert_eq!(
+        line.result,
+        FileResult::Gap,
+        "which says that it cannot be put back: {line:?}"
+    );
+    assert!(
+        report.notes.iter().any(|note| note.contains("`.GIT`")),
+        "and a note names the rest: {:?}",
+        report.notes
+    );
 }
 
 #[test]
 fn a_file_that_is_named_with_its_result_is_not_named_twice() {
-    let mut world = World::with(ckpt_store::Settings { max_file_size: 10, ..ckpt_store::Settings::default() });
+    let mut world = World::with(ckpt_store::Settings {
+        max_file_size: 10,
+        ..ckpt_store::Settings::default()
+    });
     world.turn("m1", |world| world.write("large", "more than ten bytes\n"));
     let report = world.revert("m1");
     assert_eq!(report.outcome, Outcome::Partial, "it was made, and stays");
-    assert!(report.notes.is_empty(), "its own line says why: {:?}", report.notes);
+    assert!(
+        report.notes.is_empty(),
+        "its own line says why: {:?}",
+        report.notes
+    );
 }
 
 #[test]
 fn a_file_that_was_too_large_before_and_after_is_named_and_left_alone() {
-    let mut world = World::with(ckpt_store::Settings { max_file_size: 1000, ..ckpt_store::Settings::default() });
+    let mut world = World::with(ckpt_store::Settings {
+        max_file_size: 1000,
+        ..ckpt_store::Settings::default()
+    });
     world.write("large", vec![b'x'; 5000]);
     world.write("a", "1\n");
     world.turn("m1", |world| {
@@ -115,9 +190,20 @@ fn a_file_that_was_too_large_before_and_after_is_named_and_left_alone() {
         world.write("a", "2\n");
     });
     let report = world.revert("m1");
-    assert_eq!(world.read("large"), "y".repeat(6000), "nobody stored what it was");
-    assert_eq!(report.outcome, Outcome::Partial, "and nobody says that all is back: {report:?}");
-    assert!(report.files.iter().any(|file| file.path.path == "large"), "it has a line of its own");
+    assert_eq!(
+        world.read("large"),
+        "y".repeat(6000),
+        "nobody stored what it was"
+    );
+    assert_eq!(
+        report.outcome,
+        Outcome::Partial,
+        "and nobody says that all is back: {report:?}"
+    );
+    assert!(
+        report.files.iter().any(|file| file.path.path == "large"),
+        "it has a line of its own"
+    );
 }
 
 #[test]
@@ -132,13 +218,28 @@ fn permissions_of_directories_that_stay_are_named() {
     world.chmod("e", 0o700);
     let report = world.revert("m1");
     let note = "the permissions of directories that are there stay: `d` had 755 and has 700, `e` had 755 and has 700";
-    assert_eq!((world.read("d/a").as_str(), world.mode("d")), ("0\n", 0o700), "the file goes back");
+    assert_eq!(
+        (world.read("d/a").as_str(), world.mode("d")),
+        ("0\n", 0o700),
+        "the file goes back"
+    );
     assert_eq!(report.notes, [note], "the rest is said");
     assert_eq!(world.revert("m1").notes, [note], "each time");
     world.chmod("e", 0o755);
-    assert_eq!(world.unrevert().notes, [""; 0], "nothing is asked of it on the way forward");
+    assert_eq!(
+        world.unrevert().notes,
+        [""; 0],
+        "nothing is asked of it on the way forward"
+    );
     let message = world.log().messages[0].id.clone();
-    assert_eq!(world.restore(&message, &["e"]).notes, [""; 0], "`e` is as it was");
+    assert_eq!(
+        world.restore(&message, &["e"]).notes,
+        [""; 0],
+        "`e` is as it was"
+    );
     let notes = world.restore(&message, &["d"]).notes;
-    assert_eq!(notes, ["the permissions of directories that are there stay: `d` had 755 and has 700"]);
+    assert_eq!(
+        notes,
+        ["the permissions of directories that are there stay: `d` had 755 and has 700"]
+    );
 }

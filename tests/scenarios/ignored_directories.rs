@@ -22,7 +22,10 @@ fn one_that_the_agent_emptied_stays() {
     assert_eq!(report.changes, Some(1), "the file that is captured");
     world.revert("m1");
     assert_eq!(world.read("a"), "1\n", "it is back");
-    assert!(world.exists("logs"), "it was the user's, and nobody made it");
+    assert!(
+        world.exists("logs"),
+        "it was the user's, and nobody made it"
+    );
     world.unrevert();
     assert!(world.exists("logs"), "on the way back, too");
 }
@@ -34,7 +37,10 @@ fn one_that_the_agent_used_and_emptied_stays() {
     world.turn("m2", |world| world.remove("logs/a.log"));
     world.revert("m1");
     assert!(!world.exists("logs/report.txt"), "the agent's file goes");
-    assert!(world.exists("logs"), "the user's directory does not, though nothing is left in it");
+    assert!(
+        world.exists("logs"),
+        "the user's directory does not, though nothing is left in it"
+    );
 }
 
 #[test]
@@ -43,7 +49,13 @@ fn one_that_the_agent_emptied_and_then_removed_comes_back() {
     world.turn("m1", |world| world.remove("logs/a.log"));
     world.turn("m2", |world| world.remove_directory("logs"));
     world.revert("m2");
-    assert!(matches!(world.tree().get(std::path::Path::new("logs")), Some(Node::Directory(_))), "empty, as it was");
+    assert!(
+        matches!(
+            world.tree().get(std::path::Path::new("logs")),
+            Some(Node::Directory(_))
+        ),
+        "empty, as it was"
+    );
     world.unrevert();
     assert!(!world.exists("logs"), "and it is gone again");
 }
@@ -57,7 +69,11 @@ fn one_that_the_agent_removed_as_a_whole_is_not_made_up() {
     });
     assert_eq!(report.changes, Some(0), "nothing of it was captured");
     let report = world.revert("m1");
-    assert_eq!(report.outcome, Outcome::Nothing, "nothing of it can come back: {report:?}");
+    assert_eq!(
+        report.outcome,
+        Outcome::Nothing,
+        "nothing of it can come back: {report:?}"
+    );
 }
 
 #[test]
@@ -69,16 +85,30 @@ fn one_that_a_build_makes_and_removes_is_no_change_and_no_trouble() {
     });
     assert_eq!(made.changes, Some(1), "the code alone");
     let report = world.revert("m1");
-    assert_eq!(report.outcome, Outcome::Restored, "nothing is left undone: {report:?}");
-    assert_eq!(report.files.len(), 1, "nothing else is spoken of: {report:?}");
-    assert!(world.exists("src/cache/x.log") && !world.exists("src/code"), "what is ignored stays");
+    assert_eq!(
+        report.outcome,
+        Outcome::Restored,
+        "nothing is left undone: {report:?}"
+    );
+    assert_eq!(
+        report.files.len(),
+        1,
+        "nothing else is spoken of: {report:?}"
+    );
+    assert!(
+        world.exists("src/cache/x.log") && !world.exists("src/code"),
+        "what is ignored stays"
+    );
     let removed = world.turn("m2", |world| {
         world.remove("src/cache/x.log");
         world.remove_directory("src/cache");
     });
     assert_eq!(removed.changes, Some(0), "nor is it when it goes");
     world.revert("m2");
-    assert!(!world.exists("src/cache"), "what nobody captured does not come back");
+    assert!(
+        !world.exists("src/cache"),
+        "what nobody captured does not come back"
+    );
 }
 
 #[test]
@@ -101,6 +131,13 @@ fn one_that_the_user_makes_or_empties_meanwhile_stays() {
     world.write("mine/b.log", "the user's");
     world.turn("m2", |world| world.remove("mine/b.log"));
     let report = world.revert("m1");
-    assert_eq!(report.files.len(), 1, "`a` alone is the agent's: {report:?}");
-    assert!(world.exists("logs") && world.exists("mine"), "both are the user's");
+    assert_eq!(
+        report.files.len(),
+        1,
+        "`a` alone is the agent's: {report:?}"
+    );
+    assert!(
+        world.exists("logs") && world.exists("mine"),
+        "both are the user's"
+    );
 }

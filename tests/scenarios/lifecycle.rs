@@ -9,7 +9,9 @@ use crate::world::{World, to};
 fn count(world: &World, sql: &str) -> i64 {
     let path = world.base().join("store/sessions.db");
     let connection = rusqlite::Connection::open(path).expect("the session store");
-    connection.query_row(sql, [], |row| row.get(0)).expect("a number")
+    connection
+        .query_row(sql, [], |row| row.get(0))
+        .expect("a number")
 }
 
 #[test]
@@ -21,7 +23,11 @@ fn a_step_whose_finish_never_came_is_closed_by_the_next_message_and_can_be_rever
     world.message("m2");
     world.revert("m1");
     assert!(!world.exists("half"), "its changes are known");
-    assert_eq!(count(&world, "SELECT count(*) FROM steps WHERE recovered = 1"), 1, "and it is marked");
+    assert_eq!(
+        count(&world, "SELECT count(*) FROM steps WHERE recovered = 1"),
+        1,
+        "and it is marked"
+    );
 }
 
 #[test]
@@ -34,7 +40,11 @@ fn a_start_delivered_twice_loses_nothing() {
     world.write("b", "y\n");
     world.finish();
     world.revert("m1");
-    assert!(world.tree().is_empty(), "both are undone: {:?}", world.tree());
+    assert!(
+        world.tree().is_empty(),
+        "both are undone: {:?}",
+        world.tree()
+    );
 }
 
 #[test]
@@ -60,7 +70,10 @@ fn a_finish_delivered_twice_invents_nothing() {
     world.write("mine", "1\n");
     world.finish();
     world.revert("m1");
-    assert!(world.exists("mine"), "what the user did before the second delivery is not the agent's");
+    assert!(
+        world.exists("mine"),
+        "what the user did before the second delivery is not the agent's"
+    );
 }
 
 #[test]
@@ -101,7 +114,10 @@ fn a_message_sent_while_a_tool_runs_begins_at_the_next_boundary() {
     world.write("begun", "x\n");
     let second = message(&world, "second, typed meanwhile");
     let report = world.send(&second);
-    assert_eq!(report.snapshot, None, "the tool is in the middle of something");
+    assert_eq!(
+        report.snapshot, None,
+        "the tool is in the middle of something"
+    );
     world.write("ended", "x\n");
     world.tool_finish_in("s1", "t1");
     world.finish();
@@ -111,10 +127,20 @@ fn a_message_sent_while_a_tool_runs_begins_at_the_next_boundary() {
     world.finish();
     assert_eq!(world.log().messages.len(), 2, "both are there");
     world.revert("turn/2");
-    assert!(world.exists("begun") && world.exists("ended"), "the running tool's work is the first message's");
-    assert!(!world.exists("of the second"), "what came after is the second's");
+    assert!(
+        world.exists("begun") && world.exists("ended"),
+        "the running tool's work is the first message's"
+    );
+    assert!(
+        !world.exists("of the second"),
+        "what came after is the second's"
+    );
     world.revert("turn");
-    assert!(world.tree().is_empty(), "and the first goes as a whole: {:?}", world.tree());
+    assert!(
+        world.tree().is_empty(),
+        "and the first goes as a whole: {:?}",
+        world.tree()
+    );
 }
 
 #[test]
@@ -135,7 +161,11 @@ fn steps_before_any_message_can_be_reverted() {
     let mut world = World::new();
     world.step(|world| world.write("a", "x\n"));
     let messages = world.log().messages;
-    assert_eq!((messages.len(), messages[0].prompt.clone()), (1, None), "a point without words");
+    assert_eq!(
+        (messages.len(), messages[0].prompt.clone()),
+        (1, None),
+        "a point without words"
+    );
     world.revert(&messages[0].id);
     assert!(!world.exists("a"), "undone");
 }
@@ -145,8 +175,16 @@ fn a_step_without_changes_has_no_change_rows() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |_| {});
-    assert_eq!(count(&world, "SELECT count(*) FROM changes"), 0, "nothing changed");
-    assert_eq!(count(&world, "SELECT count(*) FROM snapshots"), 1, "one snapshot serves them all");
+    assert_eq!(
+        count(&world, "SELECT count(*) FROM changes"),
+        0,
+        "nothing changed"
+    );
+    assert_eq!(
+        count(&world, "SELECT count(*) FROM snapshots"),
+        1,
+        "one snapshot serves them all"
+    );
 }
 
 #[test]
@@ -161,18 +199,35 @@ fn an_unknown_message_is_unavailable_and_nothing_is_touched() {
 
 #[test]
 fn switched_off_nothing_is_recorded() {
-    let mut world = World::with(ckpt_store::Settings { enabled: false, ..ckpt_store::Settings::default() });
+    let mut world = World::with(ckpt_store::Settings {
+        enabled: false,
+        ..ckpt_store::Settings::default()
+    });
     let report = world.message("m1");
-    assert_eq!((report.session, report.snapshot), (None, None), "nothing was done");
+    assert_eq!(
+        (report.session, report.snapshot),
+        (None, None),
+        "nothing was done"
+    );
 }
 
 #[test]
 fn the_settings_say_how_much_of_a_prompt_is_kept() {
     use ckpt_store::settings::RecordPrompts;
-    for (keep, expected) in [(RecordPrompts::Full, Some("please do m1")), (RecordPrompts::None, None)] {
-        let mut world = World::with(ckpt_store::Settings { record_prompts: keep, ..ckpt_store::Settings::default() });
+    for (keep, expected) in [
+        (RecordPrompts::Full, Some("please do m1")),
+        (RecordPrompts::None, None),
+    ] {
+        let mut world = World::with(ckpt_store::Settings {
+            record_prompts: keep,
+            ..ckpt_store::Settings::default()
+        });
         world.message("m1");
-        assert_eq!(world.log().messages[0].prompt.as_deref(), expected, "{keep:?}");
+        assert_eq!(
+            world.log().messages[0].prompt.as_deref(),
+            expected,
+            "{keep:?}"
+        );
     }
 }
 
@@ -194,11 +249,25 @@ fn the_agents_directory_may_move_within_the_workspace() {
 fn two_worktrees_of_one_repository_are_two_workspaces() {
     let mut world = World::git(&[("a", "1\n")]);
     let other = world.base().join("other");
-    world.run_git(&["worktree", "add", "-q", other.to_str().expect("UTF-8"), "-b", "side"]);
+    world.run_git(&[
+        "worktree",
+        "add",
+        "-q",
+        other.to_str().expect("UTF-8"),
+        "-b",
+        "side",
+    ]);
     world.turn("m1", |world| world.write("a", "agent\n"));
-    let error = world.store.revert(&other, &to("m1")).expect_err("not that workspace's");
+    let error = world
+        .store
+        .revert(&other, &to("m1"))
+        .expect_err("not that workspace's");
     assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4");
-    assert_eq!(std::fs::read_to_string(other.join("a")).expect("there"), "1\n", "never shown, never touched");
+    assert_eq!(
+        std::fs::read_to_string(other.join("a")).expect("there"),
+        "1\n",
+        "never shown, never touched"
+    );
 }
 
 #[test]
@@ -221,7 +290,9 @@ fn a_directory_made_anew_at_the_same_path_has_no_history() {
     std::fs::rename(&world.root, world.base().join("aside")).expect("a move");
     std::fs::create_dir(&world.root).expect("another directory");
     world.write("a", "agent\n");
-    let error = world.try_revert(&to("m1")).expect_err("that was another directory");
+    let error = world
+        .try_revert(&to("m1"))
+        .expect_err("that was another directory");
     assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4");
     assert_eq!(world.read("a"), "agent\n", "never applied to another one");
 }
@@ -237,9 +308,14 @@ fn in_a_repository_that_the_agent_made_the_workspace_around_it_is_named() {
         world.write("app/new", "the agent's\n");
     });
     world.cwd = world.path("app");
-    let error = world.try_revert(&to("m1")).expect_err("the new repository is a workspace of its own");
+    let error = world
+        .try_revert(&to("m1"))
+        .expect_err("the new repository is a workspace of its own");
     let hint = error.hint_text().expect("what to do");
-    assert!(hint.contains(&format!("--workspace {}", world.root.display())), "it leads to the history: {hint}");
+    assert!(
+        hint.contains(&format!("--workspace {}", world.root.display())),
+        "it leads to the history: {hint}"
+    );
     world.cwd = world.root.clone();
     world.revert("m1");
     assert!(!world.exists("app/new"), "undone from there");
@@ -253,7 +329,11 @@ fn the_history_of_a_directory_is_found_after_a_repository_was_made_around_it() {
     world.cwd = world.path("sub");
     world.turn("m1", |world| world.write("sub/a", "1\n"));
     world.run_git(&["init", "-q"]);
-    assert_eq!(world.log().messages.len(), 1, "the workspace is another one, and nothing was recorded there");
+    assert_eq!(
+        world.log().messages.len(),
+        1,
+        "the workspace is another one, and nothing was recorded there"
+    );
     world.revert("m1");
     assert_eq!(world.read("sub/a"), "0\n", "it goes back as before");
     world.unrevert();
@@ -273,8 +353,16 @@ fn a_message_of_a_session_that_has_ended_is_reverted_beside_one_that_goes_on() {
     world.finish_in("s2");
     let after = world.tree();
     let report = world.revert("m1");
-    assert_eq!((world.read("a").as_str(), world.read("b").as_str()), ("0\n", "other\n"), "its own alone: {report:?}");
+    assert_eq!(
+        (world.read("a").as_str(), world.read("b").as_str()),
+        ("0\n", "other\n"),
+        "its own alone: {report:?}"
+    );
     world.message_in("s2", "n2");
     world.unrevert();
-    assert_eq!(world.tree(), after, "and it comes back, whatever the other session does");
+    assert_eq!(
+        world.tree(),
+        after,
+        "and it comes back, whatever the other session does"
+    );
 }

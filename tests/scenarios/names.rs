@@ -82,13 +82,20 @@ fn a_file_of_any_name_is_created_or_deleted_and_comes_back_below_any_directory()
     world.turn("m1", |world| {
         for name in odd_names() {
             world.remove(OsStr::from_bytes(&below(&name, "gone")));
-            world.write(OsStr::from_bytes(&below(&name, "new/file")), "the agent's\n");
+            world.write(
+                OsStr::from_bytes(&below(&name, "new/file")),
+                "the agent's\n",
+            );
             world.write(OsStr::from_bytes(&name), "the agent's\n");
         }
     });
     let after = world.tree();
     world.revert("m1");
-    assert_eq!(world.tree(), before, "created ones are gone with their directories, deleted ones are back");
+    assert_eq!(
+        world.tree(),
+        before,
+        "created ones are gone with their directories, deleted ones are back"
+    );
     world.unrevert();
     assert_eq!(world.tree(), after, "and forward again");
 }
@@ -106,7 +113,11 @@ fn glob_characters_in_a_name_match_nothing_else() {
         }
     });
     world.revert("m1");
-    assert_eq!(world.tree(), before, "the user's files are not what the patterns match");
+    assert_eq!(
+        world.tree(),
+        before,
+        "the user's files are not what the patterns match"
+    );
 }
 
 #[test]
@@ -116,7 +127,10 @@ fn only_takes_a_name_and_no_pattern() {
         world.write("app/[id]/page.tsx", "the agent's\n");
         world.write("app/i/page.tsx", "the agent's\n");
     });
-    let request = ckpt_store::RevertRequest { only: vec!["app/[id]".into()], ..to("m1") };
+    let request = ckpt_store::RevertRequest {
+        only: vec!["app/[id]".into()],
+        ..to("m1")
+    };
     world.try_revert(&request).expect("it can be reverted");
     assert!(!world.exists("app/[id]/page.tsx"), "it was asked for");
     assert!(world.exists("app/i/page.tsx"), "it was not");
@@ -125,9 +139,15 @@ fn only_takes_a_name_and_no_pattern() {
 #[test]
 fn a_path_that_is_no_text_has_its_bytes_in_the_report() {
     let mut world = World::new();
-    world.turn("m1", |world| world.write(OsStr::from_bytes(b"\xff"), "new\n"));
+    world.turn("m1", |world| {
+        world.write(OsStr::from_bytes(b"\xff"), "new\n")
+    });
     let report = world.revert("m1");
-    assert_eq!(report.files[0].path.path_hex.as_deref(), Some("ff"), "what is shown is not what it is called");
+    assert_eq!(
+        report.files[0].path.path_hex.as_deref(),
+        Some("ff"),
+        "what is shown is not what it is called"
+    );
 }
 
 #[test]
@@ -137,8 +157,13 @@ fn the_workspace_itself_as_a_path_is_all_of_it() {
     let before = world.tree();
     world.turn("m1", |world| world.write("d/f", "2\n"));
     let after = world.tree();
-    let request = ckpt_store::RevertRequest { only: vec![".".into()], ..to("m1") };
-    world.try_revert(&request).expect("it is a path of the workspace");
+    let request = ckpt_store::RevertRequest {
+        only: vec![".".into()],
+        ..to("m1")
+    };
+    world
+        .try_revert(&request)
+        .expect("it is a path of the workspace");
     assert_eq!(world.tree(), before, "everything below it");
     world.unrevert();
     assert_eq!(world.tree(), after, "and back");

@@ -11,11 +11,17 @@ fn reverted() -> World {
     let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
     for number in 1..=3 {
         world.turn(&format!("m{number}"), |world| {
-            ["a", "b"].into_iter().for_each(|path| world.write(path, format!("{number}\n")));
+            ["a", "b"]
+                .into_iter()
+                .for_each(|path| world.write(path, format!("{number}\n")));
         });
     }
     world.revert("m3");
-    assert_eq!(contents(&world), ("2\n".into(), "2\n".into()), "before the third");
+    assert_eq!(
+        contents(&world),
+        ("2\n".into(), "2\n".into()),
+        "before the third"
+    );
     world
 }
 
@@ -24,13 +30,20 @@ fn contents(world: &World) -> (String, String) {
 }
 
 fn only(world: &mut World, message: &str, paths: &[&str]) -> OperationReport {
-    let request = RevertRequest { only: paths.iter().map(Into::into).collect(), ..to(message) };
+    let request = RevertRequest {
+        only: paths.iter().map(Into::into).collect(),
+        ..to(message)
+    };
     world.try_revert(&request).expect("the agent changed it")
 }
 
 /// Takes the part back, and says which paths of it.
 fn take_back(world: &mut World, part: &OperationReport, paths: &[&str]) {
-    let operation = part.operation.as_deref().expect("something was done").to_owned();
+    let operation = part
+        .operation
+        .as_deref()
+        .expect("something was done")
+        .to_owned();
     let report = world.restore(&operation, paths);
     assert_eq!(report.outcome, Outcome::Restored, "all of it: {report:?}");
 }
@@ -39,15 +52,35 @@ fn take_back(world: &mut World, part: &OperationReport, paths: &[&str]) {
 fn a_part_that_was_taken_back_goes_forward_with_the_rest() {
     let mut world = reverted();
     let part = only(&mut world, "m1", &["a"]);
-    assert_eq!(contents(&world), ("0\n".into(), "2\n".into()), "the part alone");
+    assert_eq!(
+        contents(&world),
+        ("0\n".into(), "2\n".into()),
+        "the part alone"
+    );
     take_back(&mut world, &part, &[]);
-    assert_eq!(contents(&world), ("2\n".into(), "2\n".into()), "as if nobody had asked for it");
+    assert_eq!(
+        contents(&world),
+        ("2\n".into(), "2\n".into()),
+        "as if nobody had asked for it"
+    );
     let report = world.revert("m2");
-    assert_eq!((contents(&world), report.outcome), (("1\n".into(), "1\n".into()), Outcome::Restored), "{report:?}");
+    assert_eq!(
+        (contents(&world), report.outcome),
+        (("1\n".into(), "1\n".into()), Outcome::Restored),
+        "{report:?}"
+    );
     let report = world.redo();
-    assert_eq!((contents(&world), report.outcome), (("2\n".into(), "2\n".into()), Outcome::Restored), "{report:?}");
+    assert_eq!(
+        (contents(&world), report.outcome),
+        (("2\n".into(), "2\n".into()), Outcome::Restored),
+        "{report:?}"
+    );
     let report = world.unrevert();
-    assert_eq!((contents(&world), report.outcome), (("3\n".into(), "3\n".into()), Outcome::Restored), "{report:?}");
+    assert_eq!(
+        (contents(&world), report.outcome),
+        (("3\n".into(), "3\n".into()), Outcome::Restored),
+        "{report:?}"
+    );
 }
 
 #[test]
@@ -57,9 +90,17 @@ fn a_part_that_was_taken_back_is_not_undone_for_good_by_the_next_message() {
     take_back(&mut world, &part, &[]);
     world.turn("m4", |world| world.write("c", "4\n"));
     let report = world.revert("m1");
-    assert_eq!(contents(&world), ("0\n".into(), "0\n".into()), "what the agent did to `a` was still there: {report:?}");
+    assert_eq!(
+        contents(&world),
+        ("0\n".into(), "0\n".into()),
+        "what the agent did to `a` was still there: {report:?}"
+    );
     world.unrevert();
-    assert_eq!(contents(&world), ("2\n".into(), "2\n".into()), "and comes again");
+    assert_eq!(
+        contents(&world),
+        ("2\n".into(), "2\n".into()),
+        "and comes again"
+    );
 }
 
 #[test]
@@ -68,10 +109,18 @@ fn of_a_part_some_paths_can_be_taken_back() {
     let part = only(&mut world, "m1", &["a", "b"]);
     assert_eq!(contents(&world), ("0\n".into(), "0\n".into()), "both");
     take_back(&mut world, &part, &["a"]);
-    assert_eq!(contents(&world), ("2\n".into(), "0\n".into()), "one of them");
+    assert_eq!(
+        contents(&world),
+        ("2\n".into(), "0\n".into()),
+        "one of them"
+    );
     world.turn("m4", |world| world.write("c", "4\n"));
     world.revert("m1");
-    assert_eq!(contents(&world), ("0\n".into(), "0\n".into()), "each is as it was before the first");
+    assert_eq!(
+        contents(&world),
+        ("0\n".into(), "0\n".into()),
+        "each is as it was before the first"
+    );
     world.unrevert();
     assert_eq!(contents(&world), ("2\n".into(), "0\n".into()), "and back");
 }
@@ -82,25 +131,51 @@ fn a_part_can_be_asked_for_again_after_it_was_taken_back() {
     let part = only(&mut world, "m2", &["a"]);
     take_back(&mut world, &part, &[]);
     let report = only(&mut world, "m1", &["a"]);
-    assert_eq!((contents(&world), report.outcome), (("0\n".into(), "2\n".into()), Outcome::Restored), "{report:?}");
+    assert_eq!(
+        (contents(&world), report.outcome),
+        (("0\n".into(), "2\n".into()), Outcome::Restored),
+        "{report:?}"
+    );
     let report = world.unrevert();
-    assert_eq!((contents(&world), report.outcome), (("3\n".into(), "3\n".into()), Outcome::Restored), "{report:?}");
+    assert_eq!(
+        (contents(&world), report.outcome),
+        (("3\n".into(), "3\n".into()), Outcome::Restored),
+        "{report:?}"
+    );
 }
 
 #[test]
 fn a_step_that_was_taken_back_goes_forward_with_the_rest() {
     let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
-    let step = world.turn("m1", |world| world.write("a", "1\n")).step.expect("a step");
+    let step = world
+        .turn("m1", |world| world.write("a", "1\n"))
+        .step
+        .expect("a step");
     world.turn("m2", |world| world.write("b", "2\n"));
     world.revert("m2");
-    let request = RevertRequest { step: Some(step), ..RevertRequest::default() };
+    let request = RevertRequest {
+        step: Some(step),
+        ..RevertRequest::default()
+    };
     let part = world.try_revert(&request).expect("it can be undone");
-    assert_eq!(contents(&world), ("0\n".into(), "0\n".into()), "the step alone");
+    assert_eq!(
+        contents(&world),
+        ("0\n".into(), "0\n".into()),
+        "the step alone"
+    );
     take_back(&mut world, &part, &[]);
     let report = world.unrevert();
-    assert_eq!((contents(&world), report.outcome), (("1\n".into(), "2\n".into()), Outcome::Restored), "{report:?}");
+    assert_eq!(
+        (contents(&world), report.outcome),
+        (("1\n".into(), "2\n".into()), Outcome::Restored),
+        "{report:?}"
+    );
     let report = world.revert("m1");
-    assert_eq!((contents(&world), report.outcome), (("0\n".into(), "0\n".into()), Outcome::Restored), "{report:?}");
+    assert_eq!(
+        (contents(&world), report.outcome),
+        (("0\n".into(), "0\n".into()), Outcome::Restored),
+        "{report:?}"
+    );
 }
 
 #[test]
@@ -108,12 +183,20 @@ fn an_edit_made_between_a_part_and_its_way_back_is_in_the_operation() {
     let mut world = reverted();
     let part = only(&mut world, "m1", &["a"]);
     world.write("a", "the user's\n");
-    let operation = part.operation.as_deref().expect("something was done").to_owned();
+    let operation = part
+        .operation
+        .as_deref()
+        .expect("something was done")
+        .to_owned();
     let back = world.restore(&operation, &["a"]);
     assert_eq!(world.read("a"), "2\n", "what was asked for");
     let back = back.operation.expect("something was done");
     world.restore(&back, &["a"]);
     assert_eq!(world.read("a"), "the user's\n", "nothing is lost");
     world.unrevert();
-    assert_eq!(world.read("a"), "the user's\n", "and an edit is kept on the way back");
+    assert_eq!(
+        world.read("a"),
+        "the user's\n",
+        "and an edit is kept on the way back"
+    );
 }

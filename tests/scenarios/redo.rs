@@ -72,7 +72,11 @@ fn edits_of_other_files_while_reverted_survive_the_way_back() {
     let stamp = world.stamp("notes");
     world.unrevert();
     assert_eq!(world.read("a"), "1\n", "the agent's is back");
-    assert_eq!(world.read("notes"), "edited while reverted\n", "the user's edit stays");
+    assert_eq!(
+        world.read("notes"),
+        "edited while reverted\n",
+        "the user's edit stays"
+    );
     assert_eq!(world.stamp("notes"), stamp, "and was not touched");
 }
 
@@ -83,11 +87,27 @@ fn a_new_message_makes_the_revert_permanent_and_the_operation_still_has_it() {
     world.turn("m2", |world| world.write("b", "2\n"));
     let report = world.revert("m2");
     world.turn("m3", |world| world.write("c", "3\n"));
-    let states: Vec<_> =
-        world.log().messages.iter().map(|message| (message.agent_id.clone().expect("given"), message.state)).collect();
-    let expected = [("m3", MessageState::Live), ("m2", MessageState::Discarded), ("m1", MessageState::Live)];
-    assert_eq!(states, expected.map(|(id, state)| (id.to_owned(), state)), "newest first");
-    assert_eq!(world.unrevert().outcome, Outcome::Nothing, "there is nothing to redo any more");
+    let states: Vec<_> = world
+        .log()
+        .messages
+        .iter()
+        .map(|message| (message.agent_id.clone().expect("given"), message.state))
+        .collect();
+    let expected = [
+        ("m3", MessageState::Live),
+        ("m2", MessageState::Discarded),
+        ("m1", MessageState::Live),
+    ];
+    assert_eq!(
+        states,
+        expected.map(|(id, state)| (id.to_owned(), state)),
+        "newest first"
+    );
+    assert_eq!(
+        world.unrevert().outcome,
+        Outcome::Nothing,
+        "there is nothing to redo any more"
+    );
     world.restore(&report.operation.expect("something was done"), &["b"]);
     assert_eq!(world.read("b"), "2\n", "and still it can be had back");
 }
@@ -126,10 +146,21 @@ fn one_file_alone_can_be_reverted_and_later_the_rest() {
         world.write("b", "1\n");
     });
     let after = world.tree();
-    let only_a = ckpt_store::RevertRequest { only: vec!["a".into()], ..crate::world::to("m1") };
+    let only_a = ckpt_store::RevertRequest {
+        only: vec!["a".into()],
+        ..crate::world::to("m1")
+    };
     let report = world.try_revert(&only_a).expect("it can be reverted");
-    assert_eq!((world.read("a").as_str(), world.read("b").as_str()), ("0\n", "1\n"), "only a");
-    assert_eq!(paths_with(&report, FileResult::Done), ["a"], "and only a is spoken of");
+    assert_eq!(
+        (world.read("a").as_str(), world.read("b").as_str()),
+        ("0\n", "1\n"),
+        "only a"
+    );
+    assert_eq!(
+        paths_with(&report, FileResult::Done),
+        ["a"],
+        "and only a is spoken of"
+    );
     world.revert("m1");
     assert_eq!(world.tree(), before, "the rest");
     world.unrevert();
@@ -142,7 +173,10 @@ fn one_step_alone_can_be_reverted_with_later_steps_kept() {
     world.message("m1");
     let first = world.step(|world| world.write("a", "1\n"));
     world.step(|world| world.write("b", "2\n"));
-    let request = RevertRequest { step: first.step, ..RevertRequest::default() };
+    let request = RevertRequest {
+        step: first.step,
+        ..RevertRequest::default()
+    };
     world.try_revert(&request).expect("it can be reverted");
     assert!(!world.exists("a"), "step 1 is undone");
     assert_eq!(world.read("b"), "2\n", "step 2 stays");
@@ -190,9 +224,19 @@ fn an_interrupted_revert_is_finished_before_the_next_revert_or_redo_looks_where_
         world.revert("m1");
         interrupt_the_last_operation(&world);
         let report = next(&mut world);
-        assert!(report.notes.iter().any(|note| note.contains("not done yet")), "it says so: {report:?}");
+        assert!(
+            report
+                .notes
+                .iter()
+                .any(|note| note.contains("not done yet")),
+            "it says so: {report:?}"
+        );
         world.unrevert();
-        assert_eq!(world.tree(), after, "the way back of the interrupted one is not forgotten");
+        assert_eq!(
+            world.tree(),
+            after,
+            "the way back of the interrupted one is not forgotten"
+        );
     }
 }
 
@@ -202,10 +246,26 @@ fn a_dry_run_leaves_an_interrupted_revert_alone_and_says_so() {
     world.turn("m1", |world| world.write("a", "1\n"));
     world.revert("m1");
     interrupt_the_last_operation(&world);
-    let plan = world.try_revert(&RevertRequest { dry_run: true, ..to("m1") }).expect("a plan");
-    assert!(plan.notes.iter().any(|note| note.contains("is finished first")), "it is named: {plan:?}");
+    let plan = world
+        .try_revert(&RevertRequest {
+            dry_run: true,
+            ..to("m1")
+        })
+        .expect("a plan");
+    assert!(
+        plan.notes
+            .iter()
+            .any(|note| note.contains("is finished first")),
+        "it is named: {plan:?}"
+    );
     let report = world.unrevert();
-    assert!(report.notes.iter().any(|note| note.starts_with("finished the revert")), "it was still open: {report:?}");
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.starts_with("finished the revert")),
+        "it was still open: {report:?}"
+    );
 }
 
 #[test]
@@ -215,9 +275,22 @@ fn a_message_after_an_interrupted_revert_makes_it_permanent() {
     world.revert("m1");
     interrupt_the_last_operation(&world);
     world.message("m2");
-    let states: Vec<MessageState> = world.log().messages.iter().map(|message| message.state).collect();
-    assert_eq!(states, [MessageState::Live, MessageState::Discarded], "newest first: what was undone stays undone");
-    assert_eq!(world.unrevert().outcome, Outcome::Nothing, "there is no way forward any more");
+    let states: Vec<MessageState> = world
+        .log()
+        .messages
+        .iter()
+        .map(|message| message.state)
+        .collect();
+    assert_eq!(
+        states,
+        [MessageState::Live, MessageState::Discarded],
+        "newest first: what was undone stays undone"
+    );
+    assert_eq!(
+        world.unrevert().outcome,
+        Outcome::Nothing,
+        "there is no way forward any more"
+    );
 }
 
 #[test]
@@ -229,16 +302,36 @@ fn a_step_after_an_interrupted_revert_belongs_to_the_message_that_is_in_effect_t
         world.revert("m2");
         interrupt(&world);
         world.step(|world| world.write("b", "1\n"));
-        assert_eq!(world.read("a"), "1\n", "the revert is done when the step begins");
+        assert_eq!(
+            world.read("a"),
+            "1\n",
+            "the revert is done when the step begins"
+        );
         let messages = world.log().messages.into_iter();
-        messages.map(|message| (message.agent_id, message.state, message.steps, message.files)).collect::<Vec<_>>()
+        messages
+            .map(|message| {
+                (
+                    message.agent_id,
+                    message.state,
+                    message.steps,
+                    message.files,
+                )
+            })
+            .collect::<Vec<_>>()
     };
     let in_peace = told(|_| {});
-    assert_eq!(told(interrupt_the_last_operation), in_peace, "nobody can tell that it was interrupted");
+    assert_eq!(
+        told(interrupt_the_last_operation),
+        in_peace,
+        "nobody can tell that it was interrupted"
+    );
 }
 
 /// Makes a file one that nobody can replace, which is found only when it is tried. Returns whether that works here.
-#[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
+#[expect(
+    clippy::print_stdout,
+    reason = "what was skipped is told to who runs the tests"
+)]
 fn pin(world: &World, path: &str) -> bool {
     let works = chattr("+i", world, path);
     if !works {
@@ -252,31 +345,54 @@ fn unpin(world: &World, path: &str) {
 }
 
 fn chattr(flag: &str, world: &World, path: &str) -> bool {
-    let output = std::process::Command::new("chattr").arg(flag).arg(world.path(path)).output();
+    let output = std::process::Command::new("chattr")
+        .arg(flag)
+        .arg(world.path(path))
+        .output();
     output.is_ok_and(|output| output.status.success())
 }
 
 #[test]
 fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
-    world.turn("m1", |world| ["d/a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
+    world.turn("m1", |world| {
+        ["d/a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "1\n"))
+    });
     if !pin(&world, "d/a") {
         return;
     }
     let report = world.revert("m1");
-    assert_eq!(paths_with(&report, FileResult::Failed), ["d/a"], "one of the two: {report:?}");
+    assert_eq!(
+        paths_with(&report, FileResult::Failed),
+        ["d/a"],
+        "one of the two: {report:?}"
+    );
     world.turn("m2", |world| world.write("c", "2\n"));
     unpin(&world, "d/a");
     let before = world.tree();
     let report = world.revert("m1");
-    assert_eq!(paths_with(&report, FileResult::Done), ["c", "d/a"], "what was left, and what came since: {report:?}");
-    assert_eq!((world.read("d/a").as_str(), world.exists("c")), ("0\n", false), "all of it");
+    assert_eq!(
+        paths_with(&report, FileResult::Done),
+        ["c", "d/a"],
+        "what was left, and what came since: {report:?}"
+    );
+    assert_eq!(
+        (world.read("d/a").as_str(), world.exists("c")),
+        ("0\n", false),
+        "all of it"
+    );
     world.unrevert();
     assert_eq!(world.tree(), before, "and back");
     world.revert("m1");
     world.turn("m3", |world| world.write("d/a", "1\n"));
     let report = world.revert("m1");
-    assert_eq!(world.read("d/a"), "0\n", "the new change, and not the old one once more: {report:?}");
+    assert_eq!(
+        world.read("d/a"),
+        "0\n",
+        "the new change, and not the old one once more: {report:?}"
+    );
     assert_eq!(world.read("b"), "0\n", "what was undone stays so");
 }
 
@@ -284,7 +400,11 @@ fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
 fn an_operation_of_which_files_failed_stays_open_and_the_next_command_finishes_it() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
     let old = world.tree();
-    world.turn("m1", |world| ["d/a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
+    world.turn("m1", |world| {
+        ["d/a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "1\n"))
+    });
     let new = world.tree();
     if !pin(&world, "d/a") {
         return;
@@ -292,12 +412,29 @@ fn an_operation_of_which_files_failed_stays_open_and_the_next_command_finishes_i
     let report = world.revert("m1");
     let status = world.status();
     unpin(&world, "d/a");
-    assert_eq!((report.outcome, paths_with(&report, FileResult::Failed)), (Outcome::Partial, vec!["d/a"]));
-    assert_eq!((status.interrupted.len(), &status.revert_point), (1, &None), "it is not over: {status:?}");
+    assert_eq!(
+        (report.outcome, paths_with(&report, FileResult::Failed)),
+        (Outcome::Partial, vec!["d/a"])
+    );
+    assert_eq!(
+        (status.interrupted.len(), &status.revert_point),
+        (1, &None),
+        "it is not over: {status:?}"
+    );
     let notes = world.capture().notes;
-    assert!(notes[0].starts_with("finished the revert") && !notes[0].contains("could not"), "which is said: {notes:?}");
-    assert_eq!(world.tree(), old, "all of it, by the command that came next");
-    assert!(world.status().revert_point.is_some(), "and the point is where it was to go");
+    assert!(
+        notes[0].starts_with("finished the revert") && !notes[0].contains("could not"),
+        "which is said: {notes:?}"
+    );
+    assert_eq!(
+        world.tree(),
+        old,
+        "all of it, by the command that came next"
+    );
+    assert!(
+        world.status().revert_point.is_some(),
+        "and the point is where it was to go"
+    );
     world.unrevert();
     assert_eq!(world.tree(), new, "with its way back");
 }
@@ -316,16 +453,27 @@ fn an_edit_of_what_an_unfinished_operation_did_put_back_is_one_made_while_revert
     unpin(&world, "d/a");
     world.write("b", "0\n1\n2\n3\nuser\n");
     world.capture();
-    assert_eq!((world.read("d/a").as_str(), world.read("b").as_str()), ("0\n", "0\n1\n2\n3\nuser\n"));
+    assert_eq!(
+        (world.read("d/a").as_str(), world.read("b").as_str()),
+        ("0\n", "0\n1\n2\n3\nuser\n")
+    );
     let report = world.unrevert();
-    assert_eq!(world.read("b"), "agent\n1\n2\n3\nuser\n", "both edits: {report:?}");
+    assert_eq!(
+        world.read("b"),
+        "agent\n1\n2\n3\nuser\n",
+        "both edits: {report:?}"
+    );
     assert_eq!(world.read("d/a"), "agent\n");
 }
 
 #[test]
 fn what_cannot_be_written_the_second_time_either_is_named_and_keeps_nothing_from_being_done() {
     let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
-    world.turn("m1", |world| ["d/a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
+    world.turn("m1", |world| {
+        ["d/a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "1\n"))
+    });
     if !pin(&world, "d/a") {
         return;
     }
@@ -333,24 +481,49 @@ fn what_cannot_be_written_the_second_time_either_is_named_and_keeps_nothing_from
     let notes = world.capture().notes;
     let report = world.unrevert();
     unpin(&world, "d/a");
-    assert!(notes[0].contains("1 of them could not be written, as `d/a`"), "it is said: {notes:?}");
+    assert!(
+        notes[0].contains("1 of them could not be written, as `d/a`"),
+        "it is said: {notes:?}"
+    );
     assert!(world.status().interrupted.is_empty(), "it is over");
-    assert_eq!((world.read("d/a").as_str(), world.read("b").as_str()), ("1\n", "1\n"), "and back: {report:?}");
+    assert_eq!(
+        (world.read("d/a").as_str(), world.read("b").as_str()),
+        ("1\n", "1\n"),
+        "and back: {report:?}"
+    );
 }
 
 #[test]
 fn what_was_kept_for_the_users_edits_can_be_asked_for_after_the_next_message() {
     let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
-    world.turn("m1", |world| ["a", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
+    world.turn("m1", |world| {
+        ["a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "1\n"))
+    });
     world.write("a", "the user's\n");
     assert_eq!(world.revert("m1").outcome, Outcome::Partial, "it is kept");
     world.message("m2");
     let report = world.revert("m1");
-    assert_eq!(paths_with(&report, FileResult::Conflict), ["a"], "it is still not as it was before: {report:?}");
-    let report = world.try_revert(&to_with("m1", OnConflict::Overwrite)).expect("it can be reverted");
-    assert_eq!((world.read("a").as_str(), report.outcome), ("0\n", Outcome::Restored), "{report:?}");
+    assert_eq!(
+        paths_with(&report, FileResult::Conflict),
+        ["a"],
+        "it is still not as it was before: {report:?}"
+    );
+    let report = world
+        .try_revert(&to_with("m1", OnConflict::Overwrite))
+        .expect("it can be reverted");
+    assert_eq!(
+        (world.read("a").as_str(), report.outcome),
+        ("0\n", Outcome::Restored),
+        "{report:?}"
+    );
     world.unrevert();
-    assert_eq!((world.read("a").as_str(), world.read("b").as_str()), ("the user's\n", "0\n"), "with its way back");
+    assert_eq!(
+        (world.read("a").as_str(), world.read("b").as_str()),
+        ("the user's\n", "0\n"),
+        "with its way back"
+    );
 }
 
 #[test]
@@ -370,5 +543,9 @@ fn what_the_agent_does_while_reverted_can_be_reverted_after_the_next_message() {
         (false, false),
         "what it made without a message, too: {report:?}"
     );
-    assert_eq!(world.read("a"), "0\n", "and what it changed of a file that had gone back: {report:?}");
+    assert_eq!(
+        world.read("a"),
+        "0\n",
+        "and what it changed of a file that had gone back: {report:?}"
+    );
 }

@@ -12,7 +12,10 @@ use crate::world::{World, paths_with, to};
 fn assert_refused(error: &Error, reason: &str) {
     let text = error.to_string();
     assert_eq!(error.kind, ErrorKind::Failed, "{text}");
-    assert!(text.starts_with("nothing was changed: ") && text.contains(reason), "{text}");
+    assert!(
+        text.starts_with("nothing was changed: ") && text.contains(reason),
+        "{text}"
+    );
 }
 
 #[test]
@@ -29,23 +32,49 @@ fn in_a_closed_directory() {
     world.write("d/a", "0\n");
     world.write("b", "0\n");
     let old = world.tree();
-    world.turn("m1", |world| ["d/a", "d/new/c", "b"].into_iter().for_each(|path| world.write(path, "1\n")));
+    world.turn("m1", |world| {
+        ["d/a", "d/new/c", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "1\n"))
+    });
     world.chmod("d", 0o555);
     let (new, stamp) = (world.tree(), world.stamp("b"));
     let error = world.try_revert(&to("m1")).expect_err("`d` takes no name");
     assert_refused(&error, "there is no writing to `d` (");
-    let dry_run = RevertRequest { dry_run: true, ..to("m1") };
+    let dry_run = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
     assert_eq!(
-        world.try_revert(&dry_run).map_err(|error| error.to_string()),
+        world
+            .try_revert(&dry_run)
+            .map_err(|error| error.to_string()),
         Err(error.to_string()),
         "a dry run is what then happens"
     );
-    assert_eq!((world.tree(), world.stamp("b")), (new.clone(), stamp), "not one file");
+    assert_eq!(
+        (world.tree(), world.stamp("b")),
+        (new.clone(), stamp),
+        "not one file"
+    );
     assert!(world.status().interrupted.is_empty(), "nothing was begun");
-    assert!(world.store.operations(&cwd).expect("readable").operations.is_empty(), "nor written down");
+    assert!(
+        world
+            .store
+            .operations(&cwd)
+            .expect("readable")
+            .operations
+            .is_empty(),
+        "nor written down"
+    );
 
-    let only = RevertRequest { only: vec!["b".into()], ..to("m1") };
-    let report = world.try_revert(&only).expect("what is elsewhere can be reverted");
+    let only = RevertRequest {
+        only: vec!["b".into()],
+        ..to("m1")
+    };
+    let report = world
+        .try_revert(&only)
+        .expect("what is elsewhere can be reverted");
     assert_eq!(paths_with(&report, FileResult::Done), ["b"]);
     world.unrevert();
     world.chmod("d", 0o755);
@@ -53,9 +82,19 @@ fn in_a_closed_directory() {
     assert_eq!(world.tree(), old, "all");
 
     world.chmod("d", 0o555);
-    let error = world.store.redo(&cwd, &ckpt_store::RedoRequest { all: true, ..Default::default() });
+    let error = world.store.redo(
+        &cwd,
+        &ckpt_store::RedoRequest {
+            all: true,
+            ..Default::default()
+        },
+    );
     assert_refused(&error.expect_err("`d` takes no name"), "`d`");
-    assert_eq!((world.read("b").as_str(), world.read("d/a").as_str()), ("0\n", "0\n"), "not one file");
+    assert_eq!(
+        (world.read("b").as_str(), world.read("d/a").as_str()),
+        ("0\n", "0\n"),
+        "not one file"
+    );
     world.chmod("d", 0o755);
     world.unrevert();
     world.chmod("d", 0o555);
@@ -65,20 +104,30 @@ fn in_a_closed_directory() {
 
 #[test]
 fn permissions_are_put_back_where_no_file_can_be_made() {
-    as_nobody("refused::permissions_are_put_back_where_no_file_can_be_made", || {
-        let mut world = World::new();
-        world.write("d/a", "0\n");
-        world.turn("m1", |world| world.chmod("d/a", 0o755));
-        world.chmod("d", 0o555);
-        let report = world.revert("m1");
-        let mode = world.mode("d/a");
-        world.chmod("d", 0o755);
-        assert_eq!((report.outcome, mode), (Outcome::Restored, 0o644), "{report:?}");
-    });
+    as_nobody(
+        "refused::permissions_are_put_back_where_no_file_can_be_made",
+        || {
+            let mut world = World::new();
+            world.write("d/a", "0\n");
+            world.turn("m1", |world| world.chmod("d/a", 0o755));
+            world.chmod("d", 0o555);
+            let report = world.revert("m1");
+            let mode = world.mode("d/a");
+            world.chmod("d", 0o755);
+            assert_eq!(
+                (report.outcome, mode),
+                (Outcome::Restored, 0o644),
+                "{report:?}"
+            );
+        },
+    );
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
+#[expect(
+    clippy::print_stdout,
+    reason = "what was skipped is told to who runs the tests"
+)]
 fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
     let played = as_nobody_in_a_directory_of_another_user(
         "refused::a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for",
@@ -88,11 +137,21 @@ fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
             world.cwd = world.root.clone();
             world.write("a", "0\n");
             world.turn("m1", |world| world.write("a", "1\n"));
-            let error = world.try_revert(&to("m1")).expect_err("it is somebody else's");
+            let error = world
+                .try_revert(&to("m1"))
+                .expect_err("it is somebody else's");
             assert_refused(&error, "the workspace belongs to another user");
             assert_eq!(world.read("a"), "1\n");
-            let report = world.try_revert(&RevertRequest { force: true, ..to("m1") }).expect("asked for");
-            assert_eq!((report.outcome, world.read("a").as_str()), (Outcome::Restored, "0\n"));
+            let report = world
+                .try_revert(&RevertRequest {
+                    force: true,
+                    ..to("m1")
+                })
+                .expect("asked for");
+            assert_eq!(
+                (report.outcome, world.read("a").as_str()),
+                (Outcome::Restored, "0\n")
+            );
             world.remove("a");
         },
     );
@@ -104,7 +163,9 @@ fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
 #[test]
 fn too_little_room_or_a_read_only_file_system_refuses_the_whole_operation_before_the_first_write() {
     let mut world = World::new();
-    let Some(mount) = Mount::new(&world.root, "size=256k,mode=755") else { return };
+    let Some(mount) = Mount::new(&world.root, "size=256k,mode=755") else {
+        return;
+    };
     world.write("a", "0\n");
     world.write("big", vec![b'x'; 100_000]);
     let old = world.tree();
@@ -113,12 +174,23 @@ fn too_little_room_or_a_read_only_file_system_refuses_the_whole_operation_before
         world.remove("big");
     });
     world.write("filler", vec![b'y'; 200_000]);
-    let error = world.try_revert(&to("m1")).expect_err("there is no room for `big`");
+    let error = world
+        .try_revert(&to("m1"))
+        .expect_err("there is no room for `big`");
     assert_refused(&error, "bytes free");
-    assert_eq!((world.read("a").as_str(), world.exists("big")), ("1\n", false), "not one file");
+    assert_eq!(
+        (world.read("a").as_str(), world.exists("big")),
+        ("1\n", false),
+        "not one file"
+    );
     world.remove("filler");
     mount.remount("ro");
-    assert_refused(&world.try_revert(&to("m1")).expect_err("nothing can be written"), "is read-only");
+    assert_refused(
+        &world
+            .try_revert(&to("m1"))
+            .expect_err("nothing can be written"),
+        "is read-only",
+    );
     mount.remount("rw");
     assert_eq!(world.revert("m1").outcome, Outcome::Restored);
     assert_eq!(world.tree(), old, "all of it");

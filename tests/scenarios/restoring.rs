@@ -9,7 +9,10 @@ use crate::clock::await_tick;
 use crate::world::{World, to};
 
 fn succeeds(program: &str, arguments: &[&Path]) -> bool {
-    Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success())
+    Command::new(program)
+        .args(arguments)
+        .output()
+        .is_ok_and(|output| output.status.success())
 }
 
 /// A repository whose `main` and `other` changed the same line.
@@ -28,17 +31,27 @@ fn two_branches() -> World {
 fn a_revert_in_the_middle_of_a_rebase_or_with_a_detached_head_works_on_files_only() {
     let detach: fn(&World) = |world| _ = world.run_git(&["checkout", "-q", "--detach"]);
     let rebase: fn(&World) = |world| {
-        let script = "git -c user.name=t -c user.email=t@t rebase -q other || test -d .git/rebase-merge";
+        let script =
+            "git -c user.name=t -c user.email=t@t rebase -q other || test -d .git/rebase-merge";
         world.run_git(&["-c", &format!("alias.begin=!{script}"), "begin"]);
     };
     for begin in [detach, rebase] {
         let mut world = two_branches();
         begin(&world);
-        let state = |world: &World| (world.read(".git/HEAD"), std::fs::read(world.path(".git/index")).expect("there"));
+        let state = |world: &World| {
+            (
+                world.read(".git/HEAD"),
+                std::fs::read(world.path(".git/index")).expect("there"),
+            )
+        };
         let (before, tree) = (state(&world), world.tree());
         world.turn("m1", |world| world.write("b", "agent\n"));
         world.revert("m1");
-        assert_eq!((world.tree(), state(&world)), (tree, before), "the file is back, and git is where it was");
+        assert_eq!(
+            (world.tree(), state(&world)),
+            (tree, before),
+            "the file is back, and git is where it was"
+        );
     }
 }
 
@@ -56,7 +69,11 @@ fn what_was_reverted_comes_back_after_the_users_git_gc() {
     world.run_git(&["reflog", "expire", "--expire=now", "--all"]);
     world.run_git(&["gc", "-q", "--prune=now"]);
     world.unrevert();
-    assert_eq!(world.tree(), after, "nothing that is needed was git's alone");
+    assert_eq!(
+        world.tree(),
+        after,
+        "nothing that is needed was git's alone"
+    );
     world.revert("m1");
     assert_eq!(world.tree(), reverted, "nor on the way back");
 }
@@ -76,7 +93,11 @@ fn sessions_in_directories_side_by_side_of_one_repository_do_not_disturb_each_ot
     world.finish_in("s2");
     let stamp = world.stamp("two/a");
     world.revert("m1");
-    assert_eq!((world.read("one/a").as_str(), world.read("two/a").as_str()), ("0\n", "second\n"), "one of them");
+    assert_eq!(
+        (world.read("one/a").as_str(), world.read("two/a").as_str()),
+        ("0\n", "second\n"),
+        "one of them"
+    );
     assert_eq!(world.stamp("two/a"), stamp, "and the other was not touched");
     world.revert("m2");
     assert_eq!(world.read("two/a"), "0\n", "each by itself");
@@ -96,7 +117,10 @@ fn bytes_come_back_as_they_were_whatever_git_would_make_of_them() {
     let mut world = World::git(&[]);
     world.run_git(&["config", "core.autocrlf", "true"]);
     world.run_git(&["config", "filter.upper.smudge", "tr a-z A-Z"]);
-    world.write(".gitattributes", "* text=auto eol=crlf ident filter=upper\nutf16 working-tree-encoding=UTF-16\n");
+    world.write(
+        ".gitattributes",
+        "* text=auto eol=crlf ident filter=upper\nutf16 working-tree-encoding=UTF-16\n",
+    );
     for (path, bytes) in contents {
         world.write(path, bytes);
     }
@@ -132,14 +156,25 @@ fn a_parent_that_became_a_link_to_a_neighbour_or_to_git_is_not_passed() {
         world.link("d", target);
         let before = world.tree();
         let report = world.revert("m1");
-        assert_eq!(report.outcome, Outcome::Partial, "{target}: it cannot be put back: {report:?}");
-        assert_eq!(world.tree(), before, "{target}: nothing was written anywhere");
+        assert_eq!(
+            report.outcome,
+            Outcome::Partial,
+            "{target}: it cannot be put back: {report:?}"
+        );
+        assert_eq!(
+            world.tree(),
+            before,
+            "{target}: nothing was written anywhere"
+        );
         assert!(!world.exists(".git/x"), "{target}: least of all there");
     }
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
+#[expect(
+    clippy::print_stdout,
+    reason = "what was skipped is told to who runs the tests"
+)]
 fn a_workspace_that_is_mounted_at_another_place_as_well_has_a_history_at_each() {
     let mut world = World::new();
     world.write("a", "0\n");
@@ -156,15 +191,25 @@ fn a_workspace_that_is_mounted_at_another_place_as_well_has_a_history_at_each() 
     world.cwd = home;
     let there = world.try_revert(&to("m2")).is_err();
     let report = world.try_revert(&to("m1"));
-    assert!(succeeds("umount", &[&elsewhere]), "what was mounted can be taken away");
+    assert!(
+        succeeds("umount", &[&elsewhere]),
+        "what was mounted can be taken away"
+    );
     assert!(unknown, "nothing was recorded there");
     assert!(there, "what was recorded there is no history of here");
-    assert_eq!(report.expect("it is known").outcome, Outcome::Partial, "what the other one changed is not undone");
+    assert_eq!(
+        report.expect("it is known").outcome,
+        Outcome::Partial,
+        "what the other one changed is not undone"
+    );
     assert_eq!(world.read("a"), "there\n");
 }
 
 #[test]
-#[expect(clippy::print_stdout, reason = "what was skipped is told to who runs the tests")]
+#[expect(
+    clippy::print_stdout,
+    reason = "what was skipped is told to who runs the tests"
+)]
 fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
     let mut world = World::new();
     world.write("d/x", "0\n");
@@ -178,9 +223,19 @@ fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
     world.write("d/x", "on another disk\n");
     let report = world.try_revert(&to("m1"));
     let found = world.read("d/x");
-    assert!(succeeds("umount", &[&at]), "what was mounted can be taken away");
-    assert_eq!(found, "on another disk\n", "it is not the workspace's: {report:?}");
-    assert_eq!(world.read("d/x"), "agent\n", "nor was what lies below it touched");
+    assert!(
+        succeeds("umount", &[&at]),
+        "what was mounted can be taken away"
+    );
+    assert_eq!(
+        found, "on another disk\n",
+        "it is not the workspace's: {report:?}"
+    );
+    assert_eq!(
+        world.read("d/x"),
+        "agent\n",
+        "nor was what lies below it touched"
+    );
 }
 
 #[test]
@@ -202,14 +257,24 @@ fn a_revert_that_has_nothing_to_do_writes_nothing() {
                 }
                 // The index that readers of the database share is memory, though it has a name.
                 if !path.to_string_lossy().ends_with("-shm") {
-                    files.insert(path, (metadata.len(), metadata.modified().expect("every system has it")));
+                    files.insert(
+                        path,
+                        (
+                            metadata.len(),
+                            metadata.modified().expect("every system has it"),
+                        ),
+                    );
                 }
             }
         }
         files
     };
     let before = written(&world);
-    assert_eq!(world.revert("m1").outcome, Outcome::Nothing, "it is done already");
+    assert_eq!(
+        world.revert("m1").outcome,
+        Outcome::Nothing,
+        "it is done already"
+    );
     assert_eq!(written(&world), before, "no row, no object, no file");
 }
 
@@ -221,14 +286,29 @@ fn a_restore_names_what_it_could_not_see_and_is_not_whole() {
         world.write("d/git~1", "a name that some file systems take for `.git`\n");
     });
     let report = world.restore("m1", &[]);
-    assert_eq!(world.read("a"), "0\n", "what could be restored is: {report:?}");
+    assert_eq!(
+        world.read("a"),
+        "0\n",
+        "what could be restored is: {report:?}"
+    );
     assert!(world.path("d/git~1").exists(), "what nobody stored stays");
-    assert_eq!(report.outcome, Outcome::Partial, "nobody knows whether it is as it was: {report:?}");
-    assert!(report.notes.iter().any(|note| note.contains("d/git~1")), "it is named: {report:?}");
+    assert_eq!(
+        report.outcome,
+        Outcome::Partial,
+        "nobody knows whether it is as it was: {report:?}"
+    );
+    assert!(
+        report.notes.iter().any(|note| note.contains("d/git~1")),
+        "it is named: {report:?}"
+    );
     assert!(
         !report.notes.iter().any(|note| note.contains("git~2")),
         "what was there then is no difference: {report:?}"
     );
     let report = world.restore("m1", &["a"]);
-    assert_eq!(report.outcome, Outcome::Nothing, "of another path it says nothing: {report:?}");
+    assert_eq!(
+        report.outcome,
+        Outcome::Nothing,
+        "of another path it says nothing: {report:?}"
+    );
 }

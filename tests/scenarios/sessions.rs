@@ -6,7 +6,10 @@ use ckpt_store::{ErrorKind, RevertRequest};
 use crate::world::{World, paths_with, to, wait_ms, with_result};
 
 fn of_session(message: &str, session: &str) -> RevertRequest {
-    RevertRequest { session: Some(session.to_owned()), ..to(message) }
+    RevertRequest {
+        session: Some(session.to_owned()),
+        ..to(message)
+    }
 }
 
 #[test]
@@ -40,7 +43,11 @@ fn lines_of_two_sessions_in_one_file_are_told_apart() {
     world.write("f", ten.replace("2\n", "a\n").replace("9\n", "b\n"));
     world.finish_in("b");
     world.try_revert(&of_session("ma", "a")).expect("a's own");
-    assert_eq!(world.read("f"), ten.replace("9\n", "b\n"), "a's lines are out, b's are kept");
+    assert_eq!(
+        world.read("f"),
+        ten.replace("9\n", "b\n"),
+        "a's lines are out, b's are kept"
+    );
 }
 
 #[test]
@@ -55,10 +62,18 @@ fn a_conflict_with_another_session_names_it() {
     world.start_in("b");
     world.write("f", "b\n");
     world.finish_in("b");
-    let report = world.try_revert(&of_session("ma", "a")).expect("it can be tried");
+    let report = world
+        .try_revert(&of_session("ma", "a"))
+        .expect("it can be tried");
     assert_eq!(world.read("f"), "b\n", "kept");
     let conflicts = with_result(&report, FileResult::Conflict);
-    assert!(conflicts[0].reason.as_deref().is_some_and(|reason| reason.contains("session")), "{conflicts:?}");
+    assert!(
+        conflicts[0]
+            .reason
+            .as_deref()
+            .is_some_and(|reason| reason.contains("session")),
+        "{conflicts:?}"
+    );
 }
 
 #[test]
@@ -72,10 +87,19 @@ fn a_change_that_two_open_steps_saw_is_shared_and_asked_for_by_name() {
     world.write("f", "whose?\n");
     world.finish_in("a");
     world.finish_in("b");
-    let report = world.try_revert(&of_session("ma", "a")).expect("it can be tried");
+    let report = world
+        .try_revert(&of_session("ma", "a"))
+        .expect("it can be tried");
     assert_eq!(world.read("f"), "whose?\n", "nobody can tell");
-    assert_eq!(paths_with(&report, FileResult::Conflict), ["f"], "and it is reported");
-    let by_name = RevertRequest { only: vec!["f".into()], ..of_session("ma", "a") };
+    assert_eq!(
+        paths_with(&report, FileResult::Conflict),
+        ["f"],
+        "and it is reported"
+    );
+    let by_name = RevertRequest {
+        only: vec!["f".into()],
+        ..of_session("ma", "a")
+    };
     world.try_revert(&by_name).expect("asked for by name");
     assert_eq!(world.read("f"), "0\n", "then it goes back");
 }
@@ -93,7 +117,9 @@ fn a_tool_that_names_a_file_settles_whose_it_is() {
     world.finish_in("a");
     world.tool_finish_in("b", "t2");
     world.finish_in("b");
-    world.try_revert(&of_session("mb", "b")).expect("nothing of b's");
+    world
+        .try_revert(&of_session("mb", "b"))
+        .expect("nothing of b's");
     assert_eq!(world.read("f"), "a\n", "it is a's");
     world.try_revert(&of_session("ma", "a")).expect("a's own");
     assert_eq!(world.read("f"), "0\n", "and goes with a");
@@ -105,11 +131,21 @@ fn revert_is_refused_while_a_tool_of_the_session_runs_unless_forced() {
     world.message("m1");
     world.tool_start_in("s1", "t1", &[]);
     world.write("made", "x\n");
-    let error = world.try_revert(&to("m1")).expect_err("the agent is at work");
+    let error = world
+        .try_revert(&to("m1"))
+        .expect_err("the agent is at work");
     assert_eq!(error.kind, ErrorKind::Busy, "exit code 5");
     assert!(world.exists("made"), "nothing was touched");
-    world.try_revert(&RevertRequest { force: true, ..to("m1") }).expect("forced");
-    assert!(!world.exists("made"), "the open step was closed and reverted");
+    world
+        .try_revert(&RevertRequest {
+            force: true,
+            ..to("m1")
+        })
+        .expect("forced");
+    assert!(
+        !world.exists("made"),
+        "the open step was closed and reverted"
+    );
 }
 
 #[test]
@@ -118,10 +154,18 @@ fn an_agent_without_tool_events_counts_as_at_work_for_30_seconds() {
     world.message("m1");
     world.start();
     world.write("made", "x\n");
-    assert_eq!(world.try_revert(&to("m1")).expect_err("just heard of").kind, ErrorKind::Busy, "exit code 5");
+    assert_eq!(
+        world.try_revert(&to("m1")).expect_err("just heard of").kind,
+        ErrorKind::Busy,
+        "exit code 5"
+    );
     wait_ms(31_000);
     let report = world.try_revert(&to("m1")).expect("not heard of for long");
-    assert_eq!(report.outcome, Outcome::Restored, "the step was closed first, and reverted");
+    assert_eq!(
+        report.outcome,
+        Outcome::Restored,
+        "the step was closed first, and reverted"
+    );
     assert!(!world.exists("made"), "with what it did");
 }
 
@@ -138,7 +182,11 @@ fn steps_of_a_sub_agent_belong_to_the_message_in_which_they_ran() {
     world.write("by the child", "x\n");
     let finish = of_child(&world, ckpt_schema::EventKind::StepFinish);
     let report = world.send(&finish);
-    assert_eq!(report.message, Some(world.log().messages[0].id.clone()), "the parent's message");
+    assert_eq!(
+        report.message,
+        Some(world.log().messages[0].id.clone()),
+        "the parent's message"
+    );
     world.revert("m1");
     assert!(!world.exists("by the child"), "reverted with it");
 }

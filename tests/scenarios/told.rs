@@ -18,7 +18,11 @@ fn two_messages() -> World {
 }
 
 fn went_back(report: &EventReport) -> Vec<(&str, FileAction)> {
-    report.went_back.iter().map(|file| (file.path.path.as_str(), file.action)).collect()
+    report
+        .went_back
+        .iter()
+        .map(|file| (file.path.path.as_str(), file.action))
+        .collect()
 }
 
 #[test]
@@ -26,8 +30,16 @@ fn the_message_after_a_revert_tells_which_files_went_back_and_the_next_does_not(
     let mut world = two_messages();
     world.revert("m2");
     let told = world.message("m3");
-    assert_eq!(went_back(&told), [("kept", FileAction::Write), ("made", FileAction::Delete)], "both went back");
-    assert_eq!(went_back(&world.message("m3")), [], "the same message, delivered twice, says nothing new");
+    assert_eq!(
+        went_back(&told),
+        [("kept", FileAction::Write), ("made", FileAction::Delete)],
+        "both went back"
+    );
+    assert_eq!(
+        went_back(&world.message("m3")),
+        [],
+        "the same message, delivered twice, says nothing new"
+    );
     assert_eq!(went_back(&world.message("m4")), [], "it was said");
 }
 
@@ -54,11 +66,19 @@ fn nothing_is_told_of_what_is_as_the_agent_left_it() {
 fn a_restore_is_told_like_a_revert() {
     let mut world = two_messages();
     world.restore("m1", &["kept"]);
-    assert_eq!(went_back(&world.message("m3")), [("kept", FileAction::Write)], "what stands there is an earlier one");
+    assert_eq!(
+        went_back(&world.message("m3")),
+        [("kept", FileAction::Write)],
+        "what stands there is an earlier one"
+    );
     assert_eq!(went_back(&world.message("m4")), [], "once");
     let mut new = two_messages();
     new.restore("m1", &["kept"]);
-    assert_eq!(went_back(&new.message_in("another", "n1")), [], "a new session remembers nothing");
+    assert_eq!(
+        went_back(&new.message_in("another", "n1")),
+        [],
+        "a new session remembers nothing"
+    );
 }
 
 #[test]
@@ -68,7 +88,11 @@ fn what_a_sub_agent_is_told_to_do_is_no_message_to_tell_with() {
     let mut task = world.event(EventKind::UserMessage, "child");
     task.parent_session_id = Some("s".to_owned());
     assert_eq!(went_back(&world.send(&task)), [], "it is not the user's");
-    assert_eq!(world.message("m3").went_back.len(), 2, "and the user's message still tells");
+    assert_eq!(
+        world.message("m3").went_back.len(),
+        2,
+        "and the user's message still tells"
+    );
 }
 
 #[test]
@@ -78,7 +102,11 @@ fn a_message_without_an_id_that_comes_twice_at_once_is_one() {
     message.prompt = Some("go on".to_owned());
     world.send(&message);
     world.send(&message);
-    assert_eq!(world.log().messages.len(), 1, "two hooks told of the same one");
+    assert_eq!(
+        world.log().messages.len(),
+        1,
+        "two hooks told of the same one"
+    );
     wait_ms(60_000);
     world.send(&message);
     assert_eq!(world.log().messages.len(), 2, "the user said it again");

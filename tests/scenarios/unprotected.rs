@@ -10,14 +10,20 @@ use crate::world::{World, to};
 
 /// Settings under which every snapshot is too late.
 fn too_late() -> Settings {
-    Settings { hook_deadline: Duration::ZERO, ..Settings::default() }
+    Settings {
+        hook_deadline: Duration::ZERO,
+        ..Settings::default()
+    }
 }
 
 /// Sends an event whose snapshot fails.
 fn send_in_vain(world: &mut World, kind: EventKind) {
     world.reopen(too_late());
     let event = world.event(kind, "s1");
-    world.store.record(&event).expect_err("the snapshot is too late");
+    world
+        .store
+        .record(&event)
+        .expect_err("the snapshot is too late");
     world.reopen(Settings::default());
 }
 
@@ -30,7 +36,9 @@ fn a_message_whose_only_step_was_not_captured_is_unavailable_and_nothing_is_touc
     world.write("a", "agent\n");
     send_in_vain(&mut world, EventKind::StepFinish);
     let before = world.tree();
-    let error = world.try_revert(&to("m1")).expect_err("nobody knows what the step changed");
+    let error = world
+        .try_revert(&to("m1"))
+        .expect_err("nobody knows what the step changed");
     assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4");
     assert_eq!(world.tree(), before, "nothing was touched");
 }
@@ -49,10 +57,22 @@ fn a_step_that_was_not_captured_is_named_and_the_others_are_reverted() {
     assert_eq!(world.read("a"), "0\n", "what is known goes back");
     assert_eq!(world.read("b"), "agent\n", "what is not known stays");
     assert_eq!(report.outcome, Outcome::Partial, "all is not well");
-    assert!(report.notes.iter().any(|note| note.contains("was not recorded")), "and why: {:?}", report.notes);
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.contains("was not recorded")),
+        "and why: {:?}",
+        report.notes
+    );
     let cwd = world.cwd.clone();
     let status = world.store.status(&cwd, None).expect("readable");
-    assert_eq!(status.unprotected.len(), 1, "status names it, too: {:?}", status.unprotected);
+    assert_eq!(
+        status.unprotected.len(),
+        1,
+        "status names it, too: {:?}",
+        status.unprotected
+    );
 }
 
 #[test]
@@ -74,8 +94,15 @@ fn what_changed_while_nobody_could_look_is_never_the_agents() {
 fn a_first_snapshot_that_is_late_is_told_from_other_failures() {
     let mut world = World::with(too_late());
     let event = world.event(EventKind::UserMessage, "s1");
-    let error = world.store.record(&event).expect_err("there is no time at all");
-    assert_eq!(error.kind, ErrorKind::Late, "it has to go on without the hook");
+    let error = world
+        .store
+        .record(&event)
+        .expect_err("there is no time at all");
+    assert_eq!(
+        error.kind,
+        ErrorKind::Late,
+        "it has to go on without the hook"
+    );
     world.reopen(Settings::default());
     world.snapshot();
     world.turn("m2", |world| world.write("a", "agent\n"));
@@ -109,7 +136,11 @@ fn what_a_step_that_was_not_recorded_may_have_done_is_not_called_the_users() {
     send_in_vain(&mut world, EventKind::StepFinish);
     let report = world.revert("m1");
     let reason = |path: &str| {
-        let file = report.files.iter().find(|file| file.path.path == path).expect("it is named");
+        let file = report
+            .files
+            .iter()
+            .find(|file| file.path.path == path)
+            .expect("it is named");
         file.reason.clone().expect("it is kept for a reason")
     };
     assert_eq!(
@@ -117,7 +148,11 @@ fn what_a_step_that_was_not_recorded_may_have_done_is_not_called_the_users() {
         "changed in the same lines since by the user, or in a step that was not recorded",
         "unsure"
     );
-    assert_eq!(reason("b"), "changed in the same lines since by the user", "long before that step");
+    assert_eq!(
+        reason("b"),
+        "changed in the same lines since by the user",
+        "long before that step"
+    );
 }
 
 #[test]
@@ -132,8 +167,20 @@ fn a_commit_of_a_step_that_was_not_recorded_is_not_called_the_users() {
     world.start();
     commit(&world, "nobody looked\n");
     send_in_vain(&mut world, EventKind::StepFinish);
-    let request = RevertRequest { git: true, ..to("m1") };
-    let report = world.try_revert(&request).expect("the first step was recorded");
-    let reason = report.git.iter().find_map(|part| part.reason.as_deref()).expect("git stays for a reason");
-    assert_eq!(reason, "changed since by the user, or in a step that was not recorded", "{report:?}");
+    let request = RevertRequest {
+        git: true,
+        ..to("m1")
+    };
+    let report = world
+        .try_revert(&request)
+        .expect("the first step was recorded");
+    let reason = report
+        .git
+        .iter()
+        .find_map(|part| part.reason.as_deref())
+        .expect("git stays for a reason");
+    assert_eq!(
+        reason, "changed since by the user, or in a step that was not recorded",
+        "{report:?}"
+    );
 }

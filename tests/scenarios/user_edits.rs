@@ -18,7 +18,11 @@ fn a_file_that_the_agent_did_not_touch_is_identical_after_revert_and_unrevert() 
     assert_eq!(world.stamp("users"), stamp, "not even looked at");
     world.unrevert();
     assert_eq!(world.stamp("users"), stamp, "nor on the way back");
-    assert_eq!(world.read("users"), "edited after\n", "and the user's edit is there");
+    assert_eq!(
+        world.read("users"),
+        "edited after\n",
+        "and the user's edit is there"
+    );
 }
 
 #[test]
@@ -30,19 +34,35 @@ fn what_changed_between_steps_is_outside_change_and_stays() {
     world.write("a", "user, while the model thinks\n");
     world.step(|world| world.write("c", "agent\n"));
     world.revert("m1");
-    assert_eq!(world.read("a"), "user, while the model thinks\n", "nobody's but the user's");
-    assert!(!world.exists("b") && !world.exists("c"), "the agent's are gone");
+    assert_eq!(
+        world.read("a"),
+        "user, while the model thinks\n",
+        "nobody's but the user's"
+    );
+    assert!(
+        !world.exists("b") && !world.exists("c"),
+        "the agent's are gone"
+    );
 }
 
 #[test]
 fn an_edit_in_other_lines_of_the_same_file_is_kept_and_the_agents_lines_go() {
     let mut world = World::new();
     world.write("a", TEN_LINES);
-    world.turn("m1", |world| world.write("a", TEN_LINES.replace("2\n", "agent\n")));
-    world.write("a", TEN_LINES.replace("2\n", "agent\n").replace("9\n", "user\n"));
+    world.turn("m1", |world| {
+        world.write("a", TEN_LINES.replace("2\n", "agent\n"))
+    });
+    world.write(
+        "a",
+        TEN_LINES.replace("2\n", "agent\n").replace("9\n", "user\n"),
+    );
     let edited = world.tree();
     let report = world.revert("m1");
-    assert_eq!(world.read("a"), TEN_LINES.replace("9\n", "user\n"), "taken apart by line");
+    assert_eq!(
+        world.read("a"),
+        TEN_LINES.replace("9\n", "user\n"),
+        "taken apart by line"
+    );
     assert_eq!(report.files[0].action, FileAction::Merge, "and said so");
     assert_eq!(report.outcome, Outcome::Restored, "nothing was left over");
     world.unrevert();
@@ -64,10 +84,20 @@ fn an_edit_of_the_same_lines_is_a_conflict_that_is_kept_and_reported() {
     assert_eq!(world.read("a"), "user\n", "kept");
     assert_eq!(world.stamp("a"), stamp, "untouched");
     assert_eq!(world.read("b"), "0\n", "the other file is back");
-    assert_eq!(report.outcome, Outcome::Partial, "and nobody says that all is well");
+    assert_eq!(
+        report.outcome,
+        Outcome::Partial,
+        "and nobody says that all is well"
+    );
     let conflicts = with_result(&report, FileResult::Conflict);
     assert_eq!(conflicts.len(), 1, "one file");
-    assert!(conflicts[0].reason.as_deref().is_some_and(|reason| reason.contains("user")), "who: {conflicts:?}");
+    assert!(
+        conflicts[0]
+            .reason
+            .as_deref()
+            .is_some_and(|reason| reason.contains("user")),
+        "who: {conflicts:?}"
+    );
 }
 
 #[test]
@@ -76,7 +106,9 @@ fn overwrite_takes_the_old_side_and_unrevert_brings_the_users_text_back() {
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
     world.write("a", "user\n");
-    world.try_revert(&to_with("m1", OnConflict::Overwrite)).expect("asked for");
+    world
+        .try_revert(&to_with("m1", OnConflict::Overwrite))
+        .expect("asked for");
     assert_eq!(world.read("a"), "0\n", "the user's word");
     world.unrevert();
     assert_eq!(world.read("a"), "user\n", "the bytes were stored");
@@ -86,12 +118,20 @@ fn overwrite_takes_the_old_side_and_unrevert_brings_the_users_text_back() {
 fn keep_merges_nothing() {
     let mut world = World::new();
     world.write("a", TEN_LINES);
-    world.turn("m1", |world| world.write("a", TEN_LINES.replace("2\n", "agent\n")));
+    world.turn("m1", |world| {
+        world.write("a", TEN_LINES.replace("2\n", "agent\n"))
+    });
     let edited = TEN_LINES.replace("2\n", "agent\n").replace("9\n", "user\n");
     world.write("a", &edited);
-    let report = world.try_revert(&to_with("m1", OnConflict::Keep)).expect("asked for");
+    let report = world
+        .try_revert(&to_with("m1", OnConflict::Keep))
+        .expect("asked for");
     assert_eq!(world.read("a"), edited, "left alone");
-    assert_eq!(paths_with(&report, FileResult::Conflict), ["a"], "and reported");
+    assert_eq!(
+        paths_with(&report, FileResult::Conflict),
+        ["a"],
+        "and reported"
+    );
 }
 
 #[test]
@@ -112,8 +152,16 @@ fn a_file_that_the_agent_made_and_the_user_edited_is_kept() {
     world.turn("m1", |world| world.write("made", "agent\n"));
     world.write("made", "agent, and the user's work on it\n");
     let report = world.revert("m1");
-    assert_eq!(world.read("made"), "agent, and the user's work on it\n", "never deleted");
-    assert_eq!(paths_with(&report, FileResult::Conflict), ["made"], "and reported");
+    assert_eq!(
+        world.read("made"),
+        "agent, and the user's work on it\n",
+        "never deleted"
+    );
+    assert_eq!(
+        paths_with(&report, FileResult::Conflict),
+        ["made"],
+        "and reported"
+    );
 }
 
 #[test]
@@ -124,7 +172,11 @@ fn a_file_that_the_user_deleted_after_the_agent_edited_it_is_reported() {
     world.remove("a");
     let report = world.revert("m1");
     assert!(!world.exists("a"), "the user wanted it gone");
-    assert_eq!(paths_with(&report, FileResult::Conflict), ["a"], "and hears of it");
+    assert_eq!(
+        paths_with(&report, FileResult::Conflict),
+        ["a"],
+        "and hears of it"
+    );
 }
 
 #[test]
@@ -133,13 +185,23 @@ fn a_file_replaced_by_a_pipe_is_left_alone() {
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
     world.remove("a");
-    rustix::fs::mkfifoat(rustix::fs::CWD, world.path("a"), rustix::fs::Mode::from_raw_mode(0o644)).expect("a pipe");
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        world.path("a"),
+        rustix::fs::Mode::from_raw_mode(0o644),
+    )
+    .expect("a pipe");
     let report = world.revert("m1");
     assert!(
-        !with_result(&report, FileResult::Conflict).is_empty() || report.outcome != Outcome::Restored,
+        !with_result(&report, FileResult::Conflict).is_empty()
+            || report.outcome != Outcome::Restored,
         "{report:?}"
     );
-    let kind = world.path("a").symlink_metadata().expect("it is there").file_type();
+    let kind = world
+        .path("a")
+        .symlink_metadata()
+        .expect("it is there")
+        .file_type();
     assert!(!kind.is_file(), "the pipe is still there");
 }
 
@@ -157,13 +219,21 @@ fn committing_or_staging_the_agents_changes_leaves_head_and_index_alone_on_rever
     world.write("a", "agent\n");
     let state = |world: &World| {
         let read = |path: &str| std::fs::read(world.path(path)).expect("it is there");
-        (read(".git/index"), read(".git/HEAD"), world.run_git(&["rev-parse", "HEAD"]))
+        (
+            read(".git/index"),
+            read(".git/HEAD"),
+            world.run_git(&["rev-parse", "HEAD"]),
+        )
     };
     let before = state(&world);
     let report = world.revert("m1");
     assert_eq!(world.read("a"), "0\n", "the files go back");
     assert_eq!(state(&world), before, "git's state does not");
-    assert!(report.notes.iter().any(|note| note.contains("HEAD")), "and the report says so: {:?}", report.notes);
+    assert!(
+        report.notes.iter().any(|note| note.contains("HEAD")),
+        "and the report says so: {:?}",
+        report.notes
+    );
 }
 
 #[test]
@@ -190,7 +260,11 @@ fn the_mode_of_a_file_and_its_text_are_undone_apart() {
     world.turn("m1", |world| world.chmod("script", 0o755));
     world.write("script", "user\n");
     world.revert("m1");
-    assert_eq!((world.read("script").as_str(), world.mode("script")), ("user\n", 0o644), "mode back, text kept");
+    assert_eq!(
+        (world.read("script").as_str(), world.mode("script")),
+        ("user\n", 0o644),
+        "mode back, text kept"
+    );
 }
 
 #[test]
@@ -222,7 +296,14 @@ fn a_parent_directory_that_became_a_link_is_not_written_through() {
         "untouched"
     );
     assert_eq!(world.read("dir/a"), "0\n", "the directory is back");
-    assert!(!world.path("dir").symlink_metadata().expect("there").is_symlink(), "and is a directory");
+    assert!(
+        !world
+            .path("dir")
+            .symlink_metadata()
+            .expect("there")
+            .is_symlink(),
+        "and is a directory"
+    );
 }
 
 #[test]
@@ -236,8 +317,14 @@ fn ignored_files_are_neither_captured_nor_deleted() {
         world.write("src/made", "x\n");
     });
     world.revert("m1");
-    assert!(world.exists("new.log") && world.exists("build/out"), "ignored files stay");
-    assert!(!world.exists("old.log"), "and one that was deleted stays deleted");
+    assert!(
+        world.exists("new.log") && world.exists("build/out"),
+        "ignored files stay"
+    );
+    assert!(
+        !world.exists("old.log"),
+        "and one that was deleted stays deleted"
+    );
     assert!(!world.exists("src"), "what is not ignored went");
 }
 
@@ -302,7 +389,10 @@ fn an_ignored_file_that_an_edit_tool_names_is_put_back() {
 
 #[test]
 fn a_file_above_the_cap_is_named_and_not_deleted() {
-    let mut world = World::with(ckpt_store::Settings { max_file_size: 1000, ..ckpt_store::Settings::default() });
+    let mut world = World::with(ckpt_store::Settings {
+        max_file_size: 1000,
+        ..ckpt_store::Settings::default()
+    });
     world.write("a", "1\n");
     world.turn("m1", |world| {
         world.write("a", "2\n");
@@ -311,14 +401,21 @@ fn a_file_above_the_cap_is_named_and_not_deleted() {
     let report = world.revert("m1");
     assert_eq!(world.read("a"), "1\n", "what is stored goes back");
     assert!(world.exists("large"), "what is not stays");
-    assert_eq!(paths_with(&report, FileResult::Gap), ["large"], "and is named: {report:?}");
+    assert_eq!(
+        paths_with(&report, FileResult::Gap),
+        ["large"],
+        "and is named: {report:?}"
+    );
     assert_eq!(report.outcome, Outcome::Partial, "all is not well");
 }
 
 #[test]
 fn a_tracked_file_that_grows_above_the_cap_goes_back_to_the_small_state() {
     let mut world = World::git(&[("a", "small\n")]);
-    world.reopen(ckpt_store::Settings { max_file_size: 1000, ..ckpt_store::Settings::default() });
+    world.reopen(ckpt_store::Settings {
+        max_file_size: 1000,
+        ..ckpt_store::Settings::default()
+    });
     world.turn("m1", |world| world.write("a", vec![b'x'; 5000]));
     let large = world.tree();
     world.revert("m1");
@@ -329,17 +426,34 @@ fn a_tracked_file_that_grows_above_the_cap_goes_back_to_the_small_state() {
 
 #[test]
 fn an_untracked_file_that_grows_above_the_cap_goes_back_when_that_is_asked_for() {
-    let mut world = World::with(ckpt_store::Settings { max_file_size: 1000, ..ckpt_store::Settings::default() });
+    let mut world = World::with(ckpt_store::Settings {
+        max_file_size: 1000,
+        ..ckpt_store::Settings::default()
+    });
     world.write("a", "small\n");
     world.turn("m1", |world| world.write("a", vec![b'x'; 5000]));
     let large = world.tree();
     let report = world.revert("m1");
-    assert_eq!(world.tree(), large, "whether the user worked on it since cannot be told");
-    assert_eq!(paths_with(&report, FileResult::Gap), ["a"], "so it is named");
-    world.try_revert(&to_with("m1", OnConflict::Overwrite)).expect("asked for");
+    assert_eq!(
+        world.tree(),
+        large,
+        "whether the user worked on it since cannot be told"
+    );
+    assert_eq!(
+        paths_with(&report, FileResult::Gap),
+        ["a"],
+        "so it is named"
+    );
+    world
+        .try_revert(&to_with("m1", OnConflict::Overwrite))
+        .expect("asked for");
     assert_eq!(world.read("a"), "small\n", "the small state is stored");
     world.unrevert();
-    assert_eq!(world.tree(), large, "and what was replaced was stored before");
+    assert_eq!(
+        world.tree(),
+        large,
+        "and what was replaced was stored before"
+    );
 }
 
 #[test]

@@ -12,7 +12,9 @@ use ckpt_schema::report::{
 };
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::revert::OnConflict;
-use ckpt_store::{Error, RedoRequest, RestoreRequest, RevertRequest, Settings, Store, Surroundings};
+use ckpt_store::{
+    Error, RedoRequest, RestoreRequest, RevertRequest, Settings, Store, Surroundings,
+};
 use tempfile::TempDir;
 
 thread_local! {
@@ -82,7 +84,12 @@ impl World {
         fs::create_dir_all(&root).expect("it is writable");
         fs::create_dir_all(base.join("home")).expect("it is writable");
         let store = open(&base, settings);
-        Self { directory, store, cwd: root.clone(), root }
+        Self {
+            directory,
+            store,
+            cwd: root.clone(),
+            root,
+        }
     }
 
     /// A workspace that is a git repository with one commit of what `files` says.
@@ -108,7 +115,14 @@ impl World {
 
     pub fn run_git(&self, arguments: &[&str]) -> String {
         let output = std::process::Command::new("git")
-            .args(["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgSign=false"])
+            .args([
+                "-c",
+                "user.name=t",
+                "-c",
+                "user.email=t@t",
+                "-c",
+                "commit.gpgSign=false",
+            ])
             .args(arguments)
             .current_dir(&self.root)
             .env_clear()
@@ -117,8 +131,14 @@ impl World {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .output()
             .expect("git is there for the tests");
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+        assert!(
+            output.status.success(),
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        String::from_utf8_lossy(&output.stdout)
+            .trim_end()
+            .to_owned()
     }
 
     // What anybody does to files.
@@ -134,7 +154,8 @@ impl World {
     }
 
     pub fn read(&self, path: impl AsRef<Path>) -> String {
-        let bytes = fs::read(self.path(&path)).unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()));
+        let bytes = fs::read(self.path(&path))
+            .unwrap_or_else(|error| panic!("{}: {error}", path.as_ref().display()));
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
@@ -165,12 +186,17 @@ impl World {
     }
 
     pub fn mode(&self, path: impl AsRef<Path>) -> u32 {
-        self.path(path).symlink_metadata().expect("it is there").mode() & 0o7777
+        self.path(path)
+            .symlink_metadata()
+            .expect("it is there")
+            .mode()
+            & 0o7777
     }
 
     pub fn stamp(&self, path: impl AsRef<Path>) -> Stamp {
         let metadata = self.path(path).symlink_metadata().expect("it is there");
-        let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        let nanoseconds =
+            |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         (
             metadata.ino(),
             nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
@@ -187,11 +213,16 @@ impl World {
     // What an agent's hooks send.
 
     pub fn event(&self, kind: EventKind, session: &str) -> Event {
-        Event { cwd: Some(self.cwd.clone()), ..Event::new(kind, "generic", session) }
+        Event {
+            cwd: Some(self.cwd.clone()),
+            ..Event::new(kind, "generic", session)
+        }
     }
 
     pub fn send(&mut self, event: &Event) -> EventReport {
-        self.store.record(event).unwrap_or_else(|error| panic!("{event:?}: {error}: {:?}", error.causes()))
+        self.store
+            .record(event)
+            .unwrap_or_else(|error| panic!("{event:?}: {error}: {:?}", error.causes()))
     }
 
     pub fn message_in(&mut self, session: &str, message: &str) -> EventReport {
@@ -237,7 +268,10 @@ impl World {
     }
 
     pub fn tool_finish_in(&mut self, session: &str, id: &str) -> EventReport {
-        let event = Event { tool_use_id: Some(id.to_owned()), ..self.event(EventKind::ToolFinish, session) };
+        let event = Event {
+            tool_use_id: Some(id.to_owned()),
+            ..self.event(EventKind::ToolFinish, session)
+        };
         self.send(&event)
     }
 
@@ -262,24 +296,42 @@ impl World {
     }
 
     pub fn revert(&mut self, message: &str) -> OperationReport {
-        self.try_revert(&to(message)).unwrap_or_else(|error| panic!("revert {message}: {error}: {:?}", error.causes()))
+        self.try_revert(&to(message))
+            .unwrap_or_else(|error| panic!("revert {message}: {error}: {:?}", error.causes()))
     }
 
     pub fn redo(&mut self) -> OperationReport {
         let cwd = self.cwd.clone();
-        self.store.redo(&cwd, &RedoRequest::default()).expect("it can be redone")
+        self.store
+            .redo(&cwd, &RedoRequest::default())
+            .expect("it can be redone")
     }
 
     pub fn unrevert(&mut self) -> OperationReport {
         let cwd = self.cwd.clone();
-        self.store.redo(&cwd, &RedoRequest { all: true, ..RedoRequest::default() }).expect("it can be unreverted")
+        self.store
+            .redo(
+                &cwd,
+                &RedoRequest {
+                    all: true,
+                    ..RedoRequest::default()
+                },
+            )
+            .expect("it can be unreverted")
     }
 
     pub fn restore(&mut self, id: &str, paths: &[&str]) -> OperationReport {
         let cwd = self.cwd.clone();
         let paths = paths.iter().map(PathBuf::from).collect();
         self.store
-            .restore(&cwd, &RestoreRequest { id: id.to_owned(), paths, ..RestoreRequest::default() })
+            .restore(
+                &cwd,
+                &RestoreRequest {
+                    id: id.to_owned(),
+                    paths,
+                    ..RestoreRequest::default()
+                },
+            )
             .expect("restorable")
     }
 
@@ -289,7 +341,9 @@ impl World {
 
     pub fn capture(&mut self) -> SnapshotReport {
         let cwd = self.cwd.clone();
-        self.store.snapshot(&cwd, None, None).expect("the workspace can be captured")
+        self.store
+            .snapshot(&cwd, None, None)
+            .expect("the workspace can be captured")
     }
 
     pub fn status(&mut self) -> StatusReport {
@@ -299,7 +353,9 @@ impl World {
 
     pub fn log(&mut self) -> LogReport {
         let cwd = self.cwd.clone();
-        self.store.log(&cwd, &ckpt_store::query::LogFilter::default()).expect("a readable store")
+        self.store
+            .log(&cwd, &ckpt_store::query::LogFilter::default())
+            .expect("a readable store")
     }
 }
 
@@ -316,22 +372,35 @@ fn open(base: &Path, settings: Settings) -> Store {
 
 /// A request to go back to before a message.
 pub fn to(message: &str) -> RevertRequest {
-    RevertRequest { message: message.to_owned(), ..RevertRequest::default() }
+    RevertRequest {
+        message: message.to_owned(),
+        ..RevertRequest::default()
+    }
 }
 
 /// The same, with what to do about conflicts.
 pub fn to_with(message: &str, on_conflict: OnConflict) -> RevertRequest {
-    RevertRequest { on_conflict, ..to(message) }
+    RevertRequest {
+        on_conflict,
+        ..to(message)
+    }
 }
 
 /// The files of an outcome with a result.
 pub fn with_result(report: &OperationReport, result: FileResult) -> Vec<&FileReport> {
-    report.files.iter().filter(|file| file.result == result).collect()
+    report
+        .files
+        .iter()
+        .filter(|file| file.result == result)
+        .collect()
 }
 
 /// The paths of an outcome with a result.
 pub fn paths_with(report: &OperationReport, result: FileResult) -> Vec<&str> {
-    with_result(report, result).into_iter().map(|file| file.path.path.as_str()).collect()
+    with_result(report, result)
+        .into_iter()
+        .map(|file| file.path.path.as_str())
+        .collect()
 }
 
 fn collect(root: &Path, below: &Path, tree: &mut Tree) {
@@ -347,7 +416,13 @@ fn collect(root: &Path, below: &Path, tree: &mut Tree) {
             collect(root, &path, tree);
             Node::Directory(mode)
         } else if metadata.is_symlink() {
-            Node::Link(fs::read_link(entry.path()).expect("readable").as_os_str().as_bytes().to_vec())
+            Node::Link(
+                fs::read_link(entry.path())
+                    .expect("readable")
+                    .as_os_str()
+                    .as_bytes()
+                    .to_vec(),
+            )
         } else if metadata.is_file() {
             Node::File(fs::read(entry.path()).expect("readable"), mode)
         } else {

@@ -18,14 +18,21 @@ fn devices_are_gaps_and_are_never_opened() {
     world.write("file", "x");
     // The numbers of /dev/zero and of a disk; the first would be read for ever.
     for (name, kind, numbers) in [("zero", "c", ["1", "5"]), ("disk", "b", ["7", "0"])] {
-        let made = Command::new("mknod").arg(world.root.join(name)).arg(kind).args(numbers).output();
+        let made = Command::new("mknod")
+            .arg(world.root.join(name))
+            .arg(kind)
+            .args(numbers)
+            .output();
         if !made.is_ok_and(|output| output.status.success()) {
             println!("SKIPPED: devices are root's to make");
             return;
         }
     }
     let taken = world.take();
-    let gaps = ["disk Special(\"block device\")", "zero Special(\"character device\")"];
+    let gaps = [
+        "disk Special(\"block device\")",
+        "zero Special(\"character device\")",
+    ];
     assert_eq!(world.gaps(&taken), gaps, "named, not captured");
     assert_eq!(world.names(&taken), ["file"], "the rest is");
 }
@@ -33,36 +40,70 @@ fn devices_are_gaps_and_are_never_opened() {
 #[test]
 fn links_to_devices_and_secrets_are_their_text() {
     let world = World::git();
-    let targets =
-        ["/dev/zero", "/dev/tty", "/etc/shadow", "/proc/self/mem", "/proc/self/fd/0", "self", "../../../../etc"];
+    let targets = [
+        "/dev/zero",
+        "/dev/tty",
+        "/etc/shadow",
+        "/proc/self/mem",
+        "/proc/self/fd/0",
+        "self",
+        "../../../../etc",
+    ];
     for (number, target) in targets.iter().enumerate() {
-        let target = if *target == "self" { number.to_string() } else { (*target).to_owned() };
+        let target = if *target == "self" {
+            number.to_string()
+        } else {
+            (*target).to_owned()
+        };
         symlink(target, world.root.join(number.to_string())).unwrap();
     }
     let taken = world.take();
-    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "as git stores links");
+    assert_eq!(
+        taken.snapshot.tree.to_string(),
+        world.git_tree(),
+        "as git stores links"
+    );
     assert!(taken.gaps.is_empty(), "a link can always be read");
 }
 
 #[test]
 fn ignore_files_that_are_links_or_endless_are_no_rules() {
-    for target in ["/dev/zero", "/dev/tty", "/etc/passwd", "rules", ".gitignore"] {
+    for target in [
+        "/dev/zero",
+        "/dev/tty",
+        "/etc/passwd",
+        "rules",
+        ".gitignore",
+    ] {
         let world = World::git();
         world.write("rules", "*\n");
         world.write("file", "x");
         symlink(target, world.root.join(".gitignore")).unwrap();
-        assert_eq!(world.names(&world.take()), [".gitignore", "file", "rules"], "a link to `{target}` is not followed");
+        assert_eq!(
+            world.names(&world.take()),
+            [".gitignore", "file", "rules"],
+            "a link to `{target}` is not followed"
+        );
     }
     let world = World::git();
     world.write("file", "x");
-    fs::File::create(world.root.join(".gitignore")).unwrap().set_len(2 << 30).unwrap();
-    assert_eq!(world.gaps(&world.take()), [".gitignore TooLarge"], "nor are 2 GiB of holes read");
+    fs::File::create(world.root.join(".gitignore"))
+        .unwrap()
+        .set_len(2 << 30)
+        .unwrap();
+    assert_eq!(
+        world.gaps(&world.take()),
+        [".gitignore TooLarge"],
+        "nor are 2 GiB of holes read"
+    );
 }
 
 #[test]
 fn pathological_patterns_on_long_names_take_bounded_time() {
     let world = World::git();
-    let patterns: String = (0..400).map(|number| format!("{}{number}?*[a-z]*\n", "*a".repeat(20))).collect();
+    let patterns: String = (0..400)
+        .map(|number| format!("{}{number}?*[a-z]*\n", "*a".repeat(20)))
+        .collect();
     world.write(".gitignore", patterns);
     for number in 0..300 {
         world.write(&format!("{}{number}", "a".repeat(240)), "x");
@@ -72,34 +113,59 @@ fn pathological_patterns_on_long_names_take_bounded_time() {
 
 #[test]
 fn a_directory_that_can_be_listed_but_not_entered_is_no_deletion() {
-    as_nobody("hostile::a_directory_that_can_be_listed_but_not_entered_is_no_deletion", || {
-        let world = World::plain();
-        for file in ["listed/one", "listed/inner/two", "entered/three", "closed/four"] {
-            world.write(file, "x");
-        }
-        let before = world.take();
-        for (directory, mode) in [("listed", 0o444), ("entered", 0o311), ("closed", 0o000)] {
-            world.chmod(directory, mode);
-        }
-        for _ in 0..2 {
-            let taken = world.take();
-            let gaps = world.gaps(&taken);
-            for directory in ["listed", "entered", "closed"] {
-                assert!(gaps.iter().any(|gap| gap.starts_with(directory)), "`{directory}` is named: {gaps:?}");
+    as_nobody(
+        "hostile::a_directory_that_can_be_listed_but_not_entered_is_no_deletion",
+        || {
+            let world = World::plain();
+            for file in [
+                "listed/one",
+                "listed/inner/two",
+                "entered/three",
+                "closed/four",
+            ] {
+                world.write(file, "x");
             }
-            let patch = world.snapshots.patch(
-                &world.root,
-                ckpt_store::snapshot::Side { snapshot: before.snapshot, gaps: &before.gaps },
-                ckpt_store::snapshot::Side { snapshot: taken.snapshot, gaps: &taken.gaps },
+            let before = world.take();
+            for (directory, mode) in [("listed", 0o444), ("entered", 0o311), ("closed", 0o000)] {
+                world.chmod(directory, mode);
+            }
+            for _ in 0..2 {
+                let taken = world.take();
+                let gaps = world.gaps(&taken);
+                for directory in ["listed", "entered", "closed"] {
+                    assert!(
+                        gaps.iter().any(|gap| gap.starts_with(directory)),
+                        "`{directory}` is named: {gaps:?}"
+                    );
+                }
+                let patch = world.snapshots.patch(
+                    &world.root,
+                    ckpt_store::snapshot::Side {
+                        snapshot: before.snapshot,
+                        gaps: &before.gaps,
+                    },
+                    ckpt_store::snapshot::Side {
+                        snapshot: taken.snapshot,
+                        gaps: &taken.gaps,
+                    },
+                );
+                let deleted = patch
+                    .unwrap()
+                    .into_iter()
+                    .filter(|change| change.new.is_none())
+                    .count();
+                assert_eq!(deleted, 0, "what cannot be seen is not deleted");
+            }
+            for directory in ["listed", "entered", "closed"] {
+                world.chmod(directory, 0o755);
+            }
+            assert_eq!(
+                world.take().snapshot.tree,
+                before.snapshot.tree,
+                "open again"
             );
-            let deleted = patch.unwrap().into_iter().filter(|change| change.new.is_none()).count();
-            assert_eq!(deleted, 0, "what cannot be seen is not deleted");
-        }
-        for directory in ["listed", "entered", "closed"] {
-            world.chmod(directory, 0o755);
-        }
-        assert_eq!(world.take().snapshot.tree, before.snapshot.tree, "open again");
-    });
+        },
+    );
 }
 
 #[test]
@@ -129,8 +195,16 @@ fn names_that_mean_something_elsewhere_are_names() {
         fs::write(world.root.join(std::ffi::OsStr::from_bytes(name)), name).unwrap();
     }
     let taken = world.take();
-    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "byte for byte");
-    assert!(taken.gaps.is_empty(), "none of them is left out: {:?}", world.gaps(&taken));
+    assert_eq!(
+        taken.snapshot.tree.to_string(),
+        world.git_tree(),
+        "byte for byte"
+    );
+    assert!(
+        taken.gaps.is_empty(),
+        "none of them is left out: {:?}",
+        world.gaps(&taken)
+    );
 }
 
 #[test]
@@ -138,20 +212,29 @@ fn paths_longer_than_the_kernel_takes_are_captured() {
     let world = World::plain();
     let (name, mut length) = ("n".repeat(200), 0);
     let flags = rustix::fs::OFlags::DIRECTORY;
-    let open = |at: &OwnedFd| rustix::fs::openat(at, &name, flags, rustix::fs::Mode::empty()).unwrap();
+    let open =
+        |at: &OwnedFd| rustix::fs::openat(at, &name, flags, rustix::fs::Mode::empty()).unwrap();
     let mut directory = rustix::fs::open(&world.root, flags, rustix::fs::Mode::empty()).unwrap();
     for _ in 0..30 {
         rustix::fs::mkdirat(&directory, &name, rustix::fs::Mode::from(0o755)).unwrap();
         directory = open(&directory);
         length += name.len() + 1;
         let file = rustix::fs::OFlags::CREATE | rustix::fs::OFlags::WRONLY;
-        let file = rustix::fs::openat(&directory, "file", file, rustix::fs::Mode::from(0o644)).unwrap();
+        let file =
+            rustix::fs::openat(&directory, "file", file, rustix::fs::Mode::from(0o644)).unwrap();
         rustix::io::write(&file, b"x").unwrap();
     }
-    assert!(length > 4096 + 1024, "the last path is longer than any call takes");
+    assert!(
+        length > 4096 + 1024,
+        "the last path is longer than any call takes"
+    );
     for _ in 0..2 {
         let taken = world.take();
-        assert_eq!((world.names(&taken).len(), taken.gaps.len()), (30, 0), "opened piece by piece");
+        assert_eq!(
+            (world.names(&taken).len(), taken.gaps.len()),
+            (30, 0),
+            "opened piece by piece"
+        );
     }
 }
 
@@ -167,7 +250,11 @@ fn a_dot_git_that_is_a_link_is_not_followed() {
     symlink("../.git", world.root.join("inner/.git")).unwrap();
     symlink(".git", world.root.join("alias")).unwrap();
     let taken = world.take();
-    assert_eq!(world.names(&taken), ["alias", "file", "inner/file"], "a link is a link, and `.git` is never captured");
+    assert_eq!(
+        world.names(&taken),
+        ["alias", "file", "inner/file"],
+        "a link is a link, and `.git` is never captured"
+    );
     assert_eq!(taken.git, None, "nobody else's repository is read for it");
 }
 
@@ -190,8 +277,15 @@ fn submodules_are_plain_files_and_nothing_of_them_is_fetched_or_made() {
         world.run_git(&["update-index", "--add", "--cacheinfo", &link]);
     }
     let taken = world.take();
-    assert_eq!(world.names(&taken), [".gitmodules", "file", "sub/file"], "what is on the disk");
-    assert!(!ran.exists() && !world.root.join("gone").exists(), "nothing was run or made");
+    assert_eq!(
+        world.names(&taken),
+        [".gitmodules", "file", "sub/file"],
+        "what is on the disk"
+    );
+    assert!(
+        !ran.exists() && !world.root.join("gone").exists(),
+        "nothing was run or made"
+    );
     assert!(taken.gaps.is_empty(), "nothing is missing");
 }
 
@@ -203,7 +297,11 @@ fn nested_repositories_three_deep_are_plain_files() {
     for inner in ["a", "a/b", "a/b/c", "vendor/x"] {
         world.write(&format!("{inner}/file"), inner);
         let command = |arguments: &[&str]| {
-            let output = world.git_command(&world.root.join(inner)).args(arguments).output().unwrap();
+            let output = world
+                .git_command(&world.root.join(inner))
+                .args(arguments)
+                .output()
+                .unwrap();
             assert!(output.status.success(), "git {arguments:?}");
         };
         command(&["init", "-q"]);
@@ -217,7 +315,11 @@ fn nested_repositories_three_deep_are_plain_files() {
     let taken = world.take();
     assert_eq!(world.names(&taken), expected, "with and without commits");
     world.write("a/b/c/file", "edited by the agent");
-    assert_eq!(world.content(&world.take(), "a/b/c/file"), "edited by the agent", "an edit inside is seen");
+    assert_eq!(
+        world.content(&world.take(), "a/b/c/file"),
+        "edited by the agent",
+        "an edit inside is seen"
+    );
 }
 
 #[test]
@@ -234,10 +336,18 @@ fn repositories_of_any_kind_do_not_matter() {
         world.write("a", "x");
         world.write("b.log", "x");
         world.write(".gitignore", "*.log\n");
-        assert_eq!(world.names(&world.take()), [".gitignore", "a"], "unborn: {kind:?}");
+        assert_eq!(
+            world.names(&world.take()),
+            [".gitignore", "a"],
+            "unborn: {kind:?}"
+        );
         world.run_git(&["add", "-f", "b.log"]);
         world.run_git(&["commit", "-qm", "one"]);
-        assert_eq!(world.names(&world.take()), [".gitignore", "a", "b.log"], "with a commit: {kind:?}");
+        assert_eq!(
+            world.names(&world.take()),
+            [".gitignore", "a", "b.log"],
+            "with a commit: {kind:?}"
+        );
     }
 }
 
@@ -251,8 +361,14 @@ fn a_damaged_repository_does_not_matter() {
         ("HEAD", b"ref: refs/heads/\x1b]0;x\x07\n"),
         ("packed-refs", b"\0\0\0"),
         ("config", b"[core]\n\tbare = true\n\tworktree = /etc\n"),
-        ("config", b"[extensions]\n\tnoSuchExtension = true\n[core]\n\trepositoryformatversion = 99\n"),
-        ("config", b"[include]\n\tpath = /dev/zero\n[include]\n\tpath = config\n"),
+        (
+            "config",
+            b"[extensions]\n\tnoSuchExtension = true\n[core]\n\trepositoryformatversion = 99\n",
+        ),
+        (
+            "config",
+            b"[include]\n\tpath = /dev/zero\n[include]\n\tpath = config\n",
+        ),
         ("objects/info/alternates", b"/dev/zero\n../objects\n"),
         ("commondir", b"../../../../../etc\n"),
         ("info/attributes", b"\xff\xff[attr]\n"),
@@ -293,7 +409,10 @@ fn pipes_and_directories_in_dot_git_do_not_hang() {
             world.write("a", "x");
             let path = world.root.join(".git").join(file);
             let _ = fs::remove_file(&path);
-            assert!(Command::new(kind).arg(&path).status().unwrap().success(), "{kind} {file}");
+            assert!(
+                Command::new(kind).arg(&path).status().unwrap().success(),
+                "{kind} {file}"
+            );
             assert_eq!(world.names(&world.take()), ["a"], "`{file}` by {kind}");
         }
     }
@@ -303,7 +422,14 @@ fn pipes_and_directories_in_dot_git_do_not_hang() {
 fn directories_named_like_dot_git_are_gaps_at_every_depth() {
     let world = World::plain();
     for directory in ["", "a/", "a/b/c/"] {
-        for name in [".GIT", "git~1", ".git.", ".git::$INDEX_ALLOCATION", ".g\u{200c}it", ".git\\config"] {
+        for name in [
+            ".GIT",
+            "git~1",
+            ".git.",
+            ".git::$INDEX_ALLOCATION",
+            ".g\u{200c}it",
+            ".git\\config",
+        ] {
             world.write(&format!("{directory}{name}"), "x");
         }
         world.write(&format!("{directory}file"), "x");
@@ -311,9 +437,22 @@ fn directories_named_like_dot_git_are_gaps_at_every_depth() {
     let taken = world.take();
     let (captured, gaps) = (world.names(&taken), world.gaps(&taken));
     for directory in ["", "a/", "a/b/c/"] {
-        assert!(captured.contains(&format!("{directory}file")), "their neighbours are captured");
+        assert!(
+            captured.contains(&format!("{directory}file")),
+            "their neighbours are captured"
+        );
     }
-    assert_eq!(captured.len() + gaps.len(), 21, "each is captured or named: {captured:?} {gaps:?}");
-    assert!(taken.gaps.iter().all(|gap| gap.reason == GapReason::ReservedName), "by why: {gaps:?}");
+    assert_eq!(
+        captured.len() + gaps.len(),
+        21,
+        "each is captured or named: {captured:?} {gaps:?}"
+    );
+    assert!(
+        taken
+            .gaps
+            .iter()
+            .all(|gap| gap.reason == GapReason::ReservedName),
+        "by why: {gaps:?}"
+    );
     world.our_git(&["fsck", "--full", "--strict", "--no-dangling"]);
 }

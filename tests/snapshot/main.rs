@@ -1,7 +1,10 @@
 //! Snapshots: what is captured, and how it is kept and compared.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
-#![expect(clippy::disallowed_methods, reason = "the harness builds the world: environment and clock")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the harness builds the world: environment and clock"
+)]
 
 #[path = "../common/clock.rs"]
 mod clock;

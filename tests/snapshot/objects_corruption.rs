@@ -22,9 +22,14 @@ fn check_honest(snapshots: &Snapshots, id: ObjectId, bytes: &[u8], what: &str) {
     let mut copy = Vec::new();
     match snapshots.copy_blob(id, &mut copy) {
         Ok(_) => assert!(copy == bytes, "other bytes are written after: {what}"),
-        Err(_) => assert!(copy.is_empty(), "bytes are written before they were checked after: {what}"),
+        Err(_) => assert!(
+            copy.is_empty(),
+            "bytes are written before they were checked after: {what}"
+        ),
     }
-    let _ = snapshots.check_blobs(&[id]).expect("the check itself succeeds");
+    let _ = snapshots
+        .check_blobs(&[id])
+        .expect("the check itself succeeds");
 }
 
 #[test]
@@ -37,21 +42,40 @@ fn a_pack_damaged_anywhere_gives_the_right_bytes_or_an_error() {
             let sound = fs::read(&file).expect("it is ours");
             for length in (0..sound.len()).step_by(sound.len() / 60 + 1) {
                 overwrite(&file, &sound[..length]);
-                check_honest(&world.again(), id, &text, &format!("{extension} cut at {length}"));
+                check_honest(
+                    &world.again(),
+                    id,
+                    &text,
+                    &format!("{extension} cut at {length}"),
+                );
                 let zeroes = [&sound[..length], &vec![0; sound.len() - length]].concat();
                 overwrite(&file, &zeroes);
-                check_honest(&world.again(), id, &text, &format!("{extension} zeroed from {length}"));
+                check_honest(
+                    &world.again(),
+                    id,
+                    &text,
+                    &format!("{extension} zeroed from {length}"),
+                );
             }
             for at in 0..sound.len() {
                 let mut flipped = sound.clone();
                 flipped[at] ^= 1 << (at % 8);
                 overwrite(&file, &flipped);
-                check_honest(&world.again(), id, &text, &format!("{extension} flipped at {at}"));
+                check_honest(
+                    &world.again(),
+                    id,
+                    &text,
+                    &format!("{extension} flipped at {at}"),
+                );
             }
             overwrite(&file, &sound);
         }
     }
-    assert_eq!(world.again().read_blob(id).expect("sound again"), text, "the test left it as it was");
+    assert_eq!(
+        world.again().read_blob(id).expect("sound again"),
+        text,
+        "the test left it as it was"
+    );
 }
 
 #[test]
@@ -68,9 +92,28 @@ fn storing_damaged_bytes_again_heals_them() {
     bytes[20] ^= 0xff;
     overwrite(&pack, &bytes);
     assert!(world.again().read_blob(id).is_err(), "it is damaged");
-    assert_eq!(world.again().check_blobs(&[id]).expect("the check succeeds").len(), 1, "and reported");
-    assert_eq!(world.again().write_blobs(&[text, b"more"]).expect("it can be stored")[0], id, "the same bytes");
-    assert_eq!(world.again().read_blob(id).expect("healed"), text, "the sound copy is found");
+    assert_eq!(
+        world
+            .again()
+            .check_blobs(&[id])
+            .expect("the check succeeds")
+            .len(),
+        1,
+        "and reported"
+    );
+    assert_eq!(
+        world
+            .again()
+            .write_blobs(&[text, b"more"])
+            .expect("it can be stored")[0],
+        id,
+        "the same bytes"
+    );
+    assert_eq!(
+        world.again().read_blob(id).expect("healed"),
+        text,
+        "the sound copy is found"
+    );
     let mut copy = Vec::new();
     world.again().copy_blob(id, &mut copy).expect("healed");
     assert_eq!(copy, text, "by the other way, too");
@@ -84,8 +127,19 @@ fn an_index_without_its_pack_holds_nothing() {
         fs::remove_file(pack).expect("it is ours");
     }
     assert!(world.again().read_blob(id).is_err(), "there are no bytes");
-    assert_eq!(world.again().write_blobs(&[b"gone"]).expect("it can be stored"), [id], "it counts as not stored");
-    assert_eq!(world.again().read_blob(id).expect("stored again"), b"gone", "and is stored");
+    assert_eq!(
+        world
+            .again()
+            .write_blobs(&[b"gone"])
+            .expect("it can be stored"),
+        [id],
+        "it counts as not stored"
+    );
+    assert_eq!(
+        world.again().read_blob(id).expect("stored again"),
+        b"gone",
+        "and is stored"
+    );
 }
 
 fn tree_entry(mode: &str, name: &[u8], id: ObjectId) -> Vec<u8> {
@@ -93,13 +147,30 @@ fn tree_entry(mode: &str, name: &[u8], id: ObjectId) -> Vec<u8> {
 }
 
 fn refuses(world: &World, tree: ObjectId, why: &str) {
-    let hostile = Snapshot { tree, attributes: None, rules: None };
-    let empty = Snapshot { tree: ObjectId::EMPTY_TREE, attributes: None, rules: None };
+    let hostile = Snapshot {
+        tree,
+        attributes: None,
+        rules: None,
+    };
+    let empty = Snapshot {
+        tree: ObjectId::EMPTY_TREE,
+        attributes: None,
+        rules: None,
+    };
     let snapshots = world.again();
     assert!(snapshots.entries(&hostile).is_err(), "entries: {why}");
-    assert!(snapshots.states(&hostile, &[path("some/file")]).is_err(), "states: {why}");
-    assert!(snapshots.difference(&empty, &hostile).is_err(), "difference to it: {why}");
-    assert!(snapshots.difference(&hostile, &empty).is_err(), "difference from it: {why}");
+    assert!(
+        snapshots.states(&hostile, &[path("some/file")]).is_err(),
+        "states: {why}"
+    );
+    assert!(
+        snapshots.difference(&empty, &hostile).is_err(),
+        "difference to it: {why}"
+    );
+    assert!(
+        snapshots.difference(&hostile, &empty).is_err(),
+        "difference from it: {why}"
+    );
 }
 
 #[test]
@@ -112,7 +183,10 @@ fn planted_trees_are_refused() {
         (file(b".git"), "`.git`"),
         (file(b".GIT"), "`.git` in capitals"),
         (file(b"git~1"), "its short name"),
-        (file(".g\u{200c}it".as_bytes()), "its name with an ignored character"),
+        (
+            file(".g\u{200c}it".as_bytes()),
+            "its name with an ignored character",
+        ),
         (file(b".."), "the parent"),
         (file(b"."), "itself"),
         (file(b""), "no name"),
@@ -120,13 +194,30 @@ fn planted_trees_are_refused() {
         (file(b"../../etc/x"), "a path out of it"),
         ([file(b"b"), file(b"a")].concat(), "out of order"),
         ([file(b"a"), file(b"a")].concat(), "twice"),
-        ([file(b"a"), tree_entry("40000", b"a", directory)].concat(), "file and directory"),
-        ([file(b"a"), file(b"a-b"), tree_entry("40000", b"a", directory)].concat(), "the same, not side by side"),
+        (
+            [file(b"a"), tree_entry("40000", b"a", directory)].concat(),
+            "file and directory",
+        ),
+        (
+            [
+                file(b"a"),
+                file(b"a-b"),
+                tree_entry("40000", b"a", directory),
+            ]
+            .concat(),
+            "the same, not side by side",
+        ),
         (tree_entry("160000", b"sub", blob), "a submodule"),
         (tree_entry("100666", b"a", blob), "an odd mode"),
         (tree_entry("107777", b"a", blob), "all bits"),
-        (tree_entry("040000", b"a", directory), "a mode with a leading zero"),
-        (tree_entry("100644", b"some", blob)[..20].to_vec(), "cut off"),
+        (
+            tree_entry("040000", b"a", directory),
+            "a mode with a leading zero",
+        ),
+        (
+            tree_entry("100644", b"some", blob)[..20].to_vec(),
+            "cut off",
+        ),
         (b"100644".to_vec(), "without a name"),
     ];
     for (bytes, why) in cases {
@@ -147,16 +238,37 @@ fn a_tree_that_unfolds_without_end_is_refused() {
         let names = [b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"h"];
         tree = world.raw_tree(&names.map(|name| tree_entry("40000", name, tree)).concat());
     }
-    let bomb = Snapshot { tree, attributes: None, rules: None };
-    assert_eq!(world.again().states(&bomb, &[path("a/b/c")]).expect("one path is found"), [None], "a directory");
-    assert!(world.again().difference(&bomb, &bomb).expect("nothing is read").is_empty(), "equal ids are equal");
+    let bomb = Snapshot {
+        tree,
+        attributes: None,
+        rules: None,
+    };
+    assert_eq!(
+        world
+            .again()
+            .states(&bomb, &[path("a/b/c")])
+            .expect("one path is found"),
+        [None],
+        "a directory"
+    );
+    assert!(
+        world
+            .again()
+            .difference(&bomb, &bomb)
+            .expect("nothing is read")
+            .is_empty(),
+        "equal ids are equal"
+    );
 }
 
 #[test]
 fn an_empty_directory_where_a_file_is_is_refused() {
     let world = World::new();
     let snapshot = world.snapshot_with(&[("a", "text")], "e 755 a\0");
-    assert!(world.again().entries(&snapshot).is_err(), "the attributes contradict the tree");
+    assert!(
+        world.again().entries(&snapshot).is_err(),
+        "the attributes contradict the tree"
+    );
 }
 
 #[test]
@@ -165,15 +277,35 @@ fn a_bomb_and_an_endless_chain_are_bounded() {
     // An object that says 2^60 bytes, and two deltas to each other.
     let huge = [vec![0xb0], vec![0x80; 7], vec![0x40]].concat();
     let (one, other) = (ObjectId::new([1; 20]), ObjectId::new([2; 20]));
-    let delta =
-        |base: ObjectId| [&[0x73][..], base.as_bytes(), b"\x78\x9c\x63\x64\x64\x04\x00\x00\x09\x00\x04"].concat();
-    let entries = [(one, delta(other)), (other, delta(one)), (ObjectId::new([3; 20]), huge)];
+    let delta = |base: ObjectId| {
+        [
+            &[0x73][..],
+            base.as_bytes(),
+            b"\x78\x9c\x63\x64\x64\x04\x00\x00\x09\x00\x04",
+        ]
+        .concat()
+    };
+    let entries = [
+        (one, delta(other)),
+        (other, delta(one)),
+        (ObjectId::new([3; 20]), huge),
+    ];
     plant(&world, &entries);
     for (id, _) in &entries {
         let snapshots = world.again();
         assert!(snapshots.read_blob(*id).is_err(), "{id} is refused");
-        assert!(snapshots.copy_blob(*id, &mut Vec::new()).is_err(), "{id} is not written");
-        assert_eq!(snapshots.check_blobs(&[*id]).expect("the check succeeds").len(), 1, "{id} is reported");
+        assert!(
+            snapshots.copy_blob(*id, &mut Vec::new()).is_err(),
+            "{id} is not written"
+        );
+        assert_eq!(
+            snapshots
+                .check_blobs(&[*id])
+                .expect("the check succeeds")
+                .len(),
+            1,
+            "{id} is reported"
+        );
     }
 }
 
@@ -182,10 +314,15 @@ fn plant(world: &World, entries: &[(ObjectId, Vec<u8>)]) {
     let mut pack = b"PACK\0\0\0\x02\0\0\0\0".to_vec();
     let mut index = b"\xfftOc\0\0\0\x02".to_vec();
     for first in 0..=255 {
-        let count = entries.iter().filter(|(id, _)| id.as_bytes()[0] <= first).count();
+        let count = entries
+            .iter()
+            .filter(|(id, _)| id.as_bytes()[0] <= first)
+            .count();
         index.extend(u32::try_from(count).expect("few").to_be_bytes());
     }
-    entries.iter().for_each(|(id, _)| index.extend(id.as_bytes()));
+    entries
+        .iter()
+        .for_each(|(id, _)| index.extend(id.as_bytes()));
     index.extend(vec![0; 4 * entries.len()]);
     for (_, entry) in entries {
         index.extend(u32::try_from(pack.len()).expect("small").to_be_bytes());

@@ -10,7 +10,10 @@ const NOTHING: [&str; 0] = [];
 
 fn with_rules(world: &World, snapshot: Snapshot, section: &str, lines: &str) -> Snapshot {
     let text = format!("ckpt-hook rules 1\n{section} {}\n{lines}\n", lines.len());
-    Snapshot { rules: Some(world.blob(text.as_bytes())), ..snapshot }
+    Snapshot {
+        rules: Some(world.blob(text.as_bytes())),
+        ..snapshot
+    }
 }
 
 #[test]
@@ -19,16 +22,30 @@ fn without_gaps_and_with_the_same_rules_it_is_the_difference() {
     let old = world.snapshot(&[("a", "1"), ("b", "2"), (".gitignore", "*.log\n")]);
     let new = world.snapshot(&[("a", "x"), ("c", "3"), (".gitignore", "*.log\n")]);
     let expected = ["a 100644 -> 100644", "b 100644 -> -", "c - -> 100644"];
-    assert_eq!(world.patch((&old, &[]), (&new, &[])), expected, "a change is a change");
+    assert_eq!(
+        world.patch((&old, &[]), (&new, &[])),
+        expected,
+        "a change is a change"
+    );
 }
 
 #[test]
 fn a_file_that_comes_into_view_is_not_created() {
     let world = World::new();
     let old = world.snapshot(&[(".gitignore", "*.log\nout/\n"), ("a", "1")]);
-    let new = world.snapshot(&[(".gitignore", ""), ("a", "1"), ("x.log", "2"), ("out/y", "3"), ("made", "4")]);
+    let new = world.snapshot(&[
+        (".gitignore", ""),
+        ("a", "1"),
+        ("x.log", "2"),
+        ("out/y", "3"),
+        ("made", "4"),
+    ]);
     let expected = [".gitignore 100644 -> 100644", "made - -> 100644"];
-    assert_eq!(world.patch((&old, &[]), (&new, &[])), expected, "it was there, ignored, for all we know");
+    assert_eq!(
+        world.patch((&old, &[]), (&new, &[])),
+        expected,
+        "it was there, ignored, for all we know"
+    );
 }
 
 #[test]
@@ -38,7 +55,11 @@ fn a_file_that_goes_out_of_view_is_not_deleted() {
     let old = world.snapshot(&[("a", "1"), ("x.log", "2"), ("y.log", "3")]);
     let new = world.snapshot(&[(".gitignore", "*.log\n"), ("a", "1")]);
     let expected = [".gitignore - -> 100644", "y.log 100644 -> -"];
-    assert_eq!(world.patch((&old, &[]), (&new, &[])), expected, "what is not on the disk any more was deleted");
+    assert_eq!(
+        world.patch((&old, &[]), (&new, &[])),
+        expected,
+        "what is not on the disk any more was deleted"
+    );
 }
 
 #[test]
@@ -49,8 +70,16 @@ fn a_file_behind_a_symlink_is_not_there() {
     std::os::unix::fs::symlink(elsewhere.path(), world.root.path().join("d")).expect("a link");
     let old = world.snapshot(&[("d/x.log", "2")]);
     let new = world.snapshot(&[(".gitignore", "*.log\n"), ("d", "@elsewhere")]);
-    let expected = [".gitignore - -> 100644", "d - -> 120000", "d/x.log 100644 -> -"];
-    assert_eq!(world.patch((&old, &[]), (&new, &[])), expected, "the link leads out of the workspace");
+    let expected = [
+        ".gitignore - -> 100644",
+        "d - -> 120000",
+        "d/x.log 100644 -> -",
+    ];
+    assert_eq!(
+        world.patch((&old, &[]), (&new, &[])),
+        expected,
+        "the link leads out of the workspace"
+    );
 }
 
 #[test]
@@ -58,20 +87,41 @@ fn nested_ignore_files_and_outer_rules_count() {
     let world = World::new();
     let files = [("d/.gitignore", "secret\n"), ("d/e/plain", "1")];
     let old = with_rules(&world, world.snapshot(&files), "info", "*.tmp\n");
-    let new = world.snapshot(&[("d/e/plain", "1"), ("d/e/secret", "2"), ("q.tmp", "3"), ("d/new", "4")]);
+    let new = world.snapshot(&[
+        ("d/e/plain", "1"),
+        ("d/e/secret", "2"),
+        ("q.tmp", "3"),
+        ("d/new", "4"),
+    ]);
     let expected = ["d/.gitignore 100644 -> -", "d/new - -> 100644"];
-    assert_eq!(world.patch((&old, &[]), (&new, &[])), expected, "either kept something out of view");
+    assert_eq!(
+        world.patch((&old, &[]), (&new, &[])),
+        expected,
+        "either kept something out of view"
+    );
 }
 
 #[test]
 fn a_change_of_an_ignored_file_that_is_captured_is_a_change() {
     let world = World::new();
-    let old =
-        with_rules(&world, world.snapshot(&[(".gitignore", "*.log\n"), ("kept.log", "1")]), "forced", "kept.log\0");
-    let new =
-        with_rules(&world, world.snapshot(&[(".gitignore", "*.lo?\n"), ("kept.log", "2")]), "forced", "kept.log\0");
+    let old = with_rules(
+        &world,
+        world.snapshot(&[(".gitignore", "*.log\n"), ("kept.log", "1")]),
+        "forced",
+        "kept.log\0",
+    );
+    let new = with_rules(
+        &world,
+        world.snapshot(&[(".gitignore", "*.lo?\n"), ("kept.log", "2")]),
+        "forced",
+        "kept.log\0",
+    );
     let expected = [".gitignore 100644 -> 100644", "kept.log 100644 -> 100644"];
-    assert_eq!(world.patch((&old, &[]), (&new, &[])), expected, "both sides hold it");
+    assert_eq!(
+        world.patch((&old, &[]), (&new, &[])),
+        expected,
+        "both sides hold it"
+    );
 }
 
 #[test]
@@ -81,8 +131,16 @@ fn a_file_that_cannot_be_stored_any_more_is_changed_not_deleted() {
     let new = world.snapshot(&[("a", "1")]);
     for reason in [GapReason::TooLarge, GapReason::Changing, unreadable()] {
         let gaps = [gap("big", reason, Some(9))];
-        assert_eq!(world.patch((&old, &[]), (&new, &gaps)), ["big 100755 -> 100755?"], "{gaps:?}");
-        assert_eq!(world.patch((&new, &gaps), (&old, &[])), ["big 100755? -> 100755"], "and back");
+        assert_eq!(
+            world.patch((&old, &[]), (&new, &gaps)),
+            ["big 100755 -> 100755?"],
+            "{gaps:?}"
+        );
+        assert_eq!(
+            world.patch((&new, &gaps), (&old, &[])),
+            ["big 100755? -> 100755"],
+            "and back"
+        );
     }
 }
 
@@ -90,33 +148,70 @@ fn a_file_that_cannot_be_stored_any_more_is_changed_not_deleted() {
 fn a_file_that_was_never_stored_comes_goes_and_changes() {
     let world = World::new();
     let snapshot = world.snapshot(&[("a", "1")]);
-    let (small, large) = ([gap("big", GapReason::TooLarge, Some(8))], [gap("big", GapReason::TooLarge, Some(9))]);
-    assert_eq!(world.patch((&snapshot, &[]), (&snapshot, &small)), ["big - -> 100644?"], "it came");
-    assert_eq!(world.patch((&snapshot, &small), (&snapshot, &[])), ["big 100644? -> -"], "it went");
-    assert_eq!(world.patch((&snapshot, &small), (&snapshot, &large)), ["big 100644? -> 100644?"], "it grew");
-    assert_eq!(world.patch((&snapshot, &small), (&snapshot, &small)), NOTHING, "nobody can tell");
+    let (small, large) = (
+        [gap("big", GapReason::TooLarge, Some(8))],
+        [gap("big", GapReason::TooLarge, Some(9))],
+    );
+    assert_eq!(
+        world.patch((&snapshot, &[]), (&snapshot, &small)),
+        ["big - -> 100644?"],
+        "it came"
+    );
+    assert_eq!(
+        world.patch((&snapshot, &small), (&snapshot, &[])),
+        ["big 100644? -> -"],
+        "it went"
+    );
+    assert_eq!(
+        world.patch((&snapshot, &small), (&snapshot, &large)),
+        ["big 100644? -> 100644?"],
+        "it grew"
+    );
+    assert_eq!(
+        world.patch((&snapshot, &small), (&snapshot, &small)),
+        NOTHING,
+        "nobody can tell"
+    );
 }
 
 #[test]
 fn what_is_below_an_unreadable_directory_is_left_out() {
     let world = World::new();
-    let old = world.snapshot_with(&[("a", "1"), ("d/b", "2"), ("d/e/c", "3"), ("d-x", "4")], "e 755 d/empty\0");
+    let old = world.snapshot_with(
+        &[("a", "1"), ("d/b", "2"), ("d/e/c", "3"), ("d-x", "4")],
+        "e 755 d/empty\0",
+    );
     let new = world.snapshot(&[("a", "2")]);
     for reason in [unreadable(), GapReason::Mount, GapReason::TooDeep] {
         let gaps = [gap("d", reason, None)];
         let expected = ["a 100644 -> 100644", "d-x 100644 -> -"];
-        assert_eq!(world.patch((&old, &[]), (&new, &gaps)), expected, "its files may all be there: {gaps:?}");
+        assert_eq!(
+            world.patch((&old, &[]), (&new, &gaps)),
+            expected,
+            "its files may all be there: {gaps:?}"
+        );
         let expected = ["a 100644 -> 100644", "d-x - -> 100644"];
-        assert_eq!(world.patch((&new, &gaps), (&old, &[])), expected, "and may have been");
+        assert_eq!(
+            world.patch((&new, &gaps), (&old, &[])),
+            expected,
+            "and may have been"
+        );
     }
 }
 
 #[test]
 fn a_file_replaced_by_a_pipe_is_deleted() {
     let world = World::new();
-    let (old, new) = (world.snapshot(&[("a", "1"), ("b", "2")]), world.snapshot(&[("b", "2")]));
+    let (old, new) = (
+        world.snapshot(&[("a", "1"), ("b", "2")]),
+        world.snapshot(&[("b", "2")]),
+    );
     let gaps = [gap("a", GapReason::Special("pipe"), None)];
-    assert_eq!(world.patch((&old, &[]), (&new, &gaps)), ["a 100644 -> -"], "a pipe holds no bytes");
+    assert_eq!(
+        world.patch((&old, &[]), (&new, &gaps)),
+        ["a 100644 -> -"],
+        "a pipe holds no bytes"
+    );
 }
 
 #[test]
@@ -125,28 +220,62 @@ fn a_large_file_that_was_ignored_is_not_created() {
     let old = world.snapshot(&[(".gitignore", "*.iso\n")]);
     let new = world.snapshot(&[(".gitignore", "")]);
     let gaps = [gap("x.iso", GapReason::TooLarge, Some(9))];
-    assert_eq!(world.patch((&old, &[]), (&new, &gaps)), [".gitignore 100644 -> 100644"], "it came into view");
+    assert_eq!(
+        world.patch((&old, &[]), (&new, &gaps)),
+        [".gitignore 100644 -> 100644"],
+        "it came into view"
+    );
 }
 
 #[test]
 fn an_empty_directory_comes_and_goes() {
     let world = World::new();
-    let (without, with) = (world.snapshot(&[("a", "1")]), world.snapshot_with(&[("a", "1")], "e 755 d\0"));
-    assert_eq!(world.patch((&without, &[]), (&with, &[])), ["d - -> 040755"], "somebody made it");
-    assert_eq!(world.patch((&with, &[]), (&without, &[])), ["d 040755 -> -"], "somebody removed it");
+    let (without, with) = (
+        world.snapshot(&[("a", "1")]),
+        world.snapshot_with(&[("a", "1")], "e 755 d\0"),
+    );
+    assert_eq!(
+        world.patch((&without, &[]), (&with, &[])),
+        ["d - -> 040755"],
+        "somebody made it"
+    );
+    assert_eq!(
+        world.patch((&with, &[]), (&without, &[])),
+        ["d 040755 -> -"],
+        "somebody removed it"
+    );
 }
 
 #[test]
 fn a_directory_that_is_filled_or_emptied_is_not_changed() {
     let world = World::new();
-    let (empty, full) = (world.snapshot_with(&[("a", "1")], "e 755 d\0"), world.snapshot(&[("a", "1"), ("d/x", "2")]));
-    assert_eq!(world.patch((&empty, &[]), (&full, &[])), ["d/x - -> 100644"], "the directory was there before");
-    assert_eq!(world.patch((&full, &[]), (&empty, &[])), ["d/x 100644 -> -"], "and is there still");
+    let (empty, full) = (
+        world.snapshot_with(&[("a", "1")], "e 755 d\0"),
+        world.snapshot(&[("a", "1"), ("d/x", "2")]),
+    );
+    assert_eq!(
+        world.patch((&empty, &[]), (&full, &[])),
+        ["d/x - -> 100644"],
+        "the directory was there before"
+    );
+    assert_eq!(
+        world.patch((&full, &[]), (&empty, &[])),
+        ["d/x 100644 -> -"],
+        "and is there still"
+    );
     let deeper = world.snapshot_with(&[("a", "1")], "e 755 d/e\0");
-    assert_eq!(world.patch((&empty, &[]), (&deeper, &[])), ["d/e - -> 040755"], "filled by a directory");
+    assert_eq!(
+        world.patch((&empty, &[]), (&deeper, &[])),
+        ["d/e - -> 040755"],
+        "filled by a directory"
+    );
     let gaps = [gap("d/big", GapReason::TooLarge, Some(9))];
     let bare = world.snapshot(&[("a", "1")]);
-    assert_eq!(world.patch((&empty, &[]), (&bare, &gaps)), ["d/big - -> 100644?"], "filled by what is not stored");
+    assert_eq!(
+        world.patch((&empty, &[]), (&bare, &gaps)),
+        ["d/big - -> 100644?"],
+        "filled by what is not stored"
+    );
 }
 
 #[test]
@@ -155,29 +284,65 @@ fn an_empty_directory_that_holds_ignored_files_now_is_not_removed() {
     fs::create_dir(world.root.path().join("build")).expect("a directory of the workspace");
     let old = world.snapshot_with(&[(".gitignore", "*.o\n")], "e 755 build\0");
     let new = world.snapshot(&[(".gitignore", "*.o\n")]);
-    assert_eq!(world.patch((&old, &[]), (&new, &[])), NOTHING, "it is there, and no snapshot knows what is in it");
+    assert_eq!(
+        world.patch((&old, &[]), (&new, &[])),
+        NOTHING,
+        "it is there, and no snapshot knows what is in it"
+    );
 }
 
 #[test]
 fn a_directory_that_held_only_ignored_files_is_not_made_by_whoever_empties_it() {
     let world = World::new();
     let [nothing, occupied, empty, below] =
-        ["", "o 755 logs\0", "e 755 logs\0", "o 755 logs/old\0"].map(|text| world.snapshot_with(&[("a", "1")], text));
+        ["", "o 755 logs\0", "e 755 logs\0", "o 755 logs/old\0"]
+            .map(|text| world.snapshot_with(&[("a", "1")], text));
     let patch = |old, new| world.patch((old, &[]), (new, &[]));
     assert_eq!(patch(&occupied, &empty), NOTHING, "it was there before");
-    assert_eq!(patch(&below, &empty), NOTHING, "so it was where a directory in it was");
+    assert_eq!(
+        patch(&below, &empty),
+        NOTHING,
+        "so it was where a directory in it was"
+    );
     assert_eq!(patch(&empty, &occupied), NOTHING, "it is there still");
     assert_eq!(patch(&empty, &below), NOTHING, "and so it is, deeper");
-    assert_eq!(patch(&nothing, &occupied), NOTHING, "a build made it: there is nothing to put back");
-    assert_eq!(patch(&occupied, &nothing), NOTHING, "nothing of it could be put back");
-    assert_eq!(patch(&nothing, &empty), ["logs - -> 040755"], "while this one somebody made");
-    assert_eq!(world.snapshots.entries(&occupied).expect("readable").len(), 1, "it is no entry");
+    assert_eq!(
+        patch(&nothing, &occupied),
+        NOTHING,
+        "a build made it: there is nothing to put back"
+    );
+    assert_eq!(
+        patch(&occupied, &nothing),
+        NOTHING,
+        "nothing of it could be put back"
+    );
+    assert_eq!(
+        patch(&nothing, &empty),
+        ["logs - -> 040755"],
+        "while this one somebody made"
+    );
+    assert_eq!(
+        world.snapshots.entries(&occupied).expect("readable").len(),
+        1,
+        "it is no entry"
+    );
 }
 
 #[test]
 fn a_file_that_becomes_an_empty_directory_is_one_change() {
     let world = World::new();
-    let (old, new) = (world.snapshot(&[("a", "1")]), world.snapshot_with(&[], "e 755 a\0"));
-    assert_eq!(world.patch((&old, &[]), (&new, &[])), ["a 100644 -> 040755"], "another kind of thing");
-    assert_eq!(world.patch((&new, &[]), (&old, &[])), ["a 040755 -> 100644"], "and back");
+    let (old, new) = (
+        world.snapshot(&[("a", "1")]),
+        world.snapshot_with(&[], "e 755 a\0"),
+    );
+    assert_eq!(
+        world.patch((&old, &[]), (&new, &[])),
+        ["a 100644 -> 040755"],
+        "another kind of thing"
+    );
+    assert_eq!(
+        world.patch((&new, &[]), (&old, &[])),
+        ["a 040755 -> 100644"],
+        "and back"
+    );
 }

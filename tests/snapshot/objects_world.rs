@@ -22,8 +22,14 @@ impl World {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let snapshots = Snapshots::open(folder.path()).expect("a fresh folder");
-        snapshots.write_blobs(&[b""]).expect("this makes the repository");
-        Self { folder, root: tempfile::tempdir().expect("a temporary directory"), snapshots }
+        snapshots
+            .write_blobs(&[b""])
+            .expect("this makes the repository");
+        Self {
+            folder,
+            root: tempfile::tempdir().expect("a temporary directory"),
+            snapshots,
+        }
     }
 
     /// The same folder as another process would see it.
@@ -38,7 +44,9 @@ impl World {
     /// Returns the files among the packs with this extension.
     pub fn files(&self, extension: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.packs()).expect("the packs' directory");
-        let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        let mut files: Vec<_> = entries
+            .map(|entry| entry.expect("an entry").path())
+            .collect();
         files.retain(|path| path.extension().is_some_and(|other| other == extension));
         files.sort();
         files
@@ -47,16 +55,27 @@ impl World {
     /// Runs git on the repository with nothing of its surroundings; fails where git does.
     pub fn git(&self, arguments: &[&str], input: &[u8]) -> Vec<u8> {
         let output = git(&self.snapshots.repository(), arguments, input);
-        assert!(output.0, "git {arguments:?}: {}", String::from_utf8_lossy(&output.2));
+        assert!(
+            output.0,
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.2)
+        );
         output.1
     }
 
     /// Returns what `git fsck` has to say but for notices that nothing refers to anything.
     pub fn fsck(&self) -> String {
-        let (good, out, err) = git(&self.snapshots.repository(), &["fsck", "--full", "--strict", "--no-dangling"], b"");
+        let (good, out, err) = git(
+            &self.snapshots.repository(),
+            &["fsck", "--full", "--strict", "--no-dangling"],
+            b"",
+        );
         let text = [out, err].concat();
         let text = String::from_utf8_lossy(&text).into_owned();
-        let mut lines: Vec<_> = text.lines().filter(|line| !line.starts_with("notice: ")).collect();
+        let mut lines: Vec<_> = text
+            .lines()
+            .filter(|line| !line.starts_with("notice: "))
+            .collect();
         if !good {
             lines.push("git fsck failed");
         }
@@ -65,7 +84,10 @@ impl World {
 
     /// Stores a tree whose bytes are given, in a pack of its own.
     pub fn raw_tree(&self, bytes: &[u8]) -> ObjectId {
-        let id = self.git(&["hash-object", "-t", "tree", "-w", "--literally", "--stdin"], bytes);
+        let id = self.git(
+            &["hash-object", "-t", "tree", "-w", "--literally", "--stdin"],
+            bytes,
+        );
         self.pack_loose();
         object_id(&id)
     }
@@ -90,7 +112,12 @@ impl World {
             lines.push_str(&format!("{mode} {blob}\t{path}\0"));
         }
         let repository = self.snapshots.repository();
-        let staged = git_with(&repository, &index, &["update-index", "-z", "--index-info"], lines.as_bytes());
+        let staged = git_with(
+            &repository,
+            &index,
+            &["update-index", "-z", "--index-info"],
+            lines.as_bytes(),
+        );
         assert!(staged.0, "{}", String::from_utf8_lossy(&staged.2));
         let tree = git_with(&repository, &index, &["write-tree"], b"");
         assert!(tree.0, "{}", String::from_utf8_lossy(&tree.2));
@@ -99,21 +126,37 @@ impl World {
             let text = format!("ckpt-hook attributes 1\n644 755 755\n{attributes}");
             self.blob(text.as_bytes())
         });
-        Snapshot { tree: object_id(&tree.1), attributes, rules: None }
+        Snapshot {
+            tree: object_id(&tree.1),
+            attributes,
+            rules: None,
+        }
     }
 
     pub fn blob(&self, bytes: &[u8]) -> ObjectId {
-        self.snapshots.write_blobs(&[bytes]).expect("it can be stored")[0]
+        self.snapshots
+            .write_blobs(&[bytes])
+            .expect("it can be stored")[0]
     }
 
     fn pack_loose(&self) {
         let objects = self.snapshots.repository().join("objects");
         let mut ids = String::new();
-        for directory in fs::read_dir(&objects).expect("objects").map(|entry| entry.expect("an entry").path()) {
-            let name = directory.file_name().expect("a name").to_string_lossy().into_owned();
+        for directory in fs::read_dir(&objects)
+            .expect("objects")
+            .map(|entry| entry.expect("an entry").path())
+        {
+            let name = directory
+                .file_name()
+                .expect("a name")
+                .to_string_lossy()
+                .into_owned();
             if name.len() == 2 {
                 for file in fs::read_dir(&directory).expect("a fan-out directory") {
-                    ids.push_str(&format!("{name}{}\n", file.expect("an entry").file_name().to_string_lossy()));
+                    ids.push_str(&format!(
+                        "{name}{}\n",
+                        file.expect("an entry").file_name().to_string_lossy()
+                    ));
                 }
             }
         }
@@ -124,12 +167,31 @@ impl World {
     }
 
     pub fn difference(&self, old: &Snapshot, new: &Snapshot) -> Vec<String> {
-        show(&self.snapshots.difference(old, new).expect("sound snapshots"))
+        show(
+            &self
+                .snapshots
+                .difference(old, new)
+                .expect("sound snapshots"),
+        )
     }
 
     pub fn patch(&self, old: (&Snapshot, &[Gap]), new: (&Snapshot, &[Gap])) -> Vec<String> {
-        let (old, new) = (Side { snapshot: *old.0, gaps: old.1 }, Side { snapshot: *new.0, gaps: new.1 });
-        show(&self.snapshots.patch(self.root.path(), old, new).expect("sound snapshots"))
+        let (old, new) = (
+            Side {
+                snapshot: *old.0,
+                gaps: old.1,
+            },
+            Side {
+                snapshot: *new.0,
+                gaps: new.1,
+            },
+        );
+        show(
+            &self
+                .snapshots
+                .patch(self.root.path(), old, new)
+                .expect("sound snapshots"),
+        )
     }
 }
 
@@ -137,12 +199,22 @@ impl World {
 pub fn show(changes: &[Change]) -> Vec<String> {
     let state = |state: Option<Entry>| match state {
         None => "-".to_owned(),
-        Some(Entry { mode, blob: Some(_) }) => mode.to_string(),
+        Some(Entry {
+            mode,
+            blob: Some(_),
+        }) => mode.to_string(),
         Some(Entry { mode, blob: None }) => format!("{mode}?"),
     };
     changes
         .iter()
-        .map(|change| format!("{} {} -> {}", change.path.to_text(), state(change.old), state(change.new)))
+        .map(|change| {
+            format!(
+                "{} {} -> {}",
+                change.path.to_text(),
+                state(change.old),
+                state(change.new)
+            )
+        })
         .collect()
 }
 
@@ -151,7 +223,11 @@ pub fn path(text: &str) -> WorkspacePath {
 }
 
 pub fn gap(path: &str, reason: GapReason, size: Option<u64>) -> Gap {
-    Gap { path: path.as_bytes().to_vec(), reason, size }
+    Gap {
+        path: path.as_bytes().to_vec(),
+        reason,
+        size,
+    }
 }
 
 pub fn unreadable() -> GapReason {
@@ -161,7 +237,10 @@ pub fn unreadable() -> GapReason {
 /// The entries of a snapshot as path and mode.
 pub fn listing(snapshots: &Snapshots, snapshot: &Snapshot) -> BTreeMap<String, Mode> {
     let entries = snapshots.entries(snapshot).expect("a sound snapshot");
-    entries.into_iter().map(|(path, entry)| (path.to_text(), entry.mode)).collect()
+    entries
+        .into_iter()
+        .map(|(path, entry)| (path.to_text(), entry.mode))
+        .collect()
 }
 
 pub fn object_id(hex: &[u8]) -> ObjectId {
@@ -173,7 +252,12 @@ fn git(repository: &Path, arguments: &[&str], input: &[u8]) -> (bool, Vec<u8>, V
     git_with(repository, &repository.join("no-index"), arguments, input)
 }
 
-fn git_with(repository: &Path, index: &Path, arguments: &[&str], input: &[u8]) -> (bool, Vec<u8>, Vec<u8>) {
+fn git_with(
+    repository: &Path,
+    index: &Path,
+    arguments: &[&str],
+    input: &[u8],
+) -> (bool, Vec<u8>, Vec<u8>) {
     let mut child = Command::new("git")
         .env_clear()
         .env("PATH", "/usr/local/bin:/usr/bin:/bin")
@@ -189,7 +273,12 @@ fn git_with(repository: &Path, index: &Path, arguments: &[&str], input: &[u8]) -
         .stderr(Stdio::piped())
         .spawn()
         .expect("git is installed");
-    child.stdin.take().expect("it is piped").write_all(input).expect("git reads it");
+    child
+        .stdin
+        .take()
+        .expect("it is piped")
+        .write_all(input)
+        .expect("git reads it");
     let output = child.wait_with_output().expect("git ends");
     (output.status.success(), output.stdout, output.stderr)
 }

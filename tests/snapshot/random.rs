@@ -58,12 +58,22 @@ fn rule() -> impl Strategy<Value = String> {
         1 => Just("*".to_owned()),
         1 => Just("é".to_owned()),
     ];
-    (proptest::bool::weighted(0.3), proptest::bool::weighted(0.3), body, proptest::bool::weighted(0.3)).prop_map(
-        |(is_negated, is_anchored, body, is_directory)| {
-            let (before, slash) = (if is_negated { "!" } else { "" }, if is_anchored { "/" } else { "" });
-            format!("{before}{slash}{body}{}", if is_directory { "/" } else { "" })
-        },
+    (
+        proptest::bool::weighted(0.3),
+        proptest::bool::weighted(0.3),
+        body,
+        proptest::bool::weighted(0.3),
     )
+        .prop_map(|(is_negated, is_anchored, body, is_directory)| {
+            let (before, slash) = (
+                if is_negated { "!" } else { "" },
+                if is_anchored { "/" } else { "" },
+            );
+            format!(
+                "{before}{slash}{body}{}",
+                if is_directory { "/" } else { "" }
+            )
+        })
 }
 
 fn rules() -> impl Strategy<Value = Vec<String>> {
@@ -72,7 +82,13 @@ fn rules() -> impl Strategy<Value = Vec<String>> {
 
 fn act() -> impl Strategy<Value = Act> {
     let directory = prop_oneof![2 => Just(Vec::new()), 3 => path()];
-    let mode = prop_oneof![Just(0o644), Just(0o755), Just(0o600), Just(0o444), Just(0o711)];
+    let mode = prop_oneof![
+        Just(0o644),
+        Just(0o755),
+        Just(0o600),
+        Just(0o444),
+        Just(0o711)
+    ];
     prop_oneof![
         8 => (path(), proptest::collection::vec(any::<u8>(), 0..40)).prop_map(|(path, bytes)| Act::Write(path, bytes)),
         2 => (path(), mode).prop_map(|(path, mode)| Act::Mode(path, mode)),
@@ -87,7 +103,9 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 fn at(world: &World, path: &[u8]) -> PathBuf {
-    world.root.join(Path::new(std::ffi::OsStr::from_bytes(path)))
+    world
+        .root
+        .join(Path::new(std::ffi::OsStr::from_bytes(path)))
 }
 
 /// Does it, unless the file system refuses (a file where a directory would have to be).
@@ -104,28 +122,53 @@ fn play(world: &World, act: &Act) -> Option<()> {
             let is_file = path.symlink_metadata().ok()?.is_file();
             is_file.then(|| fs::set_permissions(path, fs::Permissions::from_mode(*mode)).ok())?
         }
-        Act::Link(path, target) => symlink(std::ffi::OsStr::from_bytes(target), prepared(path)?).ok(),
-        Act::Remove(path) => Command::new("rm").arg("-rf").arg("--").arg(at(world, path)).status().ok().map(drop),
+        Act::Link(path, target) => {
+            symlink(std::ffi::OsStr::from_bytes(target), prepared(path)?).ok()
+        }
+        Act::Remove(path) => Command::new("rm")
+            .arg("-rf")
+            .arg("--")
+            .arg(at(world, path))
+            .status()
+            .ok()
+            .map(drop),
         Act::Move(from, to) => fs::rename(at(world, from), prepared(to)?).ok(),
         Act::Ignore(directory, rules) => {
-            let file = [&directory[..], b".gitignore"].join(if directory.is_empty() { &b""[..] } else { &b"/"[..] });
+            let file = [&directory[..], b".gitignore"].join(if directory.is_empty() {
+                &b""[..]
+            } else {
+                &b"/"[..]
+            });
             fs::write(prepared(&file)?, rules.join("\n")).ok()
         }
-        Act::Exclude(rules) => fs::write(world.root.join(".git/info/exclude"), rules.join("\n")).ok(),
+        Act::Exclude(rules) => {
+            fs::write(world.root.join(".git/info/exclude"), rules.join("\n")).ok()
+        }
         Act::Track(path) => index(world, &["add", "-f", "--"], path),
-        Act::Untrack(path) => index(world, &["rm", "-r", "-q", "--cached", "--ignore-unmatch", "--"], path),
+        Act::Untrack(path) => index(
+            world,
+            &["rm", "-r", "-q", "--cached", "--ignore-unmatch", "--"],
+            path,
+        ),
     }
 }
 
 fn index(world: &World, arguments: &[&str], path: &[u8]) -> Option<()> {
     let mut git = world.git_command(&world.root);
-    git.env("GIT_LITERAL_PATHSPECS", "1").args(arguments).arg(std::ffi::OsStr::from_bytes(path)).output().ok().map(drop)
+    git.env("GIT_LITERAL_PATHSPECS", "1")
+        .args(arguments)
+        .arg(std::ffi::OsStr::from_bytes(path))
+        .output()
+        .ok()
+        .map(drop)
 }
 
 /// The paths that it touches.
 fn paths(act: &Act) -> Vec<Vec<u8>> {
     match act {
-        Act::Write(path, _) | Act::Mode(path, _) | Act::Link(path, _) | Act::Remove(path) => vec![path.clone()],
+        Act::Write(path, _) | Act::Mode(path, _) | Act::Link(path, _) | Act::Remove(path) => {
+            vec![path.clone()]
+        }
         Act::Track(path) | Act::Untrack(path) => vec![path.clone()],
         Act::Move(from, to) => vec![from.clone(), to.clone()],
         Act::Ignore(directory, _) if directory.is_empty() => vec![b".gitignore".to_vec()],
@@ -135,7 +178,10 @@ fn paths(act: &Act) -> Vec<Vec<u8>> {
 }
 
 fn cases() -> u32 {
-    std::env::var("CKPT_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(16)
+    std::env::var("CKPT_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(16)
 }
 
 proptest! {

@@ -23,14 +23,24 @@ fn remembered() -> World {
 
 /// Sets a file's mtime back; its ctime stays young, as that of any file of a test.
 fn age(world: &World, file: &str) {
-    let file = fs::File::options().append(true).open(world.root.join(file)).unwrap();
-    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000)).unwrap();
+    let file = fs::File::options()
+        .append(true)
+        .open(world.root.join(file))
+        .unwrap();
+    file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000))
+        .unwrap();
 }
 
 fn check(world: &World, why: &str) {
     let taken = world.take();
     assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "{why}");
-    let fresh = Snapshots::open(&world.store.join("snapshots/fresh").join(why.replace(' ', "-"))).unwrap();
+    let fresh = Snapshots::open(
+        &world
+            .store
+            .join("snapshots/fresh")
+            .join(why.replace(' ', "-")),
+    )
+    .unwrap();
     let fresh = fresh.take(&world.request()).unwrap();
     assert_eq!(taken, fresh, "{why}: as without a cache");
 }
@@ -41,7 +51,11 @@ fn racy_times_do_not_hide_an_edit_of_the_same_size() {
     for round in 0..20 {
         fs::write(world.root.join("four"), format!("{round:04}")).unwrap();
         age(&world, "four");
-        assert_eq!(world.content(&world.take(), "four"), format!("{round:04}"), "edited within one tick");
+        assert_eq!(
+            world.content(&world.take(), "four"),
+            format!("{round:04}"),
+            "edited within one tick"
+        );
     }
 }
 
@@ -52,9 +66,19 @@ fn what_changed_elsewhere_is_left_to_the_next_look() {
     world.write("b/c/three", "elsewhere");
     world.write("a/one", "here");
     let around = [path("a/one")].into();
-    let taken = world.snapshots.take(&Request { only_around: Some(&around), ..world.request() }).unwrap();
+    let taken = world
+        .snapshots
+        .take(&Request {
+            only_around: Some(&around),
+            ..world.request()
+        })
+        .unwrap();
     assert_eq!(world.content(&taken, "a/one"), "here", "it was asked for");
-    assert_eq!(world.content(&taken, "b/c/three"), world.content(&before, "b/c/three"), "it was not");
+    assert_eq!(
+        world.content(&taken, "b/c/three"),
+        world.content(&before, "b/c/three"),
+        "it was not"
+    );
     check(&world, "and is not forgotten");
 }
 
@@ -153,8 +177,17 @@ fn named_paths_come_and_go() {
     world.write("out/x", "x");
     let before = world.take();
     let named = [path("out/x")];
-    let with = world.snapshots.take(&Request { named: &named, ..world.request() }).unwrap();
-    assert!(world.names(&with).contains(&"out/x".to_owned()), "named: captured");
+    let with = world
+        .snapshots
+        .take(&Request {
+            named: &named,
+            ..world.request()
+        })
+        .unwrap();
+    assert!(
+        world.names(&with).contains(&"out/x".to_owned()),
+        "named: captured"
+    );
     assert_eq!(world.take(), before, "not named any more");
 }
 
@@ -179,12 +212,19 @@ fn after_another_boot_the_cache_is_checked_before_it_is_trusted() {
     let mut bytes = fs::read(&cache).unwrap();
     let before = world.take();
     let boot = fs::read("/proc/sys/kernel/random/boot_id").unwrap();
-    let at = bytes.windows(boot.len()).position(|window| window == boot).expect("the boot is in the header");
+    let at = bytes
+        .windows(boot.len())
+        .position(|window| window == boot)
+        .expect("the boot is in the header");
     bytes[at] = b'-';
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     fs::write(&cache, bytes).unwrap();
-    assert_eq!(world.take(), before, "its checksum does not fit: it is dropped");
+    assert_eq!(
+        world.take(),
+        before,
+        "its checksum does not fit: it is dropped"
+    );
 }
 
 #[test]
@@ -195,9 +235,17 @@ fn objects_that_went_are_stored_again() {
         fs::remove_file(entry.unwrap().path()).unwrap();
     }
     let again = Snapshots::open(&world.store.join("snapshots/key")).unwrap();
-    assert_eq!(again.take(&world.request()).unwrap(), before, "the same ids");
+    assert_eq!(
+        again.take(&world.request()).unwrap(),
+        before,
+        "the same ids"
+    );
     world.our_git(&["fsck", "--full", "--strict", "--no-dangling"]);
-    assert_eq!(world.content(&before, "four"), "four", "and the bytes are back");
+    assert_eq!(
+        world.content(&before, "four"),
+        "four",
+        "and the bytes are back"
+    );
 }
 
 #[test]
@@ -206,9 +254,16 @@ fn a_pack_that_a_power_cut_tore_is_not_believed() {
     world.write("late", "the last thing that was written");
     let before = world.take();
     let packs = world.snapshots.repository().join("objects/pack");
-    let files = fs::read_dir(&packs).unwrap().map(|entry| entry.unwrap().path());
+    let files = fs::read_dir(&packs)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     let written = |path: &PathBuf| path.metadata().unwrap().modified().unwrap();
-    let last = files.filter(|path| path.extension().is_some_and(|extension| extension == "pack")).max_by_key(written);
+    let last = files
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "pack")
+        })
+        .max_by_key(written);
     let last = last.expect("there is a pack");
     let mut bytes = fs::read(&last).unwrap();
     let kept = bytes.len() / 3;
@@ -216,10 +271,20 @@ fn a_pack_that_a_power_cut_tore_is_not_believed() {
     fs::remove_file(&last).unwrap();
     fs::write(&last, bytes).unwrap();
     let again = Snapshots::open(&world.store.join("snapshots/key")).unwrap();
-    assert_eq!(again.take(&world.request()).unwrap(), before, "the same ids");
-    let entries = again.entries(&before.snapshot).expect("every tree is sound again");
+    assert_eq!(
+        again.take(&world.request()).unwrap(),
+        before,
+        "the same ids"
+    );
+    let entries = again
+        .entries(&before.snapshot)
+        .expect("every tree is sound again");
     let blobs: Vec<_> = entries.iter().filter_map(|(_, entry)| entry.blob).collect();
-    assert_eq!(again.check_blobs(&blobs).unwrap(), [], "and so is every file");
+    assert_eq!(
+        again.check_blobs(&blobs).unwrap(),
+        [],
+        "and so is every file"
+    );
 }
 
 #[test]
@@ -227,7 +292,11 @@ fn nothing_is_written_when_nothing_changed() {
     let world = remembered();
     // What is young gets a second look, which may settle it; so this world's files are only compared by what is written.
     world.take();
-    let packs = || fs::read_dir(world.snapshots.repository().join("objects/pack")).unwrap().count();
+    let packs = || {
+        fs::read_dir(world.snapshots.repository().join("objects/pack"))
+            .unwrap()
+            .count()
+    };
     let before = packs();
     world.take();
     assert_eq!(packs(), before, "no new pack");
@@ -235,7 +304,10 @@ fn nothing_is_written_when_nothing_changed() {
 
 #[test]
 fn what_is_unreadable_is_a_gap_each_time_and_never_deleted() {
-    as_nobody("scan_cache::what_is_unreadable_is_a_gap_each_time_and_never_deleted", unreadable);
+    as_nobody(
+        "scan_cache::what_is_unreadable_is_a_gap_each_time_and_never_deleted",
+        unreadable,
+    );
 }
 
 fn unreadable() {
@@ -248,9 +320,16 @@ fn unreadable() {
     for _ in 0..2 {
         let gaps = world.gaps(&world.take());
         assert_eq!(gaps.len(), 2, "{gaps:?}");
-        assert!(gaps[0].starts_with("dir Unreadable") && gaps[1].starts_with("file Unreadable"), "{gaps:?}");
+        assert!(
+            gaps[0].starts_with("dir Unreadable") && gaps[1].starts_with("file Unreadable"),
+            "{gaps:?}"
+        );
     }
     world.chmod("file", 0o644);
     world.chmod("dir", 0o755);
-    assert_eq!(world.take().snapshot.tree, before.snapshot.tree, "readable again");
+    assert_eq!(
+        world.take().snapshot.tree,
+        before.snapshot.tree,
+        "readable again"
+    );
 }

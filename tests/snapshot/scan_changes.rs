@@ -14,7 +14,10 @@ use crate::scan_world::World;
 fn large() -> World {
     let world = World::git();
     for number in 0..2000 {
-        world.write(&format!("d{}/e{}/f{number}", number % 20, number % 100), number.to_string());
+        world.write(
+            &format!("d{}/e{}/f{number}", number % 20, number % 100),
+            number.to_string(),
+        );
     }
     await_tick();
     world.take();
@@ -33,9 +36,16 @@ fn changes(world: &World) -> PathBuf {
 fn check(world: &World, why: &str) -> Taken {
     let taken = world.take();
     let fresh = tempfile::tempdir().unwrap();
-    let fresh = Snapshots::open(fresh.path()).unwrap().take(&world.request()).unwrap();
+    let fresh = Snapshots::open(fresh.path())
+        .unwrap()
+        .take(&world.request())
+        .unwrap();
     assert_eq!(taken, fresh, "{why}: as without a cache");
-    assert_eq!(world.take(), taken, "{why}: and once more, from what is remembered now");
+    assert_eq!(
+        world.take(),
+        taken,
+        "{why}: and once more, from what is remembered now"
+    );
     taken
 }
 
@@ -57,9 +67,17 @@ fn a_few_edits_do_not_write_the_whole_cache_again() {
         // On a machine that took so long, the files' age was remembered beside the edits.
         (begin.elapsed() < YOUTH).then_some((before, after, beside))
     });
-    let (before, after, beside) = measured.expect("a thousand files are written and read within 30 s");
-    assert_eq!((before.ino(), before.len()), (after.ino(), after.len()), "it is the file that it was");
-    assert!(beside.unwrap() < before.len() / 4, "the changes stand beside it, and are few");
+    let (before, after, beside) =
+        measured.expect("a thousand files are written and read within 30 s");
+    assert_eq!(
+        (before.ino(), before.len()),
+        (after.ino(), after.len()),
+        "it is the file that it was"
+    );
+    assert!(
+        beside.unwrap() < before.len() / 4,
+        "the changes stand beside it, and are few"
+    );
 }
 
 #[test]
@@ -69,11 +87,21 @@ fn many_edits_write_the_whole_cache_and_no_changes_stay() {
     check(&world, "one edit");
     let before = fs::metadata(whole(&world)).unwrap();
     for number in 0..2000 {
-        world.write(&format!("d{}/e{}/f{number}", number % 20, number % 100), format!("again {number}"));
+        world.write(
+            &format!("d{}/e{}/f{number}", number % 20, number % 100),
+            format!("again {number}"),
+        );
     }
     check(&world, "all edited");
-    assert_ne!(before.ino(), fs::metadata(whole(&world)).unwrap().ino(), "it is a new file");
-    assert!(!changes(&world).exists(), "the changes belonged to the one before");
+    assert_ne!(
+        before.ino(),
+        fs::metadata(whole(&world)).unwrap().ino(),
+        "it is a new file"
+    );
+    assert!(
+        !changes(&world).exists(),
+        "the changes belonged to the one before"
+    );
 }
 
 #[test]
@@ -83,7 +111,10 @@ fn directories_that_come_and_go_are_remembered_as_they_are() {
     check(&world, "a directory of the whole cache is gone");
     world.write("d7/new/file", "new");
     world.write("d77/deep/er/file", "new");
-    check(&world, "it is there again, with other contents, and another one is new");
+    check(
+        &world,
+        "it is there again, with other contents, and another one is new",
+    );
     fs::remove_dir_all(world.root.join("d77/deep")).unwrap();
     check(&world, "one that only the changes knew is gone");
     fs::remove_dir_all(world.root.join("d7")).unwrap();

@@ -19,13 +19,21 @@ fn two_snapshots_without_a_change_in_between_are_equal() {
     world.write("d", "two");
     let first = world.take();
     assert_eq!(world.take(), first, "nothing changed");
-    assert_eq!(first.snapshot.tree.to_string(), world.git_tree(), "raw bytes, as git stores them");
+    assert_eq!(
+        first.snapshot.tree.to_string(),
+        world.git_tree(),
+        "raw bytes, as git stores them"
+    );
 }
 
 #[test]
 fn an_empty_workspace_is_the_empty_tree() {
     let world = World::plain();
-    assert_eq!(world.take().snapshot.tree, ObjectId::EMPTY_TREE, "git's well-known id");
+    assert_eq!(
+        world.take().snapshot.tree,
+        ObjectId::EMPTY_TREE,
+        "git's well-known id"
+    );
 }
 
 #[test]
@@ -64,45 +72,86 @@ fn any_name_is_captured() {
     }
     world.write(&"n".repeat(255), "long");
     let taken = world.take();
-    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "byte for byte, as git names them");
-    assert!(taken.gaps.is_empty(), "nothing is left out: {:?}", taken.gaps);
+    assert_eq!(
+        taken.snapshot.tree.to_string(),
+        world.git_tree(),
+        "byte for byte, as git names them"
+    );
+    assert!(
+        taken.gaps.is_empty(),
+        "nothing is left out: {:?}",
+        taken.gaps
+    );
 }
 
 #[test]
 fn links_are_captured_and_never_followed() {
     let world = World::git();
     world.write("file", "x");
-    for (target, link) in
-        [("file", "to-file"), ("nowhere", "dangling"), ("loop", "loop"), ("/etc", "outside"), ("/proc/self/mem", "m")]
-    {
+    for (target, link) in [
+        ("file", "to-file"),
+        ("nowhere", "dangling"),
+        ("loop", "loop"),
+        ("/etc", "outside"),
+        ("/proc/self/mem", "m"),
+    ] {
         symlink(target, world.root.join(link)).unwrap();
     }
     let taken = world.take();
-    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "links as git stores them");
-    assert_eq!(world.content(&taken, "outside"), "/etc", "the text of its target");
+    assert_eq!(
+        taken.snapshot.tree.to_string(),
+        world.git_tree(),
+        "links as git stores them"
+    );
+    assert_eq!(
+        world.content(&taken, "outside"),
+        "/etc",
+        "the text of its target"
+    );
 }
 
 #[test]
 fn pipes_and_sockets_are_gaps_and_do_not_hang() {
     let world = World::git();
     world.write("file", "x");
-    assert!(Command::new("mkfifo").arg(world.root.join("pipe")).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(world.root.join("pipe"))
+            .status()
+            .unwrap()
+            .success()
+    );
     let _socket = std::os::unix::net::UnixListener::bind(world.root.join("socket")).unwrap();
     let taken = world.take();
-    assert_eq!(world.gaps(&taken), ["pipe Special(\"pipe\")", "socket Special(\"socket\")"], "named, not captured");
+    assert_eq!(
+        world.gaps(&taken),
+        ["pipe Special(\"pipe\")", "socket Special(\"socket\")"],
+        "named, not captured"
+    );
     assert_eq!(world.names(&taken), ["file"], "the rest is captured");
 }
 
 #[test]
 fn look_alikes_of_dot_git_are_gaps_and_dot_git_is_passed_over() {
     let world = World::plain();
-    for name in [".GIT", "git~1", ".git ", ".g\u{200c}it", "nested/.git", "nested/.Git"] {
+    for name in [
+        ".GIT",
+        "git~1",
+        ".git ",
+        ".g\u{200c}it",
+        "nested/.git",
+        "nested/.Git",
+    ] {
         world.write(&format!("{name}/config"), "x");
     }
     world.write("nested/file", "x");
     world.write(".git", "nonsense");
     let taken = world.take();
-    let gaps: Vec<_> = taken.gaps.iter().map(|gap| (&gap.path[..], &gap.reason)).collect();
+    let gaps: Vec<_> = taken
+        .gaps
+        .iter()
+        .map(|gap| (&gap.path[..], &gap.reason))
+        .collect();
     let reserved = &GapReason::ReservedName;
     let expected: [(&[u8], _); 5] = [
         (b".GIT", reserved),
@@ -112,17 +161,29 @@ fn look_alikes_of_dot_git_are_gaps_and_dot_git_is_passed_over() {
         (b"nested/.Git", reserved),
     ];
     assert_eq!(gaps, expected, "each by name");
-    assert_eq!(world.names(&taken), ["nested/file"], "and one of them does not fail the snapshot");
+    assert_eq!(
+        world.names(&taken),
+        ["nested/file"],
+        "and one of them does not fail the snapshot"
+    );
 }
 
 #[test]
 fn files_of_a_nested_repository_are_captured_like_any_others() {
     let world = World::git();
     world.write("inner/file", "x");
-    let output = world.git_command(&world.root.join("inner")).args(["init", "-q"]).output().unwrap();
+    let output = world
+        .git_command(&world.root.join("inner"))
+        .args(["init", "-q"])
+        .output()
+        .unwrap();
     assert!(output.status.success(), "a nested repository");
     let taken = world.take();
-    assert_eq!(world.names(&taken), ["inner/file"], "its files, never its `.git`");
+    assert_eq!(
+        world.names(&taken),
+        ["inner/file"],
+        "its files, never its `.git`"
+    );
     assert!(taken.gaps.is_empty(), "nothing is missing");
 }
 
@@ -131,15 +192,24 @@ fn modes_and_empty_directories_are_kept_beside_the_tree() {
     let world = World::git();
     world.write("plain", "x");
     let usual = world.take();
-    assert_eq!(usual.snapshot.attributes, None, "644 and 755 need no attributes");
+    assert_eq!(
+        usual.snapshot.attributes, None,
+        "644 and 755 need no attributes"
+    );
     world.write("secret", "x");
     world.chmod("secret", 0o600);
     let secret = world.take();
     assert!(secret.snapshot.attributes.is_some(), "600 does");
     fs::create_dir(world.root.join("empty")).unwrap();
     let empty = world.take();
-    assert_ne!(empty.snapshot.attributes, secret.snapshot.attributes, "so does an empty directory");
-    assert_eq!(empty.snapshot.tree, secret.snapshot.tree, "which no git tree holds");
+    assert_ne!(
+        empty.snapshot.attributes, secret.snapshot.attributes,
+        "so does an empty directory"
+    );
+    assert_eq!(
+        empty.snapshot.tree, secret.snapshot.tree,
+        "which no git tree holds"
+    );
 }
 
 #[test]
@@ -149,11 +219,21 @@ fn a_directory_with_ignored_files_only_is_no_empty_directory() {
     let before = world.take();
     world.write("logs/deep/x.log", "x");
     let occupied = world.take();
-    assert_eq!(occupied.snapshot.tree, before.snapshot.tree, "there is nothing of it to put back");
-    assert_ne!(occupied.snapshot, before.snapshot, "that it is there is known");
+    assert_eq!(
+        occupied.snapshot.tree, before.snapshot.tree,
+        "there is nothing of it to put back"
+    );
+    assert_ne!(
+        occupied.snapshot, before.snapshot,
+        "that it is there is known"
+    );
     let entries = |taken: &Taken| world.snapshots.entries(&taken.snapshot).unwrap().len();
     assert_eq!(entries(&occupied), 1, "and it is no entry");
-    assert_eq!(world.take(), occupied, "the same again from what was remembered");
+    assert_eq!(
+        world.take(),
+        occupied,
+        "the same again from what was remembered"
+    );
     world.write("logs/deep/y.log", "y");
     assert_eq!(world.take(), occupied, "what is in it is nobody's business");
     fs::remove_file(world.root.join("logs/deep/x.log")).unwrap();
@@ -169,13 +249,34 @@ fn a_large_file_is_a_gap_unless_it_is_tracked_or_about_to_be_replaced() {
     world.write("large", vec![7; 2000]);
     world.write("tracked", vec![8; 2000]);
     world.run_git(&["add", "tracked"]);
-    let request = Request { max_file_size: 1000, ..world.request() };
+    let request = Request {
+        max_file_size: 1000,
+        ..world.request()
+    };
     let taken = world.snapshots.take(&request).unwrap();
-    assert_eq!(world.gaps(&taken), ["large TooLarge"], "untracked and too large");
+    assert_eq!(
+        world.gaps(&taken),
+        ["large TooLarge"],
+        "untracked and too large"
+    );
     assert_eq!(taken.gaps[0].size, Some(2000), "its size is told");
-    assert_eq!(world.names(&taken), ["tracked"], "the tracked one is captured");
-    let all = world.snapshots.take(&Request { whatever_size: &[path("large")], ..request }).unwrap();
-    assert_eq!(world.names(&all), ["large", "tracked"], "a revert is about to replace it");
+    assert_eq!(
+        world.names(&taken),
+        ["tracked"],
+        "the tracked one is captured"
+    );
+    let all = world
+        .snapshots
+        .take(&Request {
+            whatever_size: &[path("large")],
+            ..request
+        })
+        .unwrap();
+    assert_eq!(
+        world.names(&all),
+        ["large", "tracked"],
+        "a revert is about to replace it"
+    );
     assert_eq!(
         world.snapshots.take(&request).unwrap(),
         taken,
@@ -186,9 +287,15 @@ fn a_large_file_is_a_gap_unless_it_is_tracked_or_about_to_be_replaced() {
 #[test]
 fn a_file_that_is_streamed_is_captured_exactly() {
     let world = World::git();
-    let content: Vec<u8> = (0..20_u32 << 18).flat_map(|number| (number * 7).to_le_bytes()).collect();
+    let content: Vec<u8> = (0..20_u32 << 18)
+        .flat_map(|number| (number * 7).to_le_bytes())
+        .collect();
     world.write("streamed", &content);
-    assert_eq!(world.take().snapshot.tree.to_string(), world.git_tree(), "21 MB, in pieces");
+    assert_eq!(
+        world.take().snapshot.tree.to_string(),
+        world.git_tree(),
+        "21 MB, in pieces"
+    );
 }
 
 #[test]
@@ -196,32 +303,61 @@ fn thousands_of_files_in_one_directory_are_captured() {
     let world = World::git();
     fs::create_dir(world.root.join("many")).unwrap();
     for number in 0..3000 {
-        fs::write(world.root.join(format!("many/{number}")), number.to_string()).unwrap();
+        fs::write(
+            world.root.join(format!("many/{number}")),
+            number.to_string(),
+        )
+        .unwrap();
     }
-    assert_eq!(world.take().snapshot.tree.to_string(), world.git_tree(), "shared between threads");
+    assert_eq!(
+        world.take().snapshot.tree.to_string(),
+        world.git_tree(),
+        "shared between threads"
+    );
 }
 
 #[test]
 fn deep_directories_are_captured_or_a_gap() {
     let world = World::git();
-    let mut directory =
-        rustix::fs::open(&world.root, rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
+    let mut directory = rustix::fs::open(
+        &world.root,
+        rustix::fs::OFlags::DIRECTORY,
+        rustix::fs::Mode::empty(),
+    )
+    .unwrap();
     for _ in 0..2100 {
         rustix::fs::mkdirat(&directory, "deep", rustix::fs::Mode::from(0o755)).unwrap();
-        directory =
-            rustix::fs::openat(&directory, "deep", rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
+        directory = rustix::fs::openat(
+            &directory,
+            "deep",
+            rustix::fs::OFlags::DIRECTORY,
+            rustix::fs::Mode::empty(),
+        )
+        .unwrap();
     }
     world.write(&format!("{}file", "deep/".repeat(500)), "x");
     let taken = world.take();
-    assert_eq!(world.names(&taken).len(), 1, "the file is 500 directories deep");
-    assert_eq!(taken.gaps.len(), 1, "and where it gets absurd there is a gap");
+    assert_eq!(
+        world.names(&taken).len(),
+        1,
+        "the file is 500 directories deep"
+    );
+    assert_eq!(
+        taken.gaps.len(),
+        1,
+        "and where it gets absurd there is a gap"
+    );
     assert_eq!(taken.gaps[0].reason, GapReason::TooDeep, "with its reason");
     remove_deep(&world.root);
 }
 
 /// `remove_dir_all` of a temporary folder would need a descriptor for each level.
 fn remove_deep(root: &std::path::Path) {
-    let removed = Command::new("rm").args(["-rf", "deep"]).current_dir(root).status().unwrap();
+    let removed = Command::new("rm")
+        .args(["-rf", "deep"])
+        .current_dir(root)
+        .status()
+        .unwrap();
     assert!(removed.success(), "the test cleans up");
 }
 
@@ -232,7 +368,13 @@ fn the_store_inside_the_workspace_is_left_out() {
     let store = world.root.join("data/store");
     fs::create_dir_all(store.join("snapshots")).unwrap();
     fs::write(store.join("sessions.db"), "x").unwrap();
-    let taken = world.snapshots.take(&Request { store: &store, ..world.request() }).unwrap();
+    let taken = world
+        .snapshots
+        .take(&Request {
+            store: &store,
+            ..world.request()
+        })
+        .unwrap();
     assert_eq!(world.names(&taken), ["file"], "not a byte of the store");
 }
 
@@ -253,7 +395,16 @@ fn a_single_path_is_captured_as_it_is_now() {
         "its bytes are stored"
     );
     assert_eq!(capture("link").unwrap().mode, Mode::SYMLINK, "not followed");
-    assert!(matches!(capture("empty"), Some(Entry { blob: Some(ObjectId::EMPTY_TREE), .. })), "an empty directory");
+    assert!(
+        matches!(
+            capture("empty"),
+            Some(Entry {
+                blob: Some(ObjectId::EMPTY_TREE),
+                ..
+            })
+        ),
+        "an empty directory"
+    );
     assert_eq!(capture("nothing"), None, "nothing is there");
     assert_eq!(capture("link/below"), None, "a link is no directory");
 }
@@ -265,14 +416,24 @@ fn a_mount_is_a_gap_and_not_crossed() {
     world.write("file", "x");
     fs::create_dir(world.root.join("mounted")).unwrap();
     let before = world.take();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "none"]).arg(world.root.join("mounted")).output();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "none"])
+        .arg(world.root.join("mounted"))
+        .output();
     if !mounted.is_ok_and(|output| output.status.success()) {
         println!("SKIPPED: no file system can be mounted here");
         return;
     }
     fs::write(world.root.join("mounted/inner"), "x").unwrap();
     let during = world.take();
-    assert!(Command::new("umount").arg(world.root.join("mounted")).status().unwrap().success(), "clean up");
+    assert!(
+        Command::new("umount")
+            .arg(world.root.join("mounted"))
+            .status()
+            .unwrap()
+            .success(),
+        "clean up"
+    );
     assert_eq!(world.gaps(&during), ["mounted Mount"], "named, not crossed");
     assert_eq!(world.names(&during), ["file"], "the rest is captured");
     assert_eq!(world.take(), before, "and it is gone when it is unmounted");
@@ -288,7 +449,10 @@ fn a_file_that_is_written_during_the_snapshot_does_not_fail_it() {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let mut file = fs::File::options().append(true).open(world.root.join("growing")).unwrap();
+            let mut file = fs::File::options()
+                .append(true)
+                .open(world.root.join("growing"))
+                .unwrap();
             for _ in 0..200_000 {
                 if is_over.load(Ordering::Relaxed) {
                     break;
@@ -302,7 +466,13 @@ fn a_file_that_is_written_during_the_snapshot_does_not_fail_it() {
             assert!(names.contains(&"still".to_owned()), "the rest is captured");
             if names.contains(&"growing".to_owned()) {
                 let content = world.content(&taken, "growing");
-                assert!(content.as_bytes().chunks(5).all(|line| "line\n".as_bytes().starts_with(line)), "a prefix");
+                assert!(
+                    content
+                        .as_bytes()
+                        .chunks(5)
+                        .all(|line| "line\n".as_bytes().starts_with(line)),
+                    "a prefix"
+                );
             } else {
                 assert_eq!(world.gaps(&taken), ["growing Changing"], "or it is named");
             }
@@ -310,17 +480,28 @@ fn a_file_that_is_written_during_the_snapshot_does_not_fail_it() {
         is_over.store(true, Ordering::Relaxed);
     });
     let taken = world.take();
-    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "what was read while written is looked at again");
+    assert_eq!(
+        taken.snapshot.tree.to_string(),
+        world.git_tree(),
+        "what was read while written is looked at again"
+    );
 }
 
 #[test]
 fn a_snapshot_that_is_late_is_given_up_whole() {
     let world = World::git();
     world.write("file", "x");
-    let request = Request { deadline: Some(std::time::Instant::now()), ..world.request() };
+    let request = Request {
+        deadline: Some(std::time::Instant::now()),
+        ..world.request()
+    };
     assert!(world.snapshots.take(&request).is_err(), "the time is over");
     let packs = fs::read_dir(world.snapshots.repository().join("objects/pack"));
-    assert_eq!(packs.map_or(0, Iterator::count), 0, "nothing is half recorded");
+    assert_eq!(
+        packs.map_or(0, Iterator::count),
+        0,
+        "nothing is half recorded"
+    );
 }
 
 #[derive(Clone, Debug)]
@@ -343,7 +524,11 @@ fn act() -> impl Strategy<Value = Act> {
 
 fn play(world: &World, act: &Act) {
     let at = |path: &str| world.root.join(path);
-    let make_parent = |path: &str| at(path).parent().is_some_and(|parent| fs::create_dir_all(parent).is_ok());
+    let make_parent = |path: &str| {
+        at(path)
+            .parent()
+            .is_some_and(|parent| fs::create_dir_all(parent).is_ok())
+    };
     // Whatever the file system refuses (a file where a directory is) is no act.
     match act {
         Act::Write(path, content) if make_parent(path) => drop(fs::write(at(path), content)),

@@ -51,8 +51,8 @@ const PATTERNS: [&str; 40] = [
     "é*",
 ];
 const FILES: [&str; 22] = [
-    "a", "b/a", "b/b", "c/a/b", "c/a/d/b", "keep.o", "x.o", "b.o", "!odd", "#hash", "tail", "kept ", "{a,b}", "1",
-    "d/1", "ab", "axb", "x y", "*", "[", ".env", "é1",
+    "a", "b/a", "b/b", "c/a/b", "c/a/d/b", "keep.o", "x.o", "b.o", "!odd", "#hash", "tail",
+    "kept ", "{a,b}", "1", "d/1", "ab", "axb", "x y", "*", "[", ".env", "é1",
 ];
 
 #[test]
@@ -61,7 +61,11 @@ fn single_patterns_are_read_as_git_reads_them() {
         let world = World::git();
         FILES.iter().for_each(|file| world.write(file, file));
         world.write(".git/info/exclude", format!("{pattern}\n"));
-        assert_eq!(world.take().snapshot.tree.to_string(), world.git_tree(), "the pattern is {pattern:?}");
+        assert_eq!(
+            world.take().snapshot.tree.to_string(),
+            world.git_tree(),
+            "the pattern is {pattern:?}"
+        );
     }
 }
 
@@ -73,7 +77,11 @@ fn patterns_together_and_in_nested_files_are_read_as_git_reads_them() {
         world.write(".gitignore", patterns.join("\n"));
         world.write("b/.gitignore", "!b\n");
         world.write("c/.gitignore", PATTERNS[number * 3]);
-        assert_eq!(world.take().snapshot.tree.to_string(), world.git_tree(), "the patterns are {patterns:?}");
+        assert_eq!(
+            world.take().snapshot.tree.to_string(),
+            world.git_tree(),
+            "the patterns are {patterns:?}"
+        );
     }
 }
 
@@ -84,21 +92,43 @@ fn a_rule_that_is_not_utf8_works() {
     world.write("kept", "x");
     let odd = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xffx");
     fs::write(world.root.join(odd), "x").unwrap();
-    assert_eq!(world.take().snapshot.tree.to_string(), world.git_tree(), "bytes, not text");
+    assert_eq!(
+        world.take().snapshot.tree.to_string(),
+        world.git_tree(),
+        "bytes, not text"
+    );
 }
 
 #[test]
 fn the_users_global_excludes_hold() {
     let world = World::git();
-    ["a.global", "a.named", "kept"].iter().for_each(|file| world.write(file, "x"));
+    ["a.global", "a.named", "kept"]
+        .iter()
+        .for_each(|file| world.write(file, "x"));
     fs::create_dir_all(world.home.join(".config/git")).unwrap();
     fs::write(world.home.join(".config/git/ignore"), "*.global\n").unwrap();
-    assert_eq!(world.names(&world.take()), ["a.named", "kept"], "the default place");
-    fs::write(world.home.join(".gitconfig"), "[core]\n\texcludesFile = ~/mine\n").unwrap();
+    assert_eq!(
+        world.names(&world.take()),
+        ["a.named", "kept"],
+        "the default place"
+    );
+    fs::write(
+        world.home.join(".gitconfig"),
+        "[core]\n\texcludesFile = ~/mine\n",
+    )
+    .unwrap();
     fs::write(world.home.join("mine"), "*.named\n").unwrap();
     let taken = world.take();
-    assert_eq!(world.names(&taken), ["a.global", "kept"], "the configured place");
-    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "as git has it");
+    assert_eq!(
+        world.names(&taken),
+        ["a.global", "kept"],
+        "the configured place"
+    );
+    assert_eq!(
+        taken.snapshot.tree.to_string(),
+        world.git_tree(),
+        "as git has it"
+    );
     assert!(taken.snapshot.rules.is_some(), "and a later patch can tell");
 }
 
@@ -111,7 +141,11 @@ fn a_file_that_is_tracked_although_ignored_is_captured() {
     }
     world.run_git(&["add", "-f", "a.log", "out/deep/kept"]);
     let taken = world.take();
-    assert_eq!(world.names(&taken), [".gitignore", "a.log", "out/deep/kept"], "tracked, and nothing beside it");
+    assert_eq!(
+        world.names(&taken),
+        [".gitignore", "a.log", "out/deep/kept"],
+        "tracked, and nothing beside it"
+    );
     fs::write(world.root.join(".git/index"), "nonsense").unwrap();
     assert_eq!(
         world.names(&world.take()),
@@ -124,40 +158,91 @@ fn a_file_that_is_tracked_although_ignored_is_captured() {
 fn a_path_that_a_tool_named_is_captured_although_ignored() {
     let world = World::git();
     world.write(".gitignore", ".env\n/out\n");
-    ["sub/.env", "out/a/b", "out/c"].iter().for_each(|file| world.write(file, "x"));
+    ["sub/.env", "out/a/b", "out/c"]
+        .iter()
+        .for_each(|file| world.write(file, "x"));
     let named = [path("sub/.env"), path("out/a/b")];
-    let taken = world.snapshots.take(&Request { named: &named, ..world.request() }).unwrap();
-    assert_eq!(world.names(&taken), [".gitignore", "out/a/b", "sub/.env"], "named, and nothing beside it");
-    assert_eq!(world.names(&world.take()), [".gitignore"], "and only while it is named");
+    let taken = world
+        .snapshots
+        .take(&Request {
+            named: &named,
+            ..world.request()
+        })
+        .unwrap();
+    assert_eq!(
+        world.names(&taken),
+        [".gitignore", "out/a/b", "sub/.env"],
+        "named, and nothing beside it"
+    );
+    assert_eq!(
+        world.names(&world.take()),
+        [".gitignore"],
+        "and only while it is named"
+    );
 }
 
 #[test]
 fn the_settings_win_over_ignore_files() {
     let world = World::git();
     world.write(".gitignore", ".env\n");
-    ["sub/.env", "data/x.bin", "data/y"].iter().for_each(|file| world.write(file, "x"));
+    ["sub/.env", "data/x.bin", "data/y"]
+        .iter()
+        .for_each(|file| world.write(file, "x"));
     let (include, exclude) = ([".env".to_owned()], ["*.bin".to_owned()]);
-    let taken = world.snapshots.take(&Request { include: &include, exclude: &exclude, ..world.request() }).unwrap();
-    assert_eq!(world.names(&taken), [".gitignore", "data/y", "sub/.env"], "included and excluded");
+    let taken = world
+        .snapshots
+        .take(&Request {
+            include: &include,
+            exclude: &exclude,
+            ..world.request()
+        })
+        .unwrap();
+    assert_eq!(
+        world.names(&taken),
+        [".gitignore", "data/y", "sub/.env"],
+        "included and excluded"
+    );
 }
 
 #[test]
 fn only_the_scope_is_captured_under_the_rules_above_it() {
     let world = World::git();
     world.write(".gitignore", "*.log\n");
-    ["a/b/x", "a/b/x.log", "a/y", "z"].iter().for_each(|file| world.write(file, "x"));
+    ["a/b/x", "a/b/x.log", "a/y", "z"]
+        .iter()
+        .for_each(|file| world.write(file, "x"));
     let scope = path("a/b");
-    let taken = world.snapshots.take(&Request { scope: Some(&scope), ..world.request() }).unwrap();
-    assert_eq!(world.names(&taken), ["a/b/x"], "a parent's ignore file still applies");
+    let taken = world
+        .snapshots
+        .take(&Request {
+            scope: Some(&scope),
+            ..world.request()
+        })
+        .unwrap();
+    assert_eq!(
+        world.names(&taken),
+        ["a/b/x"],
+        "a parent's ignore file still applies"
+    );
 }
 
 #[test]
 fn outside_a_repository_dependency_and_build_folders_are_left_out_too() {
     let world = World::plain();
-    ["node_modules/x/y", "a/target/x", "src/x", "x.log", ".gitignore"]
-        .iter()
-        .for_each(|file| world.write(file, "*.log\n"));
-    assert_eq!(world.names(&world.take()), [".gitignore", "src/x"], "the built-in list and ignore files");
+    [
+        "node_modules/x/y",
+        "a/target/x",
+        "src/x",
+        "x.log",
+        ".gitignore",
+    ]
+    .iter()
+    .for_each(|file| world.write(file, "*.log\n"));
+    assert_eq!(
+        world.names(&world.take()),
+        [".gitignore", "src/x"],
+        "the built-in list and ignore files"
+    );
     world.run_git(&["init", "-q"]);
     let names = world.names(&world.take());
     assert_eq!(
@@ -173,23 +258,55 @@ fn hostile_ignore_files_neither_hang_nor_fail_anything() {
     for directory in ["a", "b", "c", "d"] {
         world.write(&format!("{directory}/file"), "x");
     }
-    assert!(Command::new("mkfifo").arg(world.root.join("a/.gitignore")).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(world.root.join("a/.gitignore"))
+            .status()
+            .unwrap()
+            .success()
+    );
     std::os::unix::fs::symlink("/dev/zero", world.root.join("b/.gitignore")).unwrap();
-    fs::File::create(world.root.join("c/.gitignore")).unwrap().set_len(2 << 20).unwrap();
+    fs::File::create(world.root.join("c/.gitignore"))
+        .unwrap()
+        .set_len(2 << 20)
+        .unwrap();
     fs::create_dir(world.root.join("d/.gitignore")).unwrap();
     fs::remove_file(world.root.join(".git/info/exclude")).unwrap();
-    assert!(Command::new("mkfifo").arg(world.root.join(".git/info/exclude")).status().unwrap().success());
-    assert!(Command::new("mkfifo").arg(world.home.join(".gitconfig")).status().unwrap().success());
+    assert!(
+        Command::new("mkfifo")
+            .arg(world.root.join(".git/info/exclude"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(
+        Command::new("mkfifo")
+            .arg(world.home.join(".gitconfig"))
+            .status()
+            .unwrap()
+            .success()
+    );
     let taken = world.take();
     // Git itself would wait for the pipe.
     fs::remove_file(world.home.join(".gitconfig")).unwrap();
     let names = world.names(&taken);
     assert_eq!(
         names,
-        ["a/file", "b/.gitignore", "b/file", "c/.gitignore", "c/file", "d/file"],
+        [
+            "a/file",
+            "b/.gitignore",
+            "b/file",
+            "c/.gitignore",
+            "c/file",
+            "d/file"
+        ],
         "none of them is a rule"
     );
-    assert_eq!(world.gaps(&taken), ["a/.gitignore Special(\"pipe\")"], "a pipe is named");
+    assert_eq!(
+        world.gaps(&taken),
+        ["a/.gitignore Special(\"pipe\")"],
+        "a pipe is named"
+    );
 }
 
 #[test]

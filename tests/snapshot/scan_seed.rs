@@ -22,7 +22,10 @@ const FILES: u64 = 100;
 fn packed() -> World {
     let world = World::git();
     for number in 0..FILES {
-        world.write(&format!("d{}/f{number}", number % 7), format!("contents of {number}\n"));
+        world.write(
+            &format!("d{}/f{number}", number % 7),
+            format!("contents of {number}\n"),
+        );
     }
     pack(&world);
     world
@@ -37,8 +40,13 @@ fn pack(world: &World) {
 
 /// Makes the index younger than the files, as if a moment had passed before it was written.
 fn grow_old(world: &World) {
-    let index = fs::File::options().append(true).open(world.root.join(".git/index")).unwrap();
-    index.set_modified(SystemTime::now() + Duration::from_secs(10)).unwrap();
+    let index = fs::File::options()
+        .append(true)
+        .open(world.root.join(".git/index"))
+        .unwrap();
+    index
+        .set_modified(SystemTime::now() + Duration::from_secs(10))
+        .unwrap();
 }
 
 fn on_disk(path: &WorkspacePath) -> &OsStr {
@@ -46,8 +54,15 @@ fn on_disk(path: &WorkspacePath) -> &OsStr {
 }
 
 fn packs(repository: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(repository.join("objects/pack")).unwrap().map(|entry| entry.unwrap().path());
-    entries.filter(|path| path.extension().is_some_and(|extension| extension == "pack")).collect()
+    let entries = fs::read_dir(repository.join("objects/pack"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    entries
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "pack")
+        })
+        .collect()
 }
 
 /// Takes the first snapshot, and returns how many files were read for it, told in steps of 64.
@@ -56,7 +71,13 @@ fn first(world: &World) -> (Taken, u64) {
     let progress = |progress: Progress| {
         read.fetch_max(progress.files, Ordering::Relaxed);
     };
-    let taken = world.snapshots.take(&Request { progress: Some(&progress), ..world.request() }).unwrap();
+    let taken = world
+        .snapshots
+        .take(&Request {
+            progress: Some(&progress),
+            ..world.request()
+        })
+        .unwrap();
     (taken, read.into_inner())
 }
 
@@ -64,13 +85,29 @@ fn first(world: &World) -> (Taken, u64) {
 fn check(world: &World, why: &str) {
     let (seeded, _) = first(world);
     let plain = tempfile::tempdir().unwrap();
-    let plain = Snapshots::open(plain.path()).unwrap().take(&Request { seed: false, ..world.request() }).unwrap();
-    assert_eq!(seeded, plain, "{why}: the same objects as of the files themselves");
+    let plain = Snapshots::open(plain.path())
+        .unwrap()
+        .take(&Request {
+            seed: false,
+            ..world.request()
+        })
+        .unwrap();
+    assert_eq!(
+        seeded, plain,
+        "{why}: the same objects as of the files themselves"
+    );
     for (path, entry) in world.snapshots.entries(&seeded.snapshot).unwrap() {
         let file = world.root.join(on_disk(&path));
         if entry.mode.kind() == EntryKind::File {
-            let stored = world.snapshots.read_blob(entry.blob.expect("a file has a blob")).unwrap();
-            assert_eq!(stored, fs::read(file).unwrap(), "{why}: the bytes of {path:?}");
+            let stored = world
+                .snapshots
+                .read_blob(entry.blob.expect("a file has a blob"))
+                .unwrap();
+            assert_eq!(
+                stored,
+                fs::read(file).unwrap(),
+                "{why}: the bytes of {path:?}"
+            );
         }
     }
 }
@@ -82,9 +119,19 @@ fn the_first_snapshot_links_the_packs_and_reads_no_file_that_git_knows() {
     let (taken, read) = first(&world);
     assert_eq!(read, 0, "no 64 files were read");
     let theirs = fs::metadata(&packs(&world.root.join(".git"))[0]).unwrap();
-    let ours: Vec<_> = packs(&world.snapshots.repository()).iter().map(|pack| fs::metadata(pack).unwrap()).collect();
-    assert!(ours.iter().any(|our| our.ino() == theirs.ino()), "their pack is ours, too");
-    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "the tree is git's");
+    let ours: Vec<_> = packs(&world.snapshots.repository())
+        .iter()
+        .map(|pack| fs::metadata(pack).unwrap())
+        .collect();
+    assert!(
+        ours.iter().any(|our| our.ino() == theirs.ino()),
+        "their pack is ours, too"
+    );
+    assert_eq!(
+        taken.snapshot.tree.to_string(),
+        world.git_tree(),
+        "the tree is git's"
+    );
     world.our_git(&["fsck", "--full", "--strict", "--no-dangling"]);
     check(&world, "all of it");
 }
@@ -100,14 +147,24 @@ fn a_gc_in_the_users_repository_takes_nothing_from_us() {
     let again = Snapshots::open(&world.store.join("snapshots/key")).unwrap();
     for (path, entry) in again.entries(&taken.snapshot).unwrap() {
         let stored = again.read_blob(entry.blob.expect("all are files")).unwrap();
-        assert_eq!(stored, fs::read(world.root.join(on_disk(&path))).unwrap(), "{path:?} is still there");
+        assert_eq!(
+            stored,
+            fs::read(world.root.join(on_disk(&path))).unwrap(),
+            "{path:?} is still there"
+        );
     }
 }
 
 #[test]
 fn seed_false_takes_nothing() {
     let world = packed();
-    world.snapshots.take(&Request { seed: false, ..world.request() }).unwrap();
+    world
+        .snapshots
+        .take(&Request {
+            seed: false,
+            ..world.request()
+        })
+        .unwrap();
     let theirs = fs::metadata(&packs(&world.root.join(".git"))[0]).unwrap();
     assert_eq!(theirs.nlink(), 1, "no link was made");
 }
@@ -116,20 +173,34 @@ fn seed_false_takes_nothing() {
 fn what_git_converts_is_taken_from_the_file() {
     let attributes: [(&str, &str); 5] = [
         ("a filter that keeps the size", "*.txt filter=shout\n"),
-        ("an encoding that keeps the size", "*.txt working-tree-encoding=UTF-16LE\n"),
+        (
+            "an encoding that keeps the size",
+            "*.txt working-tree-encoding=UTF-16LE\n",
+        ),
         ("a macro", "[attr]loud filter=shout\n*.txt loud\n"),
         ("a quoted pattern", "\"*.txt\" filter=shout\n"),
-        ("line endings and `$Id$`", "*.txt text=auto eol=crlf ident\n"),
+        (
+            "line endings and `$Id$`",
+            "*.txt text=auto eol=crlf ident\n",
+        ),
     ];
     for (why, text) in attributes {
-        for place in [".gitattributes", "sub/.gitattributes", ".git/info/attributes"] {
+        for place in [
+            ".gitattributes",
+            "sub/.gitattributes",
+            ".git/info/attributes",
+        ] {
             let world = World::git();
             world.run_git(&["config", "filter.shout.clean", "tr a-z A-Z"]);
             world.write("sub/keep", "x");
             world.write(place, text);
             for number in 0..FILES {
                 // In UTF-8 and in UTF-16 these letters take two bytes each.
-                let words = if text.contains("UTF-16") { "жщ".repeat(9) } else { format!("$Id$ words {number}\r\n") };
+                let words = if text.contains("UTF-16") {
+                    "жщ".repeat(9)
+                } else {
+                    format!("$Id$ words {number}\r\n")
+                };
                 world.write(&format!("sub/f{number}.txt"), words);
             }
             pack(&world);
@@ -172,7 +243,12 @@ fn an_edit_that_the_index_does_not_know_is_read() {
     let before = fs::metadata(&file).unwrap();
     fs::write(&file, "CONTENTS OF 0\n").unwrap();
     let times = fs::FileTimes::new().set_modified(before.modified().unwrap());
-    fs::File::options().append(true).open(&file).unwrap().set_times(times).unwrap();
+    fs::File::options()
+        .append(true)
+        .open(&file)
+        .unwrap()
+        .set_times(times)
+        .unwrap();
     check(&world, "same size, and the old mtime put back");
 }
 
@@ -195,10 +271,23 @@ fn entries_that_do_not_speak_of_the_file_are_passed_over() {
 #[test]
 fn entries_as_young_as_the_index_are_passed_over() {
     let world = packed();
-    let index = fs::File::options().append(true).open(world.root.join(".git/index")).unwrap();
-    index.set_modified(fs::metadata(world.root.join("d0/f0")).unwrap().modified().unwrap()).unwrap();
+    let index = fs::File::options()
+        .append(true)
+        .open(world.root.join(".git/index"))
+        .unwrap();
+    index
+        .set_modified(
+            fs::metadata(world.root.join("d0/f0"))
+                .unwrap()
+                .modified()
+                .unwrap(),
+        )
+        .unwrap();
     let (_, read) = first(&world);
-    assert!(read > 0, "all may have changed in the tick in which the index was written");
+    assert!(
+        read > 0,
+        "all may have changed in the tick in which the index was written"
+    );
 }
 
 #[test]
@@ -220,13 +309,35 @@ fn indexes_of_every_form_give_the_same_snapshot() {
 fn a_linked_worktree_takes_from_the_packs_of_its_repository() {
     let world = packed();
     let linked = world.store.parent().unwrap().join("linked");
-    world.run_git(&["worktree", "add", "-q", "--detach", linked.to_str().unwrap()]);
-    let index = fs::File::options().append(true).open(world.root.join(".git/worktrees/linked/index")).unwrap();
-    index.set_modified(SystemTime::now() + Duration::from_secs(10)).unwrap();
+    world.run_git(&[
+        "worktree",
+        "add",
+        "-q",
+        "--detach",
+        linked.to_str().unwrap(),
+    ]);
+    let index = fs::File::options()
+        .append(true)
+        .open(world.root.join(".git/worktrees/linked/index"))
+        .unwrap();
+    index
+        .set_modified(SystemTime::now() + Duration::from_secs(10))
+        .unwrap();
     let snapshots = Snapshots::open(&world.store.join("snapshots/linked")).unwrap();
-    let taken = snapshots.take(&Request { root: &linked, ..world.request() }).unwrap();
+    let taken = snapshots
+        .take(&Request {
+            root: &linked,
+            ..world.request()
+        })
+        .unwrap();
     let plain = Snapshots::open(&world.store.join("snapshots/plain")).unwrap();
-    let plain = plain.take(&Request { root: &linked, seed: false, ..world.request() }).unwrap();
+    let plain = plain
+        .take(&Request {
+            root: &linked,
+            seed: false,
+            ..world.request()
+        })
+        .unwrap();
     assert_eq!(taken, plain, "the same objects");
     let theirs = fs::metadata(&packs(&world.root.join(".git"))[0]).unwrap();
     assert_eq!(theirs.nlink(), 2, "their pack was linked");
@@ -256,13 +367,19 @@ fn tracked_files_that_are_ignored_are_taken_as_well() {
     world.write(".gitignore", "out/\n");
     pack(&world);
     let (taken, _) = first(&world);
-    assert!(world.names(&taken).contains(&"out/f7".to_owned()), "tracked although ignored");
+    assert!(
+        world.names(&taken).contains(&"out/f7".to_owned()),
+        "tracked although ignored"
+    );
     check(&world, "tracked although ignored");
 }
 
 #[test]
 fn damaged_packs_and_indexes_make_it_slower_and_nothing_else() {
-    for (ending, why) in [("idx", "nonsense as an index"), ("pack", "nonsense as a pack")] {
+    for (ending, why) in [
+        ("idx", "nonsense as an index"),
+        ("pack", "nonsense as a pack"),
+    ] {
         let world = packed();
         let file = packs(&world.root.join(".git"))[0].with_extension(ending);
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
@@ -291,8 +408,14 @@ fn a_store_on_another_file_system_copies_what_is_worth_it() {
     let snapshots = Snapshots::open(other.path()).unwrap();
     let taken = snapshots.take(&world.request()).unwrap();
     for (path, entry) in snapshots.entries(&taken.snapshot).unwrap() {
-        let stored = snapshots.read_blob(entry.blob.expect("all are files")).unwrap();
-        assert_eq!(stored, fs::read(world.root.join(on_disk(&path))).unwrap(), "{path:?}");
+        let stored = snapshots
+            .read_blob(entry.blob.expect("all are files"))
+            .unwrap();
+        assert_eq!(
+            stored,
+            fs::read(world.root.join(on_disk(&path))).unwrap(),
+            "{path:?}"
+        );
     }
     let theirs = fs::metadata(&packs(&world.root.join(".git"))[0]).unwrap();
     assert_eq!(theirs.nlink(), 1, "no link leads across file systems");

@@ -28,7 +28,13 @@ impl World {
             fs::create_dir(directory).unwrap();
         }
         let snapshots = Snapshots::open(&store.join("snapshots/key")).unwrap();
-        Self { _folder: folder, root, home, store, snapshots }
+        Self {
+            _folder: folder,
+            root,
+            home,
+            store,
+            snapshots,
+        }
     }
 
     /// An empty workspace in a fresh git repository.
@@ -73,15 +79,32 @@ impl World {
 
     pub fn git_command(&self, directory: &Path) -> Command {
         let mut command = Command::new("git");
-        command.current_dir(directory).env_clear().env("HOME", &self.home).env("PATH", std::env::var("PATH").unwrap());
-        command.env("GIT_CONFIG_NOSYSTEM", "1").args(["-c", "user.name=T", "-c", "user.email=t@example.org"]);
+        command
+            .current_dir(directory)
+            .env_clear()
+            .env("HOME", &self.home)
+            .env("PATH", std::env::var("PATH").unwrap());
+        command.env("GIT_CONFIG_NOSYSTEM", "1").args([
+            "-c",
+            "user.name=T",
+            "-c",
+            "user.email=t@example.org",
+        ]);
         command
     }
 
     /// Runs git in the workspace and returns what it printed.
     pub fn run_git(&self, arguments: &[&str]) -> String {
-        let output = self.git_command(&self.root).args(arguments).output().expect("git is needed for this test");
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = self
+            .git_command(&self.root)
+            .args(arguments)
+            .output()
+            .expect("git is needed for this test");
+        assert!(
+            output.status.success(),
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
@@ -93,8 +116,17 @@ impl World {
             fs::copy(self.root.join(".git/index"), &index).unwrap();
         }
         let git = |arguments: &[&str]| {
-            let output = self.git_command(&self.root).env("GIT_INDEX_FILE", &index).args(arguments).output().unwrap();
-            assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+            let output = self
+                .git_command(&self.root)
+                .env("GIT_INDEX_FILE", &index)
+                .args(arguments)
+                .output()
+                .unwrap();
+            assert!(
+                output.status.success(),
+                "git {arguments:?}: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
             String::from_utf8_lossy(&output.stdout).trim().to_owned()
         };
         git(&["add", "-A"]);
@@ -104,23 +136,47 @@ impl World {
     /// Runs git on our own repository.
     pub fn our_git(&self, arguments: &[&str]) -> String {
         let repository = self.snapshots.repository();
-        let output = self.git_command(&repository).arg("--git-dir").arg(&repository).args(arguments).output().unwrap();
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = self
+            .git_command(&repository)
+            .arg("--git-dir")
+            .arg(&repository)
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
     /// The names of a snapshot's files, as git lists them.
     pub fn names(&self, taken: &Taken) -> Vec<String> {
-        let listed = self.our_git(&["ls-tree", "-r", "-z", "--name-only", &taken.snapshot.tree.to_string()]);
+        let listed = self.our_git(&[
+            "ls-tree",
+            "-r",
+            "-z",
+            "--name-only",
+            &taken.snapshot.tree.to_string(),
+        ]);
         listed.split_terminator('\0').map(str::to_owned).collect()
     }
 
     pub fn content(&self, taken: &Taken, path: &str) -> String {
-        self.our_git(&["cat-file", "blob", &format!("{}:{path}", taken.snapshot.tree)])
+        self.our_git(&[
+            "cat-file",
+            "blob",
+            &format!("{}:{path}", taken.snapshot.tree),
+        ])
     }
 
     pub fn gaps(&self, taken: &Taken) -> Vec<String> {
-        taken.gaps.iter().map(|gap| format!("{} {:?}", String::from_utf8_lossy(&gap.path), gap.reason)).collect()
+        taken
+            .gaps
+            .iter()
+            .map(|gap| format!("{} {:?}", String::from_utf8_lossy(&gap.path), gap.reason))
+            .collect()
     }
 }
 

@@ -23,7 +23,10 @@ fn repository() -> World {
 
 fn populate(world: &World) {
     for number in 0..12 {
-        world.write(&format!("d{}/f{number}", number % 3), format!("{number}\n").repeat(100 + number));
+        world.write(
+            &format!("d{}/f{number}", number % 3),
+            format!("{number}\n").repeat(100 + number),
+        );
     }
     world.run_git(&["add", "."]);
     world.run_git(&["commit", "-qm", "one"]);
@@ -38,7 +41,10 @@ fn populate(world: &World) {
 /// Waits until files are old, and lets git look at them once more, as `git status` of a user does.
 fn settle(world: &World) {
     std::thread::sleep(Duration::from_secs(36));
-    let _ = world.git_command(&world.root).args(["status", "--porcelain"]).output();
+    let _ = world
+        .git_command(&world.root)
+        .args(["status", "--porcelain"])
+        .output();
     std::thread::sleep(Duration::from_secs(1));
 }
 
@@ -46,27 +52,50 @@ fn settle(world: &World) {
 /// is stored in full, and that the next snapshot agrees.
 fn agrees(world: &World, why: &str) -> (Snapshots, Taken) {
     let first = |name: &str, seed| {
-        let folder = world.store.join("snapshots").join(format!("{}-{name}", why.replace(' ', "-")));
+        let folder = world
+            .store
+            .join("snapshots")
+            .join(format!("{}-{name}", why.replace(' ', "-")));
         let snapshots = Snapshots::open(&folder).unwrap();
-        let taken = snapshots.take(&Request { seed, ..world.request() }).unwrap();
+        let taken = snapshots
+            .take(&Request {
+                seed,
+                ..world.request()
+            })
+            .unwrap();
         (snapshots, taken)
     };
     let ((seeded, taken), (_, plain)) = (first("seeded", true), first("plain", false));
     assert_eq!(taken, plain, "{why}: as if nothing had been taken over");
-    assert_eq!(damaged(&seeded, &taken), [], "{why}: every blob is there, and is what its id says");
-    assert_eq!(seeded.take(&world.request()).unwrap(), taken, "{why}: and again");
+    assert_eq!(
+        damaged(&seeded, &taken),
+        [],
+        "{why}: every blob is there, and is what its id says"
+    );
+    assert_eq!(
+        seeded.take(&world.request()).unwrap(),
+        taken,
+        "{why}: and again"
+    );
     (seeded, taken)
 }
 
 fn damaged(snapshots: &Snapshots, taken: &Taken) -> Vec<(ObjectId, String)> {
     let entries = snapshots.entries(&taken.snapshot).unwrap();
-    let blobs = entries.into_iter().filter_map(|(_, entry)| entry.blob).filter(|blob| *blob != ObjectId::EMPTY_TREE);
+    let blobs = entries
+        .into_iter()
+        .filter_map(|(_, entry)| entry.blob)
+        .filter(|blob| *blob != ObjectId::EMPTY_TREE);
     snapshots.check_blobs(&blobs.collect::<Vec<_>>()).unwrap()
 }
 
 fn content(snapshots: &Snapshots, taken: &Taken, path: &str) -> Vec<u8> {
-    let states = snapshots.states(&taken.snapshot, &[crate::scan_world::path(path)]).unwrap();
-    snapshots.read_blob(states[0].unwrap().blob.unwrap()).unwrap()
+    let states = snapshots
+        .states(&taken.snapshot, &[crate::scan_world::path(path)])
+        .unwrap();
+    snapshots
+        .read_blob(states[0].unwrap().blob.unwrap())
+        .unwrap()
 }
 
 fn user_packs(world: &World) -> Vec<PathBuf> {
@@ -83,8 +112,16 @@ fn packed_and_loose_objects_and_a_later_gc_of_the_user() {
     world.run_git(&["update-ref", "-d", "HEAD"]);
     fs::rename(world.root.join(".git/objects"), world.home.join("objects")).unwrap();
     let again = Snapshots::open(&seeded.repository().join("..")).unwrap();
-    assert_eq!(damaged(&again, &taken), [], "nothing of ours goes with the user's objects");
-    assert_eq!(content(&again, &taken, "loose"), b"loose\n", "not the loose ones either");
+    assert_eq!(
+        damaged(&again, &taken),
+        [],
+        "nothing of ours goes with the user's objects"
+    );
+    assert_eq!(
+        content(&again, &taken, "loose"),
+        b"loose\n",
+        "not the loose ones either"
+    );
 }
 
 #[test]
@@ -114,7 +151,10 @@ fn every_version_and_shape_of_an_index() {
 #[ignore = "waits until files are old: `just traps`"]
 fn entries_that_say_nothing_about_the_file() {
     let world = repository();
-    for (flag, file) in [("--assume-unchanged", "d0/f0"), ("--skip-worktree", "d0/f3")] {
+    for (flag, file) in [
+        ("--assume-unchanged", "d0/f0"),
+        ("--skip-worktree", "d0/f3"),
+    ] {
         world.run_git(&["update-index", flag, file]);
         world.write(file, "edited");
     }
@@ -123,8 +163,16 @@ fn entries_that_say_nothing_about_the_file() {
     world.chmod("d2/f5", 0o755);
     settle(&world);
     let (seeded, taken) = agrees(&world, "flags");
-    assert_eq!(content(&seeded, &taken, "d0/f0"), b"edited", "the bytes on the disk");
-    assert_eq!(content(&seeded, &taken, "d0/f3"), b"edited", "the bytes on the disk");
+    assert_eq!(
+        content(&seeded, &taken, "d0/f0"),
+        b"edited",
+        "the bytes on the disk"
+    );
+    assert_eq!(
+        content(&seeded, &taken, "d0/f3"),
+        b"edited",
+        "the bytes on the disk"
+    );
 }
 
 #[test]
@@ -137,11 +185,18 @@ fn a_conflict_has_no_stage_to_take() {
     world.run_git(&["checkout", "-q", "main"]);
     world.write("d0/f0", "ours!!\n");
     world.run_git(&["commit", "-qam", "ours"]);
-    let merge = world.git_command(&world.root).args(["merge", "-q", "other"]).output().unwrap();
+    let merge = world
+        .git_command(&world.root)
+        .args(["merge", "-q", "other"])
+        .output()
+        .unwrap();
     assert!(!merge.status.success(), "it conflicts");
     settle(&world);
     let (seeded, taken) = agrees(&world, "a conflict");
-    assert!(content(&seeded, &taken, "d0/f0").starts_with(b"<<<<<<<"), "the file with its markers");
+    assert!(
+        content(&seeded, &taken, "d0/f0").starts_with(b"<<<<<<<"),
+        "the file with its markers"
+    );
 }
 
 #[test]
@@ -159,7 +214,10 @@ fn conversions_give_blobs_that_are_not_the_files_bytes() {
         ".gitattributes",
         "*.txt text=auto\n*.id ident\n*.own filter=upper\n*.w working-tree-encoding=UTF-16LE\n",
     );
-    world.write("sub/.gitattributes", "*.sub filter=upper\n[attr]x filter=upper\n");
+    world.write(
+        "sub/.gitattributes",
+        "*.sub filter=upper\n[attr]x filter=upper\n",
+    );
     // Filters that keep the size are the ones that sizes cannot tell.
     let files: [(&str, &[u8]); 7] = [
         ("a.txt", b"one\r\ntwo\r\n"),
@@ -170,10 +228,16 @@ fn conversions_give_blobs_that_are_not_the_files_bytes() {
         ("sub/f.sub", b"same size\n"),
         ("g.w", b"a\0b\0\n\0"),
     ];
-    files.iter().for_each(|(file, bytes)| world.write(file, bytes));
+    files
+        .iter()
+        .for_each(|(file, bytes)| world.write(file, bytes));
     world.run_git(&["add", "."]);
     world.run_git(&["commit", "-qm", "one"]);
-    assert_eq!(world.run_git(&["cat-file", "blob", ":c.own"]), "SAME SIZE", "git's blob is another one");
+    assert_eq!(
+        world.run_git(&["cat-file", "blob", ":c.own"]),
+        "SAME SIZE",
+        "git's blob is another one"
+    );
     settle(&world);
     let (seeded, taken) = agrees(&world, "conversions");
     for (file, bytes) in files {
@@ -204,7 +268,10 @@ fn objects_that_the_user_has_not_or_not_whole() {
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     }
     let of = |extension: &str| {
-        user_packs(&world).into_iter().find(|path| path.extension().is_some_and(|found| found == extension)).unwrap()
+        user_packs(&world)
+            .into_iter()
+            .find(|path| path.extension().is_some_and(|found| found == extension))
+            .unwrap()
     };
     let (pack, index) = (of("pack"), of("idx"));
     let (pack_bytes, index_bytes) = (fs::read(&pack).unwrap(), fs::read(&index).unwrap());
@@ -231,8 +298,10 @@ fn objects_that_the_user_has_not_or_not_whole() {
 fn a_pack_that_lies_costs_a_restore_and_never_gives_other_bytes() {
     let world = repository();
     settle(&world);
-    let pack =
-        user_packs(&world).into_iter().find(|path| path.extension().is_some_and(|found| found == "pack")).unwrap();
+    let pack = user_packs(&world)
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|found| found == "pack"))
+        .unwrap();
     fs::set_permissions(&pack, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let bytes = fs::read(&pack).unwrap();
     for at in (12..bytes.len() - 20).step_by(97) {
@@ -240,13 +309,23 @@ fn a_pack_that_lies_costs_a_restore_and_never_gives_other_bytes() {
         flipped[at] ^= 0x55;
         fs::write(&pack, flipped).unwrap();
         let folder = world.store.join(format!("snapshots/flipped-{at}"));
-        let taken = Snapshots::open(&folder).unwrap().take(&world.request()).unwrap();
+        let taken = Snapshots::open(&folder)
+            .unwrap()
+            .take(&world.request())
+            .unwrap();
         let fresh = Snapshots::open(&folder).unwrap();
         for (path, entry) in fresh.entries(&taken.snapshot).unwrap() {
-            let Some(blob) = entry.blob.filter(|blob| *blob != ObjectId::EMPTY_TREE) else { continue };
+            let Some(blob) = entry.blob.filter(|blob| *blob != ObjectId::EMPTY_TREE) else {
+                continue;
+            };
             let on_disk = fs::read(world.root.join(path.to_text())).unwrap();
             if let Ok(stored) = fresh.read_blob(blob) {
-                assert_eq!(stored, on_disk, "byte {at} flipped: `{}` is right or refused", path.to_text());
+                assert_eq!(
+                    stored,
+                    on_disk,
+                    "byte {at} flipped: `{}` is right or refused",
+                    path.to_text()
+                );
             }
         }
     }
@@ -281,7 +360,11 @@ fn repositories_of_other_shapes() {
     inside.run_git(&["status", "--porcelain"]);
     agrees(&inside, "in a linked worktree");
     let (seeded, taken) = agrees(&shared, "objects of another repository");
-    fs::rename(origin.root.join(".git/objects"), origin.home.join("objects")).unwrap();
+    fs::rename(
+        origin.root.join(".git/objects"),
+        origin.home.join("objects"),
+    )
+    .unwrap();
     assert_eq!(damaged(&seeded, &taken), [], "which may go");
     agrees(&deltas, "deltas, and an index of many packs");
 }
@@ -298,7 +381,11 @@ fn packs_of_somebody_else_or_behind_a_link_are_not_linked() {
         std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
     }
     let (seeded, _) = agrees(&world, "of another user");
-    assert_eq!(shared_inodes(&world, &seeded), 0, "who could change them under us");
+    assert_eq!(
+        shared_inodes(&world, &seeded),
+        0,
+        "who could change them under us"
+    );
     for path in user_packs(&world) {
         let elsewhere = world.home.join(path.file_name().unwrap());
         fs::rename(&path, &elsewhere).unwrap();
@@ -306,15 +393,22 @@ fn packs_of_somebody_else_or_behind_a_link_are_not_linked() {
         symlink(&elsewhere, &path).unwrap();
     }
     let (seeded, _) = agrees(&world, "behind a link");
-    assert_eq!(shared_inodes(&world, &seeded), 0, "no link is followed, and none is taken over");
+    assert_eq!(
+        shared_inodes(&world, &seeded),
+        0,
+        "no link is followed, and none is taken over"
+    );
 }
 
 /// How many of our packs' files are the user's.
 fn shared_inodes(world: &World, seeded: &Snapshots) -> usize {
     let inode = |path: PathBuf| path.metadata().unwrap().ino();
     let theirs: Vec<_> = user_packs(world).into_iter().map(inode).collect();
-    let Ok(ours) = fs::read_dir(seeded.repository().join("objects/pack")) else { return 0 };
-    ours.filter(|entry| theirs.contains(&inode(entry.as_ref().unwrap().path()))).count()
+    let Ok(ours) = fs::read_dir(seeded.repository().join("objects/pack")) else {
+        return 0;
+    };
+    ours.filter(|entry| theirs.contains(&inode(entry.as_ref().unwrap().path())))
+        .count()
 }
 
 #[test]
@@ -326,6 +420,10 @@ fn a_store_on_another_device() {
         mount(&["-t", "tmpfs"], "none".as_ref(), &world.store);
         let (seeded, taken) = agrees(&world, "another device");
         fs::rename(world.root.join(".git/objects"), world.home.join("objects")).unwrap();
-        assert_eq!(damaged(&seeded, &taken), [], "what cannot be linked is copied");
+        assert_eq!(
+            damaged(&seeded, &taken),
+            [],
+            "what cannot be linked is copied"
+        );
     });
 }

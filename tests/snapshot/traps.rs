@@ -23,8 +23,17 @@ use crate::scan_world::World;
 /// Files touched later than this before a snapshot are read again by it.
 const SETTLED: Duration = Duration::from_secs(36);
 
-const FILES: [&str; 9] =
-    ["a/one", "a/two", "b/c/three", "b/c/four", "five", "six", "ignored.log", "out/kept", "d/.gitignore"];
+const FILES: [&str; 9] = [
+    "a/one",
+    "a/two",
+    "b/c/three",
+    "b/c/four",
+    "five",
+    "six",
+    "ignored.log",
+    "out/kept",
+    "d/.gitignore",
+];
 
 /// A repository with old files, of which the cache is full and trusted.
 fn old() -> World {
@@ -49,9 +58,18 @@ fn settle() {
 /// Checks that a snapshot is what git makes of the workspace, and what it would be without a cache.
 fn agrees(world: &World, why: &str) -> Taken {
     let taken = world.take();
-    assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "{why}: as git has it");
-    let fresh = Snapshots::open(&world.store.join("snapshots").join(why.replace(' ', "-"))).unwrap();
-    assert_eq!(fresh.take(&world.request()).unwrap(), taken, "{why}: as without a cache");
+    assert_eq!(
+        taken.snapshot.tree.to_string(),
+        world.git_tree(),
+        "{why}: as git has it"
+    );
+    let fresh =
+        Snapshots::open(&world.store.join("snapshots").join(why.replace(' ', "-"))).unwrap();
+    assert_eq!(
+        fresh.take(&world.request()).unwrap(),
+        taken,
+        "{why}: as without a cache"
+    );
     assert_eq!(world.take(), taken, "{why}: and again");
     taken
 }
@@ -61,7 +79,12 @@ fn with_its_old_times(world: &World, path: &str, act: impl FnOnce()) {
     let path = world.root.join(path);
     let modified = path.metadata().unwrap().modified().unwrap();
     act();
-    fs::File::options().append(true).open(path).unwrap().set_modified(modified).unwrap();
+    fs::File::options()
+        .append(true)
+        .open(path)
+        .unwrap()
+        .set_modified(modified)
+        .unwrap();
 }
 
 #[test]
@@ -73,7 +96,11 @@ fn racy_times() {
         fs::write(world.root.join("five"), format!("{:04}", round * 2)).unwrap();
         world.take();
         fs::write(world.root.join("five"), format!("{:04}", round * 2 + 1)).unwrap();
-        assert_eq!(world.content(&world.take(), "five"), format!("{:04}", round * 2 + 1), "edited within one tick");
+        assert_eq!(
+            world.content(&world.take(), "five"),
+            format!("{:04}", round * 2 + 1),
+            "edited within one tick"
+        );
     }
     agrees(&world, "many edits in a short time");
 }
@@ -82,8 +109,14 @@ fn racy_times() {
 #[ignore = "waits until files are old: `just traps`"]
 fn an_edit_in_place_that_keeps_size_and_mtime() {
     let world = old();
-    with_its_old_times(&world, "a/one", || fs::write(world.root.join("a/one"), "A/ONE").unwrap());
-    assert_eq!(world.content(&agrees(&world, "only the ctime tells"), "a/one"), "A/ONE", "the new bytes");
+    with_its_old_times(&world, "a/one", || {
+        fs::write(world.root.join("a/one"), "A/ONE").unwrap()
+    });
+    assert_eq!(
+        world.content(&agrees(&world, "only the ctime tells"), "a/one"),
+        "A/ONE",
+        "the new bytes"
+    );
 }
 
 #[test]
@@ -92,10 +125,18 @@ fn times_that_go_back_or_into_the_future() {
     let world = old();
     for (number, seconds) in [0, 1, 1 << 31, 1 << 33].into_iter().enumerate() {
         world.write("five", format!("v{number}00"));
-        let file = fs::File::options().append(true).open(world.root.join("five")).unwrap();
-        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        let file = fs::File::options()
+            .append(true)
+            .open(world.root.join("five"))
+            .unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds))
+            .unwrap();
         let taken = agrees(&world, &format!("the mtime is {seconds}"));
-        assert_eq!(world.content(&taken, "five"), format!("v{number}00"), "never `newer than`, always `another`");
+        assert_eq!(
+            world.content(&taken, "five"),
+            format!("v{number}00"),
+            "never `newer than`, always `another`"
+        );
     }
 }
 
@@ -106,7 +147,10 @@ fn a_change_of_the_mode_alone() {
     world.chmod("a/one", 0o755);
     agrees(&world, "executable");
     world.chmod("a/two", 0o600);
-    assert!(agrees(&world, "private").snapshot.attributes.is_some(), "permissions are kept beside the tree");
+    assert!(
+        agrees(&world, "private").snapshot.attributes.is_some(),
+        "permissions are kept beside the tree"
+    );
 }
 
 #[test]
@@ -124,7 +168,10 @@ fn read_while_written() {
             let names = world.names(&taken);
             assert!(names.contains(&"a/one".to_owned()), "the rest is captured");
             for gap in world.gaps(&taken) {
-                assert!(gap.starts_with("restless/") && gap.ends_with("Changing"), "only what changes is named: {gap}");
+                assert!(
+                    gap.starts_with("restless/") && gap.ends_with("Changing"),
+                    "only what changes is named: {gap}"
+                );
             }
         }
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);
@@ -141,12 +188,17 @@ fn restless(world: &World, number: usize, is_over: &std::sync::atomic::AtomicBoo
         match (round + number) % 4 {
             0 => world.write(&name, "x".repeat(round % 70_000)),
             1 => {
-                let file = fs::File::options().append(true).open(world.root.join(&name));
+                let file = fs::File::options()
+                    .append(true)
+                    .open(world.root.join(&name));
                 let _ = file.and_then(|mut file| file.write_all(&[b'y'; 9000]));
             }
             2 => {
                 world.write(&format!("{name}.new"), "z".repeat(5000));
-                let _ = fs::rename(world.root.join(format!("{name}.new")), world.root.join(&name));
+                let _ = fs::rename(
+                    world.root.join(format!("{name}.new")),
+                    world.root.join(&name),
+                );
             }
             _ => drop(fs::remove_file(world.root.join(&name))),
         }
@@ -162,16 +214,27 @@ fn a_store_through_a_memory_map() {
         for line in sys.stdin:\n    map[0:4] = line[:4].encode()\n    print(flush=True)\n";
     let world = old();
     let mut python = Command::new("python3");
-    let python = python.args(["-c", PROGRAM]).arg(world.root.join("five")).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let python = python
+        .args(["-c", PROGRAM])
+        .arg(world.root.join("five"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let Ok(mut python) = python.spawn() else {
         println!("SKIPPED: it takes `python3` to write through a memory map");
         return;
     };
-    let (mut stdin, mut stdout) = (python.stdin.take().unwrap(), BufReader::new(python.stdout.take().unwrap()));
+    let (mut stdin, mut stdout) = (
+        python.stdin.take().unwrap(),
+        BufReader::new(python.stdout.take().unwrap()),
+    );
     for round in 0..20 {
         writeln!(stdin, "{round:04}").unwrap();
         stdout.read_line(&mut String::new()).unwrap();
-        assert_eq!(world.content(&world.take(), "five"), format!("{round:04}"), "touched in the last 35 s");
+        assert_eq!(
+            world.content(&world.take(), "five"),
+            format!("{round:04}"),
+            "touched in the last 35 s"
+        );
     }
     drop(stdin);
     python.wait().unwrap();
@@ -184,32 +247,67 @@ fn ignore_files_that_change() {
     let world = old();
     let captured = |why: &str| world.names(&agrees(&world, why));
     world.write(".gitignore", "*.log\nout/\nthree\n");
-    assert!(captured("an ignore file changed").contains(&"b/c/three".to_owned()), "it is tracked");
+    assert!(
+        captured("an ignore file changed").contains(&"b/c/three".to_owned()),
+        "it is tracked"
+    );
     world.write("b/c/new", "x");
     world.write("b/.gitignore", "new\n");
-    assert!(!captured("one appeared").contains(&"b/c/new".to_owned()), "two directories below it");
+    assert!(
+        !captured("one appeared").contains(&"b/c/new".to_owned()),
+        "two directories below it"
+    );
     fs::remove_file(world.root.join("b/.gitignore")).unwrap();
-    assert!(captured("it went").contains(&"b/c/new".to_owned()), "in view again");
+    assert!(
+        captured("it went").contains(&"b/c/new".to_owned()),
+        "in view again"
+    );
     world.write(".git/info/exclude", "new\n");
-    assert!(!captured("the excludes of the repository").contains(&"b/c/new".to_owned()), "no directory changed");
+    assert!(
+        !captured("the excludes of the repository").contains(&"b/c/new".to_owned()),
+        "no directory changed"
+    );
     fs::create_dir_all(world.home.join(".config/git")).unwrap();
     world.write(".git/info/exclude", "");
     fs::write(world.home.join(".config/git/ignore"), "new\n").unwrap();
-    assert!(!captured("the excludes of the user").contains(&"b/c/new".to_owned()), "no directory changed");
-    with_its_old_times(&world, "d/.gitignore", || fs::write(world.root.join("d/.gitignore"), "changed\n").unwrap());
+    assert!(
+        !captured("the excludes of the user").contains(&"b/c/new".to_owned()),
+        "no directory changed"
+    );
+    with_its_old_times(&world, "d/.gitignore", || {
+        fs::write(world.root.join("d/.gitignore"), "changed\n").unwrap()
+    });
     world.write("d/changed", "x");
-    assert!(!captured("of the same size and mtime").contains(&"d/changed".to_owned()), "read all the same");
+    assert!(
+        !captured("of the same size and mtime").contains(&"d/changed".to_owned()),
+        "read all the same"
+    );
 }
 
 #[test]
 #[ignore = "waits until files are old: `just traps`"]
 fn files_tracked_although_ignored() {
     let world = old();
-    assert!(world.names(&agrees(&world, "as it was")).contains(&"out/kept".to_owned()), "it is tracked");
+    assert!(
+        world
+            .names(&agrees(&world, "as it was"))
+            .contains(&"out/kept".to_owned()),
+        "it is tracked"
+    );
     world.run_git(&["add", "-f", "ignored.log"]);
-    assert!(world.names(&agrees(&world, "added")).contains(&"ignored.log".to_owned()), "only the index changed");
+    assert!(
+        world
+            .names(&agrees(&world, "added"))
+            .contains(&"ignored.log".to_owned()),
+        "only the index changed"
+    );
     world.run_git(&["rm", "-q", "--cached", "out/kept"]);
-    assert!(!world.names(&agrees(&world, "removed")).contains(&"out/kept".to_owned()), "only the index changed");
+    assert!(
+        !world
+            .names(&agrees(&world, "removed"))
+            .contains(&"out/kept".to_owned()),
+        "only the index changed"
+    );
 }
 
 #[test]
@@ -230,7 +328,11 @@ fn another_file_with_the_same_inode() {
             break;
         }
     }
-    assert_eq!(world.content(&agrees(&world, "deleted and made anew"), "five"), "cinq", "same inode: {is_same}");
+    assert_eq!(
+        world.content(&agrees(&world, "deleted and made anew"), "five"),
+        "cinq",
+        "same inode: {is_same}"
+    );
 }
 
 #[test]
@@ -243,7 +345,11 @@ fn an_edit_through_a_hard_link() {
     fs::write(world.home.join("outside"), "FIVE").unwrap();
     fs::write(world.root.join("b/inside"), "SIX").unwrap();
     let taken = agrees(&world, "edited by their other names");
-    assert_eq!(world.content(&taken, "five") + &world.content(&taken, "six"), "FIVESIX", "neither directory changed");
+    assert_eq!(
+        world.content(&taken, "five") + &world.content(&taken, "six"),
+        "FIVESIX",
+        "neither directory changed"
+    );
 }
 
 #[test]
@@ -251,17 +357,33 @@ fn an_edit_through_a_hard_link() {
 fn swaps() {
     let world = old();
     let swap = |left: &str, right: &str| {
-        let directory =
-            rustix::fs::open(&world.root, rustix::fs::OFlags::DIRECTORY, rustix::fs::Mode::empty()).unwrap();
+        let directory = rustix::fs::open(
+            &world.root,
+            rustix::fs::OFlags::DIRECTORY,
+            rustix::fs::Mode::empty(),
+        )
+        .unwrap();
         let flags = rustix::fs::RenameFlags::EXCHANGE;
         rustix::fs::renameat_with(&directory, left, &directory, right, flags).unwrap();
     };
     swap("a/one", "a/two");
-    assert_eq!(world.content(&agrees(&world, "two files"), "a/one"), "a/two", "swapped");
+    assert_eq!(
+        world.content(&agrees(&world, "two files"), "a/one"),
+        "a/two",
+        "swapped"
+    );
     swap("a", "b/c");
-    assert_eq!(world.content(&agrees(&world, "two directories"), "a/three"), "b/c/three", "swapped");
+    assert_eq!(
+        world.content(&agrees(&world, "two directories"), "a/three"),
+        "b/c/three",
+        "swapped"
+    );
     swap("a", "five");
-    assert_eq!(world.content(&agrees(&world, "a file and a directory"), "a"), "five", "swapped");
+    assert_eq!(
+        world.content(&agrees(&world, "a file and a directory"), "a"),
+        "five",
+        "swapped"
+    );
 }
 
 #[test]
@@ -291,11 +413,26 @@ fn mounts() {
         mount(&["--bind"], &at("../other"), &at("b/c"));
         assert_eq!(world.gaps(&world.take()), ["b/c Mount"], "a directory");
         mount(&["--bind"], &at("../other/one"), &at("five"));
-        assert_eq!(world.gaps(&world.take()), ["b/c Mount", "five Mount"], "a file");
+        assert_eq!(
+            world.gaps(&world.take()),
+            ["b/c Mount", "five Mount"],
+            "a file"
+        );
         mount(&["-t", "tmpfs"], "none".as_ref(), &at("a"));
-        assert_eq!(world.gaps(&world.take()), ["a Mount", "b/c Mount", "five Mount"], "another file system");
+        assert_eq!(
+            world.gaps(&world.take()),
+            ["a Mount", "b/c Mount", "five Mount"],
+            "another file system"
+        );
         for path in ["a", "b/c", "five"] {
-            assert!(Command::new("umount").arg(at(path)).status().unwrap().success(), "`{path}` is unmounted");
+            assert!(
+                Command::new("umount")
+                    .arg(at(path))
+                    .status()
+                    .unwrap()
+                    .success(),
+                "`{path}` is unmounted"
+            );
         }
         assert_eq!(world.take(), before, "and all is as it was");
     });
@@ -304,31 +441,61 @@ fn mounts() {
 #[test]
 #[ignore = "waits until files are old: `just traps`"]
 fn a_power_cut_between_the_cache_and_the_packs() {
-    in_namespace("traps::a_power_cut_between_the_cache_and_the_packs", |mount| {
-        let world = old();
-        let before = world.take();
-        world.write("five", "new");
-        let taken = world.take();
-        // What a power cut leaves of a file whose bytes did not reach the disk. The folder's own times say nothing.
-        for pack in fs::read_dir(world.snapshots.repository().join("objects/pack")).unwrap() {
-            let pack = pack.unwrap().path();
-            let mut permissions = pack.metadata().unwrap().permissions();
-            std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);
-            fs::set_permissions(&pack, permissions).unwrap();
-            fs::File::options().write(true).open(pack).unwrap().set_len(0).unwrap();
-        }
-        fs::write(world.home.join("boot"), "00000000-0000-4000-8000-000000000000\n").unwrap();
-        mount(&["--bind"], &world.home.join("boot"), "/proc/sys/kernel/random/boot_id".as_ref());
-        let again = Snapshots::open(&world.store.join("snapshots/key")).unwrap();
-        assert_eq!(again.take(&world.request()).unwrap(), taken, "in another boot the objects are looked at");
-        assert_eq!(again.read_blob(blob(&again, &taken, "five")).unwrap(), b"new", "and stored again");
-        assert_eq!(again.read_blob(blob(&again, &taken, "a/one")).unwrap(), b"a/one", "all of them");
-        assert_ne!(taken, before, "it is the newer one");
-    });
+    in_namespace(
+        "traps::a_power_cut_between_the_cache_and_the_packs",
+        |mount| {
+            let world = old();
+            let before = world.take();
+            world.write("five", "new");
+            let taken = world.take();
+            // What a power cut leaves of a file whose bytes did not reach the disk. The folder's own times say nothing.
+            for pack in fs::read_dir(world.snapshots.repository().join("objects/pack")).unwrap() {
+                let pack = pack.unwrap().path();
+                let mut permissions = pack.metadata().unwrap().permissions();
+                std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o600);
+                fs::set_permissions(&pack, permissions).unwrap();
+                fs::File::options()
+                    .write(true)
+                    .open(pack)
+                    .unwrap()
+                    .set_len(0)
+                    .unwrap();
+            }
+            fs::write(
+                world.home.join("boot"),
+                "00000000-0000-4000-8000-000000000000\n",
+            )
+            .unwrap();
+            mount(
+                &["--bind"],
+                &world.home.join("boot"),
+                "/proc/sys/kernel/random/boot_id".as_ref(),
+            );
+            let again = Snapshots::open(&world.store.join("snapshots/key")).unwrap();
+            assert_eq!(
+                again.take(&world.request()).unwrap(),
+                taken,
+                "in another boot the objects are looked at"
+            );
+            assert_eq!(
+                again.read_blob(blob(&again, &taken, "five")).unwrap(),
+                b"new",
+                "and stored again"
+            );
+            assert_eq!(
+                again.read_blob(blob(&again, &taken, "a/one")).unwrap(),
+                b"a/one",
+                "all of them"
+            );
+            assert_ne!(taken, before, "it is the newer one");
+        },
+    );
 }
 
 fn blob(snapshots: &Snapshots, taken: &Taken, path: &str) -> ckpt_store::entry::ObjectId {
-    let states = snapshots.states(&taken.snapshot, &[crate::scan_world::path(path)]).unwrap();
+    let states = snapshots
+        .states(&taken.snapshot, &[crate::scan_world::path(path)])
+        .unwrap();
     states[0].unwrap().blob.unwrap()
 }
 
@@ -339,11 +506,22 @@ fn two_hooks_at_once() {
     for round in 0..20 {
         world.write("five", format!("v{round:03}"));
         let all = std::thread::scope(|scope| {
-            let take = || Snapshots::open(&world.store.join("snapshots/key")).unwrap().take(&world.request()).unwrap();
+            let take = || {
+                Snapshots::open(&world.store.join("snapshots/key"))
+                    .unwrap()
+                    .take(&world.request())
+                    .unwrap()
+            };
             let handles: Vec<_> = (0..6).map(|_| scope.spawn(take)).collect();
-            handles.into_iter().map(|handle| handle.join().unwrap()).collect::<Vec<_>>()
+            handles
+                .into_iter()
+                .map(|handle| handle.join().unwrap())
+                .collect::<Vec<_>>()
         });
-        assert!(all.iter().all(|taken| *taken == all[0]), "both trees are right");
+        assert!(
+            all.iter().all(|taken| *taken == all[0]),
+            "both trees are right"
+        );
     }
     agrees(&world, "and the last cache is, too");
     world.our_git(&["fsck", "--full", "--strict", "--no-dangling"]);

@@ -8,16 +8,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FLAGS: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 /// How many directories a thread takes at a time.
 const BATCH: usize = 16;
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    let [root, list, threads] = &arguments[..] else { return ExitCode::from(2) };
-    let threads = threads.to_str().and_then(|threads| threads.parse().ok()).unwrap_or(1);
-    let Ok(root) = rustix::fs::openat(CWD, root.as_os_str(), FLAGS, Mode::empty()) else { return ExitCode::FAILURE };
-    let Ok(list) = std::fs::read(list) else { return ExitCode::FAILURE };
+    let [root, list, threads] = &arguments[..] else {
+        return ExitCode::from(2);
+    };
+    let threads = threads
+        .to_str()
+        .and_then(|threads| threads.parse().ok())
+        .unwrap_or(1);
+    let Ok(root) = rustix::fs::openat(CWD, root.as_os_str(), FLAGS, Mode::empty()) else {
+        return ExitCode::FAILURE;
+    };
+    let Ok(list) = std::fs::read(list) else {
+        return ExitCode::FAILURE;
+    };
     let next = AtomicUsize::new(0);
     let allowed = sched_getaffinity(None).ok();
     std::thread::scope(|scope| {
@@ -36,7 +48,9 @@ fn main() -> ExitCode {
 /// Threads of a short-lived process tend to start on one processor; the product moves its own apart in the same way.
 fn spread(allowed: Option<&CpuSet>, number: usize) {
     let Some(allowed) = allowed else { return };
-    let processors: Vec<_> = (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor)).collect();
+    let processors: Vec<_> = (0..CpuSet::MAX_CPU)
+        .filter(|processor| allowed.is_set(*processor))
+        .collect();
     let mut one = CpuSet::new();
     one.set(processors[number % processors.len()]);
     if sched_setaffinity(None, &one).is_ok() {
@@ -58,9 +72,12 @@ fn look(root: BorrowedFd<'_>, list: &[u8], next: &AtomicUsize) {
 }
 
 fn directory(root: BorrowedFd<'_>, names: &[u8]) -> rustix::io::Result<()> {
-    let mut names =
-        names.split_inclusive(|byte| *byte == 0).filter_map(|name| std::ffi::CStr::from_bytes_with_nul(name).ok());
-    let Some(path) = names.next() else { return Ok(()) };
+    let mut names = names
+        .split_inclusive(|byte| *byte == 0)
+        .filter_map(|name| std::ffi::CStr::from_bytes_with_nul(name).ok());
+    let Some(path) = names.next() else {
+        return Ok(());
+    };
     let directory = rustix::fs::openat(root, path, FLAGS, Mode::empty())?;
     rustix::fs::fstat(&directory)?;
     for name in names {

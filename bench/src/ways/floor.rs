@@ -20,8 +20,15 @@ impl Floor {
     pub fn new(bench: &Bench) -> Result<Self> {
         let list = bench.scratch.join("list");
         std::fs::write(&list, list::encode(&bench.files))?;
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).clamp(1, 8);
-        Ok(Self { program: bench.programs.floor.clone(), tree: bench.tree.clone(), list, threads })
+        let threads = std::thread::available_parallelism()
+            .map_or(1, usize::from)
+            .clamp(1, 8);
+        Ok(Self {
+            program: bench.programs.floor.clone(),
+            tree: bench.tree.clone(),
+            list,
+            threads,
+        })
     }
 }
 
@@ -32,7 +39,10 @@ impl Way for Floor {
 
     fn snapshot(&mut self) -> Result<()> {
         let mut floor = command(&self.program, &self.tree);
-        floor.arg(&self.tree).arg(&self.list).arg(self.threads.to_string());
+        floor
+            .arg(&self.tree)
+            .arg(&self.list)
+            .arg(self.threads.to_string());
         run(&mut floor, b"").map(drop)
     }
 }
@@ -46,7 +56,10 @@ pub struct Empty {
 impl Empty {
     /// Makes it.
     pub fn new(bench: &Bench) -> Self {
-        Self { program: bench.programs.empty.clone(), tree: bench.tree.clone() }
+        Self {
+            program: bench.programs.empty.clone(),
+            tree: bench.tree.clone(),
+        }
     }
 }
 

@@ -38,9 +38,18 @@ enum Next {
 impl Ours {
     /// Makes it, with a home directory and a store in the bench's folder.
     pub fn new(bench: &Bench, seed: Seed) -> Result<Self> {
-        let home = bench.scratch.join(if seed == Seed::Yes { "seeded" } else { "plain" });
+        let home = bench
+            .scratch
+            .join(if seed == Seed::Yes { "seeded" } else { "plain" });
         let (program, tree) = (bench.programs.hook.clone(), bench.tree.clone());
-        let mut ours = Self { program, tree, home, seed, next: Next::Message, messages: 0 };
+        let mut ours = Self {
+            program,
+            tree,
+            home,
+            seed,
+            next: Next::Message,
+            messages: 0,
+        };
         ours.reset()?;
         Ok(ours)
     }
@@ -48,7 +57,9 @@ impl Ours {
     /// Returns the hook with these arguments.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut hook = command(&self.program, &self.tree);
-        hook.env("HOME", &self.home).env("CKPT_HOOK_HOME", self.store()).args(arguments);
+        hook.env("HOME", &self.home)
+            .env("CKPT_HOOK_HOME", self.store())
+            .args(arguments);
         hook
     }
 
@@ -71,7 +82,11 @@ impl Ours {
 
     /// Sends a payload.
     pub fn send(&self, payload: &str) -> Result<()> {
-        run(&mut self.command(&["event", "--strict"]), payload.as_bytes()).map(drop)
+        run(
+            &mut self.command(&["event", "--strict"]),
+            payload.as_bytes(),
+        )
+        .map(drop)
     }
 
     /// Begins another message, with a step that is open; nothing of it is measured.
@@ -85,7 +100,11 @@ impl Ours {
 
     /// Reverts the newest message.
     pub fn revert(&self) -> Result<()> {
-        run(&mut self.command(&["-q", "revert", "--message", &format!("m{}", self.messages)]), b"").map(drop)
+        run(
+            &mut self.command(&["-q", "revert", "--message", &format!("m{}", self.messages)]),
+            b"",
+        )
+        .map(drop)
     }
 
     fn next(&self) -> (&'static str, Next) {
@@ -104,7 +123,11 @@ impl Ours {
 
 impl Way for Ours {
     fn name(&self) -> &'static str {
-        if self.seed == Seed::Yes { "ours" } else { "ours, nothing to take from" }
+        if self.seed == Seed::Yes {
+            "ours"
+        } else {
+            "ours, nothing to take from"
+        }
     }
 
     fn reset(&mut self) -> Result<()> {
@@ -112,7 +135,10 @@ impl Way for Ours {
         let settings = self.home.join(".config/ckpt-hook");
         fs::create_dir_all(&settings)?;
         // A first snapshot is measured to its end, however long it takes.
-        let text = format!("hook_deadline = \"10 min\"\nseed = {}\n", self.seed == Seed::Yes);
+        let text = format!(
+            "hook_deadline = \"10 min\"\nseed = {}\n",
+            self.seed == Seed::Yes
+        );
         fs::write(settings.join("config.toml"), text)?;
         self.next = Next::Message;
         Ok(())

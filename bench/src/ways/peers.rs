@@ -17,7 +17,10 @@ pub struct Git {
 impl Git {
     /// Makes it, empty.
     pub fn new(bench: &Bench) -> Self {
-        Self { tree: bench.tree.clone(), directory: bench.scratch.join("shadow.git") }
+        Self {
+            tree: bench.tree.clone(),
+            directory: bench.scratch.join("shadow.git"),
+        }
     }
 
     /// Returns its git directory.
@@ -28,14 +31,20 @@ impl Git {
     /// Returns git over the work tree, with these arguments.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut git = command("git", &self.tree);
-        git.arg("--git-dir").arg(&self.directory).arg("--work-tree").arg(&self.tree).args(arguments);
+        git.arg("--git-dir")
+            .arg(&self.directory)
+            .arg("--work-tree")
+            .arg(&self.tree)
+            .args(arguments);
         git
     }
 
     /// Takes a snapshot and returns its tree.
     pub fn tree(&self) -> Result<String> {
         run(&mut self.command(&["add", "."]), b"")?;
-        Ok(run(&mut self.command(&["write-tree"]), b"")?.trim().to_owned())
+        Ok(run(&mut self.command(&["write-tree"]), b"")?
+            .trim()
+            .to_owned())
     }
 }
 
@@ -46,8 +55,17 @@ impl Way for Git {
 
     fn reset(&mut self) -> Result<()> {
         empty(&self.directory)?;
-        run(command("git", &self.tree).args(["init", "-q", "--bare"]).arg(&self.directory), b"")?;
-        for (key, value) in [("core.bare", "false"), ("gc.auto", "0"), ("core.autocrlf", "false")] {
+        run(
+            command("git", &self.tree)
+                .args(["init", "-q", "--bare"])
+                .arg(&self.directory),
+            b"",
+        )?;
+        for (key, value) in [
+            ("core.bare", "false"),
+            ("gc.auto", "0"),
+            ("core.autocrlf", "false"),
+        ] {
             run(&mut self.command(&["config", key, value]), b"")?;
         }
         Ok(())
@@ -67,12 +85,19 @@ pub struct Conductor {
 impl Conductor {
     /// Makes it.
     pub fn new(bench: &Bench) -> Self {
-        Self { tree: bench.tree.clone(), index: bench.scratch.join("index") }
+        Self {
+            tree: bench.tree.clone(),
+            index: bench.scratch.join("index"),
+        }
     }
 
     fn git(&self, arguments: &[&str]) -> Result<String> {
         let mut git = command("git", &self.tree);
-        Ok(run(git.env("GIT_INDEX_FILE", &self.index).args(arguments), b"")?.trim().to_owned())
+        Ok(
+            run(git.env("GIT_INDEX_FILE", &self.index).args(arguments), b"")?
+                .trim()
+                .to_owned(),
+        )
     }
 }
 

@@ -32,14 +32,22 @@ impl Agent for ClaudeCode {
         if is_copilot(payload) {
             return copilot_cli::CopilotCli.translate(&payload.of_agent("copilot-cli"));
         }
-        let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else { return Ok(Vec::new()) };
+        let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
         let event = shape::event(payload, kind, &EDIT_TOOLS)?;
         let says_nothing = match kind {
-            EventKind::UserMessage => event.parent_session_id.is_some() || shape::is_machine_made(payload),
+            EventKind::UserMessage => {
+                event.parent_session_id.is_some() || shape::is_machine_made(payload)
+            }
             EventKind::SessionStart => shape::is_compaction(payload),
             _ => false,
         };
-        Ok(if says_nothing { Vec::new() } else { vec![event] })
+        Ok(if says_nothing {
+            Vec::new()
+        } else {
+            vec![event]
+        })
     }
 }
 

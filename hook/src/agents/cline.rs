@@ -24,12 +24,19 @@ impl Agent for Cline {
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let name = payload.event_name()?;
-        let Some(kind) = kind(&name) else { return Ok(Vec::new()) };
+        let Some(kind) = kind(&name) else {
+            return Ok(Vec::new());
+        };
         let is_sub_agent = payload.id(&["parent_agent_id"]).is_some();
         let event = event(payload, kind, is_sub_agent)?;
         Ok(match (kind, is_sub_agent) {
-            (EventKind::UserMessage, true) => vec![Event { event: EventKind::SessionStart, ..event }],
-            (EventKind::ToolStart, false) if is_first_iteration(payload) => vec![message_of(&event), event],
+            (EventKind::UserMessage, true) => vec![Event {
+                event: EventKind::SessionStart,
+                ..event
+            }],
+            (EventKind::ToolStart, false) if is_first_iteration(payload) => {
+                vec![message_of(&event), event]
+            }
             _ => shape::bounded_by_tools(event),
         })
     }
@@ -48,14 +55,21 @@ fn kind(name: &str) -> Option<EventKind> {
 
 fn event(payload: &Payload<'_>, kind: EventKind, is_sub_agent: bool) -> Result<Event, Problem> {
     let context = payload.object().object("sessionContext");
-    let root = context.and_then(|context| context.text("rootSessionId")).filter(|id| !id.is_empty());
+    let root = context
+        .and_then(|context| context.text("rootSessionId"))
+        .filter(|id| !id.is_empty());
     let task = payload.id(&["taskId"]);
-    let session_id = root.or_else(|| task.clone()).ok_or(Problem::Field("rootSessionId"))?;
+    let session_id = root
+        .or_else(|| task.clone())
+        .ok_or(Problem::Field("rootSessionId"))?;
     let agent_id = payload.id(&["agent_id"]).filter(|_| is_sub_agent);
     let mut event = payload.session_event(kind, session_id, agent_id);
     event.turn_id = task.clone();
     event.message_id = task.filter(|_| kind == EventKind::UserMessage && !is_sub_agent);
-    if let Some(call) = ["tool_call", "tool_result"].iter().find_map(|name| payload.object().object(name)) {
+    if let Some(call) = ["tool_call", "tool_result"]
+        .iter()
+        .find_map(|name| payload.object().object(name))
+    {
         describe_tool(&mut event, &call);
     }
     Ok(event)
@@ -64,9 +78,15 @@ fn event(payload: &Payload<'_>, kind: EventKind, is_sub_agent: bool) -> Result<E
 fn describe_tool(event: &mut Event, call: &Object<'_>) {
     event.tool_name = call.text("name");
     event.tool_use_id = call.text("id");
-    let edits =
-        matches!(event.tool_name.as_deref(), Some("editor" | "apply_patch" | "write_to_file" | "replace_in_file"));
-    event.paths = call.object("input").filter(|_| edits).map(|input| shape::named_files(&input)).unwrap_or_default();
+    let edits = matches!(
+        event.tool_name.as_deref(),
+        Some("editor" | "apply_patch" | "write_to_file" | "replace_in_file")
+    );
+    event.paths = call
+        .object("input")
+        .filter(|_| edits)
+        .map(|input| shape::named_files(&input))
+        .unwrap_or_default();
 }
 
 fn is_first_iteration(payload: &Payload<'_>) -> bool {

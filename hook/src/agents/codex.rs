@@ -25,14 +25,20 @@ impl Agent for Codex {
     }
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
-        let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
+        let Some(kind) = kind(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
         let event = shape::event(payload, kind, &["apply_patch"])?;
         let says_nothing = match kind {
             EventKind::UserMessage => event.parent_session_id.is_some(),
             EventKind::SessionStart => shape::is_compaction(payload),
             _ => false,
         };
-        Ok(if says_nothing { Vec::new() } else { vec![event] })
+        Ok(if says_nothing {
+            Vec::new()
+        } else {
+            vec![event]
+        })
     }
 }
 

@@ -22,10 +22,14 @@ impl Agent for CopilotCli {
     }
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
-        let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
+        let Some(kind) = kind(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
         let mut event = shape::event(payload, kind, &["create", "edit", "str_replace_editor"])?;
         let sub_agent = payload.id(&["agentId", "agent_id"]);
-        if let (Some(agent_id), Some(parent)) = (sub_agent, payload.id(&["parentAgentId", "parent_agent_id"])) {
+        if let (Some(agent_id), Some(parent)) =
+            (sub_agent, payload.id(&["parentAgentId", "parent_agent_id"]))
+        {
             event.session_id = format!("{parent}/{agent_id}");
             event.parent_session_id = Some(parent);
         }

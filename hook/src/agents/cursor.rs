@@ -22,7 +22,9 @@ fn kind(name: &str) -> Option<EventKind> {
         "beforeSubmitPrompt" => Some(EventKind::UserMessage),
         "preToolUse" => Some(EventKind::ToolStart),
         "postToolUse" | "postToolUseFailure" => Some(EventKind::ToolFinish),
-        "afterFileEdit" | "afterShellExecution" | "afterMCPExecution" => Some(EventKind::StepFinish),
+        "afterFileEdit" | "afterShellExecution" | "afterMCPExecution" => {
+            Some(EventKind::StepFinish)
+        }
         "stop" => Some(EventKind::TurnEnd),
         "sessionEnd" => Some(EventKind::SessionEnd),
         _ => None,

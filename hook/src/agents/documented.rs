@@ -29,11 +29,14 @@ impl Agent for Documented {
     }
 
     fn tell(&self, line: &str) -> Option<String> {
-        self.is_told.then(|| shape::additional_context("UserPromptSubmit", line))
+        self.is_told
+            .then(|| shape::additional_context("UserPromptSubmit", line))
     }
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
-        let Some(kind) = (self.kind)(&payload.event_name()?) else { return Ok(Vec::new()) };
+        let Some(kind) = (self.kind)(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
         let mut event = shape::event(payload, kind, self.edit_tools)?;
         if kind == EventKind::UserMessage {
             event.prompt = payload.prompt(&[self.prompt, "prompt"]);

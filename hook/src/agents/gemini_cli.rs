@@ -25,8 +25,14 @@ impl Agent for GeminiCli {
     }
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
-        let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
-        Ok(vec![shape::event(payload, kind, &["write_file", "replace"])?])
+        let Some(kind) = kind(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
+        Ok(vec![shape::event(
+            payload,
+            kind,
+            &["write_file", "replace"],
+        )?])
     }
 }
 

@@ -20,7 +20,9 @@ impl Agent for Generic {
     }
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
-        let Some(kind) = EventKind::from_name(&payload.event_name()?) else { return Ok(Vec::new()) };
+        let Some(kind) = EventKind::from_name(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
         let mut event = payload.new_event(kind, &payload.session_id()?);
         if let Some(agent) = payload.id(&["agent"]) {
             event.agent = agent;
@@ -32,7 +34,12 @@ impl Agent for Generic {
         event.prompt = payload.prompt(&["prompt"]);
         event.tool_name = payload.id(&["tool_name"]);
         event.tool_use_id = payload.id(&["tool_use_id"]);
-        event.paths = payload.object().texts("paths").into_iter().map(PathBuf::from).collect();
+        event.paths = payload
+            .object()
+            .texts("paths")
+            .into_iter()
+            .map(PathBuf::from)
+            .collect();
         Ok(vec![event])
     }
 }

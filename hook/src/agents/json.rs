@@ -24,7 +24,9 @@ impl<'a> Object<'a> {
     pub fn read(text: &'a str) -> (Self, bool) {
         let mut object = Self::default();
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let whole = Fields(&mut object.fields).deserialize(&mut deserializer).is_ok();
+        let whole = Fields(&mut object.fields)
+            .deserialize(&mut deserializer)
+            .is_ok();
         (object, whole)
     }
 
@@ -43,7 +45,10 @@ impl<'a> Object<'a> {
     fn list<T>(&self, name: &str, read: fn(&'a str) -> Option<T>) -> Vec<T> {
         let mut elements = Vec::new();
         if let Some(raw) = self.raw(name) {
-            let list = Elements { found: &mut elements, read };
+            let list = Elements {
+                found: &mut elements,
+                read,
+            };
             // What stands before a break is kept, and a raw value has none.
             let _ = list.deserialize(&mut serde_json::Deserializer::from_str(raw));
         }
@@ -52,7 +57,9 @@ impl<'a> Object<'a> {
 
     /// Returns the objects of a field that is a list.
     pub fn objects(&self, name: &str) -> Vec<Object<'a>> {
-        self.list(name, |raw| raw.starts_with('{').then(|| Object::read(raw).0))
+        self.list(name, |raw| {
+            raw.starts_with('{').then(|| Object::read(raw).0)
+        })
     }
 
     /// Returns the strings of a field that is a list.
@@ -66,7 +73,11 @@ impl<'a> Object<'a> {
     }
 
     fn raw(&self, name: &str) -> Option<&'a str> {
-        self.fields.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.get())
+        self.fields
+            .iter()
+            .rev()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.get())
     }
 }
 
@@ -89,7 +100,12 @@ pub fn repaired(text: &str) -> String {
 
 fn repair_outside(text: &str, repaired: &mut String) {
     if text.contains("NaN") || text.contains("Infinity") {
-        repaired.push_str(&text.replace("-Infinity", "null").replace("Infinity", "null").replace("NaN", "null"));
+        repaired.push_str(
+            &text
+                .replace("-Infinity", "null")
+                .replace("Infinity", "null")
+                .replace("NaN", "null"),
+        );
     } else {
         repaired.push_str(text);
     }
@@ -123,7 +139,10 @@ fn decode(raw: &str) -> Option<String> {
     raw.starts_with('"').then_some(())?;
     let mut deserializer = serde_json::Deserializer::from_str(raw);
     // As bytes, because a lone surrogate is an error in a string.
-    (&mut deserializer).deserialize_bytes(Text).ok().map(Cow::into_owned)
+    (&mut deserializer)
+        .deserialize_bytes(Text)
+        .ok()
+        .map(Cow::into_owned)
 }
 
 struct Text;

@@ -75,7 +75,9 @@ pub trait Agent: Sync {
 
     /// Reads a payload and returns what it means; `event` is the agent's own name of the event, from the command line.
     fn parse(&self, event: Option<&str>, payload: &[u8], context: &Context<'_>) -> Parsed {
-        payload::parse(self.name(), event, payload, context, &|payload| self.translate(payload))
+        payload::parse(self.name(), event, payload, context, &|payload| {
+            self.translate(payload)
+        })
     }
 }
 
@@ -103,13 +105,20 @@ pub fn all() -> &'static [&'static dyn Agent] {
 /// Returns the agent with that name.
 pub fn find(name: &str) -> Option<&'static dyn Agent> {
     let shared: &dyn Agent = &plugin::Plugin;
-    all().iter().copied().chain([shared]).find(|agent| agent.name() == name)
+    all()
+        .iter()
+        .copied()
+        .chain([shared])
+        .find(|agent| agent.name() == name)
 }
 
 /// Reads a payload of the agent with that name.
 pub fn parse(agent: &str, event: Option<&str>, payload: &[u8], context: &Context<'_>) -> Parsed {
     match find(agent) {
         Some(agent) => agent.parse(event, payload, context),
-        None => Parsed { problems: vec!["the agent's name is unknown".to_owned()], ..Parsed::default() },
+        None => Parsed {
+            problems: vec!["the agent's name is unknown".to_owned()],
+            ..Parsed::default()
+        },
     }
 }

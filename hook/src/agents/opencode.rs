@@ -24,10 +24,16 @@ pub struct Opencode {
 }
 
 /// opencode.
-pub const OPENCODE: Opencode = Opencode { name: "opencode", proven_on: &["1.18.33"] };
+pub const OPENCODE: Opencode = Opencode {
+    name: "opencode",
+    proven_on: &["1.18.33"],
+};
 
 /// Kilo.
-pub const KILO: Opencode = Opencode { name: "kilo", proven_on: &["7.7.7"] };
+pub const KILO: Opencode = Opencode {
+    name: "kilo",
+    proven_on: &["7.7.7"],
+};
 
 impl Agent for Opencode {
     fn name(&self) -> &'static str {
@@ -50,7 +56,11 @@ impl Agent for Opencode {
             "tool.execute.before" => Some(tool(payload, EventKind::ToolStart, "output")?),
             "tool.execute.after" => Some(tool(payload, EventKind::ToolFinish, "input")?),
             "event.session.created" => Some(session_start(payload)?),
-            "event.session.idle" => Some(session_event(payload, EventKind::TurnEnd, properties(payload))?),
+            "event.session.idle" => Some(session_event(
+                payload,
+                EventKind::TurnEnd,
+                properties(payload),
+            )?),
             "event.message.part.updated" => step_finish(payload)?,
             _ => None,
         };
@@ -59,10 +69,20 @@ impl Agent for Opencode {
 }
 
 fn message(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
-    let mut event = session_event(payload, EventKind::UserMessage, payload.object().object("input"))?;
+    let mut event = session_event(
+        payload,
+        EventKind::UserMessage,
+        payload.object().object("input"),
+    )?;
     let output = payload.object().object("output").unwrap_or_default();
-    event.message_id = output.object("message").and_then(|message| message.text("id")).filter(|id| !id.is_empty());
-    let texts = output.objects("parts").into_iter().filter(|part| part.text("type").as_deref() == Some("text"));
+    event.message_id = output
+        .object("message")
+        .and_then(|message| message.text("id"))
+        .filter(|id| !id.is_empty());
+    let texts = output
+        .objects("parts")
+        .into_iter()
+        .filter(|part| part.text("type").as_deref() == Some("text"));
     let words: Vec<_> = texts.filter_map(|part| part.text("text")).collect();
     event.prompt = Some(payload.cut(words.join("\n")));
     Ok((event.parent_session_id.is_none()).then_some(event))
@@ -81,23 +101,38 @@ fn tool(payload: &Payload<'_>, kind: EventKind, arguments: &str) -> Result<Event
     let input = payload.object().object("input").unwrap_or_default();
     let (name, id) = (input.text("tool"), input.text("callID"));
     let mut event = session_event(payload, kind, Some(input))?;
-    let edits = name.as_deref().is_some_and(|name| EDIT_TOOLS.contains(&name));
-    let arguments = payload.object().object(arguments).and_then(|holder| holder.object("args"));
-    event.paths = arguments.filter(|_| edits).map(|arguments| shape::named_files(&arguments)).unwrap_or_default();
+    let edits = name
+        .as_deref()
+        .is_some_and(|name| EDIT_TOOLS.contains(&name));
+    let arguments = payload
+        .object()
+        .object(arguments)
+        .and_then(|holder| holder.object("args"));
+    event.paths = arguments
+        .filter(|_| edits)
+        .map(|arguments| shape::named_files(&arguments))
+        .unwrap_or_default();
     (event.tool_name, event.tool_use_id) = (name, id);
     Ok(event)
 }
 
 fn session_start(payload: &Payload<'_>) -> Result<Event, Problem> {
-    let info = properties(payload).and_then(|properties| properties.object("info")).unwrap_or_default();
-    let id = info.text("id").filter(|id| !id.is_empty()).ok_or(Problem::Field("info.id"))?;
+    let info = properties(payload)
+        .and_then(|properties| properties.object("info"))
+        .unwrap_or_default();
+    let id = info
+        .text("id")
+        .filter(|id| !id.is_empty())
+        .ok_or(Problem::Field("info.id"))?;
     let mut event = payload.new_event(EventKind::SessionStart, &id);
     event.parent_session_id = info.text("parentID").filter(|id| !id.is_empty());
     Ok(event)
 }
 
 fn step_finish(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
-    let Some(part) = properties(payload).and_then(|properties| properties.object("part")) else { return Ok(None) };
+    let Some(part) = properties(payload).and_then(|properties| properties.object("part")) else {
+        return Ok(None);
+    };
     if part.text("type").as_deref() != Some("step-finish") {
         return Ok(None);
     }
@@ -108,8 +143,14 @@ fn step_finish(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
 }
 
 /// Returns an event of the session that an object names.
-fn session_event(payload: &Payload<'_>, kind: EventKind, named_in: Option<Object<'_>>) -> Result<Event, Problem> {
-    let id = named_in.and_then(|object| object.text("sessionID")).filter(|id| !id.is_empty());
+fn session_event(
+    payload: &Payload<'_>,
+    kind: EventKind,
+    named_in: Option<Object<'_>>,
+) -> Result<Event, Problem> {
+    let id = named_in
+        .and_then(|object| object.text("sessionID"))
+        .filter(|id| !id.is_empty());
     let mut event = payload.new_event(kind, &id.ok_or(Problem::Field("sessionID"))?);
     event.parent_session_id = payload.id(&["parentID"]);
     Ok(event)

@@ -46,8 +46,13 @@ pub fn is_own_command(prompt: &str) -> bool {
     if prompt.starts_with(SENTENCE) {
         return true;
     }
-    let Some(typed) = prompt.strip_prefix(['/', '$']) else { return false };
-    let word = typed.split(|character: char| character.is_whitespace() || character == '"').next().unwrap_or_default();
+    let Some(typed) = prompt.strip_prefix(['/', '$']) else {
+        return false;
+    };
+    let word = typed
+        .split(|character: char| character.is_whitespace() || character == '"')
+        .next()
+        .unwrap_or_default();
     // A plugin's commands have its name before theirs.
     let name = word.rsplit(':').next().unwrap_or_default();
     COMMANDS.iter().any(|command| command.name == name)
@@ -69,9 +74,14 @@ mod tests {
         ] {
             assert!(is_own_command(prompt), "`{prompt}` is ours");
         }
-        for prompt in
-            ["", "ckpt-revert", "/ckpt-reverted", "what does /ckpt-revert do?", "/revert", "this is a command"]
-        {
+        for prompt in [
+            "",
+            "ckpt-revert",
+            "/ckpt-reverted",
+            "what does /ckpt-revert do?",
+            "/revert",
+            "this is a command",
+        ] {
             assert!(!is_own_command(prompt), "`{prompt}` is the user's");
         }
     }

@@ -15,10 +15,22 @@ const MAX_PROMPT: usize = 1 << 20;
 const MAX_ID: usize = 64 << 10;
 
 /// The names that a payload's field with the event's name has.
-const EVENT: [&str; 6] = ["hook_event_name", "hookEventName", "event", "hookName", "agent_action_name", "hook"];
+const EVENT: [&str; 6] = [
+    "hook_event_name",
+    "hookEventName",
+    "event",
+    "hookName",
+    "agent_action_name",
+    "hook",
+];
 
 /// The names that a payload's field with the session's id has.
-const SESSION: [&str; 4] = ["session_id", "sessionId", "conversation_id", "trajectory_id"];
+const SESSION: [&str; 4] = [
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "trajectory_id",
+];
 
 /// A payload of one agent.
 #[derive(Clone, Copy)]
@@ -49,11 +61,27 @@ pub fn parse(
     let text = String::from_utf8_lossy(payload);
     let (object, whole) = Object::read(&text);
     if whole {
-        return translated(&Payload { agent, event, object: &object, context }, translate);
+        return translated(
+            &Payload {
+                agent,
+                event,
+                object: &object,
+                context,
+            },
+            translate,
+        );
     }
     let text = json::repaired(&text);
     let (object, whole) = Object::read(&text);
-    let mut parsed = translated(&Payload { agent, event, object: &object, context }, translate);
+    let mut parsed = translated(
+        &Payload {
+            agent,
+            event,
+            object: &object,
+            context,
+        },
+        translate,
+    );
     if !whole {
         parsed.problems.insert(0, breakage(agent, payload));
     }
@@ -61,17 +89,30 @@ pub fn parse(
 }
 
 fn breakage(agent: &str, payload: &[u8]) -> String {
-    let what = if payload.is_empty() { "is empty" } else { "is not a whole JSON object" };
+    let what = if payload.is_empty() {
+        "is empty"
+    } else {
+        "is not a whole JSON object"
+    };
     format!("the payload of `{agent}` {what}")
 }
 
-fn translated(payload: &Payload<'_>, translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, Problem>) -> Parsed {
+fn translated(
+    payload: &Payload<'_>,
+    translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, Problem>,
+) -> Parsed {
     match translate(payload) {
         Ok(mut events) => {
             events.retain(|event| !is_command(event));
-            Parsed { events, problems: Vec::new() }
+            Parsed {
+                events,
+                problems: Vec::new(),
+            }
         }
-        Err(problem) => Parsed { events: Vec::new(), problems: vec![payload.describe(problem)] },
+        Err(problem) => Parsed {
+            events: Vec::new(),
+            problems: vec![payload.describe(problem)],
+        },
     }
 }
 
@@ -83,7 +124,10 @@ fn is_command(event: &Event) -> bool {
 impl<'a> Payload<'a> {
     /// Returns the agent's name of the event: the command line's, else the payload's.
     pub fn event_name(&self) -> Result<String, Problem> {
-        let given = self.event.filter(|event| !event.is_empty()).map(str::to_owned);
+        let given = self
+            .event
+            .filter(|event| !event.is_empty())
+            .map(str::to_owned);
         given.or_else(|| self.text(&EVENT)).ok_or(Problem::NoEvent)
     }
 
@@ -99,7 +143,9 @@ impl<'a> Payload<'a> {
 
     /// Returns the first of these fields that is a string and not empty.
     pub fn text(&self, names: &[&str]) -> Option<String> {
-        names.iter().find_map(|name| self.object.text(name).filter(|text| !text.is_empty()))
+        names
+            .iter()
+            .find_map(|name| self.object.text(name).filter(|text| !text.is_empty()))
     }
 
     /// Returns the first of these fields that can be an id.
@@ -109,7 +155,10 @@ impl<'a> Payload<'a> {
 
     /// Returns the first of these fields as a prompt, cut to a length that can be kept; an empty one is a prompt, too.
     pub fn prompt(&self, names: &[&str]) -> Option<String> {
-        names.iter().find_map(|name| self.object.text(name)).map(|prompt| self.cut(prompt))
+        names
+            .iter()
+            .find_map(|name| self.object.text(name))
+            .map(|prompt| self.cut(prompt))
     }
 
     /// Returns a prompt, cut at a character's end to a length that can be kept.
@@ -130,12 +179,22 @@ impl<'a> Payload<'a> {
 
     /// Returns an event of this agent at the payload's directory.
     pub fn new_event(&self, kind: EventKind, session_id: &str) -> Event {
-        Event { cwd: Some(self.cwd()), ..Event::new(kind, self.agent, session_id) }
+        Event {
+            cwd: Some(self.cwd()),
+            ..Event::new(kind, self.agent, session_id)
+        }
     }
 
     /// Returns an event of a session, or of the sub-agent that works in it.
-    pub fn session_event(&self, kind: EventKind, session_id: String, agent_id: Option<String>) -> Event {
-        let Some(agent_id) = agent_id else { return self.new_event(kind, &session_id) };
+    pub fn session_event(
+        &self,
+        kind: EventKind,
+        session_id: String,
+        agent_id: Option<String>,
+    ) -> Event {
+        let Some(agent_id) = agent_id else {
+            return self.new_event(kind, &session_id);
+        };
         let mut event = self.new_event(kind, &format!("{session_id}/{agent_id}"));
         event.parent_session_id = Some(session_id);
         event
@@ -145,10 +204,14 @@ impl<'a> Payload<'a> {
     fn cwd(&self) -> PathBuf {
         let named = || self.text(&["cwd", "working_dir"]);
         let root = || {
-            let roots = ["workspace_roots", "workspaceRoots"].into_iter().map(|name| self.object.texts(name));
+            let roots = ["workspace_roots", "workspaceRoots"]
+                .into_iter()
+                .map(|name| self.object.texts(name));
             roots.flatten().find(|root| !root.is_empty())
         };
-        named().or_else(root).map_or_else(|| self.context.cwd.to_owned(), PathBuf::from)
+        named()
+            .or_else(root)
+            .map_or_else(|| self.context.cwd.to_owned(), PathBuf::from)
     }
 
     fn describe(&self, problem: Problem) -> String {
@@ -157,8 +220,10 @@ impl<'a> Payload<'a> {
             Problem::NoEvent => format!("the payload of `{agent}` does not name its event"),
             Problem::Field(field) => {
                 // The command line's name is ours; a payload's is not quoted.
-                let event =
-                    self.event.map_or_else(|| "an event".to_owned(), |event| format!("`{}`", event.escape_debug()));
+                let event = self.event.map_or_else(
+                    || "an event".to_owned(),
+                    |event| format!("`{}`", event.escape_debug()),
+                );
                 format!("{event} of `{agent}` came without a usable `{field}`")
             }
         }

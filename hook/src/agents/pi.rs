@@ -26,10 +26,14 @@ impl Agent for Pi {
     }
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
-        let Some(kind) = kind(&payload.event_name()?) else { return Ok(Vec::new()) };
+        let Some(kind) = kind(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
         let context = payload.object().object("ctx").unwrap_or_default();
-        let session_id =
-            context.text("sessionId").filter(|id| !id.is_empty()).ok_or(Problem::Field("ctx.sessionId"))?;
+        let session_id = context
+            .text("sessionId")
+            .filter(|id| !id.is_empty())
+            .ok_or(Problem::Field("ctx.sessionId"))?;
         let mut event = payload.new_event(kind, &session_id);
         if let Some(cwd) = context.text("cwd").filter(|cwd| !cwd.is_empty()) {
             event.cwd = Some(cwd.into());
@@ -41,8 +45,11 @@ impl Agent for Pi {
         event.tool_name = told.text("toolName");
         event.tool_use_id = told.text("toolCallId");
         let edits = matches!(event.tool_name.as_deref(), Some("write" | "edit"));
-        event.paths =
-            told.object("input").filter(|_| edits).map(|input| shape::named_files(&input)).unwrap_or_default();
+        event.paths = told
+            .object("input")
+            .filter(|_| edits)
+            .map(|input| shape::named_files(&input))
+            .unwrap_or_default();
         Ok(vec![event])
     }
 }

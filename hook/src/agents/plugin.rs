@@ -28,8 +28,11 @@ impl Agent for Plugin {
 fn caller(payload: &Payload<'_>) -> &'static dyn Agent {
     let session = payload.session_id().ok();
     let variable = |name: &str| (payload.context().environment)(name);
-    let is_session =
-        |name: &str| variable(name).and_then(|id| id.into_string().ok()).is_some_and(|id| Some(id) == session);
+    let is_session = |name: &str| {
+        variable(name)
+            .and_then(|id| id.into_string().ok())
+            .is_some_and(|id| Some(id) == session)
+    };
     if is_session("QWEN_CODE_SESSION_ID") {
         &qwen_code::QwenCode
     } else if is_session("CLAUDE_CODE_SESSION_ID") {

@@ -26,12 +26,19 @@ impl Agent for QwenCode {
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let name = payload.event_name()?;
-        let kind = shape::kind_with_sub_agents(&name).filter(|kind| *kind != EventKind::UserMessage);
-        let Some(kind) = kind.or_else(|| prompt_kind(&name, payload)) else { return Ok(Vec::new()) };
+        let kind =
+            shape::kind_with_sub_agents(&name).filter(|kind| *kind != EventKind::UserMessage);
+        let Some(kind) = kind.or_else(|| prompt_kind(&name, payload)) else {
+            return Ok(Vec::new());
+        };
         if kind == EventKind::SessionStart && shape::is_compaction(payload) {
             return Ok(Vec::new());
         }
-        Ok(vec![shape::event(payload, kind, &["write_file", "edit", "notebook_edit"])?])
+        Ok(vec![shape::event(
+            payload,
+            kind,
+            &["write_file", "edit", "notebook_edit"],
+        )?])
     }
 }
 

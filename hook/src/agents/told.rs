@@ -24,7 +24,11 @@ pub fn line(files: &[FileReport]) -> String {
 
 fn name(file: &FileReport) -> String {
     let shown: String = file.path.path.escape_debug().take(LONGEST_NAME).collect();
-    let cut = if file.path.path.escape_debug().nth(LONGEST_NAME).is_some() { "…" } else { "" };
+    let cut = if file.path.path.escape_debug().nth(LONGEST_NAME).is_some() {
+        "…"
+    } else {
+        ""
+    };
     let what = match file.action {
         FileAction::Delete => " (removed)",
         FileAction::Merge => " (merged)",
@@ -40,23 +44,51 @@ mod tests {
     use super::*;
 
     fn file(path: &str, action: FileAction) -> FileReport {
-        let path = PathText { path: path.to_owned(), path_hex: None };
-        FileReport { path, action, result: FileResult::Done, reason: None, additions: None, deletions: None }
+        let path = PathText {
+            path: path.to_owned(),
+            path_hex: None,
+        };
+        FileReport {
+            path,
+            action,
+            result: FileResult::Done,
+            reason: None,
+            additions: None,
+            deletions: None,
+        }
     }
 
     #[test]
     fn the_files_are_named_with_what_became_of_them() {
-        let line = line(&[file("a b.txt", FileAction::Write), file("src/new.rs", FileAction::Delete)]);
-        assert!(line.ends_with("before you use them: `a b.txt`, `src/new.rs` (removed)."), "{line}");
+        let line = line(&[
+            file("a b.txt", FileAction::Write),
+            file("src/new.rs", FileAction::Delete),
+        ]);
+        assert!(
+            line.ends_with("before you use them: `a b.txt`, `src/new.rs` (removed)."),
+            "{line}"
+        );
     }
 
     #[test]
     fn the_line_is_one_line_and_bounded_whatever_the_names_hold() {
         let files: Vec<FileReport> = (0..1000)
-            .map(|number| file(&format!("\n\u{1b}[2J{}{number}", "x".repeat(4000)), FileAction::Write))
+            .map(|number| {
+                file(
+                    &format!("\n\u{1b}[2J{}{number}", "x".repeat(4000)),
+                    FileAction::Write,
+                )
+            })
             .collect();
         let line = line(&files);
-        assert!(line.len() < 6000 && !line.contains(['\n', '\u{1b}']), "{} bytes: {line}", line.len());
-        assert!(line.ends_with("… and 980 more.") || line.ends_with("` and 980 more."), "the rest is counted: {line}");
+        assert!(
+            line.len() < 6000 && !line.contains(['\n', '\u{1b}']),
+            "{} bytes: {line}",
+            line.len()
+        );
+        assert!(
+            line.ends_with("… and 980 more.") || line.ends_with("` and 980 more."),
+            "the rest is counted: {line}"
+        );
     }
 }

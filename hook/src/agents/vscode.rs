@@ -10,6 +10,11 @@ pub const VSCODE: Documented = Documented {
     name: "vscode",
     kind: shape::kind,
     prompt: "prompt",
-    edit_tools: &["create_file", "replace_string_in_file", "insert_edit_into_file", "apply_patch"],
+    edit_tools: &[
+        "create_file",
+        "replace_string_in_file",
+        "insert_edit_into_file",
+        "apply_patch",
+    ],
     is_told: false,
 };

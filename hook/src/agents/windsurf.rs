@@ -24,7 +24,9 @@ impl Agent for Windsurf {
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let name = payload.event_name()?;
-        let Some(kind) = kind(&name) else { return Ok(Vec::new()) };
+        let Some(kind) = kind(&name) else {
+            return Ok(Vec::new());
+        };
         let mut event = payload.new_event(kind, &payload.session_id()?);
         event.turn_id = payload.id(&["execution_id"]);
         let told = payload.object().object("tool_info").unwrap_or_default();
@@ -32,7 +34,9 @@ impl Agent for Windsurf {
             event.cwd = Some(PathBuf::from(cwd));
         }
         match kind {
-            EventKind::UserMessage => event.prompt = told.text("user_prompt").map(|prompt| payload.cut(prompt)),
+            EventKind::UserMessage => {
+                event.prompt = told.text("user_prompt").map(|prompt| payload.cut(prompt))
+            }
             EventKind::ToolStart => event.paths = shape::named_paths(&told),
             _ => {}
         }
@@ -45,7 +49,9 @@ fn kind(name: &str) -> Option<EventKind> {
         "pre_user_prompt" => Some(EventKind::UserMessage),
         "pre_write_code" | "pre_run_command" | "pre_mcp_tool_use" => Some(EventKind::ToolStart),
         "post_write_code" | "post_run_command" | "post_mcp_tool_use" => Some(EventKind::StepFinish),
-        "post_cascade_response" | "post_cascade_response_with_transcript" => Some(EventKind::TurnEnd),
+        "post_cascade_response" | "post_cascade_response_with_transcript" => {
+            Some(EventKind::TurnEnd)
+        }
         _ => None,
     }
 }

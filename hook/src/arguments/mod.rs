@@ -12,9 +12,14 @@ use std::sync::LazyLock;
 use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-pub use history::{DiffArguments, LogArguments, SessionsArguments, ShowArguments, SnapshotArguments, StatusArguments};
+pub use history::{
+    DiffArguments, LogArguments, SessionsArguments, ShowArguments, SnapshotArguments,
+    StatusArguments,
+};
 pub use install::InstallArguments;
-pub use operation::{OnConflict, RedoArguments, RestoreArguments, RevertArguments, UnrevertArguments};
+pub use operation::{
+    OnConflict, RedoArguments, RestoreArguments, RevertArguments, UnrevertArguments,
+};
 pub use record::{EventArguments, FlagArguments};
 
 /// Put my workspace back to how it was just before I sent that message.
@@ -167,10 +172,23 @@ impl Common {
     /// Returns how to speak about arguments that cannot be read.
     pub fn glance(arguments: &[OsString]) -> Self {
         let json = arguments.iter().any(|word| word == "--json");
-        let after = arguments.iter().skip_while(|word| *word != "--color").nth(1).and_then(|word| word.to_str());
-        let inside = arguments.iter().find_map(|word| word.to_str()?.strip_prefix("--color="));
-        let color = after.or(inside).and_then(|word| When::from_str(word, true).ok()).unwrap_or_default();
-        Self { json, color, ..Self::default() }
+        let after = arguments
+            .iter()
+            .skip_while(|word| *word != "--color")
+            .nth(1)
+            .and_then(|word| word.to_str());
+        let inside = arguments
+            .iter()
+            .find_map(|word| word.to_str()?.strip_prefix("--color="));
+        let color = after
+            .or(inside)
+            .and_then(|word| When::from_str(word, true).ok())
+            .unwrap_or_default();
+        Self {
+            json,
+            color,
+            ..Self::default()
+        }
     }
 }
 
@@ -186,7 +204,12 @@ impl Arguments {
 fn version() -> &'static str {
     static VERSION: LazyLock<String> = LazyLock::new(|| {
         let versions = ckpt_store::versions();
-        format!("{}\nlibgit2 {}\nSQLite {}", env!("CARGO_PKG_VERSION"), versions.libgit2, versions.sqlite)
+        format!(
+            "{}\nlibgit2 {}\nSQLite {}",
+            env!("CARGO_PKG_VERSION"),
+            versions.libgit2,
+            versions.sqlite
+        )
     });
     &VERSION
 }
@@ -204,7 +227,13 @@ mod tests {
     fn the_guard_knows_every_command() {
         let mut command = Arguments::command();
         command.build();
-        let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
-        assert_eq!(names, COMMANDS, "a command that it does not know could be taken for a hook's");
+        let names: Vec<&str> = command
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        assert_eq!(
+            names, COMMANDS,
+            "a command that it does not know could be taken for a hook's"
+        );
     }
 }

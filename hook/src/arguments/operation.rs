@@ -9,7 +9,12 @@ use clap::{Args, ValueEnum};
 #[command(after_help = REVERT_EXAMPLES)]
 pub struct RevertArguments {
     /// The message to go back to: its changes, and all that came after it, are undone. On a terminal you can choose one
-    #[arg(long, value_name = "ID", conflicts_with = "step", overrides_with = "message")]
+    #[arg(
+        long,
+        value_name = "ID",
+        conflicts_with = "step",
+        overrides_with = "message"
+    )]
     pub message: Option<String>,
     /// Undo one step alone, and nothing that came after it
     #[arg(long, value_name = "ID")]

@@ -20,7 +20,11 @@ pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Fai
     let request = DiffRequest {
         from: arguments.from.clone(),
         to: arguments.to.clone(),
-        paths: arguments.paths.iter().map(|path| directory.join(path)).collect(),
+        paths: arguments
+            .paths
+            .iter()
+            .map(|path| directory.join(path))
+            .collect(),
     };
     let mut store = invocation.open()?;
     let report = store.diff(&directory, &request)?;
@@ -36,10 +40,21 @@ pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Fai
 }
 
 /// File by file, so that a large diff needs no large memory.
-fn hunks(invocation: &Invocation, store: &mut Store, directory: &Path, report: &DiffReport) -> Result<(), Failure> {
+fn hunks(
+    invocation: &Invocation,
+    store: &mut Store,
+    directory: &Path,
+    report: &DiffReport,
+) -> Result<(), Failure> {
     for change in &report.files {
-        let sides = if change.binary { Sides::Hidden("Binary files differ") } else { sides(store, directory, change)? };
-        invocation.output.bytes(&diff::file(change, &sides, invocation.output.view()))?;
+        let sides = if change.binary {
+            Sides::Hidden("Binary files differ")
+        } else {
+            sides(store, directory, change)?
+        };
+        invocation
+            .output
+            .bytes(&diff::file(change, &sides, invocation.output.view()))?;
     }
     Ok(())
 }
@@ -55,7 +70,9 @@ fn sides(store: &mut Store, directory: &Path, change: &ChangeReport) -> Result<S
     let old = side(&change.old_blob, &change.old_mode)?;
     let new = side(&change.new_blob, &change.new_mode)?;
     if old.len().max(new.len()) > LARGEST_SIDE {
-        return Ok(Sides::Hidden("The file is too large to be shown line by line"));
+        return Ok(Sides::Hidden(
+            "The file is too large to be shown line by line",
+        ));
     }
     Ok(Sides::Text { old, new })
 }

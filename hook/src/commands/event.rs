@@ -33,7 +33,10 @@ pub struct Recorded {
 impl Recorded {
     /// Nothing was.
     pub fn nothing() -> Self {
-        Self { report: guard::nothing(), words: None }
+        Self {
+            report: guard::nothing(),
+            words: None,
+        }
     }
 }
 
@@ -45,7 +48,10 @@ pub fn run(
     log: &LogFile,
     watchdog: &Watchdog,
 ) -> std::result::Result<Recorded, Failure> {
-    let config = config::read(surroundings.config_file().as_deref(), surroundings.home.as_deref());
+    let config = config::read(
+        surroundings.config_file().as_deref(),
+        surroundings.home.as_deref(),
+    );
     watchdog.set(config.settings.hook_deadline);
     #[cfg(debug_assertions)]
     guard::fault::hang();
@@ -53,16 +59,36 @@ pub fn run(
         guard::listen();
         return Ok(Recorded::nothing());
     }
-    let mut recorder = Recorder { surroundings, directory: store, config: &config, log, store: None, words: None };
+    let mut recorder = Recorder {
+        surroundings,
+        directory: store,
+        config: &config,
+        log,
+        store: None,
+        words: None,
+    };
     let arguments = Arguments::read(words).map_err(|error| recorder.refuse(error))?;
-    let parsed = understand(&arguments, surroundings)
-        .inspect_err(|error| recorder.note("error", &Subject::default(), &error.to_string(), &error.causes()))?;
+    let parsed = understand(&arguments, surroundings).inspect_err(|error| {
+        recorder.note(
+            "error",
+            &Subject::default(),
+            &error.to_string(),
+            &error.causes(),
+        )
+    })?;
     let report = recorder.record_all(agent(&arguments.command), parsed)?;
-    Ok(Recorded { report, words: recorder.words })
+    Ok(Recorded {
+        report,
+        words: recorder.words,
+    })
 }
 
 fn agent(command: &Command) -> &str {
-    if let Command::Event(arguments) = command { &arguments.agent } else { GENERIC }
+    if let Command::Event(arguments) = command {
+        &arguments.agent
+    } else {
+        GENERIC
+    }
 }
 
 /// Returns the events of a command line.
@@ -81,17 +107,30 @@ fn understand(arguments: &Arguments, surroundings: &Surroundings) -> Result<Pars
 fn directory(common: &Common, surroundings: &Surroundings) -> Result<PathBuf> {
     match &common.workspace {
         Some(path) => surroundings.absolute(path),
-        None => Ok(surroundings.current_directory.clone().unwrap_or_else(|| PathBuf::from("/"))),
+        None => Ok(surroundings
+            .current_directory
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("/"))),
     }
 }
 
 fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
     let payload = guard::read_payload(io::stdin().lock())
         .map_err(|error| Error::failed("cannot read the payload on stdin").because(error))?;
-    let context = Context { cwd, environment: &surroundings::variable };
-    let mut parsed = agents::parse(&arguments.agent, arguments.event.as_deref(), &payload.bytes, &context);
+    let context = Context {
+        cwd,
+        environment: &surroundings::variable,
+    };
+    let mut parsed = agents::parse(
+        &arguments.agent,
+        arguments.event.as_deref(),
+        &payload.bytes,
+        &context,
+    );
     if payload.is_cut {
-        parsed.problems.push("the payload is too long: its end was left out".to_owned());
+        parsed
+            .problems
+            .push("the payload is too long: its end was left out".to_owned());
     }
     Ok(parsed)
 }
@@ -104,7 +143,10 @@ fn by_flags(kind: EventKind, flags: &FlagArguments, cwd: PathBuf) -> Parsed {
         prompt: flags.prompt.clone(),
         ..Event::new(kind, GENERIC, &flags.session)
     };
-    Parsed { events: vec![event], problems: Vec::new() }
+    Parsed {
+        events: vec![event],
+        problems: Vec::new(),
+    }
 }
 
 /// What a diagnostic is about.
@@ -129,7 +171,15 @@ impl Recorder<'_> {
     fn record_all(&mut self, agent: &str, parsed: Parsed) -> Result<EventReport> {
         let mut last = Ok(guard::nothing());
         for problem in &parsed.problems {
-            self.note("warning", &Subject { agent: Some(agent), event: None }, problem, &[]);
+            self.note(
+                "warning",
+                &Subject {
+                    agent: Some(agent),
+                    event: None,
+                },
+                problem,
+                &[],
+            );
             last = last.and(Err(Error::failed(problem)));
         }
         for event in &parsed.events {
@@ -150,11 +200,17 @@ impl Recorder<'_> {
         let report = self.store().and_then(|store| store.record(event));
         match &report {
             Ok(report) => {
-                self.log.line(Level::Info, &format!("recorded `{}` of {}", event.event.name(), event.agent));
+                self.log.line(
+                    Level::Info,
+                    &format!("recorded `{}` of {}", event.event.name(), event.agent),
+                );
                 self.tell(event, report);
             }
             Err(error) => {
-                let subject = Subject { agent: Some(&event.agent), event: Some(event) };
+                let subject = Subject {
+                    agent: Some(&event.agent),
+                    event: Some(event),
+                };
                 self.note("error", &subject, &error.to_string(), &error.causes());
                 if error.kind == ErrorKind::Late {
                     self.go_on_without_the_hook(event);
@@ -176,10 +232,22 @@ impl Recorder<'_> {
     fn go_on_without_the_hook(&mut self, event: &Event) {
         let Some(cwd) = &event.cwd else { return };
         let text = match detached::take_snapshot(self.directory, cwd) {
-            Ok(()) => "the first snapshot goes on in the background: steps are protected when it is done",
-            Err(_) => "the first snapshot could not go on in the background: take it with `ckpt-hook snapshot`",
+            Ok(()) => {
+                "the first snapshot goes on in the background: steps are protected when it is done"
+            }
+            Err(_) => {
+                "the first snapshot could not go on in the background: take it with `ckpt-hook snapshot`"
+            }
         };
-        self.note("warning", &Subject { agent: Some(&event.agent), event: Some(event) }, text, &[]);
+        self.note(
+            "warning",
+            &Subject {
+                agent: Some(&event.agent),
+                event: Some(event),
+            },
+            text,
+            &[],
+        );
     }
 
     fn settings(&self, event: &Event) -> &Settings {
@@ -201,7 +269,9 @@ impl Recorder<'_> {
 
     fn store(&mut self) -> Result<&mut Store> {
         if self.store.is_none() {
-            let given = self.surroundings.for_store(self.directory.to_owned(), self.config.settings.clone());
+            let given = self
+                .surroundings
+                .for_store(self.directory.to_owned(), self.config.settings.clone());
             self.store = Some(Store::open(given)?);
         }
         Ok(self.store.as_mut().expect("it was opened a line above"))
@@ -211,7 +281,12 @@ impl Recorder<'_> {
     fn refuse(&mut self, error: clap::Error) -> Failure {
         if !is_help(&error) {
             guard::listen();
-            self.note("error", &Subject::default(), "a hook was called with arguments that make no sense", &[]);
+            self.note(
+                "error",
+                &Subject::default(),
+                "a hook was called with arguments that make no sense",
+                &[],
+            );
         }
         Failure::Arguments(error)
     }
@@ -219,7 +294,10 @@ impl Recorder<'_> {
     /// Into the database, for `status`, and into the log file, for when there is no database.
     fn note(&mut self, level: &str, subject: &Subject<'_>, message: &str, causes: &[String]) {
         let detail = (!causes.is_empty()).then(|| causes.join(": "));
-        let cwd = subject.event.and_then(|event| event.cwd.as_ref()).map(|cwd| cwd.to_string_lossy());
+        let cwd = subject
+            .event
+            .and_then(|event| event.cwd.as_ref())
+            .map(|cwd| cwd.to_string_lossy());
         let diagnostic = Diagnostic {
             level,
             agent: subject.agent,
@@ -229,15 +307,32 @@ impl Recorder<'_> {
             message,
             detail: detail.as_deref(),
         };
-        let line = [Some(message), diagnostic.detail].into_iter().flatten().collect::<Vec<_>>().join(": ");
-        self.log.line(if level == "error" { Level::Error } else { Level::Warning }, &line);
+        let line = [Some(message), diagnostic.detail]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(": ");
+        self.log.line(
+            if level == "error" {
+                Level::Error
+            } else {
+                Level::Warning
+            },
+            &line,
+        );
         if let Err(error) = self.store().and_then(|store| store.diagnose(&diagnostic)) {
             let why = error.causes().join(": ");
-            self.log.line(Level::Error, &format!("the session store could not note it: {error}: {why}"));
+            self.log.line(
+                Level::Error,
+                &format!("the session store could not note it: {error}: {why}"),
+            );
         }
     }
 }
 
 fn starts_something(event: &Event) -> bool {
-    matches!(event.event, EventKind::SessionStart | EventKind::UserMessage)
+    matches!(
+        event.event,
+        EventKind::SessionStart | EventKind::UserMessage
+    )
 }

@@ -23,13 +23,16 @@ pub fn manual(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, F
     // A page has no place for the versions of libraries.
     let command = Arguments::command().version(env!("CARGO_PKG_VERSION"));
     if let Some(directory) = directory {
-        std::fs::create_dir_all(directory).context(|| format!("cannot make `{}`", directory.display()))?;
+        std::fs::create_dir_all(directory)
+            .context(|| format!("cannot make `{}`", directory.display()))?;
         clap_mangen::generate_to(command, directory)
             .context(|| format!("cannot write manual pages to `{}`", directory.display()))?;
         return Ok(DONE);
     }
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page).context(|| "cannot make the manual page")?;
+    clap_mangen::Man::new(command)
+        .render(&mut page)
+        .context(|| "cannot make the manual page")?;
     invocation.output.bytes(&page)?;
     Ok(DONE)
 }

@@ -40,18 +40,25 @@ pub struct Invocation {
 impl Invocation {
     /// Returns the directory that the command is about.
     pub fn directory(&self) -> Result<PathBuf, Failure> {
-        Ok(self.surroundings.directory(self.common.workspace.as_deref())?)
+        Ok(self
+            .surroundings
+            .directory(self.common.workspace.as_deref())?)
     }
 
     /// Returns the store's directory.
     pub fn store_directory(&self) -> Result<PathBuf, Failure> {
-        Ok(self.surroundings.store_directory(self.common.store.as_deref())?)
+        Ok(self
+            .surroundings
+            .store_directory(self.common.store.as_deref())?)
     }
 
     /// Opens the store.
     pub fn open(&self) -> Result<Store, Failure> {
         let directory = self.store_directory()?;
-        Ok(Store::open(self.surroundings.for_store(directory, self.config.settings.clone()))?)
+        Ok(Store::open(
+            self.surroundings
+                .for_store(directory, self.config.settings.clone()),
+        )?)
     }
 }
 
@@ -66,7 +73,9 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
 fn apologise(place: Option<&Location<'_>>) {
     let place = place.map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     let hint = "please report it, with the output of `ckpt-hook --version`";
-    output::write_error(&format!("error: this is a bug of ckpt-hook, at {place}\nhint: {hint}\n"));
+    output::write_error(&format!(
+        "error: this is a bug of ckpt-hook, at {place}\nhint: {hint}\n"
+    ));
 }
 
 fn run_to_code(words: &[OsString]) -> u8 {
@@ -75,9 +84,17 @@ fn run_to_code(words: &[OsString]) -> u8 {
         Ok(arguments) => arguments,
         Err(error) => return refuse(words, &surroundings, error),
     };
-    let config = config::read(surroundings.config_file().as_deref(), surroundings.home.as_deref());
+    let config = config::read(
+        surroundings.config_file().as_deref(),
+        surroundings.home.as_deref(),
+    );
     let output = Output::new(&arguments.common, &surroundings);
-    let invocation = Invocation { common: arguments.common, surroundings, config, output };
+    let invocation = Invocation {
+        common: arguments.common,
+        surroundings,
+        config,
+        output,
+    };
     match dispatch(&invocation, &arguments.command) {
         Ok(code) => code,
         Err(failure) => {
@@ -96,13 +113,20 @@ fn refuse(words: &[OsString], surroundings: &Surroundings, error: clap::Error) -
         return failure.code();
     }
     let text = error.render();
-    let text = if output.view().paint.is_on() { text.ansi().to_string() } else { text.to_string() };
+    let text = if output.view().paint.is_on() {
+        text.ansi().to_string()
+    } else {
+        text.to_string()
+    };
     output.text(&text).map_or(FAILED, |()| DONE)
 }
 
 fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
     match command {
-        Command::Event(_) | Command::StepStart(_) | Command::StepFinish(_) | Command::Message(_) => {
+        Command::Event(_)
+        | Command::StepStart(_)
+        | Command::StepFinish(_)
+        | Command::Message(_) => {
             unreachable!("the guard takes what agents call")
         }
         Command::Revert(arguments) => operation::revert(invocation, arguments),

@@ -29,12 +29,23 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
     }
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
-    let report = watched(invocation, &mut store, |store| store.revert(&directory, &request))?;
-    finish(invocation, &mut store, &report, !request.only.is_empty() || request.step.is_some())
+    let report = watched(invocation, &mut store, |store| {
+        store.revert(&directory, &request)
+    })?;
+    finish(
+        invocation,
+        &mut store,
+        &report,
+        !request.only.is_empty() || request.step.is_some(),
+    )
 }
 
 /// Goes one message forward, or all the way.
-pub fn redo(invocation: &Invocation, arguments: &UnrevertArguments, all: bool) -> Result<u8, Failure> {
+pub fn redo(
+    invocation: &Invocation,
+    arguments: &UnrevertArguments,
+    all: bool,
+) -> Result<u8, Failure> {
     let request = RedoRequest {
         session: arguments.session.clone(),
         all,
@@ -45,7 +56,9 @@ pub fn redo(invocation: &Invocation, arguments: &UnrevertArguments, all: bool) -
     };
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
-    let report = watched(invocation, &mut store, |store| store.redo(&directory, &request))?;
+    let report = watched(invocation, &mut store, |store| {
+        store.redo(&directory, &request)
+    })?;
     finish(invocation, &mut store, &report, false)
 }
 
@@ -60,12 +73,18 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
     };
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
-    let report = watched(invocation, &mut store, |store| store.restore(&directory, &request))?;
+    let report = watched(invocation, &mut store, |store| {
+        store.restore(&directory, &request)
+    })?;
     finish(invocation, &mut store, &report, false)
 }
 
 /// Does something that may take long, with a line that tells how far it is where somebody looks.
-pub fn watched<T>(invocation: &Invocation, store: &mut Store, work: impl FnOnce(&mut Store) -> T) -> T {
+pub fn watched<T>(
+    invocation: &Invocation,
+    store: &mut Store,
+    work: impl FnOnce(&mut Store) -> T,
+) -> T {
     if !invocation.output.shows_progress() {
         return work(store);
     }
@@ -87,10 +106,22 @@ pub fn finish(
 ) -> Result<u8, Failure> {
     let is_well = matches!(report.outcome, Outcome::Restored | Outcome::Nothing) && !report.dry_run;
     if !(is_well && invocation.output.is_quiet()) {
-        let before = report.operation.as_deref().map(|operation| store.before(operation)).transpose()?;
-        let before = before.unwrap_or_else(|| Before { is_part, ..Before::default() });
-        let around = Around { prompt: prompt(invocation, store, report), before };
-        invocation.output.report(report, |view| operation::render(report, &around, view))?;
+        let before = report
+            .operation
+            .as_deref()
+            .map(|operation| store.before(operation))
+            .transpose()?;
+        let before = before.unwrap_or_else(|| Before {
+            is_part,
+            ..Before::default()
+        });
+        let around = Around {
+            prompt: prompt(invocation, store, report),
+            before,
+        };
+        invocation
+            .output
+            .report(report, |view| operation::render(report, &around, view))?;
     }
     Ok(match report.outcome {
         Outcome::Restored | Outcome::Nothing => DONE,
@@ -100,8 +131,15 @@ pub fn finish(
 }
 
 /// Returns what the user wrote in the message that is the revert point; a title is nothing to fail for.
-pub fn prompt(invocation: &Invocation, store: &mut Store, report: &OperationReport) -> Option<String> {
-    let id = report.message.as_deref().filter(|_| !invocation.output.is_json())?;
+pub fn prompt(
+    invocation: &Invocation,
+    store: &mut Store,
+    report: &OperationReport,
+) -> Option<String> {
+    let id = report
+        .message
+        .as_deref()
+        .filter(|_| !invocation.output.is_json())?;
     store.prompt(&invocation.directory().ok()?, id).ok()?
 }
 

@@ -20,37 +20,69 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
     }
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
-    let filter = LogFilter { session: request.session.clone(), ..LogFilter::default() };
+    let filter = LogFilter {
+        session: request.session.clone(),
+        ..LogFilter::default()
+    };
     let messages = store.log(&directory, &filter)?.messages;
     let Some(message) = choose(&messages, invocation.output.view())? else {
         return Ok(DONE);
     };
-    let request = RevertRequest { message: message.id.clone(), session: Some(message.session.clone()), ..request };
-    let plan = RevertRequest { dry_run: true, ..request.clone() };
-    let plan = operation::watched(invocation, &mut store, |store| store.revert(&directory, &plan))?;
+    let request = RevertRequest {
+        message: message.id.clone(),
+        session: Some(message.session.clone()),
+        ..request
+    };
+    let plan = RevertRequest {
+        dry_run: true,
+        ..request.clone()
+    };
+    let plan = operation::watched(invocation, &mut store, |store| {
+        store.revert(&directory, &plan)
+    })?;
     let is_part = !request.only.is_empty() || request.step.is_some();
-    let is_over = request.dry_run || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
+    let is_over =
+        request.dry_run || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
     if is_over {
         return operation::finish(invocation, &mut store, &plan, is_part);
     }
-    let around = Around { prompt: message.prompt.clone(), before: Before { is_part, ..Before::default() } };
-    invocation.output.text(&render::render(&plan, &around, invocation.output.view()))?;
+    let around = Around {
+        prompt: message.prompt.clone(),
+        before: Before {
+            is_part,
+            ..Before::default()
+        },
+    };
+    invocation
+        .output
+        .text(&render::render(&plan, &around, invocation.output.view()))?;
     if !confirm("Do this?")? {
         invocation.output.text("Nothing was changed.\n")?;
         return Ok(DONE);
     }
-    let report = operation::watched(invocation, &mut store, |store| store.revert(&directory, &request))?;
+    let report = operation::watched(invocation, &mut store, |store| {
+        store.revert(&directory, &request)
+    })?;
     operation::finish(invocation, &mut store, &report, is_part)
 }
 
-fn choose<'a>(messages: &'a [MessageReport], view: &View) -> Result<Option<&'a MessageReport>, Failure> {
-    let live: Vec<&MessageReport> = messages.iter().filter(|message| message.state == MessageState::Live).collect();
+fn choose<'a>(
+    messages: &'a [MessageReport],
+    view: &View,
+) -> Result<Option<&'a MessageReport>, Failure> {
+    let live: Vec<&MessageReport> = messages
+        .iter()
+        .filter(|message| message.state == MessageState::Live)
+        .collect();
     if live.is_empty() {
         return Err(Error::unavailable("there is no message to go back to")
             .hint("messages are recorded once the hook is installed: `ckpt-hook install AGENT`")
             .into());
     }
-    let lines: Vec<String> = live.iter().map(|message| history::choice(message, view)).collect();
+    let lines: Vec<String> = live
+        .iter()
+        .map(|message| history::choice(message, view))
+        .collect();
     let chosen = Select::new()
         .with_prompt("Go back to just before (Esc to leave)")
         .items(&lines)
@@ -61,10 +93,16 @@ fn choose<'a>(messages: &'a [MessageReport], view: &View) -> Result<Option<&'a M
 }
 
 fn confirm(question: &str) -> Result<bool, Failure> {
-    let answer = Confirm::new().with_prompt(question).default(false).interact_opt();
+    let answer = Confirm::new()
+        .with_prompt(question)
+        .default(false)
+        .interact_opt();
     Ok(answer.map_err(unanswered)?.unwrap_or(false))
 }
 
 fn unanswered(error: dialoguer::Error) -> Failure {
-    Error::failed("cannot ask on this terminal").because(error).hint("give `--message ID`").into()
+    Error::failed("cannot ask on this terminal")
+        .because(error)
+        .hint("give `--message ID`")
+        .into()
 }

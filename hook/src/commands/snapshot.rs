@@ -14,11 +14,16 @@ pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8,
     let mut store = invocation.open()?;
     let line = Line::new();
     let tell = |progress: Progress| line.capture(progress);
-    let progress: Option<&(dyn Fn(Progress) + Sync)> =
-        if invocation.output.shows_progress() { Some(&tell) } else { None };
+    let progress: Option<&(dyn Fn(Progress) + Sync)> = if invocation.output.shows_progress() {
+        Some(&tell)
+    } else {
+        None
+    };
     let report = store.snapshot(&directory, arguments.label.as_deref(), progress);
     line.end();
     let report = report?;
-    invocation.output.report(&report, |view| status::snapshot(&report, view))?;
+    invocation
+        .output
+        .report(&report, |view| status::snapshot(&report, view))?;
     Ok(DONE)
 }

@@ -14,8 +14,14 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
     let report = store.status(&directory, arguments.session.as_deref())?;
-    let hidden = if invocation.output.is_json() { Vec::new() } else { hidden(&mut store, &directory, &report)? };
-    invocation.output.report(&report, |view| status::render(&report, &hidden, view))?;
+    let hidden = if invocation.output.is_json() {
+        Vec::new()
+    } else {
+        hidden(&mut store, &directory, &report)?
+    };
+    invocation
+        .output
+        .report(&report, |view| status::render(&report, &hidden, view))?;
     Ok(DONE)
 }
 
@@ -28,7 +34,10 @@ fn hidden(
     if report.messages_hidden.is_empty() {
         return Ok(Vec::new());
     }
-    let filter = LogFilter { session: report.session.clone(), ..LogFilter::default() };
+    let filter = LogFilter {
+        session: report.session.clone(),
+        ..LogFilter::default()
+    };
     let mut messages = store.log(directory, &filter)?.messages;
     messages.retain(|message| report.messages_hidden.contains(&message.id));
     messages.reverse();

@@ -120,7 +120,9 @@ impl Condenser {
     }
 
     fn in_string(&mut self, bytes: &[u8]) -> usize {
-        let room = self.of_string.map(|length| LONGEST_STRING.saturating_sub(length + LONGEST_ESCAPE));
+        let room = self
+            .of_string
+            .map(|length| LONGEST_STRING.saturating_sub(length + LONGEST_ESCAPE));
         if room == Some(0) {
             return self.in_long_string(bytes);
         }
@@ -185,8 +187,11 @@ impl Condenser {
 
     fn drop_half_character(&mut self) {
         let near = self.kept.len().saturating_sub(3);
-        let begin = self.kept[near..].iter().rposition(|byte| *byte >= 0b1100_0000);
-        self.kept.truncate(begin.map_or(self.kept.len(), |begin| near + begin));
+        let begin = self.kept[near..]
+            .iter()
+            .rposition(|byte| *byte >= 0b1100_0000);
+        self.kept
+            .truncate(begin.map_or(self.kept.len(), |begin| near + begin));
     }
 
     fn open(&mut self, bracket: u8) {
@@ -256,7 +261,11 @@ impl Condenser {
         for bracket in self.open.drain(self.open.len() - inner..).rev() {
             self.kept.push(closing(bracket));
         }
-        self.dropping = if self.open.is_empty() { Dropping::All } else { Dropping::Field(inner) };
+        self.dropping = if self.open.is_empty() {
+            Dropping::All
+        } else {
+            Dropping::Field(inner)
+        };
     }
 
     /// Leaves out all that comes.
@@ -310,14 +319,21 @@ mod tests {
     /// Returns what is kept of a payload that comes in pieces of a length.
     fn condensed(payload: &[u8], piece: usize) -> (Vec<u8>, bool) {
         let mut condenser = Condenser::default();
-        payload.chunks(piece).for_each(|piece| condenser.take(piece));
+        payload
+            .chunks(piece)
+            .for_each(|piece| condenser.take(piece));
         condenser.finish()
     }
 
     #[track_caller]
     fn read(payload: &[u8]) -> Value {
         let (kept, is_cut) = condensed(payload, 64 << 10);
-        assert!(!is_cut && kept.len() <= LONGEST_PAYLOAD, "{} bytes of {}", kept.len(), payload.len());
+        assert!(
+            !is_cut && kept.len() <= LONGEST_PAYLOAD,
+            "{} bytes of {}",
+            kept.len(),
+            payload.len()
+        );
         serde_json::from_slice(&kept).expect("what is kept is whole")
     }
 
@@ -334,7 +350,11 @@ mod tests {
             for piece in 1..=payload.len().max(1) {
                 let (kept, is_cut) = condensed(payload.as_bytes(), piece);
                 let kept = String::from_utf8(kept).expect("no character is taken apart");
-                assert_eq!((kept.as_str(), is_cut), (payload.trim_end(), false), "in pieces of {piece}");
+                assert_eq!(
+                    (kept.as_str(), is_cut),
+                    (payload.trim_end(), false),
+                    "in pieces of {piece}"
+                );
             }
         }
     }
@@ -345,30 +365,52 @@ mod tests {
         let lines = "ä line of \"output\"\n\u{1b}".repeat(HUGE / 22);
         let list: Vec<usize> = (0..HUGE / 8).collect();
         let texts = vec!["a message of the conversation"; HUGE / 32];
-        let fields: Value = (0..HUGE / 32).map(|number| (number.to_string(), json!({"role": "user"}))).collect();
+        let fields: Value = (0..HUGE / 32)
+            .map(|number| (number.to_string(), json!({"role": "user"})))
+            .collect();
         let deep = "[".repeat(HUGE / 2) + &"]".repeat(HUGE / 2);
-        for huge in [json!(text), json!(lines), json!(list), json!(texts), fields, json!({"in": {"it": [text]}})] {
+        for huge in [
+            json!(text),
+            json!(lines),
+            json!(list),
+            json!(texts),
+            fields,
+            json!({"in": {"it": [text]}}),
+        ] {
             let payload = json!({"a_session": "s", "input": {"path": "/w/a", "the_rest": huge}, "prompt": "hello"});
             let kept = read(payload.to_string().as_bytes());
-            assert_eq!((&kept["a_session"], &kept["prompt"]), (&json!("s"), &json!("hello")), "before and after it");
+            assert_eq!(
+                (&kept["a_session"], &kept["prompt"]),
+                (&json!("s"), &json!("hello")),
+                "before and after it"
+            );
             assert_eq!(kept["input"]["path"], "/w/a", "and beside it");
         }
         let (kept, _) = condensed(format!("{{\"a\":{deep},\"b\":1}}").as_bytes(), 1 << 20);
-        assert!(kept.ends_with(b"]],\"b\":1}") && kept.len() <= LONGEST_FIELD + 100, "{} bytes", kept.len());
+        assert!(
+            kept.ends_with(b"]],\"b\":1}") && kept.len() <= LONGEST_FIELD + 100,
+            "{} bytes",
+            kept.len()
+        );
     }
 
     #[test]
     fn whole_blocks_are_what_their_bytes_are_one_by_one() {
-        let inner = r#"{"a\\\"[":[1,-2.5e3,{}],"b":"\\\\","c":[[["]"]],null],"d":"line\n\"said\" }"},"#;
+        let inner =
+            r#"{"a\\\"[":[1,-2.5e3,{}],"b":"\\\\","c":[[["]"]],null],"d":"line\n\"said\" }"},"#;
         let list = inner.repeat((64 << 10) / inner.len());
         let lines = r#"a \"line\"\n\\"#.repeat(8 << 10);
         // What is plain fills them up, so that the limits are met in what is not.
         let plain = "x".repeat(LONGEST_STRING - (16 << 10));
         let list = format!("[\"{plain}\",\"{plain}\",{list}0]");
-        let payload = format!("{{\"list\":{list},\"text\":\"{plain}{lines}\",\"prompt\":\"hello\"}}");
+        let payload =
+            format!("{{\"list\":{list},\"text\":\"{plain}{lines}\",\"prompt\":\"hello\"}}");
         let kept = read(payload.as_bytes());
         assert_eq!(kept["prompt"], "hello", "what comes after it is read");
-        assert!(kept["list"][2].is_object() && kept["list"].as_array().map(Vec::len) < Some(900), "a part is kept");
+        assert!(
+            kept["list"][2].is_object() && kept["list"].as_array().map(Vec::len) < Some(900),
+            "a part is kept"
+        );
         assert!(
             condensed(payload.as_bytes(), BLOCK - 1) == condensed(payload.as_bytes(), 64 << 10),
             "the same is kept"
@@ -377,14 +419,26 @@ mod tests {
 
     #[test]
     fn a_long_string_is_cut_between_characters() {
-        for (piece, written) in [("ä", 2), ("😀", 4), ("\\n", 2), ("\\u00e4", 6), ("a\\\"", 3), ("\\\\", 2)] {
+        for (piece, written) in [
+            ("ä", 2),
+            ("😀", 4),
+            ("\\n", 2),
+            ("\\u00e4", 6),
+            ("a\\\"", 3),
+            ("\\\\", 2),
+        ] {
             for shift in 0..written {
                 let text = "x".repeat(shift) + &piece.repeat((3 << 20) / written);
                 let kept = read(format!("{{\"prompt\":\"{text}\",\"z\":1}}").as_bytes());
-                let whole: String = serde_json::from_str(&format!("\"{text}\"")).expect("it is JSON");
+                let whole: String =
+                    serde_json::from_str(&format!("\"{text}\"")).expect("it is JSON");
                 let prompt = kept["prompt"].as_str().expect("a string");
                 assert!(whole.starts_with(prompt), "`{piece}` after {shift}");
-                assert!(prompt.len() * written >= LONGEST_STRING / 2, "`{piece}`: {} bytes are kept", prompt.len());
+                assert!(
+                    prompt.len() * written >= LONGEST_STRING / 2,
+                    "`{piece}`: {} bytes are kept",
+                    prompt.len()
+                );
                 assert_eq!(kept["z"], 1, "what follows is read");
             }
         }
@@ -392,10 +446,15 @@ mod tests {
 
     #[test]
     fn a_payload_of_nothing_but_fields_is_kept_in_part_and_called_cut() {
-        let fields: String = (0..HUGE / 16).map(|number| format!("\"k{number}\":\"value\",")).collect();
+        let fields: String = (0..HUGE / 16)
+            .map(|number| format!("\"k{number}\":\"value\","))
+            .collect();
         let (kept, is_cut) = condensed(format!("{{{fields}\"z\":1}}").as_bytes(), 64 << 10);
         let kept: Value = serde_json::from_slice(&kept).expect("it is whole");
-        assert!(is_cut && kept["k0"] == "value" && kept.get("z").is_none(), "its beginning");
+        assert!(
+            is_cut && kept["k0"] == "value" && kept.get("z").is_none(),
+            "its beginning"
+        );
     }
 
     #[test]
@@ -403,7 +462,11 @@ mod tests {
         for huge in ["x", "\"", "\\", "{", "[", ",", "{\"a\":", "[,"] {
             let payload = huge.repeat((LONGEST_FIELD + LONGEST_FIELD / 4) / huge.len());
             let (kept, _) = condensed(payload.as_bytes(), 64 << 10);
-            assert!(kept.len() <= LONGEST_PAYLOAD + 2 * LONGEST_FIELD, "`{huge}`: {} bytes", kept.len());
+            assert!(
+                kept.len() <= LONGEST_PAYLOAD + 2 * LONGEST_FIELD,
+                "`{huge}`: {} bytes",
+                kept.len()
+            );
         }
     }
 }

@@ -38,7 +38,10 @@ pub fn read_payload(mut stdin: impl Read) -> io::Result<Payload> {
         }
     }
     let (bytes, is_cut) = condenser.finish();
-    Ok(Payload { bytes, is_cut: is_cut || read >= MOST_READ })
+    Ok(Payload {
+        bytes,
+        is_cut: is_cut || read >= MOST_READ,
+    })
 }
 
 /// Reads and drops what comes within a time, or up to the end of stdin.
@@ -48,7 +51,9 @@ pub fn listen(patience: Duration) {
     let mut buffer = [0; 64 << 10];
     loop {
         let left = end.saturating_duration_since(Instant::now());
-        let Ok(timeout) = Timespec::try_from(left) else { return };
+        let Ok(timeout) = Timespec::try_from(left) else {
+            return;
+        };
         match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout)) {
             Ok(1..) if matches!(rustix::io::read(&stdin, &mut buffer), Ok(1..)) => {}
             _ => return,
@@ -64,16 +69,32 @@ mod tests {
     fn a_payload_is_read_to_its_end_however_long_it_is() {
         let begin = br#"{"session_id":"s","prompt":""#;
         let text = io::repeat(b'x').take(100 << 20);
-        let mut stdin = begin.chain(text).chain(br#"","event":"user_message"} and more"#.as_slice());
+        let mut stdin = begin
+            .chain(text)
+            .chain(br#"","event":"user_message"} and more"#.as_slice());
         let payload = read_payload(&mut stdin).expect("readable");
-        assert!(!payload.is_cut && payload.bytes.ends_with(br#""event":"user_message"}"#), "what counts is there");
-        assert!(payload.bytes.len() < 3 << 20, "and little else: {} bytes", payload.bytes.len());
-        assert_eq!(stdin.read(&mut [0]).expect("readable"), 0, "the writer was heard out");
+        assert!(
+            !payload.is_cut && payload.bytes.ends_with(br#""event":"user_message"}"#),
+            "what counts is there"
+        );
+        assert!(
+            payload.bytes.len() < 3 << 20,
+            "and little else: {} bytes",
+            payload.bytes.len()
+        );
+        assert_eq!(
+            stdin.read(&mut [0]).expect("readable"),
+            0,
+            "the writer was heard out"
+        );
     }
 
     #[test]
     fn a_writer_without_an_end_is_not_listened_to_for_ever() {
         let mut stdin = io::repeat(b'x');
-        assert!(read_payload(&mut stdin).expect("readable").is_cut, "it is told that the end is missing");
+        assert!(
+            read_payload(&mut stdin).expect("readable").is_cut,
+            "it is told that the end is missing"
+        );
     }
 }

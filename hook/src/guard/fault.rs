@@ -15,7 +15,10 @@ pub fn hang() {
 
 /// Does what the variable says.
 pub fn strike() {
-    match variable("CKPT_HOOK_TEST_FAULT").as_deref().and_then(std::ffi::OsStr::to_str) {
+    match variable("CKPT_HOOK_TEST_FAULT")
+        .as_deref()
+        .and_then(std::ffi::OsStr::to_str)
+    {
         Some("panic") => panic!("a fault that a test asked for, quoting secret text"),
         Some("abort") => std::process::abort(),
         Some("segv") => process::crash(),

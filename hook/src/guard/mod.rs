@@ -84,10 +84,21 @@ fn first_word(arguments: &[OsString]) -> Option<&OsStr> {
 impl Glance {
     fn at(arguments: &[OsString]) -> Self {
         let has = |option: &str| arguments.iter().any(|word| word == option);
-        let after = arguments.iter().skip_while(|word| *word != "--store").nth(1).map(PathBuf::from);
-        let inside = arguments.iter().find_map(|word| word.to_str()?.strip_prefix("--store=").map(PathBuf::from));
+        let after = arguments
+            .iter()
+            .skip_while(|word| *word != "--store")
+            .nth(1)
+            .map(PathBuf::from);
+        let inside = arguments
+            .iter()
+            .find_map(|word| word.to_str()?.strip_prefix("--store=").map(PathBuf::from));
         let help = has("--help") || has("-h");
-        Self { strict: has("--strict"), json: has("--json"), help, store: after.or(inside) }
+        Self {
+            strict: has("--strict"),
+            json: has("--json"),
+            help,
+            store: after.or(inside),
+        }
     }
 }
 
@@ -100,12 +111,23 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     }
     // What an agent is to be told goes where nothing else can: the stream itself is shut.
     let voice = process::keep_stdout();
-    process::behave(if glance.strict { FAILED } else { DONE }, glance.strict, glance.json || glance.help);
+    process::behave(
+        if glance.strict { FAILED } else { DONE },
+        glance.strict,
+        glance.json || glance.help,
+    );
     std::panic::set_hook(Box::new(note_panic));
     let watchdog = Watchdog::start(DEADLINE, glance.strict);
     let done = catch_unwind(AssertUnwindSafe(|| guarded(arguments, &glance, &watchdog)));
     let done = done.unwrap_or_else(|_| Err(panicked()));
-    if let (Ok(Recorded { words: Some(words), .. }), Some(voice), false) = (&done, voice, glance.json) {
+    if let (
+        Ok(Recorded {
+            words: Some(words), ..
+        }),
+        Some(voice),
+        false,
+    ) = (&done, voice, glance.json)
+    {
         // An agent that does not listen is none of our business.
         let _ = writeln!(std::fs::File::from(voice), "{words}");
     }
@@ -114,10 +136,16 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
 
 fn panicked() -> Failure {
     let place = PANIC.get().map_or("an unknown place", String::as_str);
-    Failure::Store(ckpt_store::Error::failed(format!("the hook panicked at {place}")))
+    Failure::Store(ckpt_store::Error::failed(format!(
+        "the hook panicked at {place}"
+    )))
 }
 
-fn guarded(arguments: &[OsString], glance: &Glance, watchdog: &Watchdog) -> Result<Recorded, Failure> {
+fn guarded(
+    arguments: &[OsString],
+    glance: &Glance,
+    watchdog: &Watchdog,
+) -> Result<Recorded, Failure> {
     let surroundings = Surroundings::read();
     let store = surroundings.store_directory(glance.store.as_deref())?;
     let log = LogFile::new(&store, surroundings.log_level.as_deref(), surroundings::now);
@@ -130,7 +158,9 @@ fn guarded(arguments: &[OsString], glance: &Glance, watchdog: &Watchdog) -> Resu
 
 /// A panic's message may quote what the hook was reading, so only its place is noted.
 fn note_panic(panic: &std::panic::PanicHookInfo<'_>) {
-    let place = panic.location().map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    let place = panic
+        .location()
+        .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     if let Some(log) = LOG.get() {
         log.line(Level::Error, &format!("a hook panicked at {place}"));
     }
@@ -150,7 +180,10 @@ fn finish(glance: &Glance, done: &Result<Recorded, Failure>) -> ExitCode {
     }
     match done {
         Err(failure) if glance.strict => {
-            output::write_error(&output::failure::render(failure, output::paint::Paint::new(false)));
+            output::write_error(&output::failure::render(
+                failure,
+                output::paint::Paint::new(false),
+            ));
             ExitCode::from(FAILED)
         }
         Ok(_) | Err(_) => ExitCode::from(DONE),
@@ -217,6 +250,15 @@ mod tests {
     #[test]
     fn a_glance_sees_what_decides_about_manners() {
         let glance = Glance::at(&words("ckpt-hook --store=/x event --strict"));
-        assert_eq!(glance, Glance { strict: true, json: false, help: false, store: Some("/x".into()) }, "without clap");
+        assert_eq!(
+            glance,
+            Glance {
+                strict: true,
+                json: false,
+                help: false,
+                store: Some("/x".into())
+            },
+            "without clap"
+        );
     }
 }

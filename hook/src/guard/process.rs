@@ -3,7 +3,10 @@
 //! This is the binary's only `unsafe` code. Each block calls one function of the C library with arguments made here;
 //! nothing that is read from outside reaches it.
 
-#![expect(unsafe_code, reason = "handlers for SIGSEGV and its kin, _exit and alarm have no safe wrapper")]
+#![expect(
+    unsafe_code,
+    reason = "handlers for SIGSEGV and its kin, _exit and alarm have no safe wrapper"
+)]
 
 use std::fs::OpenOptions;
 use std::mem::{MaybeUninit, zeroed};
@@ -15,7 +18,14 @@ use std::time::Duration;
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 /// What a crash of ours looks like to the kernel; SIGALRM is the deadline where there is no watchdog.
-const FATAL: [libc::c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGABRT, libc::SIGILL, libc::SIGFPE, libc::SIGALRM];
+const FATAL: [libc::c_int; 6] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGABRT,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGALRM,
+];
 
 /// The stack for handlers, in bytes: the ordinary one may be what is broken.
 const STACK: usize = 64 << 10;
@@ -27,7 +37,13 @@ static CODE: AtomicI32 = AtomicI32::new(0);
 pub fn behave(code: u8, stderr: bool, stdout: bool) {
     CODE.store(i32::from(code), Ordering::Relaxed);
     // A core file would hold prompts and file contents.
-    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let _ = setrlimit(
+        Resource::Core,
+        Rlimit {
+            current: Some(0),
+            maximum: Some(0),
+        },
+    );
     ignore(libc::SIGPIPE);
     ignore(libc::SIGXFSZ);
     use_own_stack();
@@ -48,7 +64,9 @@ pub fn exit_now() -> ! {
 
 /// Asks the kernel for SIGALRM after a time, in whole seconds.
 pub fn alarm(after: Duration) {
-    let seconds = libc::c_uint::try_from(after.as_secs()).unwrap_or(libc::c_uint::MAX).max(1);
+    let seconds = libc::c_uint::try_from(after.as_secs())
+        .unwrap_or(libc::c_uint::MAX)
+        .max(1);
     // SAFETY: `alarm` takes an integer; SIGALRM is handled.
     unsafe { libc::alarm(seconds) };
 }
@@ -75,7 +93,11 @@ fn handle(signal: libc::c_int) {
 /// Threads that the standard library starts have a stack for handlers; this gives the main thread one that is surely there.
 fn use_own_stack() {
     let stack: &'static mut [MaybeUninit<u8>] = Box::leak(Box::new_uninit_slice(STACK));
-    let stack = libc::stack_t { ss_sp: stack.as_mut_ptr().cast(), ss_flags: 0, ss_size: STACK };
+    let stack = libc::stack_t {
+        ss_sp: stack.as_mut_ptr().cast(),
+        ss_flags: 0,
+        ss_size: STACK,
+    };
     // SAFETY: the memory is `STACK` bytes long, is never freed and is used by nothing else.
     unsafe { libc::sigaltstack(&raw const stack, null_mut()) };
 }

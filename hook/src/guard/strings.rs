@@ -27,8 +27,14 @@ pub enum Place {
 /// Returns a bit for each byte that is in a string, its first quote included and its last one not, and what stands before
 /// the next block.
 pub fn inside(block: &[u8; BLOCK], place: Place) -> (u64, Place) {
-    let (escaped, next_is_escaped) = escaped(bits(block, |byte| byte == b'\\'), place == Place::AfterBackslash);
-    let inside = between_quotes(bits(block, |byte| byte == b'"') & !escaped, place != Place::Between);
+    let (escaped, next_is_escaped) = escaped(
+        bits(block, |byte| byte == b'\\'),
+        place == Place::AfterBackslash,
+    );
+    let inside = between_quotes(
+        bits(block, |byte| byte == b'"') & !escaped,
+        place != Place::Between,
+    );
     let next = match (inside >> (BLOCK - 1), next_is_escaped) {
         (0, _) => Place::Between,
         (_, false) => Place::InString,
@@ -40,16 +46,25 @@ pub fn inside(block: &[u8; BLOCK], place: Place) -> (u64, Place) {
 /// Returns a bit for each bracket that opens, and one for each that closes, in strings or not.
 pub fn brackets(block: &[u8; BLOCK]) -> (u64, u64) {
     // Round ones are no JSON; the two others differ in this one bit.
-    (bits(block, |byte| byte | 0x20 == b'{'), bits(block, |byte| byte | 0x20 == b'}'))
+    (
+        bits(block, |byte| byte | 0x20 == b'{'),
+        bits(block, |byte| byte | 0x20 == b'}'),
+    )
 }
 
 /// Returns where a string ends that the bytes from `at` on are the rest of, behind its quote, and where in it they end.
 pub fn skip(bytes: &[u8], mut at: usize, mut place: Place) -> (usize, Place) {
     while at < bytes.len() && place != Place::Between {
         if place == Place::InString {
-            let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) else { return (bytes.len(), place) };
+            let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) else {
+                return (bytes.len(), place);
+            };
             at += found + 1;
-            place = if bytes[at - 1] == b'"' { Place::Between } else { Place::AfterBackslash };
+            place = if bytes[at - 1] == b'"' {
+                Place::Between
+            } else {
+                Place::AfterBackslash
+            };
             continue;
         }
         // An escape is rarely alone, so that a block with more of them is passed over as a whole.
@@ -66,11 +81,19 @@ fn bits(block: &[u8; BLOCK], holds: impl Fn(u8) -> bool) -> u64 {
     // Written so that compilers make vector instructions of it: each byte's own bit in its word, then the words joined.
     let mut marks = [0; BLOCK];
     for (index, mark) in marks.iter_mut().enumerate() {
-        *mark = if holds(block[index]) { 1_u8 << (index % 8) } else { 0 };
+        *mark = if holds(block[index]) {
+            1_u8 << (index % 8)
+        } else {
+            0
+        };
     }
     let (words, _) = marks.as_chunks::<8>();
-    let joined = |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0101_0101_0101_0101) >> 56;
-    words.iter().rev().fold(0, |bits, word| bits << 8 | joined(word))
+    let joined =
+        |word: &[u8; 8]| u64::from_le_bytes(*word).wrapping_mul(0x0101_0101_0101_0101) >> 56;
+    words
+        .iter()
+        .rev()
+        .fold(0, |bits, word| bits << 8 | joined(word))
 }
 
 /// Returns which bytes stand behind a backslash that counts, and whether the byte after the block does.
@@ -86,7 +109,9 @@ fn escaped(backslashes: u64, first_is_escaped: bool) -> (u64, bool) {
 
 /// Returns the bits from each first quote up to its last one: each is the parity of the quotes up to it.
 fn between_quotes(quotes: u64, begins_in_string: bool) -> u64 {
-    let parity = [1, 2, 4, 8, 16, 32].into_iter().fold(quotes, |bits, shift| bits ^ bits << shift);
+    let parity = [1, 2, 4, 8, 16, 32]
+        .into_iter()
+        .fold(quotes, |bits, shift| bits ^ bits << shift);
     if begins_in_string { !parity } else { parity }
 }
 
@@ -98,10 +123,17 @@ mod tests {
     fn texts() -> impl Iterator<Item = Vec<u8>> {
         let signs = [b'"', b'\\', b'[', b'}', b'a'];
         (0..5_usize.pow(6)).map(move |number| {
-            let word: Vec<u8> = (0..6).map(|digit| signs[number / 5_usize.pow(digit) % 5]).collect();
+            let word: Vec<u8> = (0..6)
+                .map(|digit| signs[number / 5_usize.pow(digit) % 5])
+                .collect();
             let before = number % 59;
             let filler = if number % 2 == 0 { "a\\\\\"" } else { "\\\"b" };
-            let text = [filler.repeat(60).as_bytes()[..before].to_vec(), word, filler.repeat(60).into_bytes()].concat();
+            let text = [
+                filler.repeat(60).as_bytes()[..before].to_vec(),
+                word,
+                filler.repeat(60).into_bytes(),
+            ]
+            .concat();
             text[..BLOCK * 2].to_vec()
         })
     }
@@ -121,15 +153,26 @@ mod tests {
     fn a_block_is_what_its_bytes_are_one_by_one() {
         for text in texts() {
             for begin in [Place::Between, Place::InString, Place::AfterBackslash] {
-                let (mut place, mut escaped, mut expected) = (begin, begin == Place::AfterBackslash, 0_u64);
+                let (mut place, mut escaped, mut expected) =
+                    (begin, begin == Place::AfterBackslash, 0_u64);
                 for (index, byte) in text[..BLOCK].iter().enumerate() {
                     place = step(place, &mut escaped, *byte);
                     expected |= u64::from(place != Place::Between) << index;
                 }
                 let block = text.first_chunk().expect("it is two blocks long");
-                assert_eq!(inside(block, begin), (expected, place), "{begin:?}: {}", text.escape_ascii());
+                assert_eq!(
+                    inside(block, begin),
+                    (expected, place),
+                    "{begin:?}: {}",
+                    text.escape_ascii()
+                );
                 let all = |sign| bits(block, |byte| byte == sign);
-                assert_eq!(brackets(block), (all(b'[') | all(b'{'), all(b']') | all(b'}')), "{}", text.escape_ascii());
+                assert_eq!(
+                    brackets(block),
+                    (all(b'[') | all(b'{'), all(b']') | all(b'}')),
+                    "{}",
+                    text.escape_ascii()
+                );
             }
         }
     }
@@ -143,7 +186,12 @@ mod tests {
                     place = step(place, &mut escaped, text[at]);
                     at += 1;
                 }
-                assert_eq!(skip(&text, 0, begin), (at, place), "{begin:?}: {}", text.escape_ascii());
+                assert_eq!(
+                    skip(&text, 0, begin),
+                    (at, place),
+                    "{begin:?}: {}",
+                    text.escape_ascii()
+                );
             }
         }
     }

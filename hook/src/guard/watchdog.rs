@@ -29,10 +29,20 @@ impl Watchdog {
     /// Starts to wait. Where there is no thread to be had, the kernel's alarm stands in.
     pub fn start(after: Duration, strict: bool) -> Self {
         let started = Instant::now();
-        let state = Mutex::new(State { deadline: started + after, log: None });
-        let shared = Arc::new(Shared { state, moved: Condvar::new() });
+        let state = Mutex::new(State {
+            deadline: started + after,
+            log: None,
+        });
+        let shared = Arc::new(Shared {
+            state,
+            moved: Condvar::new(),
+        });
         let theirs = Arc::clone(&shared);
-        if thread::Builder::new().name("watchdog".to_owned()).spawn(move || theirs.wait(strict)).is_err() {
+        if thread::Builder::new()
+            .name("watchdog".to_owned())
+            .spawn(move || theirs.wait(strict))
+            .is_err()
+        {
             process::alarm(after);
         }
         Self { shared, started }
@@ -62,7 +72,10 @@ impl Shared {
             if left.is_zero() {
                 break;
             }
-            (state, _) = self.moved.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner);
+            (state, _) = self
+                .moved
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         let log = state.log.take();
         drop(state);
@@ -75,7 +88,10 @@ fn end(log: Option<LogFile>, strict: bool) {
     let (done, waiter) = std::sync::mpsc::channel();
     let noting = thread::Builder::new().spawn(move || {
         if let Some(log) = log {
-            log.line(Level::Error, "a hook was not done at its deadline and ended");
+            log.line(
+                Level::Error,
+                "a hook was not done at its deadline and ended",
+            );
         }
         // Nobody listens any more: then the process is at its end.
         let _ = done.send(());

@@ -17,13 +17,19 @@ pub const TARGET: Target = Target {
     programs: &["claude"],
     home: |place| place.directory("CLAUDE_CONFIG_DIR", ".claude"),
     package: |place| {
-        let settings = place.directory("CLAUDE_CONFIG_DIR", ".claude").join("settings.json");
-        names_package(settings, |settings| enables_package(settings.get("enabledPlugins")))
+        let settings = place
+            .directory("CLAUDE_CONFIG_DIR", ".claude")
+            .join("settings.json");
+        names_package(settings, |settings| {
+            enables_package(settings.get("enabledPlugins"))
+        })
     },
     files,
     follow: None,
     check: Some(hook_table::check_switch),
-    notes: &["a session of Claude Code that is open now may call the hook only after it was started anew"],
+    notes: &[
+        "a session of Claude Code that is open now may call the hook only after it was started anew",
+    ],
     project_notes: &[],
 };
 
@@ -50,8 +56,17 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
         Scope::Project => place.project.join(".claude"),
     };
     let table = HookTable::of_events(EVENTS, place.tool_events, |event| handler(place, event))?;
-    let mut files = vec![SettingsFile::with_table(directory.join("settings.json"), scope, table)];
-    files.extend(commands::files(Form::Claude, &directory.join("commands"), scope, place)?);
+    let mut files = vec![SettingsFile::with_table(
+        directory.join("settings.json"),
+        scope,
+        table,
+    )];
+    files.extend(commands::files(
+        Form::Claude,
+        &directory.join("commands"),
+        scope,
+        place,
+    )?);
     Ok(files)
 }
 

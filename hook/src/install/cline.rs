@@ -19,8 +19,15 @@ pub const TARGET: Target = Target {
 };
 
 /// The events; steps end with tools, so that these are never left out.
-const EVENTS: [&str; 7] =
-    ["TaskStart", "TaskResume", "PreToolUse", "PostToolUse", "TaskComplete", "TaskCancel", "TaskError"];
+const EVENTS: [&str; 7] = [
+    "TaskStart",
+    "TaskResume",
+    "PreToolUse",
+    "PostToolUse",
+    "TaskComplete",
+    "TaskCancel",
+    "TaskError",
+];
 
 fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let directory = match scope {
@@ -30,8 +37,16 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let file = |event| {
         let line = command::guarded(place.binary, "cline", event)?;
         let text = format!("#!/bin/sh\n# Written by `ckpt-hook install cline`.\n{line}\n");
-        let content = Content::Own(OwnFile::of_hook("cline", command::text(place.binary)?, text));
-        Ok(SettingsFile { path: directory.join(event), mode: 0o755, content })
+        let content = Content::Own(OwnFile::of_hook(
+            "cline",
+            command::text(place.binary)?,
+            text,
+        ));
+        Ok(SettingsFile {
+            path: directory.join(event),
+            mode: 0o755,
+            content,
+        })
     };
     EVENTS.into_iter().map(file).collect()
 }

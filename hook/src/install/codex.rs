@@ -45,7 +45,11 @@ pub const EVENTS: &[HookEvent] = &[
 
 /// Returns the seconds after which Codex goes on without us; it allows itself no more than three for two of the events.
 pub fn timeout(event: &str) -> u32 {
-    if ["Interrupt", "SessionEnd"].contains(&event) { 3 } else { 30 }
+    if ["Interrupt", "SessionEnd"].contains(&event) {
+        3
+    } else {
+        30
+    }
 }
 
 fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
@@ -55,10 +59,19 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     };
     let handler = |event: &str| command::handler(place, "codex", event, timeout(event));
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
-    let mut files = vec![SettingsFile::with_table(directory.join("hooks.json"), scope, table)];
+    let mut files = vec![SettingsFile::with_table(
+        directory.join("hooks.json"),
+        scope,
+        table,
+    )];
     // Those of a project are elsewhere, where other agents would find them, too.
     if scope == Scope::User {
-        files.extend(commands::files(Form::Skill, &directory.join("skills"), scope, place)?);
+        files.extend(commands::files(
+            Form::Skill,
+            &directory.join("skills"),
+            scope,
+            place,
+        )?);
     }
     Ok(files)
 }
@@ -76,7 +89,11 @@ fn trust_file(place: &Place<'_>, hooks: &Edit) -> Result<Option<SettingsFile>> {
     }
     let before = positions(hooks.before.as_deref().unwrap_or_default())?;
     let trust = Trust::in_handlers(path, if after.is_empty() { &before } else { &after });
-    let file = |trust| SettingsFile { path: config(place), mode: Scope::User.mode(), content: Content::Trust(trust) };
+    let file = |trust| SettingsFile {
+        path: config(place),
+        mode: Scope::User.mode(),
+        content: Content::Trust(trust),
+    };
     Ok((!trust.is_empty()).then(|| file(trust)))
 }
 

@@ -30,7 +30,9 @@ pub fn arguments(agent: &str, event: &str) -> [String; 5] {
 pub fn guarded(binary: &Path, agent: &str, event: &str) -> Result<String> {
     let binary = quoted(text(binary)?);
     let arguments = arguments(agent, event).join(" ");
-    Ok(format!("test -x {binary} && {binary} {arguments} 2>/dev/null || true"))
+    Ok(format!(
+        "test -x {binary} && {binary} {arguments} 2>/dev/null || true"
+    ))
 }
 
 /// Returns a handler that runs our guarded line, in the shape that most agents share.
@@ -40,7 +42,11 @@ pub fn guarded(binary: &Path, agent: &str, event: &str) -> Result<String> {
 /// As for [`text`].
 pub fn handler(place: &Place<'_>, agent: &str, event: &str, timeout: u32) -> Result<Handler> {
     let line = guarded(place.binary, agent, event)?;
-    Ok(Handler(vec![("type", json!("command")), ("command", json!(line)), ("timeout", json!(timeout))]))
+    Ok(Handler(vec![
+        ("type", json!("command")),
+        ("command", json!(line)),
+        ("timeout", json!(timeout)),
+    ]))
 }
 
 /// Returns a path as text.
@@ -50,7 +56,8 @@ pub fn handler(place: &Place<'_>, agent: &str, event: &str, timeout: u32) -> Res
 /// A path that is not UTF-8: no settings file can hold it.
 pub fn text(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| {
-        Error::failed(format!("the path `{}` is not UTF-8", path.display())).hint("install ckpt-hook at another place")
+        Error::failed(format!("the path `{}` is not UTF-8", path.display()))
+            .hint("install ckpt-hook at another place")
     })
 }
 
@@ -64,7 +71,11 @@ pub fn binary(line: &str) -> Option<String> {
     let (before, _) = line.split_once(SUBCOMMAND)?;
     let path = match before.strip_suffix('\'') {
         Some(quoted) => unquoted(quoted),
-        None => before.rsplit_once("&& ").map_or(before, |(_, path)| path).trim_matches('"').to_owned(),
+        None => before
+            .rsplit_once("&& ")
+            .map_or(before, |(_, path)| path)
+            .trim_matches('"')
+            .to_owned(),
     };
     let name = path.rsplit(['/', '\\']).next()?;
     (name == BINARY || name.strip_suffix(".exe") == Some(BINARY)).then_some(path)
@@ -72,7 +83,8 @@ pub fn binary(line: &str) -> Option<String> {
 
 /// Returns a word for a POSIX shell.
 pub fn quoted(word: &str) -> String {
-    let plain = |character: char| character.is_ascii_alphanumeric() || "/._-+@%:,=".contains(character);
+    let plain =
+        |character: char| character.is_ascii_alphanumeric() || "/._-+@%:,=".contains(character);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
     }
@@ -99,9 +111,18 @@ mod tests {
 
     #[test]
     fn a_line_that_we_write_is_known_again_whatever_the_path_holds() {
-        for path in ["/usr/bin/ckpt-hook", "/my tools/ckpt-hook", "/it's/a 'b'/ckpt-hook", "/a$b`c\"/ckpt-hook"] {
+        for path in [
+            "/usr/bin/ckpt-hook",
+            "/my tools/ckpt-hook",
+            "/it's/a 'b'/ckpt-hook",
+            "/a$b`c\"/ckpt-hook",
+        ] {
             let line = guarded(Path::new(path), "gemini-cli", "BeforeModel").expect("UTF-8");
-            assert_eq!(binary(&line).as_deref(), Some(path), "the path comes back from {line}");
+            assert_eq!(
+                binary(&line).as_deref(),
+                Some(path),
+                "the path comes back from {line}"
+            );
         }
         assert_eq!(
             binary("C:\\x\\ckpt-hook.exe event --agent codex").as_deref(),
@@ -129,9 +150,20 @@ mod tests {
 
     #[test]
     fn a_guarded_line_is_quiet_and_ends_well() {
-        let line = guarded(Path::new("/gone away/ckpt-hook"), "gemini-cli", "BeforeAgent").expect("UTF-8");
-        let output = std::process::Command::new("/bin/sh").args(["-c", &line]).output().expect("a shell");
+        let line = guarded(
+            Path::new("/gone away/ckpt-hook"),
+            "gemini-cli",
+            "BeforeAgent",
+        )
+        .expect("UTF-8");
+        let output = std::process::Command::new("/bin/sh")
+            .args(["-c", &line])
+            .output()
+            .expect("a shell");
         assert!(output.status.success(), "a removed binary blocks nobody");
-        assert!(output.stdout.is_empty() && output.stderr.is_empty(), "and says nothing");
+        assert!(
+            output.stdout.is_empty() && output.stderr.is_empty(),
+            "and says nothing"
+        );
     }
 }

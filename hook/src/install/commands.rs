@@ -36,12 +36,22 @@ pub enum Form {
 /// # Errors
 ///
 /// As for [`command::text`].
-pub fn files(form: Form, folder: &Path, scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+pub fn files(
+    form: Form,
+    folder: &Path,
+    scope: Scope,
+    place: &Place<'_>,
+) -> Result<Vec<SettingsFile>> {
     let binary = command::text(place.binary)?;
     let file = |command: &Command| {
         let content = |text: String| {
             let marker = SENTENCE.to_owned();
-            Content::Own(OwnFile { text, marker, binary: binary.to_owned(), is_optional: true })
+            Content::Own(OwnFile {
+                text,
+                marker,
+                binary: binary.to_owned(),
+                is_optional: true,
+            })
         };
         let texts = texts(form, command, &command::quoted(binary));
         texts.into_iter().map(move |(name, text)| SettingsFile {
@@ -55,29 +65,48 @@ pub fn files(form: Form, folder: &Path, scope: Scope, place: &Place<'_>) -> Resu
 
 /// Returns the names and texts of a command's files; `program` is what a shell calls us by.
 pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, String)> {
-    let Command { name, line, about, .. } = *command;
+    let Command {
+        name, line, about, ..
+    } = *command;
     let runs = |before: &str, arguments: &str, after: &str| {
-        format!("{SENTENCE} It printed:\n\n!{before}{program} {line}{arguments} 2>&1{after}\n\n{ADVICE}\n")
+        format!(
+            "{SENTENCE} It printed:\n\n!{before}{program} {line}{arguments} 2>&1{after}\n\n{ADVICE}\n"
+        )
     };
     match form {
         // The conversation's own messages, whoever else works here.
         Form::Claude => {
-            vec![with_permission(command, program, &runs("`", " --session ${CLAUDE_SESSION_ID} $ARGUMENTS", "`"))]
+            vec![with_permission(
+                command,
+                program,
+                &runs("`", " --session ${CLAUDE_SESSION_ID} $ARGUMENTS", "`"),
+            )]
         }
         #[cfg(test)]
-        Form::Shared => vec![with_permission(command, program, &runs("`", " $ARGUMENTS", "`"))],
+        Form::Shared => vec![with_permission(
+            command,
+            program,
+            &runs("`", " $ARGUMENTS", "`"),
+        )],
         Form::Blank => {
-            let text =
-                format!("---\ndescription: {about}\n---\n\n{SENTENCE} It printed:\n\n{BLANK} $ARGUMENTS\n\n{ADVICE}\n");
+            let text = format!(
+                "---\ndescription: {about}\n---\n\n{SENTENCE} It printed:\n\n{BLANK} $ARGUMENTS\n\n{ADVICE}\n"
+            );
             vec![(format!("{name}.md"), text)]
         }
         Form::Braces => {
             let head = format!("---\ndescription: {about}\n---\n\n");
-            vec![(format!("{name}.md"), head + &runs("{", &of_session("QWEN_CODE_SESSION_ID", " {{args}}"), "}"))]
+            vec![(
+                format!("{name}.md"),
+                head + &runs("{", &of_session("QWEN_CODE_SESSION_ID", " {{args}}"), "}"),
+            )]
         }
         Form::Toml => {
             let prompt = runs("{", " {{args}}", "}");
-            let text = format!("description = {}\nprompt = '''\n{prompt}'''\n", Value::from(about));
+            let text = format!(
+                "description = {}\nprompt = '''\n{prompt}'''\n",
+                Value::from(about)
+            );
             vec![(format!("{name}.toml"), text)]
         }
         Form::Skill => skill(command, program),
@@ -86,8 +115,17 @@ pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, Strin
 
 /// Claude Code asks before it runs a line, unless the file says that it may.
 fn with_permission(command: &Command, program: &str, text: &str) -> (String, String) {
-    let Command { name, line, about, arguments } = *command;
-    let hint = if arguments.is_empty() { String::new() } else { format!("argument-hint: \"{arguments}\"\n") };
+    let Command {
+        name,
+        line,
+        about,
+        arguments,
+    } = *command;
+    let hint = if arguments.is_empty() {
+        String::new()
+    } else {
+        format!("argument-hint: \"{arguments}\"\n")
+    };
     let verb = line.split(' ').next().unwrap_or_default();
     let head = format!(
         "---\ndescription: {about}\n{hint}allowed-tools: Bash({program} {verb}:*)\n\
@@ -116,13 +154,20 @@ fn of_session(variable: &str, arguments: &str) -> String {
 
 /// The tool that runs it is the session's own, so that the session is at work: hence `--force`.
 fn skill(command: &Command, program: &str) -> Vec<(String, String)> {
-    let Command { name, line, about, .. } = *command;
+    let Command {
+        name, line, about, ..
+    } = *command;
     let force = if line == "status" { "" } else { " --force" };
     let arguments = of_session("CODEX_THREAD_ID", force);
     let text = format!(
         "---\nname: {name}\ndescription: {about}\n---\n\n{SENTENCE} Run exactly this command, outside the sandbox, since it \
          writes to a store of its own:\n\n    {program} {line}{arguments}\n\n{ADVICE}\n"
     );
-    let policy = format!("# {SENTENCE} Only the user calls it.\npolicy:\n  allow_implicit_invocation: false\n");
-    vec![(format!("{name}/SKILL.md"), text), (format!("{name}/agents/openai.yaml"), policy)]
+    let policy = format!(
+        "# {SENTENCE} Only the user calls it.\npolicy:\n  allow_implicit_invocation: false\n"
+    );
+    vec![
+        (format!("{name}/SKILL.md"), text),
+        (format!("{name}/agents/openai.yaml"), policy),
+    ]
 }

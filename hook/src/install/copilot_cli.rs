@@ -18,13 +18,19 @@ pub const TARGET: Target = Target {
     programs: &["copilot"],
     home: |place| place.directory("COPILOT_HOME", ".copilot"),
     package: |place| {
-        let settings = place.directory("COPILOT_HOME", ".copilot").join("settings.json");
-        names_package(settings, |settings| enables_package(settings.get("enabledPlugins")))
+        let settings = place
+            .directory("COPILOT_HOME", ".copilot")
+            .join("settings.json");
+        names_package(settings, |settings| {
+            enables_package(settings.get("enabledPlugins"))
+        })
     },
     files,
     follow: None,
     check: Some(check),
-    notes: &["Copilot CLI does not report a message that is sent while it works; such a message is no revert point"],
+    notes: &[
+        "Copilot CLI does not report a message that is sent while it works; such a message is no revert point",
+    ],
     project_notes: &[],
 };
 
@@ -50,15 +56,25 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     };
     let own = OwnFile::of_hook("copilot-cli", command::text(place.binary)?, text(place)?);
     let content = Content::Own(own);
-    Ok(vec![SettingsFile { path: directory.join("ckpt-hook.json"), mode: scope.mode(), content }])
+    Ok(vec![SettingsFile {
+        path: directory.join("ckpt-hook.json"),
+        mode: scope.mode(),
+        content,
+    }])
 }
 
 fn text(place: &Place<'_>) -> Result<String> {
     let handler = |event| {
         let line = command::guarded(place.binary, "copilot-cli", event)?;
-        Ok((event.to_owned(), json!([{"type": "command", "bash": line, "timeoutSec": TIMEOUT}])))
+        Ok((
+            event.to_owned(),
+            json!([{"type": "command", "bash": line, "timeoutSec": TIMEOUT}]),
+        ))
     };
-    let hooks = EVENTS.into_iter().map(handler).collect::<Result<serde_json::Map<_, _>>>()?;
+    let hooks = EVENTS
+        .into_iter()
+        .map(handler)
+        .collect::<Result<serde_json::Map<_, _>>>()?;
     let text: Value = json!({"version": 1, "hooks": hooks});
     Ok(format!("{text:#}\n"))
 }
@@ -73,7 +89,9 @@ fn check(scope: Scope, place: &Place<'_>, _: &Path, _: &str) -> Result<Vec<Advic
 
 /// It has kept the list under both names.
 fn trusts_project(place: &Place<'_>) -> Result<bool> {
-    let config = place.directory("COPILOT_HOME", ".copilot").join("config.json");
+    let config = place
+        .directory("COPILOT_HOME", ".copilot")
+        .join("config.json");
     let config = hook_table::settings(&file::read(&config)?.unwrap_or_default())?;
     let is_in = |name| folder_trust::is_below_one(config.get(name), place.project);
     Ok(is_in("trusted_folders") || is_in("trustedFolders"))
@@ -87,5 +105,8 @@ fn claude_codes_hooks(place: &Place<'_>) -> Result<Vec<Advice>> {
         message: format!("Copilot CLI also runs the hooks of `{}`: every event may come twice", claude.display()),
         hint: "`ckpt-hook uninstall claude-code --project`, and `ckpt-hook install claude-code` instead".to_owned(),
     };
-    Ok((!positions(&text)?.is_empty()).then_some(advice).into_iter().collect())
+    Ok((!positions(&text)?.is_empty())
+        .then_some(advice)
+        .into_iter()
+        .collect())
 }

@@ -35,9 +35,14 @@ pub fn change(
 ) -> Result<Vec<SettingsChange>> {
     let files = (target.files)(scope, place)?;
     if scope == Scope::Project {
-        files.iter().try_for_each(|file| file::check_inside(&file.path, place.project))?;
+        files
+            .iter()
+            .try_for_each(|file| file::check_inside(&file.path, place.project))?;
     }
-    let mut edits = files.into_iter().map(|file| Edit::plan(file, work)).collect::<Result<Vec<_>>>()?;
+    let mut edits = files
+        .into_iter()
+        .map(|file| Edit::plan(file, work))
+        .collect::<Result<Vec<_>>>()?;
     if let (Some(follow), Some(first)) = (target.follow, edits.first()) {
         let file = follow(place, first)?;
         edits.extend(file.map(|file| Edit::plan(file, work)).transpose()?);
@@ -45,11 +50,16 @@ pub fn change(
     if !dry_run {
         carry_out(&edits, place)?;
     }
-    let mut changes: Vec<SettingsChange> = edits.iter().map(|edit| edit.report(target.agent, dry_run)).collect();
+    let mut changes: Vec<SettingsChange> = edits
+        .iter()
+        .map(|edit| edit.report(target.agent, dry_run))
+        .collect();
     let changed = edits.iter().position(|edit| edit.before != edit.after);
     if let (Some(changed), Some(hook)) = (changed, edits.first().filter(|edit| edit.holds_hook())) {
         let text = hook.after.as_deref().unwrap_or_default();
-        changes[changed].notes.extend(notes(target, scope, place, &hook.file.path, text));
+        changes[changed]
+            .notes
+            .extend(notes(target, scope, place, &hook.file.path, text));
     }
     Ok(changes)
 }
@@ -75,21 +85,35 @@ impl Edit {
         let before = file::read(&file.path)?;
         let after = work(&file.content, before.as_deref()).map_err(|error| {
             let hint = "the file was left as it was; correct it and try again";
-            Error::failed(format!("cannot edit `{}`", file.path.display())).because(error).hint(hint)
+            Error::failed(format!("cannot edit `{}`", file.path.display()))
+                .because(error)
+                .hint(hint)
         })?;
-        Ok(Self { file, before, after })
+        Ok(Self {
+            file,
+            before,
+            after,
+        })
     }
 
     /// Puts one text in the place of another.
-    fn put(&self, before: &Option<String>, after: &Option<String>, place: &Place<'_>) -> Result<()> {
+    fn put(
+        &self,
+        before: &Option<String>,
+        after: &Option<String>,
+        place: &Place<'_>,
+    ) -> Result<()> {
         let path = &self.file.path;
         match (before, after) {
             (before, after) if before == after => Ok(()),
             (before, Some(after)) => file::replace(path, before.as_deref(), after, self.file.mode),
             // A symlink is not ours to remove.
-            (before, None) if file::is_symlink(path) => {
-                file::replace(path, before.as_deref(), self.file.content.empty(), self.file.mode)
-            }
+            (before, None) if file::is_symlink(path) => file::replace(
+                path,
+                before.as_deref(),
+                self.file.content.empty(),
+                self.file.mode,
+            ),
             (before, None) => file::remove(path, before.as_deref(), &[place.home, place.project]),
         }
     }
@@ -107,14 +131,23 @@ impl Edit {
             file: self.file.path.display().to_string(),
             action: action.to_owned(),
             dry_run,
-            diff: changed.then(|| diff::unified(&self.file.path, self.before.as_deref(), self.after.as_deref())),
+            diff: changed.then(|| {
+                diff::unified(
+                    &self.file.path,
+                    self.before.as_deref(),
+                    self.after.as_deref(),
+                )
+            }),
             notes: self.note(dry_run).into_iter().collect(),
         }
     }
 
     /// Returns whether the hook is in the file once it is changed.
     fn holds_hook(&self) -> bool {
-        let found = self.after.as_deref().map(|after| self.file.content.find(after));
+        let found = self
+            .after
+            .as_deref()
+            .map(|after| self.file.content.find(after));
         found.is_some_and(|found| found.is_ok_and(|found| !found.binaries.is_empty()))
     }
 
@@ -122,8 +155,14 @@ impl Edit {
     fn note(&self, dry_run: bool) -> Option<String> {
         let after = self.after.as_deref()?;
         match &self.file.content {
-            Content::Trust(trust) if self.before.as_deref() != Some(after) && trust.is_in(after) => {
-                let trusts = if dry_run { "would trust the hook" } else { "trusts the hook now" };
+            Content::Trust(trust)
+                if self.before.as_deref() != Some(after) && trust.is_in(after) =>
+            {
+                let trusts = if dry_run {
+                    "would trust the hook"
+                } else {
+                    "trusts the hook now"
+                };
                 Some(format!("Codex {trusts} without a review"))
             }
             content if content.gives_way_to(after) => {
@@ -138,10 +177,17 @@ impl Edit {
 fn notes(target: &Target, scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Vec<String> {
     let mut notes = target.notes_for(scope);
     let package = (target.package)(place);
-    notes.extend(
-        package.map(|file| format!("it is there as a package, too, says `{}`: use one of the two", file.display())),
-    );
+    notes.extend(package.map(|file| {
+        format!(
+            "it is there as a package, too, says `{}`: use one of the two",
+            file.display()
+        )
+    }));
     let advice = target.advice(scope, place, file, text);
-    notes.extend(advice.into_iter().map(|advice| format!("{}: {}", advice.message, advice.hint)));
+    notes.extend(
+        advice
+            .into_iter()
+            .map(|advice| format!("{}: {}", advice.message, advice.hint)),
+    );
     notes
 }

@@ -24,14 +24,21 @@ pub fn read(path: &Path) -> Result<Option<String>> {
         Err(error) => return Err(cannot("read", path).because(error)),
     };
     if !metadata.is_file() {
-        let what = if metadata.is_dir() { "a directory" } else { "no regular file" };
-        return Err(cannot("read", path).because(format!("it is {what}, where the agent has its settings")));
+        let what = if metadata.is_dir() {
+            "a directory"
+        } else {
+            "no regular file"
+        };
+        return Err(
+            cannot("read", path).because(format!("it is {what}, where the agent has its settings"))
+        );
     }
     if metadata.len() > MAX_LENGTH {
         return Err(cannot("read", path).because("it is longer than any settings are"));
     }
     let bytes = fs::read(path).context(|| format!("cannot read `{}`", path.display()))?;
-    let text = String::from_utf8(bytes).map_err(|_| cannot("read", path).because("it is not UTF-8"))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| cannot("read", path).because("it is not UTF-8"))?;
     Ok(Some(text))
 }
 
@@ -45,7 +52,10 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     let failed = || format!("cannot write `{}`", path.display());
     let directory = path.parent().ok_or_else(|| cannot("write", &path))?;
     fs::create_dir_all(directory).context(failed)?;
-    let mut file = tempfile::Builder::new().prefix(".ckpt-hook-").tempfile_in(directory).context(failed)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".ckpt-hook-")
+        .tempfile_in(directory)
+        .context(failed)?;
     file.write_all(text.as_bytes()).context(failed)?;
     inherit(file.as_file(), &path, mode).context(failed)?;
     file.as_file().sync_all().context(failed)?;
@@ -77,13 +87,21 @@ pub fn remove(path: &Path, expected: Option<&str>, keep: &[&Path]) -> Result<()>
 ///
 /// A path that leads out of the project.
 pub fn check_inside(path: &Path, project: &Path) -> Result<()> {
-    let there = path.ancestors().find(|ancestor| ancestor.symlink_metadata().is_ok()).unwrap_or(path);
-    let resolved = fs::canonicalize(there).context(|| format!("cannot read `{}`", path.display()))?;
-    let project = fs::canonicalize(project).context(|| format!("cannot read `{}`", project.display()))?;
+    let there = path
+        .ancestors()
+        .find(|ancestor| ancestor.symlink_metadata().is_ok())
+        .unwrap_or(path);
+    let resolved =
+        fs::canonicalize(there).context(|| format!("cannot read `{}`", path.display()))?;
+    let project =
+        fs::canonicalize(project).context(|| format!("cannot read `{}`", project.display()))?;
     if resolved.starts_with(&project) {
         return Ok(());
     }
-    Err(cannot("write", path).because(format!("a symlink leads out of the project, to `{}`", resolved.display())))
+    Err(cannot("write", path).because(format!(
+        "a symlink leads out of the project, to `{}`",
+        resolved.display()
+    )))
 }
 
 /// Returns a path with its symlinks resolved, as far as it is there.
@@ -99,7 +117,8 @@ pub fn is_symlink(path: &Path) -> bool {
 /// Returns whether a file is there that can be run.
 pub fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    fs::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 fn absent(path: &Path) -> Result<Option<String>> {
@@ -121,7 +140,9 @@ fn target(path: &Path) -> Result<PathBuf> {
 /// Gives a new file the mode and the owner of the one that it replaces.
 fn inherit(file: &fs::File, path: &Path, mode: u32) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
-    let Ok(old) = fs::metadata(path) else { return file.set_permissions(fs::Permissions::from_mode(mode)) };
+    let Ok(old) = fs::metadata(path) else {
+        return file.set_permissions(fs::Permissions::from_mode(mode));
+    };
     let new = file.metadata()?;
     if (old.uid(), old.gid()) != (new.uid(), new.gid()) {
         fchown(file, Some(old.uid()), Some(old.gid()))?;
@@ -133,7 +154,9 @@ fn check(path: &Path, expected: Option<&str>) -> Result<()> {
     if read(path)?.as_deref() == expected {
         return Ok(());
     }
-    Err(cannot("write", path).because("somebody else changed it at this moment").hint("try again"))
+    Err(cannot("write", path)
+        .because("somebody else changed it at this moment")
+        .hint("try again"))
 }
 
 fn sync(directory: &Path) -> io::Result<()> {

@@ -30,10 +30,14 @@ impl FolderTrust {
     pub fn check(&self, scope: Scope, place: &Place<'_>) -> Result<Vec<Advice>> {
         let home = place.home.join(self.folder);
         let answers = settings(&home.join("trustedFolders.json"))?;
-        let asks =
-            settings(&home.join("settings.json"))?.pointer("/security/folderTrust/enabled").and_then(Value::as_bool);
+        let asks = settings(&home.join("settings.json"))?
+            .pointer("/security/folderTrust/enabled")
+            .and_then(Value::as_bool);
         let passes_over = asks.unwrap_or(self.by_default) && !trusts(&answers, place.project);
-        Ok((scope == Scope::Project && passes_over).then(|| untrusted(self.agent, self.program)).into_iter().collect())
+        Ok((scope == Scope::Project && passes_over)
+            .then(|| untrusted(self.agent, self.program))
+            .into_iter()
+            .collect())
     }
 }
 
@@ -47,24 +51,41 @@ pub fn untrusted(agent: &str, program: &str) -> Advice {
 
 /// Returns whether one of the folders of a list holds a project.
 pub fn is_below_one(folders: Option<&Value>, project: &Path) -> bool {
-    let folders = folders.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    folders.map(real).any(|folder| real(project).starts_with(folder))
+    let folders = folders
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    folders
+        .map(real)
+        .any(|folder| real(project).starts_with(folder))
 }
 
 /// Of the answers about folders that hold the project, the one with the longest path counts.
 fn trusts(answers: &Value, project: &Path) -> bool {
     let project = real(project);
     let holds = |path: &str, answer: &str| match answer {
-        "TRUST_PARENT" => Path::new(path).parent().is_some_and(|parent| project.starts_with(real(parent))),
+        "TRUST_PARENT" => Path::new(path)
+            .parent()
+            .is_some_and(|parent| project.starts_with(real(parent))),
         _ => project.starts_with(real(path)),
     };
-    let answers = answers.as_object().into_iter().flatten().filter_map(|(path, answer)| Some((path, answer.as_str()?)));
-    let nearest = answers.filter(|(path, answer)| holds(path, answer)).max_by_key(|(path, _)| path.len());
+    let answers = answers
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(path, answer)| Some((path, answer.as_str()?)));
+    let nearest = answers
+        .filter(|(path, answer)| holds(path, answer))
+        .max_by_key(|(path, _)| path.len());
     nearest.is_some_and(|(_, answer)| answer != "DO_NOT_TRUST")
 }
 
 fn settings(path: &Path) -> Result<Value> {
-    Ok(file::read(path)?.map(|text| hook_table::settings(&text)).transpose()?.unwrap_or_default())
+    Ok(file::read(path)?
+        .map(|text| hook_table::settings(&text))
+        .transpose()?
+        .unwrap_or_default())
 }
 
 fn real(path: impl AsRef<Path>) -> PathBuf {

@@ -15,13 +15,17 @@ pub const TARGET: Target = Target {
     programs: &["gemini"],
     home: |place| place.home.join(".gemini"),
     package: |place| {
-        let manifest = place.home.join(".gemini/extensions/ckpt-hook/gemini-extension.json");
+        let manifest = place
+            .home
+            .join(".gemini/extensions/ckpt-hook/gemini-extension.json");
         manifest.exists().then_some(manifest)
     },
     files,
     follow: None,
     check: Some(check),
-    notes: &["a session of Gemini CLI that is open now calls the hook only after it was started anew"],
+    notes: &[
+        "a session of Gemini CLI that is open now calls the hook only after it was started anew",
+    ],
     project_notes: &[],
 };
 
@@ -43,12 +47,30 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let directory = place.root(scope).join(".gemini");
     let handler = |event: &str| command::handler(place, "gemini-cli", event, TIMEOUT);
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
-    let mut files = vec![SettingsFile::with_table(directory.join("settings.json"), scope, table)];
-    files.extend(commands::files(Form::Toml, &directory.join("commands"), scope, place)?);
+    let mut files = vec![SettingsFile::with_table(
+        directory.join("settings.json"),
+        scope,
+        table,
+    )];
+    files.extend(commands::files(
+        Form::Toml,
+        &directory.join("commands"),
+        scope,
+        place,
+    )?);
     Ok(files)
 }
 
 fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
-    let trust = FolderTrust { agent: "Gemini CLI", program: "gemini", folder: ".gemini", by_default: true };
-    Ok([hook_table::check_switch(scope, place, file, text)?, trust.check(scope, place)?].concat())
+    let trust = FolderTrust {
+        agent: "Gemini CLI",
+        program: "gemini",
+        folder: ".gemini",
+        by_default: true,
+    };
+    Ok([
+        hook_table::check_switch(scope, place, file, text)?,
+        trust.check(scope, place)?,
+    ]
+    .concat())
 }

@@ -63,7 +63,9 @@ impl HookTable {
         handler: impl Fn(&str) -> Result<Handler>,
     ) -> Result<Self> {
         let events = events.iter().filter(|(_, of_tool)| tool_events || !of_tool);
-        let handlers = events.map(|(event, _)| Ok((*event, handler(event)?))).collect::<Result<_>>()?;
+        let handlers = events
+            .map(|(event, _)| Ok((*event, handler(event)?)))
+            .collect::<Result<_>>()?;
         Ok(Self { handlers })
     }
 
@@ -88,7 +90,9 @@ impl HookTable {
     /// As for [`HookTable::insert`].
     pub fn remove(&self, text: &str) -> Result<Option<String>> {
         let root = parse(text)?;
-        let Some(hooks) = hooks(&root)? else { return Ok(Some(text.to_owned())) };
+        let Some(hooks) = hooks(&root)? else {
+            return Ok(Some(text.to_owned()));
+        };
         let mut removed = false;
         for event in events(&hooks) {
             for own in own_handlers(&groups(&event)?) {
@@ -110,7 +114,10 @@ impl HookTable {
     ///
     /// As for [`HookTable::insert`].
     pub fn find(&self, text: &str) -> Result<Found> {
-        let mut found = Found { exact: true, ..Found::default() };
+        let mut found = Found {
+            exact: true,
+            ..Found::default()
+        };
         let mut met = Vec::new();
         if let Some(hooks) = hooks(&parse(text)?)? {
             for event in events(&hooks) {
@@ -120,12 +127,17 @@ impl HookTable {
                     found.binaries.extend(command::binary(&own.line));
                     let wanted = self.wanted(&event);
                     found.exact &= wanted.is_some_and(|handler| own.is(handler));
-                    found.hurried |= wanted.is_some_and(|handler| own.timeout() < handler.timeout());
+                    found.hurried |=
+                        wanted.is_some_and(|handler| own.timeout() < handler.timeout());
                     met.push(name(&event));
                 }
             }
         }
-        found.exact &= !found.doubled && self.handlers.iter().all(|(event, _)| met.iter().any(|name| name == event));
+        found.exact &= !found.doubled
+            && self
+                .handlers
+                .iter()
+                .all(|(event, _)| met.iter().any(|name| name == event));
         Ok(found)
     }
 
@@ -157,21 +169,37 @@ impl HookTable {
 
     fn wanted(&self, event: &CstObjectProp) -> Option<&Handler> {
         let name = name(event);
-        self.handlers.iter().find(|(event, _)| *event == name).map(|(_, handler)| handler)
+        self.handlers
+            .iter()
+            .find(|(event, _)| *event == name)
+            .map(|(_, handler)| handler)
     }
 }
 
 impl Handler {
     fn timeout(&self) -> Option<f64> {
-        self.0.iter().find(|(name, _)| *name == "timeout").and_then(|(_, value)| value.as_f64())
+        self.0
+            .iter()
+            .find(|(name, _)| *name == "timeout")
+            .and_then(|(_, value)| value.as_f64())
     }
 
     fn to_input(&self) -> CstInputValue {
-        CstInputValue::Object(self.0.iter().map(|(name, value)| ((*name).to_owned(), input(value))).collect())
+        CstInputValue::Object(
+            self.0
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), input(value)))
+                .collect(),
+        )
     }
 
     fn to_json(&self) -> Value {
-        Value::Object(self.0.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
+        Value::Object(
+            self.0
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), value.clone()))
+                .collect(),
+        )
     }
 }
 
@@ -181,21 +209,34 @@ impl Handler {
 ///
 /// A text that is not JSON, comments and trailing commas apart.
 pub fn settings(text: &str) -> Result<Value> {
-    Ok(parse(text)?.object_value().and_then(|settings| settings.to_serde_value()).unwrap_or_default())
+    Ok(parse(text)?
+        .object_value()
+        .and_then(|settings| settings.to_serde_value())
+        .unwrap_or_default())
 }
 
 /// Tells of the switch in settings that turns all hooks off: Claude Code and Qwen Code have the one, Gemini CLI the other.
 pub fn check_switch(_: Scope, _: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
     let settings = settings(text)?;
     let switches = [
-        ("disableAllHooks", settings.get("disableAllHooks") == Some(&Value::Bool(true))),
-        ("hooksConfig.enabled", settings.pointer("/hooksConfig/enabled") == Some(&Value::Bool(false))),
+        (
+            "disableAllHooks",
+            settings.get("disableAllHooks") == Some(&Value::Bool(true)),
+        ),
+        (
+            "hooksConfig.enabled",
+            settings.pointer("/hooksConfig/enabled") == Some(&Value::Bool(false)),
+        ),
     ];
     let advice = |name| Advice {
         message: format!("`{name}` turns every hook off"),
         hint: format!("take it out of `{}`", file.display()),
     };
-    Ok(switches.into_iter().filter(|(_, off)| *off).map(|(name, _)| advice(name)).collect())
+    Ok(switches
+        .into_iter()
+        .filter(|(_, off)| *off)
+        .map(|(name, _)| advice(name))
+        .collect())
 }
 
 /// Returns the places of our handlers.
@@ -208,7 +249,12 @@ pub fn positions(text: &str) -> Result<Vec<Position>> {
     for event in hooks(&parse(text)?)?.iter().flat_map(events) {
         for own in own_handlers(&groups(&event)?) {
             let handler_json = own.node.to_serde_value().unwrap_or_default();
-            positions.push(Position { event: name(&event), group: own.group, handler: own.handler, handler_json });
+            positions.push(Position {
+                event: name(&event),
+                group: own.group,
+                handler: own.handler,
+                handler_json,
+            });
         }
     }
     Ok(positions)
@@ -251,7 +297,9 @@ impl Own {
     /// Returns how long it is waited for; an agent's own default where it says nothing, which is long.
     fn timeout(&self) -> Option<f64> {
         let value = self.node.to_serde_value()?;
-        Some(value.get("timeout").map_or(f64::INFINITY, |timeout| timeout.as_f64().unwrap_or_default()))
+        Some(value.get("timeout").map_or(f64::INFINITY, |timeout| {
+            timeout.as_f64().unwrap_or_default()
+        }))
     }
 
     fn is(&self, handler: &Handler) -> bool {
@@ -260,13 +308,22 @@ impl Own {
 }
 
 fn hooks(root: &CstRootNode) -> Result<Option<CstObject>> {
-    let Some(property) = root.object_value().and_then(|object| object.get("hooks")) else { return Ok(None) };
-    property.object_value().map(Some).ok_or_else(|| Error::failed("`hooks` is not an object"))
+    let Some(property) = root.object_value().and_then(|object| object.get("hooks")) else {
+        return Ok(None);
+    };
+    property
+        .object_value()
+        .map(Some)
+        .ok_or_else(|| Error::failed("`hooks` is not an object"))
 }
 
 /// Returns the events whose handlers are in the shape that we know; others' are none of ours.
 fn events(hooks: &CstObject) -> Vec<CstObjectProp> {
-    hooks.properties().into_iter().filter(|event| event.array_value().is_some()).collect()
+    hooks
+        .properties()
+        .into_iter()
+        .filter(|event| event.array_value().is_some())
+        .collect()
 }
 
 fn name(event: &CstObjectProp) -> String {
@@ -274,19 +331,37 @@ fn name(event: &CstObjectProp) -> String {
 }
 
 fn groups(event: &CstObjectProp) -> Result<CstArray> {
-    event.array_value().ok_or_else(|| Error::failed(format!("`hooks.{}` is not a list", name(event).escape_debug())))
+    event.array_value().ok_or_else(|| {
+        Error::failed(format!(
+            "`hooks.{}` is not a list",
+            name(event).escape_debug()
+        ))
+    })
 }
 
 fn own_handlers(groups: &CstArray) -> Vec<Own> {
     let mut found = Vec::new();
     for (group, node) in groups.elements().iter().enumerate() {
-        let Some(fields) = node.as_object() else { continue };
+        let Some(fields) = node.as_object() else {
+            continue;
+        };
         let has_matcher = fields.get("matcher").is_some();
-        let handlers = fields.array_value("hooks").map(|handlers| handlers.elements()).unwrap_or_default();
+        let handlers = fields
+            .array_value("hooks")
+            .map(|handlers| handlers.elements())
+            .unwrap_or_default();
         for (handler, node) in handlers.iter().enumerate() {
-            let Some(node) = node.as_object() else { continue };
+            let Some(node) = node.as_object() else {
+                continue;
+            };
             if let Some(line) = line(&node).filter(|line| command::is_ours(line)) {
-                found.push(Own { node, group, handler, line, has_matcher });
+                found.push(Own {
+                    node,
+                    group,
+                    handler,
+                    line,
+                    has_matcher,
+                });
             }
         }
     }
@@ -295,9 +370,16 @@ fn own_handlers(groups: &CstArray) -> Vec<Own> {
 
 /// Returns what a handler runs, as one line.
 fn line(handler: &CstObject) -> Option<String> {
-    let Value::Object(fields) = handler.to_serde_value()? else { return None };
+    let Value::Object(fields) = handler.to_serde_value()? else {
+        return None;
+    };
     let mut line = fields.get("command")?.as_str()?.to_owned();
-    for argument in fields.get("args").and_then(Value::as_array).into_iter().flatten() {
+    for argument in fields
+        .get("args")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         line.push(' ');
         line.push_str(argument.as_str()?);
     }
@@ -307,14 +389,21 @@ fn line(handler: &CstObject) -> Option<String> {
 /// Removes a handler, and what holds nothing any more without it.
 fn remove_handler(own: Own, event: &CstObjectProp) {
     let handlers = own.node.parent().and_then(|parent| parent.as_array());
-    let group = handlers.as_ref().and_then(|handlers| handlers.ancestors().find_map(|ancestor| ancestor.as_object()));
+    let group = handlers.as_ref().and_then(|handlers| {
+        handlers
+            .ancestors()
+            .find_map(|ancestor| ancestor.as_object())
+    });
     own.node.remove();
     if handlers.is_some_and(|handlers| handlers.elements().is_empty())
         && let Some(group) = group
     {
         group.remove();
     }
-    if event.array_value().is_some_and(|groups| groups.elements().is_empty()) {
+    if event
+        .array_value()
+        .is_some_and(|groups| groups.elements().is_empty())
+    {
         event.clone().remove();
     }
 }
@@ -322,12 +411,17 @@ fn remove_handler(own: Own, event: &CstObjectProp) {
 fn remove_empty_hooks(root: &CstRootNode) {
     let property = root.object_value().and_then(|object| object.get("hooks"));
     if let Some(property) = property
-        && property.object_value().is_some_and(|hooks| hooks.properties().is_empty())
+        && property
+            .object_value()
+            .is_some_and(|hooks| hooks.properties().is_empty())
     {
         property.remove();
     }
 }
 
 fn group(handler: &Handler) -> CstInputValue {
-    CstInputValue::Object(vec![("hooks".to_owned(), CstInputValue::Array(vec![handler.to_input()]))])
+    CstInputValue::Object(vec![(
+        "hooks".to_owned(),
+        CstInputValue::Array(vec![handler.to_input()]),
+    )])
 }

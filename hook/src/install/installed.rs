@@ -85,7 +85,9 @@ pub struct AgentState {
 impl AgentState {
     /// Returns whether there is anything of the hook.
     pub fn is_installed(&self) -> bool {
-        self.installed.iter().any(|installed| installed.state != State::Absent)
+        self.installed
+            .iter()
+            .any(|installed| installed.state != State::Absent)
     }
 }
 
@@ -93,15 +95,41 @@ impl Target {
     /// Returns what is installed in the settings of a scope.
     pub fn look(&self, scope: Scope, place: &Place<'_>) -> Installed {
         let files = (self.files)(scope, place);
-        let path =
-            files.as_ref().ok().and_then(|files| files.first()).map(|file| file.path.clone()).unwrap_or_default();
+        let path = files
+            .as_ref()
+            .ok()
+            .and_then(|files| files.first())
+            .map(|file| file.path.clone())
+            .unwrap_or_default();
         match files.and_then(|files| state_of(&files, place)) {
-            Ok(State::Absent) => Installed { scope, file: path, state: State::Absent, advice: Vec::new() },
-            Ok(state) => Installed { scope, advice: self.advice_on(scope, place, &path), file: path, state },
+            Ok(State::Absent) => Installed {
+                scope,
+                file: path,
+                state: State::Absent,
+                advice: Vec::new(),
+            },
+            Ok(state) => Installed {
+                scope,
+                advice: self.advice_on(scope, place, &path),
+                file: path,
+                state,
+            },
             Err(error) => {
-                let causes = [error.to_string()].into_iter().chain(error.causes()).collect::<Vec<_>>().join(": ");
+                let causes = [error.to_string()]
+                    .into_iter()
+                    .chain(error.causes())
+                    .collect::<Vec<_>>()
+                    .join(": ");
                 let hint = "mend the file; the agent cannot read it, either".to_owned();
-                Installed { scope, file: path, state: State::Broken, advice: vec![Advice { message: causes, hint }] }
+                Installed {
+                    scope,
+                    file: path,
+                    state: State::Broken,
+                    advice: vec![Advice {
+                        message: causes,
+                        hint,
+                    }],
+                }
             }
         }
     }
@@ -117,17 +145,29 @@ fn state_of(files: &[SettingsFile], place: &Place<'_>) -> Result<State> {
     let mut states = Vec::new();
     for file in files {
         let text = file::read(&file.path)?;
-        if text.as_deref().is_some_and(|text| file.content.gives_way_to(text)) {
+        if text
+            .as_deref()
+            .is_some_and(|text| file.content.gives_way_to(text))
+        {
             continue;
         }
         let found = text.map(|text| file.content.find(&text)).transpose()?;
         states.push(found.map_or(State::Absent, |found| judge(&found, place.binary)));
     }
     let first = states.first().copied().unwrap_or(State::Absent);
-    let worst = [State::Doubled, State::Moved, State::Elsewhere, State::Hurried]
-        .into_iter()
-        .find(|state| states.contains(state));
-    Ok(if states.iter().all(|state| *state == first) { first } else { worst.unwrap_or(State::Outdated) })
+    let worst = [
+        State::Doubled,
+        State::Moved,
+        State::Elsewhere,
+        State::Hurried,
+    ]
+    .into_iter()
+    .find(|state| states.contains(state));
+    Ok(if states.iter().all(|state| *state == first) {
+        first
+    } else {
+        worst.unwrap_or(State::Outdated)
+    })
 }
 
 fn judge(found: &Found, binary: &Path) -> State {
@@ -135,11 +175,19 @@ fn judge(found: &Found, binary: &Path) -> State {
         State::Absent
     } else if found.doubled {
         State::Doubled
-    } else if found.binaries.iter().any(|binary| !file::is_executable(Path::new(binary))) {
+    } else if found
+        .binaries
+        .iter()
+        .any(|binary| !file::is_executable(Path::new(binary)))
+    {
         State::Moved
     } else if found.exact {
         State::Installed
-    } else if found.binaries.iter().any(|called| Path::new(called) != binary) {
+    } else if found
+        .binaries
+        .iter()
+        .any(|called| Path::new(called) != binary)
+    {
         State::Elsewhere
     } else if found.hurried {
         State::Hurried

@@ -36,7 +36,9 @@ pub fn parse(text: &str) -> Result<CstRootNode> {
 
 /// Returns whether a text is `{}` and white space, without a comment.
 pub fn is_empty_object(text: &str) -> bool {
-    text.chars().filter(|character| !character.is_whitespace()).eq("{}".chars())
+    text.chars()
+        .filter(|character| !character.is_whitespace())
+        .eq("{}".chars())
 }
 
 /// Appends a field; what ends on its last member's line goes on there.
@@ -44,7 +46,12 @@ pub fn append_property(object: &CstObject, name: &str, value: CstInputValue) {
     let text = object.to_string();
     if is_compact(&text) {
         let text = appended(&text, &format!("{}:{}", Value::from(name), compact(&value)));
-        write_raw(object.clone().replace_with(CstInputValue::Number(String::new())), text);
+        write_raw(
+            object
+                .clone()
+                .replace_with(CstInputValue::Number(String::new())),
+            text,
+        );
     } else {
         object.append(name, value);
     }
@@ -55,7 +62,12 @@ pub fn append_element(array: &CstArray, value: CstInputValue) {
     let text = array.to_string();
     if is_compact(&text) {
         let text = appended(&text, &compact(&value));
-        write_raw(array.clone().replace_with(CstInputValue::Number(String::new())), text);
+        write_raw(
+            array
+                .clone()
+                .replace_with(CstInputValue::Number(String::new())),
+            text,
+        );
     } else {
         array.append(value);
     }
@@ -66,7 +78,12 @@ pub fn replace(object: &CstObject, value: CstInputValue) {
     if object.to_string().contains('\n') {
         object.clone().replace_with(value);
     } else {
-        write_raw(object.clone().replace_with(CstInputValue::Number(String::new())), compact(&value));
+        write_raw(
+            object
+                .clone()
+                .replace_with(CstInputValue::Number(String::new())),
+            compact(&value),
+        );
     }
 }
 
@@ -81,7 +98,10 @@ fn appended(text: &str, member: &str) -> String {
     let (inner, bracket) = text.split_at(text.len() - 1);
     let members = inner.trim_end();
     let comma = if members.ends_with(',') { "" } else { "," };
-    format!("{members}{comma}{member}{}{bracket}", &inner[members.len()..])
+    format!(
+        "{members}{comma}{member}{}{bracket}",
+        &inner[members.len()..]
+    )
 }
 
 /// Puts a text where a node was: the tree itself breaks the line of whatever it puts an object into.
@@ -97,11 +117,18 @@ fn compact(value: &CstInputValue) -> String {
         CstInputValue::Bool(value) => value.to_string(),
         CstInputValue::Number(number) => number.clone(),
         CstInputValue::String(text) => Value::from(text.as_str()).to_string(),
-        CstInputValue::Array(values) => format!("[{}]", values.iter().map(compact).collect::<Vec<_>>().join(",")),
+        CstInputValue::Array(values) => format!(
+            "[{}]",
+            values.iter().map(compact).collect::<Vec<_>>().join(",")
+        ),
         CstInputValue::Object(fields) => {
-            let field =
-                |(name, value): &(String, CstInputValue)| format!("{}:{}", Value::from(name.as_str()), compact(value));
-            format!("{{{}}}", fields.iter().map(field).collect::<Vec<_>>().join(","))
+            let field = |(name, value): &(String, CstInputValue)| {
+                format!("{}:{}", Value::from(name.as_str()), compact(value))
+            };
+            format!(
+                "{{{}}}",
+                fields.iter().map(field).collect::<Vec<_>>().join(",")
+            )
         }
     }
 }
@@ -114,8 +141,11 @@ pub fn input(value: &Value) -> CstInputValue {
         Value::Number(number) => CstInputValue::Number(number.to_string()),
         Value::String(text) => CstInputValue::String(text.clone()),
         Value::Array(values) => CstInputValue::Array(values.iter().map(input).collect()),
-        Value::Object(fields) => {
-            CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
-        }
+        Value::Object(fields) => CstInputValue::Object(
+            fields
+                .iter()
+                .map(|(name, value)| (name.clone(), input(value)))
+                .collect(),
+        ),
     }
 }

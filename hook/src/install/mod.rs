@@ -73,8 +73,15 @@ pub struct Place<'a> {
 /// # Errors
 ///
 /// An unknown agent, or a settings file that cannot be read, understood or written; it is left as it was.
-pub fn install(agent: &str, scope: Scope, place: &Place<'_>, dry_run: bool) -> Result<Vec<SettingsChange>> {
-    edit::change(target(agent)?, scope, place, dry_run, |content, text| content.insert(text).map(Some))
+pub fn install(
+    agent: &str,
+    scope: Scope,
+    place: &Place<'_>,
+    dry_run: bool,
+) -> Result<Vec<SettingsChange>> {
+    edit::change(target(agent)?, scope, place, dry_run, |content, text| {
+        content.insert(text).map(Some)
+    })
 }
 
 /// Takes our hook out of an agent's settings, and returns what was done, file by file.
@@ -82,8 +89,14 @@ pub fn install(agent: &str, scope: Scope, place: &Place<'_>, dry_run: bool) -> R
 /// # Errors
 ///
 /// As for [`install`].
-pub fn uninstall(agent: &str, scope: Scope, place: &Place<'_>, dry_run: bool) -> Result<Vec<SettingsChange>> {
-    let work = |content: &Content, text: Option<&str>| text.map_or(Ok(None), |text| content.remove(text));
+pub fn uninstall(
+    agent: &str,
+    scope: Scope,
+    place: &Place<'_>,
+    dry_run: bool,
+) -> Result<Vec<SettingsChange>> {
+    let work =
+        |content: &Content, text: Option<&str>| text.map_or(Ok(None), |text| content.remove(text));
     edit::change(target(agent)?, scope, place, dry_run, work)
 }
 
@@ -98,16 +111,27 @@ pub fn check_known(agents: &[String]) -> Result<()> {
 
 /// Returns the agents into whose settings the hook can be put, and whether each is on this machine.
 pub fn look_around(place: &Place<'_>) -> Vec<(&'static str, Presence)> {
-    TARGETS.iter().map(|target| (target.agent, target.presence(place))).collect()
+    TARGETS
+        .iter()
+        .map(|target| (target.agent, target.presence(place)))
+        .collect()
 }
 
 /// Returns every agent whose payloads are understood, and what there is of the hook in its settings.
 pub fn list(place: &Place<'_>) -> Vec<AgentState> {
-    let known = agents::all().iter().filter(|agent| agent.name() != agents::GENERIC);
-    known.map(|agent| look_at(agent.name(), agent.proven_on(), place)).collect()
+    let known = agents::all()
+        .iter()
+        .filter(|agent| agent.name() != agents::GENERIC);
+    known
+        .map(|agent| look_at(agent.name(), agent.proven_on(), place))
+        .collect()
 }
 
-fn look_at(agent: &'static str, proven_on: &'static [&'static str], place: &Place<'_>) -> AgentState {
+fn look_at(
+    agent: &'static str,
+    proven_on: &'static [&'static str],
+    place: &Place<'_>,
+) -> AgentState {
     let target = TARGETS.iter().find(|target| target.agent == agent);
     let scopes = [Scope::User, Scope::Project];
     AgentState {
@@ -115,7 +139,9 @@ fn look_at(agent: &'static str, proven_on: &'static [&'static str], place: &Plac
         proven_on,
         presence: target.map(|target| target.presence(place)),
         package: target.and_then(|target| (target.package)(place)),
-        installed: target.map_or_else(Vec::new, |target| scopes.map(|scope| target.look(scope, place)).into()),
+        installed: target.map_or_else(Vec::new, |target| {
+            scopes.map(|scope| target.look(scope, place)).into()
+        }),
     }
 }
 
@@ -161,23 +187,37 @@ impl Place<'_> {
 
     /// Returns the directory that an environment variable names, else the one of that name below the home directory.
     fn directory(&self, variable: &str, name: &str) -> PathBuf {
-        let named = (self.environment)(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+        let named = (self.environment)(variable)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute());
         named.unwrap_or_else(|| self.home.join(name))
     }
 }
 
 fn target(agent: &str) -> Result<&'static Target> {
-    TARGETS.iter().find(|target| target.agent == agent).ok_or_else(|| unknown(agent))
+    TARGETS
+        .iter()
+        .find(|target| target.agent == agent)
+        .ok_or_else(|| unknown(agent))
 }
 
 fn unknown(agent: &str) -> Error {
     let name = agent.escape_debug();
-    if agents::all().iter().any(|known| known.name() == agent && agent != agents::GENERIC) {
-        let hint =
-            format!("it is known from its documentation only: docs/agents/{name}.md has the lines to add by hand");
-        return Error::failed(format!("the hook cannot be put into the settings of `{name}`")).hint(hint);
+    if agents::all()
+        .iter()
+        .any(|known| known.name() == agent && agent != agents::GENERIC)
+    {
+        let hint = format!(
+            "it is known from its documentation only: docs/agents/{name}.md has the lines to add by hand"
+        );
+        return Error::failed(format!(
+            "the hook cannot be put into the settings of `{name}`"
+        ))
+        .hint(hint);
     }
     let known: Vec<_> = TARGETS.iter().map(|target| target.agent).collect();
-    Error::failed(format!("`{name}` is not an agent that the hook can be installed into"))
-        .hint(format!("known are: {}", known.join(", ")))
+    Error::failed(format!(
+        "`{name}` is not an agent that the hook can be installed into"
+    ))
+    .hint(format!("known are: {}", known.join(", ")))
 }

@@ -20,7 +20,12 @@ pub struct OwnFile {
 impl OwnFile {
     /// Returns a file that calls the hook for an agent; its name behind our subcommand is how the file is known for ours.
     pub fn of_hook(agent: &str, binary: &str, text: String) -> Self {
-        Self { text, marker: format!("event --agent {agent}"), binary: binary.to_owned(), is_optional: false }
+        Self {
+            text,
+            marker: format!("event --agent {agent}"),
+            binary: binary.to_owned(),
+            is_optional: false,
+        }
     }
 
     /// Returns the text that the file is to have.
@@ -35,7 +40,9 @@ impl OwnFile {
         if self.is_optional {
             return Ok(before.to_owned());
         }
-        Err(Error::failed("somebody else's file has the name that ours needs"))
+        Err(Error::failed(
+            "somebody else's file has the name that ours needs",
+        ))
     }
 
     /// Returns what is left of the file: nothing, or all of it where it is not ours.
@@ -49,8 +56,16 @@ impl OwnFile {
             return Found::default();
         }
         let called = called(text);
-        let binaries = if called.is_empty() { vec![self.binary.clone()] } else { called };
-        Found { binaries, exact: text == self.text, ..Found::default() }
+        let binaries = if called.is_empty() {
+            vec![self.binary.clone()]
+        } else {
+            called
+        };
+        Found {
+            binaries,
+            exact: text == self.text,
+            ..Found::default()
+        }
     }
 
     /// Returns whether a text is one of ours, of whatever version.
@@ -66,7 +81,9 @@ fn called(text: &str) -> Vec<String> {
         if let Some(constant) = line.strip_prefix("const binary = ") {
             return serde_json::from_str(constant).ok();
         }
-        let quoted = line.strip_prefix("\"bash\": ").and_then(|line| serde_json::from_str::<String>(line).ok());
+        let quoted = line
+            .strip_prefix("\"bash\": ")
+            .and_then(|line| serde_json::from_str::<String>(line).ok());
         command::binary(quoted.as_deref().unwrap_or(line))
     };
     let mut binaries: Vec<String> = text.lines().filter_map(binary).collect();

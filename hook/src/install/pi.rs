@@ -31,13 +31,23 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let binary = command::text(place.binary)?;
     let line = format!("const binary = {}", Value::from(binary));
     let text = EXTENSION.replace("const binary = \"ckpt-hook\"", &line);
-    let text = text.replace("about: string }> = {}", &format!("about: string }}> = {}", commands()));
+    let text = text.replace(
+        "about: string }> = {}",
+        &format!("about: string }}> = {}", commands()),
+    );
     let content = Content::Own(OwnFile::of_hook("pi", binary, text));
-    Ok(vec![SettingsFile { path: directory.join("ckpt-hook.ts"), mode: scope.mode(), content }])
+    Ok(vec![SettingsFile {
+        path: directory.join("ckpt-hook.ts"),
+        mode: scope.mode(),
+        content,
+    }])
 }
 
 /// Returns the words of our command line, and what they do, for each command inside Pi.
 fn commands() -> Value {
     let command = |command: &Command| json!({"words": words(command), "about": command.about});
-    COMMANDS.iter().map(|each| (each.name.to_owned(), command(each))).collect()
+    COMMANDS
+        .iter()
+        .map(|each| (each.name.to_owned(), command(each)))
+        .collect()
 }

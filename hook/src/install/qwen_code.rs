@@ -15,13 +15,17 @@ pub const TARGET: Target = Target {
     programs: &["qwen"],
     home: |place| place.home.join(".qwen"),
     package: |place| {
-        let manifest = place.home.join(".qwen/extensions/ckpt-hook/qwen-extension.json");
+        let manifest = place
+            .home
+            .join(".qwen/extensions/ckpt-hook/qwen-extension.json");
         manifest.exists().then_some(manifest)
     },
     files,
     follow: None,
     check: Some(check),
-    notes: &["a session of Qwen Code that is open now calls the hook only after it was started anew"],
+    notes: &[
+        "a session of Qwen Code that is open now calls the hook only after it was started anew",
+    ],
     project_notes: &[],
 };
 
@@ -35,12 +39,30 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let directory = place.root(scope).join(".qwen");
     let handler = |event: &str| command::handler(place, "qwen-code", event, TIMEOUT);
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
-    let mut files = vec![SettingsFile::with_table(directory.join("settings.json"), scope, table)];
-    files.extend(commands::files(Form::Braces, &directory.join("commands"), scope, place)?);
+    let mut files = vec![SettingsFile::with_table(
+        directory.join("settings.json"),
+        scope,
+        table,
+    )];
+    files.extend(commands::files(
+        Form::Braces,
+        &directory.join("commands"),
+        scope,
+        place,
+    )?);
     Ok(files)
 }
 
 fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
-    let trust = FolderTrust { agent: "Qwen Code", program: "qwen", folder: ".qwen", by_default: false };
-    Ok([hook_table::check_switch(scope, place, file, text)?, trust.check(scope, place)?].concat())
+    let trust = FolderTrust {
+        agent: "Qwen Code",
+        program: "qwen",
+        folder: ".qwen",
+        by_default: false,
+    };
+    Ok([
+        hook_table::check_switch(scope, place, file, text)?,
+        trust.check(scope, place)?,
+    ]
+    .concat())
 }

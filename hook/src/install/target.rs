@@ -40,7 +40,8 @@ pub struct Target {
 }
 
 /// What is true of every file of a project.
-const PROJECT_NOTE: &str = "the file names the binary by the path that it has on this machine: do not share it";
+const PROJECT_NOTE: &str =
+    "the file names the binary by the path that it has on this machine: do not share it";
 
 /// A settings file, and what we want in it.
 pub struct SettingsFile {
@@ -65,7 +66,11 @@ pub enum Content {
 impl SettingsFile {
     /// Returns a file with a table of hooks.
     pub fn with_table(path: PathBuf, scope: Scope, table: HookTable) -> Self {
-        Self { path, mode: scope.mode(), content: Content::Table(table) }
+        Self {
+            path,
+            mode: scope.mode(),
+            content: Content::Table(table),
+        }
     }
 }
 
@@ -85,28 +90,50 @@ impl Target {
             Scope::User => &[][..],
             Scope::Project => &[self.project_notes, &[PROJECT_NOTE]].concat(),
         };
-        self.notes.iter().chain(project).map(|note| (*note).to_owned()).collect()
+        self.notes
+            .iter()
+            .chain(project)
+            .map(|note| (*note).to_owned())
+            .collect()
     }
 
     /// Returns why an installation may not work, from the text of its first file.
     pub fn advice(&self, scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Vec<Advice> {
-        self.check.and_then(|check| check(scope, place, file, text).ok()).unwrap_or_default()
+        self.check
+            .and_then(|check| check(scope, place, file, text).ok())
+            .unwrap_or_default()
     }
 
     /// Looks for the agent: its program, else the directory that it keeps for its user.
     pub fn presence(&self, place: &Place<'_>) -> Presence {
         let path = (place.environment)("PATH").unwrap_or_default();
-        let candidates =
-            || std::env::split_paths(&path).flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)));
+        let candidates = || {
+            std::env::split_paths(&path)
+                .flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)))
+        };
         if let Some(program) = candidates().find(|program| file::is_executable(program)) {
-            return Presence { found: true, reason: format!("`{}`", program.display()) };
+            return Presence {
+                found: true,
+                reason: format!("`{}`", program.display()),
+            };
         }
         let home = (self.home)(place);
-        let programs = self.programs.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or ");
+        let programs = self
+            .programs
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(" or ");
         if home.is_dir() {
-            return Presence { found: true, reason: format!("`{}`", home.display()) };
+            return Presence {
+                found: true,
+                reason: format!("`{}`", home.display()),
+            };
         }
-        Presence { found: false, reason: format!("no program {programs}, no directory `{}`", home.display()) }
+        Presence {
+            found: false,
+            reason: format!("no program {programs}, no directory `{}`", home.display()),
+        }
     }
 }
 
@@ -163,7 +190,10 @@ impl Content {
         match self {
             Self::Table(table) => table.find(text),
             Self::Own(file) => Ok(file.find(text)),
-            Self::Trust(trust) => Ok(Found { exact: trust.is_in(text), ..Found::default() }),
+            Self::Trust(trust) => Ok(Found {
+                exact: trust.is_in(text),
+                ..Found::default()
+            }),
         }
     }
 

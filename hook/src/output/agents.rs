@@ -1,6 +1,8 @@
 //! The agents, where the hook is installed, and what `install` and `uninstall` did to settings.
 
-use ckpt_schema::report::{AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent};
+use ckpt_schema::report::{
+    AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
+};
 
 use super::View;
 use super::paint::Paint;
@@ -19,7 +21,12 @@ pub fn list(report: &AgentsReport, view: &View) -> String {
     let mut text = table.render(view);
     for agent in &report.agents {
         for note in agent.settings.iter().flat_map(|settings| &settings.notes) {
-            text.push_str(&format!("{} {}: {}\n", paint.warning("note:"), safe(&agent.agent), safe(note)));
+            text.push_str(&format!(
+                "{} {}: {}\n",
+                paint.warning("note:"),
+                safe(&agent.agent),
+                safe(note)
+            ));
         }
     }
     text
@@ -35,13 +42,24 @@ fn row(agent: &AgentReport, paint: Paint) -> Vec<String> {
         [] => paint.faint("its documentation only"),
         versions => safe(&versions.join(", ")).into_owned(),
     };
-    let settings = |scope: &str| agent.settings.iter().find(|settings| settings.scope == scope);
+    let settings = |scope: &str| {
+        agent
+            .settings
+            .iter()
+            .find(|settings| settings.scope == scope)
+    };
     let name = paint.strong(&safe(&agent.agent));
     let user = match (&agent.package, settings("user")) {
         (Some(_), Some(AgentSettings { state, .. })) if state == "absent" => paint.good("package"),
         (_, settings) => state(settings, paint),
     };
-    vec![name, found, user, state(settings("project"), paint), proven_on]
+    vec![
+        name,
+        found,
+        user,
+        state(settings("project"), paint),
+        proven_on,
+    ]
 }
 
 fn state(settings: Option<&AgentSettings>, paint: Paint) -> String {
@@ -58,14 +76,31 @@ fn state(settings: Option<&AgentSettings>, paint: Paint) -> String {
 /// was found, also what to do then.
 pub fn changes(report: &InstallReport, found_none: bool, view: &View) -> String {
     let changes = report.changes.iter().map(|change| settings(change, view));
-    let skipped = report.skipped.iter().map(|agent| skipped(agent, view.paint));
-    let hint = format!("{} name an agent to install the hook before it is here\n", view.paint.id("hint:"));
-    changes.chain(skipped).chain(found_none.then_some(hint)).collect()
+    let skipped = report
+        .skipped
+        .iter()
+        .map(|agent| skipped(agent, view.paint));
+    let hint = format!(
+        "{} name an agent to install the hook before it is here\n",
+        view.paint.id("hint:")
+    );
+    changes
+        .chain(skipped)
+        .chain(found_none.then_some(hint))
+        .collect()
 }
 
 fn skipped(agent: &SkippedAgent, paint: Paint) -> String {
-    let what = if agent.failed { paint.bad("failed") } else { paint.faint("left out") };
-    let mut text = format!("{}: {what}: {}\n", paint.strong(&safe(&agent.agent)), safe(&agent.reason));
+    let what = if agent.failed {
+        paint.bad("failed")
+    } else {
+        paint.faint("left out")
+    };
+    let mut text = format!(
+        "{}: {what}: {}\n",
+        paint.strong(&safe(&agent.agent)),
+        safe(&agent.reason)
+    );
     if let Some(hint) = &agent.hint {
         text.push_str(&format!("  {} {}\n", paint.id("hint:"), safe(hint)));
     }
@@ -76,11 +111,27 @@ fn settings(change: &SettingsChange, view: &View) -> String {
     let paint = view.paint;
     let would = if change.dry_run { "would be " } else { "" };
     let action = safe(&change.action);
-    let mut text = format!("{}: {would}{action}: {}\n", paint.strong(&safe(&change.agent)), safe(&change.file));
-    if let Some(diff) = change.diff.as_deref().filter(|_| change.dry_run || view.verbose) {
-        text.extend(diff.lines().map(|line| format!("  {}\n", painted(line, paint))));
+    let mut text = format!(
+        "{}: {would}{action}: {}\n",
+        paint.strong(&safe(&change.agent)),
+        safe(&change.file)
+    );
+    if let Some(diff) = change
+        .diff
+        .as_deref()
+        .filter(|_| change.dry_run || view.verbose)
+    {
+        text.extend(
+            diff.lines()
+                .map(|line| format!("  {}\n", painted(line, paint))),
+        );
     }
-    text.extend(change.notes.iter().map(|note| format!("  {} {}\n", paint.warning("note:"), safe(note))));
+    text.extend(
+        change
+            .notes
+            .iter()
+            .map(|note| format!("  {} {}\n", paint.warning("note:"), safe(note))),
+    );
     text
 }
 

@@ -31,7 +31,11 @@ pub enum Sides {
 
 /// Returns the names of what differs, one a line.
 pub fn names(report: &DiffReport) -> String {
-    report.files.iter().map(|change| format!("{}\n", path(&change.path))).collect()
+    report
+        .files
+        .iter()
+        .map(|change| format!("{}\n", path(&change.path)))
+        .collect()
 }
 
 /// Returns a line a file with its additions and deletions, and the sum.
@@ -43,17 +47,35 @@ pub fn stat(report: &DiffReport, view: &View) -> String {
     for change in &report.files {
         table.row(stat_row(change, view.paint));
     }
-    let sum = |lines: fn(&ChangeReport) -> Option<u64>| report.files.iter().filter_map(lines).sum::<u64>();
-    let (additions, deletions) = (sum(|change| change.additions), sum(|change| change.deletions));
+    let sum = |lines: fn(&ChangeReport) -> Option<u64>| {
+        report.files.iter().filter_map(lines).sum::<u64>()
+    };
+    let (additions, deletions) = (
+        sum(|change| change.additions),
+        sum(|change| change.deletions),
+    );
     let number = report.files.len() as u64;
-    let differ = if number == 1 { "1 file differs".to_owned() } else { format!("{number} files differ") };
-    let counts = format!("{} {}", view.paint.good(&format!("+{additions}")), view.paint.bad(&format!("-{deletions}")));
+    let differ = if number == 1 {
+        "1 file differs".to_owned()
+    } else {
+        format!("{number} files differ")
+    };
+    let counts = format!(
+        "{} {}",
+        view.paint.good(&format!("+{additions}")),
+        view.paint.bad(&format!("-{deletions}"))
+    );
     format!("{}{differ}: {counts}\n", table.render(view))
 }
 
 fn stat_row(change: &ChangeReport, paint: Paint) -> Vec<String> {
     let [additions, deletions] = counts(change.additions, change.deletions, paint);
-    vec![kind(change, paint), additions, deletions, path(&change.path)]
+    vec![
+        kind(change, paint),
+        additions,
+        deletions,
+        path(&change.path),
+    ]
 }
 
 /// Returns what happened to a file, in a word.
@@ -75,48 +97,94 @@ pub fn counts(additions: Option<u64>, deletions: Option<u64>, paint: Paint) -> [
         None | Some(0) => String::new(),
         Some(lines) => format!("{sign}{lines}"),
     };
-    [paint.good(&show('+', additions)), paint.bad(&show('-', deletions))]
+    [
+        paint.good(&show('+', additions)),
+        paint.bad(&show('-', deletions)),
+    ]
 }
 
 /// Returns one file's part of a diff: what `git apply` takes, and remarks that it passes over.
 pub fn file(change: &ChangeReport, sides: &Sides, view: &View) -> Vec<u8> {
     let paint = view.paint;
-    let text: String = remarks(change).iter().map(|line| format!("{}\n", paint.faint(line))).collect();
-    if git_mode(change.old_mode.as_deref()).is_none() && git_mode(change.new_mode.as_deref()).is_none() {
+    let text: String = remarks(change)
+        .iter()
+        .map(|line| format!("{}\n", paint.faint(line)))
+        .collect();
+    if git_mode(change.old_mode.as_deref()).is_none()
+        && git_mode(change.new_mode.as_deref()).is_none()
+    {
         return text.into_bytes();
     }
     if let Some(halves) = halves(change, sides) {
-        let halves = halves.iter().flat_map(|(change, sides)| patch(change, sides, view));
+        let halves = halves
+            .iter()
+            .flat_map(|(change, sides)| patch(change, sides, view));
         return text.into_bytes().into_iter().chain(halves).collect();
     }
-    text.into_bytes().into_iter().chain(patch(change, sides, view)).collect()
+    text.into_bytes()
+        .into_iter()
+        .chain(patch(change, sides, view))
+        .collect()
 }
 
 /// To git, a link that takes a file's place is a file that goes and a link that comes.
 fn halves(change: &ChangeReport, sides: &Sides) -> Option<[(ChangeReport, Sides); 2]> {
-    let is_new_kind = file_type(change.old_mode.as_deref()) != file_type(change.new_mode.as_deref());
-    let Sides::Text { old, new } = sides else { return None };
+    let is_new_kind =
+        file_type(change.old_mode.as_deref()) != file_type(change.new_mode.as_deref());
+    let Sides::Text { old, new } = sides else {
+        return None;
+    };
     if !is_new_kind || change.old_mode.is_none() || change.new_mode.is_none() {
         return None;
     }
-    let gone = ChangeReport { new_mode: None, new_blob: None, ..change.clone() };
-    let come = ChangeReport { old_mode: None, old_blob: None, ..change.clone() };
+    let gone = ChangeReport {
+        new_mode: None,
+        new_blob: None,
+        ..change.clone()
+    };
+    let come = ChangeReport {
+        old_mode: None,
+        old_blob: None,
+        ..change.clone()
+    };
     Some([
-        (gone, Sides::Text { old: old.clone(), new: Vec::new() }),
-        (come, Sides::Text { old: Vec::new(), new: new.clone() }),
+        (
+            gone,
+            Sides::Text {
+                old: old.clone(),
+                new: Vec::new(),
+            },
+        ),
+        (
+            come,
+            Sides::Text {
+                old: Vec::new(),
+                new: new.clone(),
+            },
+        ),
     ])
 }
 
 fn patch(change: &ChangeReport, sides: &Sides, view: &View) -> Vec<u8> {
     let paint = view.paint;
-    if git_mode(change.old_mode.as_deref()).is_none() && git_mode(change.new_mode.as_deref()).is_none() {
+    if git_mode(change.old_mode.as_deref()).is_none()
+        && git_mode(change.new_mode.as_deref()).is_none()
+    {
         return Vec::new();
     }
     let mut text = String::new();
-    text.extend(header(change).iter().map(|line| format!("{}\n", paint.strong(line))));
+    text.extend(
+        header(change)
+            .iter()
+            .map(|line| format!("{}\n", paint.strong(line))),
+    );
     match sides {
         Sides::Text { old, new } if !(old.is_empty() && new.is_empty()) => {
-            text.extend(ends(change).iter().map(|line| format!("{}\n", paint.strong(line))));
+            text.extend(
+                ends(change)
+                    .iter()
+                    .map(|line| format!("{}\n", paint.strong(line))),
+            );
             let mut bytes = text.into_bytes();
             bytes.extend(hunks(old, new, view));
             return bytes;
@@ -149,11 +217,20 @@ fn git_mode(mode: Option<&str>) -> Option<&'static str> {
 
 fn header(change: &ChangeReport) -> Vec<String> {
     let name = bytes(&change.path);
-    let mut lines = vec![format!("diff --git {} {}", quoted("a/", &name), quoted("b/", &name))];
-    match (git_mode(change.old_mode.as_deref()), git_mode(change.new_mode.as_deref())) {
+    let mut lines = vec![format!(
+        "diff --git {} {}",
+        quoted("a/", &name),
+        quoted("b/", &name)
+    )];
+    match (
+        git_mode(change.old_mode.as_deref()),
+        git_mode(change.new_mode.as_deref()),
+    ) {
         (None, Some(new)) => lines.push(format!("new file mode {new}")),
         (Some(old), None) => lines.push(format!("deleted file mode {old}")),
-        (Some(old), Some(new)) if old != new => lines.extend([format!("old mode {old}"), format!("new mode {new}")]),
+        (Some(old), Some(new)) if old != new => {
+            lines.extend([format!("old mode {old}"), format!("new mode {new}")])
+        }
         _ => {}
     }
     lines
@@ -190,7 +267,10 @@ fn ends(change: &ChangeReport) -> [String; 2] {
         Some(_) => quoted(side, &name),
         None => "/dev/null".to_owned(),
     };
-    [format!("--- {}", end("a/", change.old_mode.as_deref())), format!("+++ {}", end("b/", change.new_mode.as_deref()))]
+    [
+        format!("--- {}", end("a/", change.old_mode.as_deref())),
+        format!("+++ {}", end("b/", change.new_mode.as_deref())),
+    ]
 }
 
 /// Returns a name as git writes it: in quotes, with escapes of C, where anything in it acts or is no text.
@@ -238,7 +318,11 @@ fn hunks(old: &[u8], new: &[u8], view: &View) -> Vec<u8> {
 }
 
 fn shown(tag: ChangeTag, line: &[u8], paint: Paint) -> String {
-    let line = line.split(|byte| *byte == b'\t').map(safe_bytes).collect::<Vec<_>>().join("\t");
+    let line = line
+        .split(|byte| *byte == b'\t')
+        .map(safe_bytes)
+        .collect::<Vec<_>>()
+        .join("\t");
     let line = format!("{tag}{line}");
     match tag {
         ChangeTag::Equal => line,
@@ -255,13 +339,24 @@ mod tests {
     use expect_test::expect;
 
     fn view(on: bool) -> View {
-        let times = Times { now: 0, offset: time::UtcOffset::UTC };
-        View { paint: Paint::new(on), width: None, times, verbose: false }
+        let times = Times {
+            now: 0,
+            offset: time::UtcOffset::UTC,
+        };
+        View {
+            paint: Paint::new(on),
+            width: None,
+            times,
+            verbose: false,
+        }
     }
 
     fn change(kind: ChangeKind, old: Option<&str>, new: Option<&str>) -> ChangeReport {
         ChangeReport {
-            path: PathText { path: "a b".to_owned(), path_hex: None },
+            path: PathText {
+                path: "a b".to_owned(),
+                path_hex: None,
+            },
             kind,
             old_mode: old.map(str::to_owned),
             new_mode: new.map(str::to_owned),
@@ -276,7 +371,10 @@ mod tests {
     }
 
     fn text(change: &ChangeReport, old: &str, new: &str) -> String {
-        let sides = Sides::Text { old: old.into(), new: new.into() };
+        let sides = Sides::Text {
+            old: old.into(),
+            new: new.into(),
+        };
         String::from_utf8(file(change, &sides, &view(false))).expect("text in, text out")
     }
 
@@ -306,33 +404,58 @@ mod tests {
             @@ -0,0 +1 @@
             +one
         "#]]
-        .assert_eq(&text(&change(ChangeKind::Added, None, Some("100755")), "", "one\n"));
+        .assert_eq(&text(
+            &change(ChangeKind::Added, None, Some("100755")),
+            "",
+            "one\n",
+        ));
     }
 
     #[test]
     fn a_link_that_took_a_file_s_place_is_named() {
         let change = change(ChangeKind::Type, Some("100644"), Some("120000"));
         let text = text(&change, "x\n", "target");
-        assert!(text.starts_with("# a b: a file became a symbolic link\n"), "modes are not for everyone: {text}");
+        assert!(
+            text.starts_with("# a b: a file became a symbolic link\n"),
+            "modes are not for everyone: {text}"
+        );
     }
 
     #[test]
     fn names_are_quoted_as_git_does() {
         assert_eq!(quoted("a/", "é b".as_bytes()), "a/é b", "text is plain");
-        assert_eq!(quoted("a/", b"x\x1b\"\xff"), r#""a/x\033\"\377""#, "all else is escaped, byte by byte");
+        assert_eq!(
+            quoted("a/", b"x\x1b\"\xff"),
+            r#""a/x\033\"\377""#,
+            "all else is escaped, byte by byte"
+        );
     }
 
     #[test]
     fn an_empty_directory_is_a_remark() {
         let made = change(ChangeKind::Added, None, Some("040755"));
-        assert_eq!(text(&made, "", ""), "# a b: an empty directory was made\n", "git has no words for it");
+        assert_eq!(
+            text(&made, "", ""),
+            "# a b: an empty directory was made\n",
+            "git has no words for it"
+        );
     }
 
     #[test]
     fn contents_cannot_act_on_a_terminal() {
-        let sides = Sides::Text { old: b"".to_vec(), new: b"\x1b[2J\tx\xff\n".to_vec() };
-        let shown = file(&change(ChangeKind::Added, None, Some("100644")), &sides, &view(true));
+        let sides = Sides::Text {
+            old: b"".to_vec(),
+            new: b"\x1b[2J\tx\xff\n".to_vec(),
+        };
+        let shown = file(
+            &change(ChangeKind::Added, None, Some("100644")),
+            &sides,
+            &view(true),
+        );
         let shown = String::from_utf8(shown).expect("made safe");
-        assert!(shown.contains("\\u{1b}[2J\tx\\xff"), "escaped, but for the tab: {shown:?}");
+        assert!(
+            shown.contains("\\u{1b}[2J\tx\\xff"),
+            "escaped, but for the tab: {shown:?}"
+        );
     }
 }

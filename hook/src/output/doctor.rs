@@ -16,12 +16,26 @@ packages are not reverted; git's HEAD, index and refs only with `--git`. On netw
 
 /// Returns the findings, the sum, and what is not promised.
 pub fn render(report: &DoctorReport, view: &View) -> String {
-    let mut text: String = report.findings.iter().map(|finding| line(finding, view.paint)).collect();
-    let number = |level: &str| report.findings.iter().filter(|finding| finding.level == level).count() as u64;
+    let mut text: String = report
+        .findings
+        .iter()
+        .map(|finding| line(finding, view.paint))
+        .collect();
+    let number = |level: &str| {
+        report
+            .findings
+            .iter()
+            .filter(|finding| finding.level == level)
+            .count() as u64
+    };
     let (errors, warnings) = (number("error"), number("warning"));
     text.push_str(&match (errors, warnings) {
         (0, 0) => format!("\n{}\n", view.paint.good("All is well.")),
-        _ => format!("\n{}, {}.\n", count(errors, "error"), count(warnings, "warning")),
+        _ => format!(
+            "\n{}, {}.\n",
+            count(errors, "error"),
+            count(warnings, "warning")
+        ),
     });
     text + "\n" + &view.paint.faint(NON_PROMISES.trim_end()) + "\n"
 }
@@ -34,7 +48,11 @@ fn line(finding: &Finding, paint: Paint) -> String {
         _ => paint.bad("✗"),
     };
     let repaired = if finding.repaired { " (repaired)" } else { "" };
-    let mut text = format!("{sign} {}: {}{repaired}\n", paint.strong(&safe(&finding.subject)), safe(&finding.message));
+    let mut text = format!(
+        "{sign} {}: {}{repaired}\n",
+        paint.strong(&safe(&finding.subject)),
+        safe(&finding.message)
+    );
     if let Some(hint) = &finding.hint {
         text.push_str(&format!("  {} {}\n", paint.id("hint:"), safe(hint)));
     }

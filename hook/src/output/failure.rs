@@ -11,7 +11,11 @@ pub fn render(failure: &Failure, paint: Paint) -> String {
     }
     let mut text = format!("{} {}\n", paint.alarm("error:"), safe(&failure.message()));
     for cause in failure.causes() {
-        text.push_str(&format!("{} {}\n", paint.warning("caused by:"), safe(&cause)));
+        text.push_str(&format!(
+            "{} {}\n",
+            paint.warning("caused by:"),
+            safe(&cause)
+        ));
     }
     if let Some(hint) = failure.hint() {
         text.push_str(&format!("{} {}\n", paint.id("hint:"), safe(&hint)));
@@ -26,5 +30,8 @@ fn arguments(error: &clap::Error, paint: Paint) -> String {
     if is_safe && paint.is_on() {
         return error.render().ansi().to_string();
     }
-    plain.lines().map(|line| format!("{}\n", safe(line))).collect()
+    plain
+        .lines()
+        .map(|line| format!("{}\n", safe(line)))
+        .collect()
 }

@@ -1,8 +1,8 @@
 //! Messages, steps, sessions, operations, snapshots: as tables and one by one.
 
 use ckpt_schema::report::{
-    ChangeReport, GapReport, LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, Outcome,
-    SessionReport, SessionsReport, ShowReport, StepReport,
+    ChangeReport, GapReport, LogReport, MessageReport, MessageState, OperationEntry,
+    OperationsReport, Outcome, SessionReport, SessionsReport, ShowReport, StepReport,
 };
 
 use super::diff::{counts, kind};
@@ -22,7 +22,12 @@ pub fn log(report: &LogReport, view: &View) -> String {
 fn messages(messages: &[MessageReport], view: &View) -> String {
     let paint = view.paint;
     let mut table = Table::new(&[4, 5, 6, 7]);
-    table.row(heads(paint, &["message", "when", "agent", "state", "steps", "files", "+", "-", "prompt"]));
+    table.row(heads(
+        paint,
+        &[
+            "message", "when", "agent", "state", "steps", "files", "+", "-", "prompt",
+        ],
+    ));
     for message in messages {
         table.row(message_row(message, view));
     }
@@ -61,8 +66,15 @@ fn state(message: &MessageReport, paint: Paint) -> String {
 /// Returns a message as one line to choose from.
 pub fn choice(message: &MessageReport, view: &View) -> String {
     let when = view.times.ago(message.time);
-    let line = format!("{}  {when}  {} files  {}", short(&message.id), message.files, title(message.prompt.as_deref()));
-    view.width.map_or(line.clone(), |width| super::text::fit(&line, width.saturating_sub(4)).into_owned())
+    let line = format!(
+        "{}  {when}  {} files  {}",
+        short(&message.id),
+        message.files,
+        title(message.prompt.as_deref())
+    );
+    view.width.map_or(line.clone(), |width| {
+        super::text::fit(&line, width.saturating_sub(4)).into_owned()
+    })
 }
 
 /// Returns a row an operation.
@@ -71,7 +83,18 @@ pub fn operations(report: &OperationsReport, view: &View) -> String {
         return "Nothing was reverted or restored here.\n".to_owned();
     }
     let mut table = Table::new(&[5, 6]);
-    table.row(heads(view.paint, &["operation", "when", "kind", "to message", "outcome", "files", "conflicts"]));
+    table.row(heads(
+        view.paint,
+        &[
+            "operation",
+            "when",
+            "kind",
+            "to message",
+            "outcome",
+            "files",
+            "conflicts",
+        ],
+    ));
     for entry in &report.operations {
         table.row(operation_row(entry, view));
     }
@@ -84,7 +107,10 @@ fn operation_row(entry: &OperationEntry, view: &View) -> Vec<String> {
         paint.id(&short(&entry.id)),
         view.times.ago(entry.time),
         entry.kind.name().to_owned(),
-        entry.message.as_deref().map_or_else(|| paint.faint("-"), |message| paint.id(&short(message))),
+        entry
+            .message
+            .as_deref()
+            .map_or_else(|| paint.faint("-"), |message| paint.id(&short(message))),
         outcome(entry, paint),
         entry.files.to_string(),
         entry.conflicts.to_string(),
@@ -109,7 +135,16 @@ pub fn sessions(report: &SessionsReport, view: &View) -> String {
     let mut table = Table::new(&[4, 5, 6]);
     table.row(heads(
         view.paint,
-        &["session", "last heard of", "agent", "state", "messages", "steps", "files", "workspace"],
+        &[
+            "session",
+            "last heard of",
+            "agent",
+            "state",
+            "messages",
+            "steps",
+            "files",
+            "workspace",
+        ],
     ));
     for session in &report.sessions {
         table.row(session_row(session, view));
@@ -139,16 +174,46 @@ fn session_row(session: &SessionReport, view: &View) -> Vec<String> {
 /// Returns everything about one thing.
 pub fn show(report: &ShowReport, view: &View) -> String {
     match report {
-        ShowReport::Message { message, snapshot, steps, .. } => show_message(message, snapshot.as_deref(), steps, view),
+        ShowReport::Message {
+            message,
+            snapshot,
+            steps,
+            ..
+        } => show_message(message, snapshot.as_deref(), steps, view),
         ShowReport::Step { step, .. } => show_step(step, view),
-        ShowReport::Session { session, messages, .. } => show_session(session, messages, view),
-        ShowReport::Operation { operation: entry, files, git, notes, .. } => {
-            let notes = notes.iter().map(|note| format!("note: {}\n", safe(note))).collect::<String>();
+        ShowReport::Session {
+            session, messages, ..
+        } => show_session(session, messages, view),
+        ShowReport::Operation {
+            operation: entry,
+            files,
+            git,
+            notes,
+            ..
+        } => {
+            let notes = notes
+                .iter()
+                .map(|note| format!("note: {}\n", safe(note)))
+                .collect::<String>();
             show_operation(entry, view) + &operation::moved(files, git, view) + &notes
         }
-        ShowReport::Snapshot { snapshot, repository, time, label, gaps, .. } => {
-            let mut fields = vec![("repository", safe(repository).into_owned()), ("taken", view.times.exact(*time))];
-            fields.extend(label.as_deref().map(|label| ("label", safe(label).into_owned())));
+        ShowReport::Snapshot {
+            snapshot,
+            repository,
+            time,
+            label,
+            gaps,
+            ..
+        } => {
+            let mut fields = vec![
+                ("repository", safe(repository).into_owned()),
+                ("taken", view.times.exact(*time)),
+            ];
+            fields.extend(
+                label
+                    .as_deref()
+                    .map(|label| ("label", safe(label).into_owned())),
+            );
             heading("Snapshot", snapshot, view.paint) + &list(fields, view.paint) + &gap_lines(gaps)
         }
     }
@@ -162,23 +227,50 @@ fn heading(thing: &str, id: &str, paint: Paint) -> String {
 const NAMES: usize = 12;
 
 fn list(fields: Vec<(&str, String)>, paint: Paint) -> String {
-    fields.into_iter().map(|(name, value)| format!("  {}{value}\n", paint.faint(&format!("{name:NAMES$}")))).collect()
+    fields
+        .into_iter()
+        .map(|(name, value)| format!("  {}{value}\n", paint.faint(&format!("{name:NAMES$}"))))
+        .collect()
 }
 
-fn show_message(message: &MessageReport, snapshot: Option<&str>, steps: &[StepReport], view: &View) -> String {
+fn show_message(
+    message: &MessageReport,
+    snapshot: Option<&str>,
+    steps: &[StepReport],
+    view: &View,
+) -> String {
     let paint = view.paint;
     let mut fields = vec![
         ("agent", safe(&message.agent).into_owned()),
         ("session", paint.id(&safe(&message.session))),
         ("sent", view.times.exact(message.time)),
         ("state", state(message, paint)),
-        ("before it", snapshot.map_or_else(|| "no snapshot".to_owned(), |tree| paint.id(&safe(tree)))),
+        (
+            "before it",
+            snapshot.map_or_else(|| "no snapshot".to_owned(), |tree| paint.id(&safe(tree))),
+        ),
     ];
-    fields.extend(message.agent_id.as_deref().map(|id| ("agent's id", safe(id).into_owned())));
-    fields.extend(message.unprotected.as_deref().map(|why| ("unprotected", paint.bad(&safe(why)))));
+    fields.extend(
+        message
+            .agent_id
+            .as_deref()
+            .map(|id| ("agent's id", safe(id).into_owned())),
+    );
+    fields.extend(
+        message
+            .unprotected
+            .as_deref()
+            .map(|why| ("unprotected", paint.bad(&safe(why)))),
+    );
     let prompt = message.prompt.as_deref().unwrap_or("");
-    let prompt: String = prompt.lines().map(|line| format!("    {}\n", safe(line))).collect();
-    let steps: String = steps.iter().map(|step| format!("\n{}", show_step(step, view))).collect();
+    let prompt: String = prompt
+        .lines()
+        .map(|line| format!("    {}\n", safe(line)))
+        .collect();
+    let steps: String = steps
+        .iter()
+        .map(|step| format!("\n{}", show_step(step, view)))
+        .collect();
     let gap = if prompt.is_empty() { "" } else { "\n" };
     heading("Message", &message.id, paint) + &list(fields, paint) + gap + &prompt + &steps
 }
@@ -186,21 +278,35 @@ fn show_message(message: &MessageReport, snapshot: Option<&str>, steps: &[StepRe
 fn show_step(step: &StepReport, view: &View) -> String {
     let paint = view.paint;
     let mut fields = vec![("started", view.times.exact(step.started))];
-    fields.push(("finished", step.finished.map_or_else(|| "not yet".to_owned(), |time| view.times.exact(time))));
+    fields.push((
+        "finished",
+        step.finished
+            .map_or_else(|| "not yet".to_owned(), |time| view.times.exact(time)),
+    ));
     fields.push(("snapshots", trees(step, paint)));
     if step.recovered {
-        fields.push(("recovered", "its end was never reported; it was closed by what came next".to_owned()));
+        fields.push((
+            "recovered",
+            "its end was never reported; it was closed by what came next".to_owned(),
+        ));
     }
     if !step.tools.is_empty() {
         let tools: Vec<_> = step.tools.iter().map(|tool| safe(tool)).collect();
         fields.push(("tools", tools.join(", ")));
     }
-    fields.extend(step.unprotected.as_deref().map(|why| ("unprotected", paint.bad(&safe(why)))));
+    fields.extend(
+        step.unprotected
+            .as_deref()
+            .map(|why| ("unprotected", paint.bad(&safe(why)))),
+    );
     heading("Step", &step.id, paint) + &list(fields, paint) + &changes(&step.files, view)
 }
 
 fn trees(step: &StepReport, paint: Paint) -> String {
-    let tree = |tree: &Option<String>| tree.as_deref().map_or_else(|| "none".to_owned(), |tree| paint.id(&short(tree)));
+    let tree = |tree: &Option<String>| {
+        tree.as_deref()
+            .map_or_else(|| "none".to_owned(), |tree| paint.id(&short(tree)))
+    };
     format!("{} → {}", tree(&step.start), tree(&step.finish))
 }
 
@@ -212,7 +318,12 @@ fn changes(files: &[ChangeReport], view: &View) -> String {
             None | Some("agent") => String::new(),
             Some(other) => view.paint.warning(&format!(" ({})", safe(other))),
         };
-        table.row(vec![kind(change, view.paint), additions, deletions, path(&change.path) + &by]);
+        table.row(vec![
+            kind(change, view.paint),
+            additions,
+            deletions,
+            path(&change.path) + &by,
+        ]);
     }
     table.render(view)
 }
@@ -226,9 +337,23 @@ fn show_session(session: &SessionReport, all: &[MessageReport], view: &View) -> 
         ("started", view.times.exact(session.started)),
         ("last event", view.times.exact(session.last_event)),
     ];
-    fields.extend(session.parent.as_deref().map(|parent| ("parent", paint.id(&safe(parent)))));
-    fields.extend(session.revert_point.as_deref().map(|point| ("reverted to", paint.warning(&safe(point)))));
-    let table = if all.is_empty() { String::new() } else { format!("\n{}", messages(all, view)) };
+    fields.extend(
+        session
+            .parent
+            .as_deref()
+            .map(|parent| ("parent", paint.id(&safe(parent)))),
+    );
+    fields.extend(
+        session
+            .revert_point
+            .as_deref()
+            .map(|point| ("reverted to", paint.warning(&safe(point)))),
+    );
+    let table = if all.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", messages(all, view))
+    };
     heading("Session", &session.id, paint) + &list(fields, paint) + &table
 }
 
@@ -246,10 +371,22 @@ fn show_operation(entry: &OperationEntry, view: &View) -> String {
         ("before it", &entry.before),
         ("after it", &entry.after),
     ];
-    fields.extend(named.into_iter().filter_map(|(name, id)| Some((name, paint.id(&safe(id.as_deref()?))))));
+    fields.extend(
+        named
+            .into_iter()
+            .filter_map(|(name, id)| Some((name, paint.id(&safe(id.as_deref()?))))),
+    );
     heading("Operation", &entry.id, paint) + &list(fields, paint)
 }
 
 fn gap_lines(gaps: &[GapReport]) -> String {
-    gaps.iter().map(|gap| format!("  not captured: {} ({})\n", path(&gap.path), safe(&gap.reason))).collect()
+    gaps.iter()
+        .map(|gap| {
+            format!(
+                "  not captured: {} ({})\n",
+                path(&gap.path),
+                safe(&gap.reason)
+            )
+        })
+        .collect()
 }

@@ -56,7 +56,11 @@ impl Output {
             When::Never => false,
             When::Auto => terminal && !surroundings.no_color,
         };
-        let columns = || console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
+        let columns = || {
+            console::Term::stdout()
+                .size_checked()
+                .map(|(_, columns)| usize::from(columns))
+        };
         let terminal = io::stdout().is_terminal();
         let view = View {
             paint: Paint::new(color(terminal)),
@@ -64,7 +68,12 @@ impl Output {
             times: Times::local(surroundings::now()),
             verbose: common.verbose > 0,
         };
-        Self { json: common.json, quiet: common.quiet, view, errors: Paint::new(color(io::stderr().is_terminal())) }
+        Self {
+            json: common.json,
+            quiet: common.quiet,
+            view,
+            errors: Paint::new(color(io::stderr().is_terminal())),
+        }
     }
 
     /// Returns how things are shown to people.
@@ -79,7 +88,10 @@ impl Output {
 
     /// Returns whether somebody sits there who can answer.
     pub fn can_ask(&self) -> bool {
-        !self.json && io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
+        !self.json
+            && io::stdin().is_terminal()
+            && io::stdout().is_terminal()
+            && io::stderr().is_terminal()
     }
 
     /// Returns whether a progress bar is welcome.
@@ -88,8 +100,16 @@ impl Output {
     }
 
     /// Writes a report: as JSON, or as the text that `render` makes of it.
-    pub fn report<R: Serialize>(&self, report: &R, render: impl FnOnce(&View) -> String) -> Result<(), Failure> {
-        if self.json { self.document(report) } else { self.text(&render(&self.view)) }
+    pub fn report<R: Serialize>(
+        &self,
+        report: &R,
+        render: impl FnOnce(&View) -> String,
+    ) -> Result<(), Failure> {
+        if self.json {
+            self.document(report)
+        } else {
+            self.text(&render(&self.view))
+        }
     }
 
     /// Writes text on stdout.
@@ -112,7 +132,8 @@ impl Output {
     }
 
     fn document<R: Serialize>(&self, report: &R) -> Result<(), Failure> {
-        let mut json = serde_json::to_string_pretty(report).map_err(|error| Failure::output(error.into()))?;
+        let mut json =
+            serde_json::to_string_pretty(report).map_err(|error| Failure::output(error.into()))?;
         json.push('\n');
         self.bytes(json.as_bytes())
     }

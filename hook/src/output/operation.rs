@@ -38,15 +38,22 @@ fn headline(report: &OperationReport, around: &Around, paint: Paint) -> String {
         Outcome::Restored => paint.good("✓ ") + &done,
         Outcome::Partial => paint.warning("! ") + &done + &paint.warning(", but not everything"),
         // The point moved, and that is something.
-        Outcome::Nothing if report.operation.is_some() => format!("{}{done}; no file had to change", paint.good("✓ ")),
+        Outcome::Nothing if report.operation.is_some() => {
+            format!("{}{done}; no file had to change", paint.good("✓ "))
+        }
         Outcome::Nothing if !report.notes.is_empty() => "Nothing to do".to_owned(),
         Outcome::Nothing => format!("Nothing to do: {}", nothing(report.kind)),
-        Outcome::Unavailable => paint.bad("✗ ") + "What was asked for is not there to be restored; nothing was changed",
+        Outcome::Unavailable => {
+            paint.bad("✗ ") + "What was asked for is not there to be restored; nothing was changed"
+        }
     }
 }
 
 fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
-    let message = report.message.as_deref().map(|id| message(id, around.prompt.as_deref(), paint));
+    let message = report
+        .message
+        .as_deref()
+        .map(|id| message(id, around.prompt.as_deref(), paint));
     let would = if report.dry_run { "Would go" } else { "Went" };
     match (report.kind, message) {
         (OperationKind::Revert, Some(message)) if !around.before.is_part => {
@@ -92,11 +99,19 @@ pub fn files(files: &[FileReport], view: &View) -> String {
 /// The same, with a line for each part of git's state below.
 pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
     let mut table = Table::new(&[1, 2]).indented(2);
-    for file in files.iter().filter(|file| says_something(file) || view.verbose) {
+    for file in files
+        .iter()
+        .filter(|file| says_something(file) || view.verbose)
+    {
         table.row(row(file, view.paint));
     }
     for part in git {
-        table.row(vec![git_word(part.result, view.paint), String::new(), String::new(), git_part(part, view.paint)]);
+        table.row(vec![
+            git_word(part.result, view.paint),
+            String::new(),
+            String::new(),
+            git_part(part, view.paint),
+        ]);
     }
     table.render(view)
 }
@@ -116,7 +131,10 @@ fn git_part(part: &GitReport, paint: Paint) -> String {
         GitPart::Head => "HEAD".to_owned(),
         GitPart::Index => "git's index".to_owned(),
     };
-    let value = |text: &Option<String>| match text.as_deref().map(|text| (text, text.strip_prefix("ref: "))) {
+    let value = |text: &Option<String>| match text
+        .as_deref()
+        .map(|text| (text, text.strip_prefix("ref: ")))
+    {
         Some((_, Some(branch))) => safe(plain(branch)).into_owned(),
         Some((commit, None)) => paint.id(&short(commit)),
         None => "none".to_owned(),
@@ -127,7 +145,11 @@ fn git_part(part: &GitReport, paint: Paint) -> String {
         }
         _ => String::new(),
     };
-    let reason = part.reason.as_deref().map(|reason| paint.faint(&format!(" ({})", safe(reason)))).unwrap_or_default();
+    let reason = part
+        .reason
+        .as_deref()
+        .map(|reason| paint.faint(&format!(" ({})", safe(reason))))
+        .unwrap_or_default();
     what + &way + &reason
 }
 
@@ -136,13 +158,23 @@ fn plain(branch: &str) -> &str {
 }
 
 fn says_something(file: &FileReport) -> bool {
-    file.action != FileAction::None || !matches!(file.result, FileResult::Done | FileResult::Planned)
+    file.action != FileAction::None
+        || !matches!(file.result, FileResult::Done | FileResult::Planned)
 }
 
 fn row(file: &FileReport, paint: Paint) -> Vec<String> {
     let [additions, deletions] = counts(file.additions, file.deletions, paint);
-    let reason = file.reason.as_deref().map(|reason| paint.faint(&format!(" ({})", safe(reason)))).unwrap_or_default();
-    vec![word(file, paint), additions, deletions, path(&file.path) + &reason]
+    let reason = file
+        .reason
+        .as_deref()
+        .map(|reason| paint.faint(&format!(" ({})", safe(reason))))
+        .unwrap_or_default();
+    vec![
+        word(file, paint),
+        additions,
+        deletions,
+        path(&file.path) + &reason,
+    ]
 }
 
 fn word(file: &FileReport, paint: Paint) -> String {
@@ -164,8 +196,16 @@ fn word(file: &FileReport, paint: Paint) -> String {
 /// What was left, and the way back.
 fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let mut lines = Vec::new();
-    lines.extend(left(report, FileResult::Conflict, "kept because of edits that the agent did not make"));
-    lines.extend(left(report, FileResult::Gap, "left alone because no snapshot holds what was there"));
+    lines.extend(left(
+        report,
+        FileResult::Conflict,
+        "kept because of edits that the agent did not make",
+    ));
+    lines.extend(left(
+        report,
+        FileResult::Gap,
+        "left alone because no snapshot holds what was there",
+    ));
     lines.extend(left(
         report,
         FileResult::Failed,
@@ -178,14 +218,20 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
             1 => "is",
             _ => "are",
         };
-        lines.push(format!("{hidden} {verb} hidden until you redo, or send a new one."));
+        lines.push(format!(
+            "{hidden} {verb} hidden until you redo, or send a new one."
+        ));
     }
     lines.extend(way_back(report, around, paint));
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
 fn left(report: &OperationReport, result: FileResult, why: &str) -> Option<String> {
-    let number = report.files.iter().filter(|file| file.result == result).count();
+    let number = report
+        .files
+        .iter()
+        .filter(|file| file.result == result)
+        .count();
     (number > 0).then(|| format!("{} {why}.", count(number as u64, "file")))
 }
 
@@ -193,13 +239,31 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
     if report.dry_run {
         return Some("This is a plan; nothing was changed.".to_owned());
     }
-    let operation = report.operation.as_deref().filter(|_| report.outcome != Outcome::Nothing)?;
-    let git = if report.git.iter().any(|part| part.result == FileResult::Done) { " --git" } else { "" };
+    let operation = report
+        .operation
+        .as_deref()
+        .filter(|_| report.outcome != Outcome::Nothing)?;
+    let git = if report
+        .git
+        .iter()
+        .any(|part| part.result == FileResult::Done)
+    {
+        " --git"
+    } else {
+        ""
+    };
     let before = &around.before;
     let command = match (report.kind, &before.point) {
-        (OperationKind::Revert, _) if before.is_unreverted && report.messages_hidden.len() > 1 && !before.is_part => {
-            let (redo, unrevert) = (paint.strong("ckpt-hook redo"), paint.strong("ckpt-hook unrevert"));
-            return Some(format!("To undo this: {unrevert}, or one message at a time: {redo}"));
+        (OperationKind::Revert, _)
+            if before.is_unreverted && report.messages_hidden.len() > 1 && !before.is_part =>
+        {
+            let (redo, unrevert) = (
+                paint.strong("ckpt-hook redo"),
+                paint.strong("ckpt-hook unrevert"),
+            );
+            return Some(format!(
+                "To undo this: {unrevert}, or one message at a time: {redo}"
+            ));
         }
         (OperationKind::Revert, _) if before.is_unreverted => "ckpt-hook unrevert".to_owned(),
         (OperationKind::Restore, _) => format!("ckpt-hook restore {}{git}", short(operation)),
@@ -218,9 +282,17 @@ mod tests {
     use ckpt_schema::report::{self, PathText};
     use expect_test::expect;
 
-    fn file(name: &str, action: FileAction, result: FileResult, reason: Option<&str>) -> FileReport {
+    fn file(
+        name: &str,
+        action: FileAction,
+        result: FileResult,
+        reason: Option<&str>,
+    ) -> FileReport {
         FileReport {
-            path: PathText { path: name.to_owned(), path_hex: None },
+            path: PathText {
+                path: name.to_owned(),
+                path_hex: None,
+            },
             action,
             result,
             reason: reason.map(str::to_owned),
@@ -246,10 +318,28 @@ mod tests {
     }
 
     fn shown(report: &OperationReport) -> String {
-        let times = Times { now: 0, offset: time::UtcOffset::UTC };
-        let before = Before { is_unreverted: true, ..Before::default() };
-        let around = Around { prompt: Some("tidy up\nplease".to_owned()), before };
-        render(report, &around, &View { paint: Paint::new(false), width: None, times, verbose: false })
+        let times = Times {
+            now: 0,
+            offset: time::UtcOffset::UTC,
+        };
+        let before = Before {
+            is_unreverted: true,
+            ..Before::default()
+        };
+        let around = Around {
+            prompt: Some("tidy up\nplease".to_owned()),
+            before,
+        };
+        render(
+            report,
+            &around,
+            &View {
+                paint: Paint::new(false),
+                width: None,
+                times,
+                verbose: false,
+            },
+        )
     }
 
     #[test]
@@ -258,7 +348,12 @@ mod tests {
             file("back", FileAction::Write, FileResult::Done, None),
             file("gone\u{1b}", FileAction::Delete, FileResult::Done, None),
             file("same", FileAction::None, FileResult::Done, None),
-            file("yours", FileAction::Keep, FileResult::Conflict, Some("changed after the agent")),
+            file(
+                "yours",
+                FileAction::Keep,
+                FileResult::Conflict,
+                Some("changed after the agent"),
+            ),
         ];
         let mut report = operation(files, Outcome::Partial);
         report.notes.push("commits were made".to_owned());
@@ -278,7 +373,11 @@ mod tests {
     #[test]
     fn a_plan_says_that_it_is_one() {
         let files = vec![file("new", FileAction::Delete, FileResult::Planned, None)];
-        let report = OperationReport { dry_run: true, operation: None, ..operation(files, Outcome::Restored) };
+        let report = OperationReport {
+            dry_run: true,
+            operation: None,
+            ..operation(files, Outcome::Restored)
+        };
         expect![[r#"
             ✓ Would go back to just before “tidy up” (abcdefgh)
               remove  +10  -2  new

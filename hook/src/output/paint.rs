@@ -55,6 +55,10 @@ impl Paint {
     }
 
     fn with(self, style: Style, text: &str) -> String {
-        if self.on && !text.is_empty() { format!("{style}{text}{style:#}") } else { text.to_owned() }
+        if self.on && !text.is_empty() {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
     }
 }

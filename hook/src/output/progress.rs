@@ -24,9 +24,13 @@ pub struct Line {
 impl Line {
     /// Begins to wait for what takes long.
     pub fn new() -> Self {
-        let style = ProgressStyle::with_template("{spinner} {msg}").expect("the template is well-formed");
+        let style =
+            ProgressStyle::with_template("{spinner} {msg}").expect("the template is well-formed");
         let target = ProgressDrawTarget::stderr_with_hz(8);
-        Self { bar: ProgressBar::with_draw_target(None, target).with_style(style), start: Instant::now() }
+        Self {
+            bar: ProgressBar::with_draw_target(None, target).with_style(style),
+            start: Instant::now(),
+        }
     }
 
     /// Tells of a snapshot.
@@ -72,7 +76,11 @@ impl Line {
 }
 
 fn capturing(progress: Capture) -> String {
-    format!("capturing: {} files, {}", progress.files, ByteSize(progress.bytes))
+    format!(
+        "capturing: {} files, {}",
+        progress.files,
+        ByteSize(progress.bytes)
+    )
 }
 
 fn operating(progress: Operation) -> String {
@@ -88,13 +96,28 @@ mod tests {
 
     #[test]
     fn what_is_waited_for_comes_back() {
-        assert_eq!(Line::new().during("waiting", || 7), 7, "and nobody waits for the line");
+        assert_eq!(
+            Line::new().during("waiting", || 7),
+            7,
+            "and nobody waits for the line"
+        );
     }
 
     #[test]
     fn each_part_of_a_revert_says_how_far_it_is() {
-        let capture = Capture { files: 12, bytes: 2048 };
-        assert_eq!(operating(Operation::Looking(capture)), "capturing: 12 files, 2.0 KiB", "first it looks");
-        assert_eq!(operating(Operation::Applying { done: 3, of: 9 }), "restoring: 3 of 9 files", "then it acts");
+        let capture = Capture {
+            files: 12,
+            bytes: 2048,
+        };
+        assert_eq!(
+            operating(Operation::Looking(capture)),
+            "capturing: 12 files, 2.0 KiB",
+            "first it looks"
+        );
+        assert_eq!(
+            operating(Operation::Applying { done: 3, of: 9 }),
+            "restoring: 3 of 9 files",
+            "then it acts"
+        );
     }
 }

@@ -1,6 +1,8 @@
 //! The revert banner, and what else a user should know of the recording. Short when all is well.
 
-use ckpt_schema::report::{DiagnosticReport, GapReport, MessageReport, SnapshotReport, StatusReport};
+use ckpt_schema::report::{
+    DiagnosticReport, GapReport, MessageReport, SnapshotReport, StatusReport,
+};
 use ckpt_store::Milliseconds;
 
 use super::paint::Paint;
@@ -10,8 +12,7 @@ use super::{View, operation};
 /// So many gaps are listed; the rest is counted.
 const LISTED: usize = 10;
 
-const PERMANENT: &str =
-    "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n";
+const PERMANENT: &str = "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n";
 
 /// Returns the state of a workspace; `hidden` are its hidden messages, oldest first.
 pub fn render(report: &StatusReport, hidden: &[MessageReport], view: &View) -> String {
@@ -38,8 +39,15 @@ pub fn render(report: &StatusReport, hidden: &[MessageReport], view: &View) -> S
 fn heading(report: &StatusReport, paint: Paint) -> String {
     let mut text = format!("Workspace  {}\n", paint.strong(&safe(&report.workspace)));
     if let Some(session) = &report.session {
-        let agent = report.agent.as_deref().map(|agent| format!(" ({})", safe(agent))).unwrap_or_default();
-        text.push_str(&format!("Session    {}{agent}\n", paint.id(&short(session))));
+        let agent = report
+            .agent
+            .as_deref()
+            .map(|agent| format!(" ({})", safe(agent)))
+            .unwrap_or_default();
+        text.push_str(&format!(
+            "Session    {}{agent}\n",
+            paint.id(&short(session))
+        ));
     }
     text + "\n"
 }
@@ -47,12 +55,26 @@ fn heading(report: &StatusReport, paint: Paint) -> String {
 fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &View) -> String {
     let paint = view.paint;
     let number = count(report.messages_hidden.len() as u64, "message");
-    let verb = if report.messages_hidden.len() == 1 { "is" } else { "are" };
-    let prompt = hidden.iter().find(|message| message.id == point).and_then(|message| message.prompt.as_deref());
+    let verb = if report.messages_hidden.len() == 1 {
+        "is"
+    } else {
+        "are"
+    };
+    let prompt = hidden
+        .iter()
+        .find(|message| message.id == point)
+        .and_then(|message| message.prompt.as_deref());
     let point = operation::message(point, prompt, paint);
-    let mut text = format!("{} to just before {point}: {number} {verb} hidden\n", paint.warning("Reverted"));
+    let mut text = format!(
+        "{} to just before {point}: {number} {verb} hidden\n",
+        paint.warning("Reverted")
+    );
     for message in hidden {
-        let line = format!("  {}  {}", paint.id(&short(&message.id)), title(message.prompt.as_deref()));
+        let line = format!(
+            "  {}  {}",
+            paint.id(&short(&message.id)),
+            title(message.prompt.as_deref())
+        );
         text.push_str(line.trim_end());
         text.push('\n');
     }
@@ -62,7 +84,9 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
     }
     text.push('\n');
     if report.redo {
-        text.push_str("`ckpt-hook redo` brings the first of them back, `ckpt-hook unrevert` all.\n");
+        text.push_str(
+            "`ckpt-hook redo` brings the first of them back, `ckpt-hook unrevert` all.\n",
+        );
     }
     text + PERMANENT
 }
@@ -92,7 +116,10 @@ fn troubles(report: &StatusReport, view: &View) -> String {
     }
     if report.open_steps > 0 {
         let steps = count(report.open_steps, "step");
-        text.push_str(&line(paint.id("open:"), &format!("{steps} not finished yet; a revert closes what is over")));
+        text.push_str(&line(
+            paint.id("open:"),
+            &format!("{steps} not finished yet; a revert closes what is over"),
+        ));
     }
     for step in &report.unprotected {
         text.push_str(&line(paint.warning("unprotected:"), &safe(step)));
@@ -109,11 +136,19 @@ fn gaps(gaps: &[GapReport], paint: Paint) -> String {
     let mut text: String = gaps
         .iter()
         .take(LISTED)
-        .map(|gap| line(paint.warning("not captured:"), &format!("{} ({})", path(&gap.path), safe(&gap.reason))))
+        .map(|gap| {
+            line(
+                paint.warning("not captured:"),
+                &format!("{} ({})", path(&gap.path), safe(&gap.reason)),
+            )
+        })
         .collect();
     if gaps.len() > LISTED {
         let more = count((gaps.len() - LISTED) as u64, "more path");
-        text.push_str(&line(paint.warning("not captured:"), &format!("{more}; `--json` lists all")));
+        text.push_str(&line(
+            paint.warning("not captured:"),
+            &format!("{more}; `--json` lists all"),
+        ));
     }
     text
 }
@@ -122,22 +157,42 @@ fn gaps(gaps: &[GapReport], paint: Paint) -> String {
 const RECENT: Milliseconds = 24 * 3600 * 1000;
 
 fn diagnostics(report: &StatusReport, view: &View) -> String {
-    let is_recent = |diagnostic: &&DiagnosticReport| view.times.now.saturating_sub(diagnostic.time) < RECENT;
-    let recent: Vec<&DiagnosticReport> = report.latest_diagnostics.iter().filter(is_recent).collect();
+    let is_recent =
+        |diagnostic: &&DiagnosticReport| view.times.now.saturating_sub(diagnostic.time) < RECENT;
+    let recent: Vec<&DiagnosticReport> =
+        report.latest_diagnostics.iter().filter(is_recent).collect();
     if recent.is_empty() {
         return String::new();
     }
-    let mut text = line(view.paint.warning("hooks:"), "not all went well today; `ckpt-hook doctor` tells more");
+    let mut text = line(
+        view.paint.warning("hooks:"),
+        "not all went well today; `ckpt-hook doctor` tells more",
+    );
     for diagnostic in recent {
-        let detail = diagnostic.detail.as_deref().map(|detail| format!(": {}", safe(detail))).unwrap_or_default();
+        let detail = diagnostic
+            .detail
+            .as_deref()
+            .map(|detail| format!(": {}", safe(detail)))
+            .unwrap_or_default();
         let when = view.paint.faint(&view.times.ago(diagnostic.time));
-        text.push_str(&format!("  {when}  {}{detail}\n", safe(&diagnostic.message)));
+        text.push_str(&format!(
+            "  {when}  {}{detail}\n",
+            safe(&diagnostic.message)
+        ));
     }
     text
 }
 
 /// Returns the id of a snapshot, alone on the first line, and what it does not hold.
 pub fn snapshot(report: &SnapshotReport, view: &View) -> String {
-    let notes: String = report.notes.iter().map(|note| line(view.paint.id("note:"), &safe(note))).collect();
-    format!("{}\n{}{notes}", safe(&report.snapshot), gaps(&report.gaps, view.paint))
+    let notes: String = report
+        .notes
+        .iter()
+        .map(|note| line(view.paint.id("note:"), &safe(note)))
+        .collect();
+    format!(
+        "{}\n{}{notes}",
+        safe(&report.snapshot),
+        gaps(&report.gaps, view.paint)
+    )
 }

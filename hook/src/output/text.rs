@@ -14,14 +14,17 @@ pub fn safe(text: &str) -> Cow<'_, str> {
     if !text.chars().any(acts) {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().fold(String::with_capacity(text.len() + 8), |mut safe, character| {
-        if acts(character) {
-            safe.extend(character.escape_default())
-        } else {
-            safe.push(character)
-        }
-        safe
-    }))
+    Cow::Owned(text.chars().fold(
+        String::with_capacity(text.len() + 8),
+        |mut safe, character| {
+            if acts(character) {
+                safe.extend(character.escape_default())
+            } else {
+                safe.push(character)
+            }
+            safe
+        },
+    ))
 }
 
 /// C0, DEL and C1; the controls of writing direction; separators of lines and paragraphs; invisible characters.
@@ -33,14 +36,16 @@ fn acts(character: char) -> bool {
 
 /// Returns text made of bytes, safe, with what is not UTF-8 as `\xff`.
 pub fn safe_bytes(bytes: &[u8]) -> String {
-    bytes.utf8_chunks().fold(String::with_capacity(bytes.len()), |mut text, chunk| {
-        text.push_str(&safe(chunk.valid()));
-        for byte in chunk.invalid() {
-            // Writing to a string cannot fail.
-            let _ = write!(text, "\\x{byte:02x}");
-        }
-        text
-    })
+    bytes
+        .utf8_chunks()
+        .fold(String::with_capacity(bytes.len()), |mut text, chunk| {
+            text.push_str(&safe(chunk.valid()));
+            for byte in chunk.invalid() {
+                // Writing to a string cannot fail.
+                let _ = write!(text, "\\x{byte:02x}");
+            }
+            text
+        })
 }
 
 /// Returns a path for people.
@@ -50,7 +55,10 @@ pub fn path(path: &PathText) -> String {
 
 /// Returns the bytes of a path.
 pub fn bytes(path: &PathText) -> Vec<u8> {
-    path.path_hex.as_deref().and_then(bytes_of_hex).unwrap_or_else(|| path.path.clone().into_bytes())
+    path.path_hex
+        .as_deref()
+        .and_then(bytes_of_hex)
+        .unwrap_or_else(|| path.path.clone().into_bytes())
 }
 
 fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
@@ -60,7 +68,8 @@ fn bytes_of_hex(hex: &str) -> Option<Vec<u8>> {
 
 /// Returns the first line of a prompt that says something, safe.
 pub fn title(prompt: Option<&str>) -> String {
-    let line = prompt.and_then(|prompt| prompt.lines().map(str::trim).find(|line| !line.is_empty()));
+    let line =
+        prompt.and_then(|prompt| prompt.lines().map(str::trim).find(|line| !line.is_empty()));
     safe(line.unwrap_or("")).into_owned()
 }
 
@@ -71,7 +80,11 @@ pub fn short(id: &str) -> String {
 
 /// Returns text that fits into so many columns, with an ellipsis where something was cut.
 pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
-    if measure_text_width(text) <= columns { Cow::Borrowed(text) } else { truncate_str(text, columns, "…") }
+    if measure_text_width(text) <= columns {
+        Cow::Borrowed(text)
+    } else {
+        truncate_str(text, columns, "…")
+    }
 }
 
 /// Returns "1 file" or "2 files".
@@ -100,13 +113,24 @@ mod tests {
 
     #[test]
     fn every_byte_of_a_name_that_is_not_text_is_shown() {
-        let name = PathText { path: "a\u{fffd}b".to_owned(), path_hex: Some("61ff62".to_owned()) };
-        assert_eq!(path(&name), "a\\xffb", "the hex is the truth, the text beside it is lossy");
+        let name = PathText {
+            path: "a\u{fffd}b".to_owned(),
+            path_hex: Some("61ff62".to_owned()),
+        };
+        assert_eq!(
+            path(&name),
+            "a\\xffb",
+            "the hex is the truth, the text beside it is lossy"
+        );
     }
 
     #[test]
     fn what_does_not_fit_is_cut_by_columns_not_by_bytes() {
-        assert_eq!(fit("日本語", 6), "日本語", "three characters of two columns");
+        assert_eq!(
+            fit("日本語", 6),
+            "日本語",
+            "three characters of two columns"
+        );
         assert_eq!(fit("日本語", 5), "日本…", "and one of them has to go");
     }
 }

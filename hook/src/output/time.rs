@@ -5,10 +5,13 @@ use time::format_description::BorrowedFormatItem;
 use time::macros::format_description;
 use time::{OffsetDateTime, UtcOffset};
 
-const MINUTES: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day] [hour]:[minute]");
-const SECONDS: &[BorrowedFormatItem<'_>] =
-    format_description!("[year]-[month]-[day] [hour]:[minute]:[second] [offset_hour sign:mandatory]:[offset_minute]");
-const UTC: &[BorrowedFormatItem<'_>] = format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
+const MINUTES: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day] [hour]:[minute]");
+const SECONDS: &[BorrowedFormatItem<'_>] = format_description!(
+    "[year]-[month]-[day] [hour]:[minute]:[second] [offset_hour sign:mandatory]:[offset_minute]"
+);
+const UTC: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second]Z");
 
 /// What "now" and "here" are.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +25,10 @@ pub struct Times {
 impl Times {
     /// Returns the times of this machine; of UTC where the time zone cannot be told.
     pub fn local(now: Milliseconds) -> Self {
-        Self { now, offset: UtcOffset::current_local_offset().unwrap_or(UtcOffset::UTC) }
+        Self {
+            now,
+            offset: UtcOffset::current_local_offset().unwrap_or(UtcOffset::UTC),
+        }
     }
 
     /// Returns "just now", "5 min ago", "3 h ago", and for all else the local date.
@@ -41,7 +47,10 @@ impl Times {
     }
 
     fn format(&self, time: Milliseconds, format: &[BorrowedFormatItem<'_>]) -> String {
-        date(time).to_offset(self.offset).format(&format).unwrap_or_else(|_| time.to_string())
+        date(time)
+            .to_offset(self.offset)
+            .format(&format)
+            .unwrap_or_else(|_| time.to_string())
     }
 }
 
@@ -60,7 +69,10 @@ mod tests {
 
     #[test]
     fn what_was_just_now_is_counted_and_what_was_long_ago_is_dated() {
-        let times = Times { now: 1_000_000_000_000, offset: UtcOffset::from_hms(2, 0, 0).expect("a zone") };
+        let times = Times {
+            now: 1_000_000_000_000,
+            offset: UtcOffset::from_hms(2, 0, 0).expect("a zone"),
+        };
         let cases = [
             (1_000_000_000_000, "just now"),
             (999_999_941_000, "just now"),
@@ -70,9 +82,17 @@ mod tests {
             (1_000_000_100_000, "2001-09-09 03:48"),
         ];
         for (time, shown) in cases {
-            assert_eq!(times.ago(time), shown, "of {time}: a clock that was set back gives a date, too");
+            assert_eq!(
+                times.ago(time),
+                shown,
+                "of {time}: a clock that was set back gives a date, too"
+            );
         }
-        assert_eq!(times.exact(0), "1970-01-01 02:00:00 +02:00", "the local time with its offset");
+        assert_eq!(
+            times.exact(0),
+            "1970-01-01 02:00:00 +02:00",
+            "the local time with its offset"
+        );
         assert_eq!(utc(0), "1970-01-01T00:00:00Z", "for files");
     }
 }

@@ -16,14 +16,17 @@ use serde::{Deserialize, Serialize};
 
 pub use change::{ChangeKind, ChangeReport, DiffReport};
 pub use failure::{ErrorReport, Failure};
-pub use history::{LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport, StepReport};
+pub use history::{
+    LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport, StepReport,
+};
 pub use operation::{
-    FileAction, FileReport, FileResult, GitPart, GitReport, OperationEntry, OperationKind, OperationReport,
-    OperationsReport, Outcome,
+    FileAction, FileReport, FileResult, GitPart, GitReport, OperationEntry, OperationKind,
+    OperationReport, OperationsReport, Outcome,
 };
 pub use recording::{EventReport, SnapshotReport};
 pub use setup::{
-    AgentReport, AgentSettings, AgentsReport, DoctorReport, Finding, InstallReport, SettingsChange, SkippedAgent,
+    AgentReport, AgentSettings, AgentsReport, DoctorReport, Finding, InstallReport, SettingsChange,
+    SkippedAgent,
 };
 pub use status::{DiagnosticReport, StatusReport};
 
@@ -31,7 +34,9 @@ pub use status::{DiagnosticReport, StatusReport};
 pub const VERSION: u32 = 1;
 
 /// A path for people, with its bytes in hex where they are not UTF-8.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct PathText {
     /// The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
     pub path: String,

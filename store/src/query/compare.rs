@@ -12,7 +12,10 @@ use crate::snapshot::Snapshots;
 /// Returns how a path differs between two states.
 pub(super) fn report(snapshots: &Snapshots, change: &Change) -> ChangeReport {
     let (old, new) = (bytes(snapshots, change.old), bytes(snapshots, change.new));
-    let lines = old.as_deref().zip(new.as_deref()).and_then(|(old, new)| lines::count(old, new));
+    let lines = old
+        .as_deref()
+        .zip(new.as_deref())
+        .and_then(|(old, new)| lines::count(old, new));
     with_lines(change, &[old, new], lines)
 }
 
@@ -20,21 +23,37 @@ pub(super) fn report(snapshots: &Snapshots, change: &Change) -> ChangeReport {
 pub(super) fn report_row(snapshots: &Snapshots, row: &ChangeRow) -> ChangeReport {
     let attribution = Some(row.attribution.name().to_owned());
     if row.lines.is_none() {
-        return ChangeReport { attribution, ..report(snapshots, &row.change) };
+        return ChangeReport {
+            attribution,
+            ..report(snapshots, &row.change)
+        };
     }
     let sides = [row.change.old, row.change.new].map(|state| bytes(snapshots, state));
-    ChangeReport { attribution, ..with_lines(&row.change, &sides, row.lines) }
+    ChangeReport {
+        attribution,
+        ..with_lines(&row.change, &sides, row.lines)
+    }
 }
 
-fn with_lines(change: &Change, sides: &[Option<Vec<u8>>; 2], lines: Option<(u64, u64)>) -> ChangeReport {
+fn with_lines(
+    change: &Change,
+    sides: &[Option<Vec<u8>>; 2],
+    lines: Option<(u64, u64)>,
+) -> ChangeReport {
     let both = sides[0].as_deref().zip(sides[1].as_deref());
     ChangeReport {
         path: change.path.to_report(),
         kind: change.kind(),
         old_mode: change.old.map(|entry| entry.mode.to_string()),
         new_mode: change.new.map(|entry| entry.mode.to_string()),
-        old_blob: change.old.and_then(|entry| entry.blob).map(|blob| blob.to_string()),
-        new_blob: change.new.and_then(|entry| entry.blob).map(|blob| blob.to_string()),
+        old_blob: change
+            .old
+            .and_then(|entry| entry.blob)
+            .map(|blob| blob.to_string()),
+        new_blob: change
+            .new
+            .and_then(|entry| entry.blob)
+            .map(|blob| blob.to_string()),
         additions: lines.map(|(added, _)| added),
         deletions: lines.map(|(_, deleted)| deleted),
         binary: sides.iter().flatten().any(|bytes| lines::is_binary(bytes)),
@@ -50,6 +69,8 @@ fn bytes(snapshots: &Snapshots, state: State) -> Option<Vec<u8>> {
     match state {
         None => Some(Vec::new()),
         Some(Entry { mode, .. }) if mode.kind() == EntryKind::Directory => Some(Vec::new()),
-        Some(Entry { blob, .. }) => snapshots.read_blob_up_to(blob?, lines::MAX_SIZE as u64).ok()?,
+        Some(Entry { blob, .. }) => snapshots
+            .read_blob_up_to(blob?, lines::MAX_SIZE as u64)
+            .ok()?,
     }
 }

@@ -36,7 +36,11 @@ struct Seen {
 /// What a request asks for.
 enum Question {
     /// What one step changed, as it was recorded.
-    Patch { from: Snapshot, to: Snapshot, changes: Vec<ChangeRow> },
+    Patch {
+        from: Snapshot,
+        to: Snapshot,
+        changes: Vec<ChangeRow>,
+    },
     /// What differs between two states, whoever did it.
     Difference { from: State, to: State },
 }
@@ -54,15 +58,25 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
     match question(store.database.connection(), place.row.id, request)? {
         Question::Patch { from, to, changes } => {
             let snapshots = place.snapshots()?;
-            let changes: Vec<_> = changes.iter().filter(|row| only.holds(&row.change.path)).collect();
-            Ok(document(from, to, threads::map(&changes, |row| compare::report_row(&snapshots, row))))
+            let changes: Vec<_> = changes
+                .iter()
+                .filter(|row| only.holds(&row.change.path))
+                .collect();
+            Ok(document(
+                from,
+                to,
+                threads::map(&changes, |row| compare::report_row(&snapshots, row)),
+            ))
         }
         Question::Difference { from, to } => {
             let (from, to) = capture(store, &place, from, to)?;
             let snapshots = place.snapshots()?;
             // The trees alone would call what an ignore rule or a gap hides deleted.
             let changes = snapshots.patch(&place.root, from.side(), to.side())?;
-            let changes: Vec<_> = changes.iter().filter(|change| only.holds(&change.path)).collect();
+            let changes: Vec<_> = changes
+                .iter()
+                .filter(|change| only.holds(&change.path))
+                .collect();
             let files = threads::map(&changes, |change| compare::report(&snapshots, change));
             Ok(document(from.snapshot, to.snapshot, files))
         }
@@ -71,7 +85,10 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
 
 impl Seen {
     fn side(&self) -> snapshot::Side<'_> {
-        snapshot::Side { snapshot: self.snapshot, gaps: &self.gaps }
+        snapshot::Side {
+            snapshot: self.snapshot,
+            gaps: &self.gaps,
+        }
     }
 }
 
@@ -87,7 +104,12 @@ pub(crate) fn blob(store: &Store, cwd: &Path, blob: &str) -> Result<Vec<u8>> {
 
 fn document(from: Snapshot, to: Snapshot, mut files: Vec<ChangeReport>) -> DiffReport {
     files.sort_by(|one, other| one.path.cmp(&other.path));
-    DiffReport { version: VERSION, from: from.tree.to_string(), to: to.tree.to_string(), files }
+    DiffReport {
+        version: VERSION,
+        from: from.tree.to_string(),
+        to: to.tree.to_string(),
+        files,
+    }
 }
 
 /// Reads all rows that a request is about.
@@ -102,7 +124,10 @@ fn question(connection: &Connection, workspace_id: i64, request: &DiffRequest) -
         (_, None) => None,
         (_, Some(to)) => named(to)?,
     };
-    let (from, to) = (state(connection, from, Side::Left)?, state(connection, to, Side::Right)?);
+    let (from, to) = (
+        state(connection, from, Side::Left)?,
+        state(connection, to, Side::Right)?,
+    );
     Ok(Question::Difference { from, to })
 }
 
@@ -110,10 +135,20 @@ fn question(connection: &Connection, workspace_id: i64, request: &DiffRequest) -
 fn patch(connection: &Connection, step: &StepRow) -> Result<Question> {
     let from = step_snapshot(connection, step, Side::Left)?;
     if step.finish_snapshot_id.is_none() && step.unprotected.is_none() {
-        return Ok(Question::Difference { from: State::Captured(from), to: State::Current });
+        return Ok(Question::Difference {
+            from: State::Captured(from),
+            to: State::Current,
+        });
     }
-    let (from, to) = (from.snapshot, step_snapshot(connection, step, Side::Right)?.snapshot);
-    Ok(Question::Patch { from, to, changes: sessions::changes_of_step(connection, &step.id)? })
+    let (from, to) = (
+        from.snapshot,
+        step_snapshot(connection, step, Side::Right)?.snapshot,
+    );
+    Ok(Question::Patch {
+        from,
+        to,
+        changes: sessions::changes_of_step(connection, &step.id)?,
+    })
 }
 
 /// Returns the state that an id means; none stands for [`CURRENT`].
@@ -124,12 +159,18 @@ fn state(connection: &Connection, named: Option<Any>, side: Side) -> Result<Stat
         Some(Any::Step(step)) => step_snapshot(connection, &step, side)?,
         Some(Any::Operation(operation)) => {
             let missing = || no_snapshot("operation", &operation.id, None);
-            seen(connection, operation.before_snapshot_id.ok_or_else(missing)?)?
+            seen(
+                connection,
+                operation.before_snapshot_id.ok_or_else(missing)?,
+            )?
         }
         Some(Any::Snapshot(row)) => seen(connection, row.id)?,
         Some(Any::Session(session)) => {
-            return Err(Error::failed(format!("`{}` is a session, which is not one state", session.id))
-                .hint("give one of its messages: `ckpt-hook log --session` lists them"));
+            return Err(Error::failed(format!(
+                "`{}` is a session, which is not one state",
+                session.id
+            ))
+            .hint("give one of its messages: `ckpt-hook log --session` lists them"));
         }
     };
     Ok(State::Captured(seen))
@@ -145,17 +186,26 @@ fn step_snapshot(connection: &Connection, step: &StepRow, side: Side) -> Result<
         Side::Left => step.start_snapshot_id,
         Side::Right => step.finish_snapshot_id,
     };
-    seen(connection, snapshot_id.ok_or_else(|| no_snapshot("step", &step.id, step.unprotected.as_deref()))?)
+    seen(
+        connection,
+        snapshot_id.ok_or_else(|| no_snapshot("step", &step.id, step.unprotected.as_deref()))?,
+    )
 }
 
 fn seen(connection: &Connection, snapshot_id: i64) -> Result<Seen> {
     let snapshot = record::snapshot_of(&sessions::snapshot(connection, snapshot_id)?);
-    Ok(Seen { snapshot, gaps: record::gaps_of_snapshot(connection, snapshot_id)? })
+    Ok(Seen {
+        snapshot,
+        gaps: record::gaps_of_snapshot(connection, snapshot_id)?,
+    })
 }
 
 fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {
-    let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-    Error::unavailable(format!("the {kind} `{id}` has no snapshot{reason}")).hint("`ckpt-hook log` lists the others")
+    let reason = reason
+        .map(|reason| format!(": {reason}"))
+        .unwrap_or_default();
+    Error::unavailable(format!("the {kind} `{id}` has no snapshot{reason}"))
+        .hint("`ckpt-hook log` lists the others")
 }
 
 /// Captures the workspace where a side asks for it: once, and without a row.
@@ -173,7 +223,10 @@ fn capture(store: &mut Store, place: &Place, from: State, to: State) -> Result<(
 
 fn current(store: &mut Store, place: &Place) -> Result<Seen> {
     let taken = record::current(store, place)?;
-    Ok(Seen { snapshot: taken.snapshot, gaps: taken.gaps })
+    Ok(Seen {
+        snapshot: taken.snapshot,
+        gaps: taken.gaps,
+    })
 }
 
 /// The paths to which a diff is limited.
@@ -184,12 +237,22 @@ enum Only {
 
 impl Only {
     fn of(place: &Place, paths: &[PathBuf]) -> Result<Self> {
-        let is_root = |path: &PathBuf| place.cwd.join(path).canonicalize().is_ok_and(|path| path == place.root);
+        let is_root = |path: &PathBuf| {
+            place
+                .cwd
+                .join(path)
+                .canonicalize()
+                .is_ok_and(|path| path == place.root)
+        };
         if paths.is_empty() || paths.iter().any(is_root) {
             return Ok(Self::Everything);
         }
         let below = |path: &PathBuf| place.path_of(path).ok_or_else(|| outside(place, path));
-        paths.iter().map(below).collect::<Result<_>>().map(Self::Below)
+        paths
+            .iter()
+            .map(below)
+            .collect::<Result<_>>()
+            .map(Self::Below)
     }
 
     fn holds(&self, path: &WorkspacePath) -> bool {
@@ -201,5 +264,9 @@ impl Only {
 }
 
 fn outside(place: &Place, path: &Path) -> Error {
-    Error::failed(format!("`{}` is not captured in the workspace `{}`", path.display(), place.root.display()))
+    Error::failed(format!(
+        "`{}` is not captured in the workspace `{}`",
+        path.display(),
+        place.root.display()
+    ))
 }

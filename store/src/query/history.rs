@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ckpt_schema::report::{
-    LogReport, MessageReport, OperationEntry, OperationKind, OperationsReport, Outcome, SessionReport, SessionsReport,
-    VERSION,
+    LogReport, MessageReport, OperationEntry, OperationKind, OperationsReport, Outcome,
+    SessionReport, SessionsReport, VERSION,
 };
 use rusqlite::{Connection, Row, params};
 
@@ -32,13 +32,30 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
         (false, Some(_)) => Some(Place::known(store, cwd)?),
         (false, None) => match Place::find(store, cwd)? {
             Some(place) => Some(place),
-            None => return Ok(LogReport { version: VERSION, messages: Vec::new() }),
+            None => {
+                return Ok(LogReport {
+                    version: VERSION,
+                    messages: Vec::new(),
+                });
+            }
         },
     };
     let workspace_id = place.map(|place| place.row.id);
-    let session_id = filter.session.as_deref().map(|id| root(connection, workspace_id, id)).transpose()?;
-    let chosen = Messages { workspace_id, session_id: session_id.as_deref(), limit: filter.limit, message_id: None };
-    Ok(LogReport { version: VERSION, messages: messages(connection, chosen)? })
+    let session_id = filter
+        .session
+        .as_deref()
+        .map(|id| root(connection, workspace_id, id))
+        .transpose()?;
+    let chosen = Messages {
+        workspace_id,
+        session_id: session_id.as_deref(),
+        limit: filter.limit,
+        message_id: None,
+    };
+    Ok(LogReport {
+        version: VERSION,
+        messages: messages(connection, chosen)?,
+    })
 }
 
 /// A sub-agent's messages are its root's.
@@ -56,7 +73,10 @@ pub(crate) fn operations(store: &Store, cwd: &Path) -> Result<OperationsReport> 
         Some(place) => read_operations(store.database.connection(), "workspace_id", place.row.id)?,
         None => Vec::new(),
     };
-    Ok(OperationsReport { version: VERSION, operations })
+    Ok(OperationsReport {
+        version: VERSION,
+        operations,
+    })
 }
 
 /// Lists the sessions of a workspace, or of all, those heard of last first.
@@ -67,14 +87,20 @@ pub(crate) fn sessions(store: &Store, cwd: Option<&Path>) -> Result<SessionsRepo
         Some(Some(place)) => read_sessions(store.database.connection(), Some(place.row.id), None)?,
         None => read_sessions(store.database.connection(), None, None)?,
     };
-    Ok(SessionsReport { version: VERSION, sessions })
+    Ok(SessionsReport {
+        version: VERSION,
+        sessions,
+    })
 }
 
 /// Reads messages with what their steps did, newest first.
 ///
 /// The messages are chosen first, so that a limit spares the work for all others. A step of a sub-agent names the message of
 /// its root, so it counts there.
-pub(super) fn messages(connection: &Connection, chosen: Messages<'_>) -> Result<Vec<MessageReport>> {
+pub(super) fn messages(
+    connection: &Connection,
+    chosen: Messages<'_>,
+) -> Result<Vec<MessageReport>> {
     let sql = "
         SELECT chosen.id, chosen.agent_id, chosen.session_id, chosen.agent, chosen.prompt, chosen.created_at,
                chosen.state, chosen.unprotected, count(DISTINCT steps.seq) AS steps,
@@ -89,8 +115,20 @@ pub(super) fn messages(connection: &Connection, chosen: Messages<'_>) -> Result<
           LEFT JOIN changes ON changes.step_id = steps.id AND changes.attribution IN ('agent', 'shared')
          GROUP BY chosen.seq ORDER BY chosen.seq DESC";
     // SQLite takes a negative limit for none.
-    let limit = chosen.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
-    all(connection, sql, params![chosen.workspace_id, chosen.session_id, chosen.message_id, limit], read_message)
+    let limit = chosen
+        .limit
+        .map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    all(
+        connection,
+        sql,
+        params![
+            chosen.workspace_id,
+            chosen.session_id,
+            chosen.message_id,
+            limit
+        ],
+        read_message,
+    )
 }
 
 fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
@@ -169,12 +207,20 @@ fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
     use Outcome::{Nothing, Partial, Restored, Unavailable};
     Ok(OperationEntry {
         id: row.get("id")?,
-        kind: word(row, "kind", named(&[Revert, Redo, Unrevert, Restore], OperationKind::name))?,
+        kind: word(
+            row,
+            "kind",
+            named(&[Revert, Redo, Unrevert, Restore], OperationKind::name),
+        )?,
         session: row.get("session_id")?,
         message: row.get("message_id")?,
         time: row.get("started_at")?,
         state: row.get("state")?,
-        outcome: optional_word(row, "outcome", named(&[Restored, Partial, Nothing, Unavailable], Outcome::name))?,
+        outcome: optional_word(
+            row,
+            "outcome",
+            named(&[Restored, Partial, Nothing, Unavailable], Outcome::name),
+        )?,
         before: row.get("before_tree")?,
         after: row.get("after_tree")?,
         files: count(row, "files")?,

@@ -56,7 +56,12 @@ pub(crate) fn message(
 }
 
 /// Returns the step that an id means; those of sub-agents belong to the session of their message.
-pub(crate) fn step(connection: &Connection, workspace_id: i64, session: Option<&str>, id: &str) -> Result<StepRow> {
+pub(crate) fn step(
+    connection: &Connection,
+    workspace_id: i64,
+    session: Option<&str>,
+    id: &str,
+) -> Result<StepRow> {
     let scope = Scope::of(connection, workspace_id, session)?;
     let chosen = scope.choose(connection, &[Kind::Step], id)?;
     chosen.read(connection, sessions::step)
@@ -101,9 +106,16 @@ pub(crate) struct OperationRow {
 
 fn operation(connection: &Connection, id: &str) -> Result<Option<OperationRow>> {
     connection
-        .query_row("SELECT id, before_snapshot_id FROM operations WHERE id = ?1", [id], |row| {
-            Ok(OperationRow { id: row.get("id")?, before_snapshot_id: row.get("before_snapshot_id")? })
-        })
+        .query_row(
+            "SELECT id, before_snapshot_id FROM operations WHERE id = ?1",
+            [id],
+            |row| {
+                Ok(OperationRow {
+                    id: row.get("id")?,
+                    before_snapshot_id: row.get("before_snapshot_id")?,
+                })
+            },
+        )
         .optional()
         .context(|| "cannot look an operation up")
 }
@@ -116,5 +128,8 @@ fn last(id: &str) -> Option<i64> {
     }
     let digits = rest.strip_prefix('~')?;
     // `parse` would take a sign, too.
-    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| digits.parse().ok())?
 }

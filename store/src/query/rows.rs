@@ -14,13 +14,23 @@ pub(crate) fn all<T>(
     parameters: impl rusqlite::Params,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
 ) -> Result<Vec<T>> {
-    let rows = || connection.prepare(sql)?.query_map(parameters, read)?.collect::<rusqlite::Result<_>>();
+    let rows = || {
+        connection
+            .prepare(sql)?
+            .query_map(parameters, read)?
+            .collect::<rusqlite::Result<_>>()
+    };
     rows().context(|| "cannot read the session store")
 }
 
 /// Reads a column of words; a word that is none of ours is an error of the database's.
-pub(crate) fn word<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
-    optional_word(row, column, parse)?.ok_or_else(|| unreadable(row, column, "it is NULL".to_owned()))
+pub(crate) fn word<T>(
+    row: &Row<'_>,
+    column: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> rusqlite::Result<T> {
+    optional_word(row, column, parse)?
+        .ok_or_else(|| unreadable(row, column, "it is NULL".to_owned()))
 }
 
 /// Like [`word`], for a column that may be NULL.
@@ -29,13 +39,21 @@ pub(crate) fn optional_word<T>(
     column: &str,
     parse: impl Fn(&str) -> Option<T>,
 ) -> rusqlite::Result<Option<T>> {
-    let Some(text) = row.get::<_, Option<String>>(column)? else { return Ok(None) };
-    parse(&text).map(Some).ok_or_else(|| unreadable(row, column, format!("`{text}` is not a value of it")))
+    let Some(text) = row.get::<_, Option<String>>(column)? else {
+        return Ok(None);
+    };
+    parse(&text)
+        .map(Some)
+        .ok_or_else(|| unreadable(row, column, format!("`{text}` is not a value of it")))
 }
 
 fn unreadable(row: &Row<'_>, column: &str, why: String) -> rusqlite::Error {
     let index = row.as_ref().column_index(column).unwrap_or_default();
-    rusqlite::Error::FromSqlConversionFailure(index, Type::Text, format!("the column `{column}`: {why}").into())
+    rusqlite::Error::FromSqlConversionFailure(
+        index,
+        Type::Text,
+        format!("the column `{column}`: {why}").into(),
+    )
 }
 
 /// Reads the state of a message.
@@ -50,7 +68,9 @@ pub(crate) fn message_state(name: &str) -> Option<MessageState> {
 
 /// Reads a column of numbers that are never negative; NULL stays none.
 pub(crate) fn optional_count(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
-    Ok(row.get::<_, Option<i64>>(column)?.map(|number| u64::try_from(number).unwrap_or_default()))
+    Ok(row
+        .get::<_, Option<i64>>(column)?
+        .map(|number| u64::try_from(number).unwrap_or_default()))
 }
 
 /// Like [`optional_count`], for a column that is never NULL.
@@ -62,17 +82,26 @@ pub(crate) fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
 pub(crate) fn path(row: &Row<'_>) -> rusqlite::Result<PathText> {
     let raw: Option<Vec<u8>> = row.get("path_raw")?;
     let path_hex = raw.map(|raw| raw.iter().map(|byte| format!("{byte:02x}")).collect());
-    Ok(PathText { path: row.get("path")?, path_hex })
+    Ok(PathText {
+        path: row.get("path")?,
+        path_hex,
+    })
 }
 
 /// Returns what a report's enum calls something by its name in the store.
-pub(crate) fn named<T: Copy>(all: &[T], name: impl Fn(T) -> &'static str) -> impl Fn(&str) -> Option<T> {
+pub(crate) fn named<T: Copy>(
+    all: &[T],
+    name: impl Fn(T) -> &'static str,
+) -> impl Fn(&str) -> Option<T> {
     move |text| all.iter().copied().find(|value| name(*value) == text)
 }
 
 /// Reads the gaps of a snapshot, by path.
 pub(crate) fn gaps(connection: &Connection, snapshot_id: i64) -> Result<Vec<GapReport>> {
-    let mut gaps: Vec<_> = sessions::gaps_of(connection, snapshot_id)?.iter().map(crate::record::gap_report).collect();
+    let mut gaps: Vec<_> = sessions::gaps_of(connection, snapshot_id)?
+        .iter()
+        .map(crate::record::gap_report)
+        .collect();
     gaps.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(gaps)
 }
@@ -83,8 +112,16 @@ pub(crate) fn operation_file(row: &Row<'_>) -> rusqlite::Result<FileReport> {
     use FileResult::{Conflict, Done, Failed, Gap, Planned};
     Ok(FileReport {
         path: path(row)?,
-        action: word(row, "action", named(&[Write, Delete, Merge, Keep, None], FileAction::name))?,
-        result: word(row, "result", named(&[Done, Planned, Conflict, Gap, Failed], FileResult::name))?,
+        action: word(
+            row,
+            "action",
+            named(&[Write, Delete, Merge, Keep, None], FileAction::name),
+        )?,
+        result: word(
+            row,
+            "result",
+            named(&[Done, Planned, Conflict, Gap, Failed], FileResult::name),
+        )?,
         reason: row.get("reason")?,
         additions: optional_count(row, "additions")?,
         deletions: optional_count(row, "deletions")?,

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use ckpt_schema::report::{FileReport, MessageReport, OperationEntry, SessionReport, ShowReport, StepReport, VERSION};
+use ckpt_schema::report::{
+    FileReport, MessageReport, OperationEntry, SessionReport, ShowReport, StepReport, VERSION,
+};
 use rusqlite::{Connection, Row};
 
 use super::ids::{self, Any};
@@ -22,8 +24,13 @@ pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
     match ids::any(connection, place.row.id, id)? {
         Any::Message(message) => show_message(connection, &place, &message.id, message.snapshot_id),
         Any::Step(step) => {
-            let step = read_steps(connection, "id", &step.id)?.pop().ok_or_else(|| gone(id))?;
-            Ok(ShowReport::Step { version: VERSION, step: step.report(&place.snapshots()?) })
+            let step = read_steps(connection, "id", &step.id)?
+                .pop()
+                .ok_or_else(|| gone(id))?;
+            Ok(ShowReport::Step {
+                version: VERSION,
+                step: step.report(&place.snapshots()?),
+            })
         }
         Any::Session(session) => show_session(connection, &session.id),
         Any::Operation(operation) => show_operation(connection, &operation.id),
@@ -42,50 +49,98 @@ fn gone(id: &str) -> Error {
     Error::unavailable(format!("`{id}` was removed just now"))
 }
 
-fn show_message(connection: &Connection, place: &Place, id: &str, snapshot_id: Option<i64>) -> Result<ShowReport> {
-    let chosen = history::Messages { message_id: Some(id), ..history::Messages::default() };
-    let message: MessageReport = history::messages(connection, chosen)?.pop().ok_or_else(|| gone(id))?;
-    let snapshot = snapshot_id.map(|id| sessions::snapshot(connection, id)).transpose()?;
+fn show_message(
+    connection: &Connection,
+    place: &Place,
+    id: &str,
+    snapshot_id: Option<i64>,
+) -> Result<ShowReport> {
+    let chosen = history::Messages {
+        message_id: Some(id),
+        ..history::Messages::default()
+    };
+    let message: MessageReport = history::messages(connection, chosen)?
+        .pop()
+        .ok_or_else(|| gone(id))?;
+    let snapshot = snapshot_id
+        .map(|id| sessions::snapshot(connection, id))
+        .transpose()?;
     let steps = read_steps(connection, "message_id", id)?;
     let snapshots = place.snapshots()?;
     Ok(ShowReport::Message {
         version: VERSION,
         message,
         snapshot: snapshot.map(|snapshot| snapshot.tree.to_string()),
-        steps: steps.into_iter().map(|step| step.report(&snapshots)).collect(),
+        steps: steps
+            .into_iter()
+            .map(|step| step.report(&snapshots))
+            .collect(),
     })
 }
 
 fn show_session(connection: &Connection, id: &str) -> Result<ShowReport> {
-    let session: SessionReport = history::read_sessions(connection, None, Some(id))?.pop().ok_or_else(|| gone(id))?;
-    let chosen = history::Messages { session_id: Some(id), ..history::Messages::default() };
-    Ok(ShowReport::Session { version: VERSION, session, messages: history::messages(connection, chosen)? })
+    let session: SessionReport = history::read_sessions(connection, None, Some(id))?
+        .pop()
+        .ok_or_else(|| gone(id))?;
+    let chosen = history::Messages {
+        session_id: Some(id),
+        ..history::Messages::default()
+    };
+    Ok(ShowReport::Session {
+        version: VERSION,
+        session,
+        messages: history::messages(connection, chosen)?,
+    })
 }
 
 fn show_operation(connection: &Connection, id: &str) -> Result<ShowReport> {
-    let operation: OperationEntry = history::read_operations(connection, "id", id)?.pop().ok_or_else(|| gone(id))?;
+    let operation: OperationEntry = history::read_operations(connection, "id", id)?
+        .pop()
+        .ok_or_else(|| gone(id))?;
     let files = "SELECT * FROM operation_files WHERE operation_id = ?1 ORDER BY position";
     let files: Vec<FileReport> = all(connection, files, [id], operation_file)?;
     let notes = "SELECT note.value AS note FROM operations, json_each(operations.notes) AS note
                   WHERE operations.id = ?1 ORDER BY note.key";
     let notes: Vec<String> = all(connection, notes, [id], |row| row.get("note"))?;
-    let git = sessions::git_items(connection, id)?.iter().map(GitItem::report).collect();
-    Ok(ShowReport::Operation { version: VERSION, operation, files, git, notes })
+    let git = sessions::git_items(connection, id)?
+        .iter()
+        .map(GitItem::report)
+        .collect();
+    Ok(ShowReport::Operation {
+        version: VERSION,
+        operation,
+        files,
+        git,
+        notes,
+    })
 }
 
 /// A tree that was taken several times is shown as it was taken first, with the newest label and what is known of it now.
-fn show_snapshot(connection: &Connection, place: &Place, snapshot: &SnapshotRow) -> Result<ShowReport> {
+fn show_snapshot(
+    connection: &Connection,
+    place: &Place,
+    snapshot: &SnapshotRow,
+) -> Result<ShowReport> {
     let sql = "SELECT min(taken_at) AS first,
                       (SELECT label FROM snapshots WHERE workspace_id = ?1 AND tree = ?2 AND label IS NOT NULL
                         ORDER BY id DESC LIMIT 1) AS label
                  FROM snapshots WHERE workspace_id = ?1 AND tree = ?2";
     let tree = snapshot.tree.to_string();
     let (time, label): (Milliseconds, Option<String>) = connection
-        .query_row(sql, (place.row.id, &tree), |row| Ok((row.get("first")?, row.get("label")?)))
+        .query_row(sql, (place.row.id, &tree), |row| {
+            Ok((row.get("first")?, row.get("label")?))
+        })
         .context(|| "cannot read a snapshot's row")?;
     let gaps = gaps(connection, snapshot.id)?;
     let repository = place.snapshots()?.repository().display().to_string();
-    Ok(ShowReport::Snapshot { version: VERSION, snapshot: tree, repository, time, label, gaps })
+    Ok(ShowReport::Snapshot {
+        version: VERSION,
+        snapshot: tree,
+        repository,
+        time,
+        label,
+        gaps,
+    })
 }
 
 /// A step with its rows, before the snapshots are asked about the files.
@@ -98,7 +153,10 @@ impl Step {
     fn report(self, snapshots: &Snapshots) -> StepReport {
         let mut files = threads::map(&self.changes, |row| compare::report_row(snapshots, row));
         files.sort_by(|one, other| one.path.cmp(&other.path));
-        StepReport { files, ..self.report }
+        StepReport {
+            files,
+            ..self.report
+        }
     }
 }
 
@@ -112,14 +170,20 @@ fn read_steps(connection: &Connection, column: &'static str, id: &str) -> Result
           WHERE steps.{column} = ?1 ORDER BY steps.seq"
     );
     let reports = all(connection, &sql, [id], read_step)?;
-    reports.into_iter().map(|report| with_rows(connection, report)).collect()
+    reports
+        .into_iter()
+        .map(|report| with_rows(connection, report))
+        .collect()
 }
 
 fn with_rows(connection: &Connection, report: StepReport) -> Result<Step> {
     let tools = "SELECT ifnull(name, 'unnamed') AS name FROM tools WHERE step_id = ?1 ORDER BY id";
     let tools = all(connection, tools, [&report.id], |row| row.get("name"))?;
     let changes = sessions::changes_of_step(connection, &report.id)?;
-    Ok(Step { report: StepReport { tools, ..report }, changes })
+    Ok(Step {
+        report: StepReport { tools, ..report },
+        changes,
+    })
 }
 
 fn read_step(row: &Row<'_>) -> rusqlite::Result<StepReport> {

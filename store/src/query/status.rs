@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{DiagnosticReport, FileAction, FileReport, FileResult, PathText, StatusReport, VERSION};
+use ckpt_schema::report::{
+    DiagnosticReport, FileAction, FileReport, FileResult, PathText, StatusReport, VERSION,
+};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::ids;
@@ -29,12 +31,21 @@ const DIAGNOSTICS: u32 = 5;
 pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result<StatusReport> {
     let connection = store.database.connection();
     // One moment for all that follows; nothing of it is slow.
-    let _moment = connection.unchecked_transaction().context(|| "cannot read the session store")?;
+    let _moment = connection
+        .unchecked_transaction()
+        .context(|| "cannot read the session store")?;
     let mut report = empty(&root_of(store, cwd)?);
-    (report.diagnostics, report.latest_diagnostics) = (count_diagnostics(connection)?, latest_diagnostics(connection)?);
+    (report.diagnostics, report.latest_diagnostics) = (
+        count_diagnostics(connection)?,
+        latest_diagnostics(connection)?,
+    );
     let Some(place) = Place::find(store, cwd)? else {
         // It fails, and says why.
-        return if session.is_some() { Place::known(store, cwd).map(|_| report) } else { Ok(report) };
+        return if session.is_some() {
+            Place::known(store, cwd).map(|_| report)
+        } else {
+            Ok(report)
+        };
     };
     let session = match session {
         Some(id) => Some(ids::session(connection, place.row.id, id)?),
@@ -50,16 +61,25 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     let open_steps = sessions::open_steps(connection, place.row.id)?;
     report.open_steps = open_steps.len() as u64;
     report.agents_at_work = agents_at_work(connection, &open_steps, store.now())?;
-    report.first_snapshot_goes_on = place.row.last_snapshot_id.is_none() && layout::is_locked(&place.folder);
+    report.first_snapshot_goes_on =
+        place.row.last_snapshot_id.is_none() && layout::is_locked(&place.folder);
     report.interrupted = interrupted(store, &place)?;
     report.unprotected = unprotected(connection, place.row.id)?;
-    report.gaps = place.row.last_snapshot_id.map_or(Ok(Vec::new()), |snapshot_id| gaps(connection, snapshot_id))?;
+    report.gaps = place
+        .row
+        .last_snapshot_id
+        .map_or(Ok(Vec::new()), |snapshot_id| gaps(connection, snapshot_id))?;
     Ok(report)
 }
 
 fn root_of(store: &Store, cwd: &Path) -> Result<PathBuf> {
     let surroundings = &store.surroundings;
-    let workspace = Workspace::of(cwd, surroundings.home.as_deref(), &surroundings.directory, &surroundings.settings)?;
+    let workspace = Workspace::of(
+        cwd,
+        surroundings.home.as_deref(),
+        &surroundings.directory,
+        &surroundings.settings,
+    )?;
     Ok(workspace.root)
 }
 
@@ -131,7 +151,11 @@ struct Reverted {
 }
 
 /// Returns what the chain of reverts that began at a snapshot did to each file, by path.
-pub(super) fn reverted_files(connection: &Connection, session_id: &str, base_id: i64) -> Result<Vec<FileReport>> {
+pub(super) fn reverted_files(
+    connection: &Connection,
+    session_id: &str,
+    base_id: i64,
+) -> Result<Vec<FileReport>> {
     // A chain that ended in an unrevert may have begun at the same snapshot.
     let sql = "
         SELECT operation_files.*
@@ -143,11 +167,19 @@ pub(super) fn reverted_files(connection: &Connection, session_id: &str, base_id:
                          AND NOT EXISTS (SELECT 1 FROM operation_files AS file
                                           WHERE file.operation_id = ended.id AND file.result = 'failed'))
          ORDER BY seq, position";
-    let rows = all(connection, sql, params![session_id, base_id], read_chain_file)?;
+    let rows = all(
+        connection,
+        sql,
+        params![session_id, base_id],
+        read_chain_file,
+    )?;
     let mut paths: BTreeMap<PathText, Reverted> = BTreeMap::new();
     for row in rows {
         let base = row.expected.clone();
-        paths.entry(row.report.path.clone()).or_insert(Reverted { base, shown: None }).take(row);
+        paths
+            .entry(row.report.path.clone())
+            .or_insert(Reverted { base, shown: None })
+            .take(row);
     }
     Ok(paths.into_values().filter_map(|path| path.shown).collect())
 }
@@ -155,7 +187,8 @@ pub(super) fn reverted_files(connection: &Connection, session_id: &str, base_id:
 impl Reverted {
     /// The newest row wins; a path that is what it was before the chain again is no longer reverted.
     fn take(&mut self, row: ChainFile) {
-        let is_settled = row.report.action == FileAction::None || row.report.result == FileResult::Done;
+        let is_settled =
+            row.report.action == FileAction::None || row.report.result == FileResult::Done;
         if is_settled && row.goal == self.base {
             self.shown = None;
         } else if row.report.action != FileAction::None {
@@ -173,10 +206,20 @@ fn read_chain_file(row: &Row<'_>) -> rusqlite::Result<ChainFile> {
 }
 
 /// Names the sessions that a revert would refuse to get in the way of.
-fn agents_at_work(connection: &Connection, steps: &[OpenStep], now: Milliseconds) -> Result<Vec<String>> {
-    let busy: BTreeSet<_> = steps.iter().filter(|step| is_busy(step, now)).map(|step| &step.row.session_id).collect();
+fn agents_at_work(
+    connection: &Connection,
+    steps: &[OpenStep],
+    now: Milliseconds,
+) -> Result<Vec<String>> {
+    let busy: BTreeSet<_> = steps
+        .iter()
+        .filter(|step| is_busy(step, now))
+        .map(|step| &step.row.session_id)
+        .collect();
     let name = |session: SessionRow| format!("{} {}", session.agent, short(&session.id));
-    let names = busy.into_iter().map(|id| Ok(sessions::session(connection, id)?.map(name)));
+    let names = busy
+        .into_iter()
+        .map(|id| Ok(sessions::session(connection, id)?.map(name)));
     names.filter_map(Result::transpose).collect()
 }
 
@@ -191,12 +234,18 @@ fn unprotected(connection: &Connection, workspace_id: i64) -> Result<Vec<String>
           FROM steps JOIN sessions ON sessions.id = steps.session_id
          WHERE steps.unprotected IS NOT NULL AND sessions.workspace_id = ?1
          ORDER BY at DESC LIMIT ?2";
-    all(connection, sql, params![workspace_id, UNPROTECTED], |row| row.get("text"))
+    all(connection, sql, params![workspace_id, UNPROTECTED], |row| {
+        row.get("text")
+    })
 }
 
 fn count_diagnostics(connection: &Connection) -> Result<u64> {
     connection
-        .query_row("SELECT count(*) AS all_of_them FROM diagnostics", [], |row| count(row, "all_of_them"))
+        .query_row(
+            "SELECT count(*) AS all_of_them FROM diagnostics",
+            [],
+            |row| count(row, "all_of_them"),
+        )
         .context(|| "cannot count the diagnostics")
 }
 

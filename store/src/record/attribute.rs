@@ -37,7 +37,10 @@ pub(crate) fn attribute(
             let steps: Vec<Option<String>> = if owners.is_empty() {
                 vec![None]
             } else {
-                owners.iter().map(|step| Some(step.row.id.clone())).collect()
+                owners
+                    .iter()
+                    .map(|step| Some(step.row.id.clone()))
+                    .collect()
             };
             steps.into_iter().map(move |step_id| ChangeRow {
                 id: 0,
@@ -59,22 +62,47 @@ fn is_acting(step: &OpenStep) -> bool {
 
 /// A file that an ignore rule hides is compared once, when the step that named it closes.
 fn is_hidden(step: &OpenStep, path: &WorkspacePath) -> bool {
-    step.paths.iter().any(|named| named.hidden_before.is_some() && named.path == *path)
+    step.paths
+        .iter()
+        .any(|named| named.hidden_before.is_some() && named.path == *path)
 }
 
 /// Returns one step a conversation; only one where the tools that named the file settle it.
-fn owners<'a>(acting: &[&'a OpenStep], path: &WorkspacePath, session: Option<&str>) -> Vec<&'a OpenStep> {
-    let naming: Vec<&OpenStep> = acting.iter().copied().filter(|step| names(step, path)).collect();
+fn owners<'a>(
+    acting: &[&'a OpenStep],
+    path: &WorkspacePath,
+    session: Option<&str>,
+) -> Vec<&'a OpenStep> {
+    let naming: Vec<&OpenStep> = acting
+        .iter()
+        .copied()
+        .filter(|step| names(step, path))
+        .collect();
     let candidates = if naming.is_empty() { acting } else { &naming };
-    let mut roots: Vec<&str> = candidates.iter().map(|step| step.root_session_id.as_str()).collect();
+    let mut roots: Vec<&str> = candidates
+        .iter()
+        .map(|step| step.root_session_id.as_str())
+        .collect();
     roots.sort_unstable();
     roots.dedup();
-    roots.into_iter().filter_map(|root| step_of_root(candidates, root, session)).collect()
+    roots
+        .into_iter()
+        .filter_map(|root| step_of_root(candidates, root, session))
+        .collect()
 }
 
-fn step_of_root<'a>(steps: &[&'a OpenStep], root: &str, session: Option<&str>) -> Option<&'a OpenStep> {
-    let mut of_root = steps.iter().copied().filter(|step| step.root_session_id == root);
-    let own = of_root.clone().find(|step| Some(step.row.session_id.as_str()) == session);
+fn step_of_root<'a>(
+    steps: &[&'a OpenStep],
+    root: &str,
+    session: Option<&str>,
+) -> Option<&'a OpenStep> {
+    let mut of_root = steps
+        .iter()
+        .copied()
+        .filter(|step| step.root_session_id == root);
+    let own = of_root
+        .clone()
+        .find(|step| Some(step.row.session_id.as_str()) == session);
     own.or_else(|| of_root.next_back())
 }
 
@@ -91,7 +119,9 @@ pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
     for row in rows {
         let chain = chains.entry(&row.change.path).or_default();
         match chain.last_mut() {
-            Some((ids, last)) if last.change.new == row.change.old && last.attribution == row.attribution => {
+            Some((ids, last))
+                if last.change.new == row.change.old && last.attribution == row.attribution =>
+            {
                 ids.push(row.id);
                 last.change.new = row.change.new;
                 last.to_snapshot_id = row.to_snapshot_id;
@@ -130,7 +160,11 @@ mod tests {
     }
 
     fn change(name: &str, old: State, new: State) -> Change {
-        Change { path: path(name), old, new }
+        Change {
+            path: path(name),
+            old,
+            new,
+        }
     }
 
     /// A step of its own session, with a tool at work.
@@ -157,53 +191,96 @@ mod tests {
     }
 
     fn naming(mut step: OpenStep, name: &str, hidden_before: Option<State>) -> OpenStep {
-        step.paths.push(StepPath { path: path(name), hidden_before });
+        step.paths.push(StepPath {
+            path: path(name),
+            hidden_before,
+        });
         step
     }
 
     fn owners_of(open: &[OpenStep]) -> Vec<(Option<String>, Attribution)> {
         let rows = attribute(vec![change("f", state(1), state(2))], open, None, Some(1));
-        rows.into_iter().map(|row| (row.step_id, row.attribution)).collect()
+        rows.into_iter()
+            .map(|row| (row.step_id, row.attribution))
+            .collect()
     }
 
     #[test]
     fn what_changes_while_no_step_is_open_is_outside() {
-        assert_eq!(owners_of(&[]), [(None, Attribution::Outside)], "kept in the history, and nobody's");
+        assert_eq!(
+            owners_of(&[]),
+            [(None, Attribution::Outside)],
+            "kept in the history, and nobody's"
+        );
     }
 
     #[test]
     fn what_changes_while_the_model_only_thinks_is_outside() {
-        let thinking = OpenStep { has_tools: false, has_running: false, ..step("a", "r") };
-        assert_eq!(owners_of(std::slice::from_ref(&thinking)), [(None, Attribution::Outside)], "no tool has started");
-        let without_tool_events = OpenStep { tool_events: false, ..thinking };
-        assert_eq!(owners_of(&[without_tool_events]), [(Some("a".into()), Attribution::Agent)], "its agent never says");
+        let thinking = OpenStep {
+            has_tools: false,
+            has_running: false,
+            ..step("a", "r")
+        };
+        assert_eq!(
+            owners_of(std::slice::from_ref(&thinking)),
+            [(None, Attribution::Outside)],
+            "no tool has started"
+        );
+        let without_tool_events = OpenStep {
+            tool_events: false,
+            ..thinking
+        };
+        assert_eq!(
+            owners_of(&[without_tool_events]),
+            [(Some("a".into()), Attribution::Agent)],
+            "its agent never says"
+        );
     }
 
     #[test]
     fn steps_of_one_conversation_do_not_share_but_the_newest_has_it() {
         let open = [step("parent", "r"), step("child", "r")];
-        assert_eq!(owners_of(&open), [(Some("child".into()), Attribution::Agent)], "one row, so one undoing");
+        assert_eq!(
+            owners_of(&open),
+            [(Some("child".into()), Attribution::Agent)],
+            "one row, so one undoing"
+        );
     }
 
     #[test]
     fn a_change_that_two_sessions_saw_is_shared_unless_a_tool_named_it() {
         let open = [step("a", "r1"), step("b", "r2")];
-        let both = [(Some("a".into()), Attribution::Shared), (Some("b".into()), Attribution::Shared)];
+        let both = [
+            (Some("a".into()), Attribution::Shared),
+            (Some("b".into()), Attribution::Shared),
+        ];
         assert_eq!(owners_of(&open), both, "nobody can tell");
         let open = [step("a", "r1"), naming(step("b", "r2"), "f", None)];
-        assert_eq!(owners_of(&open), [(Some("b".into()), Attribution::Agent)], "an edit tool of b named it");
+        assert_eq!(
+            owners_of(&open),
+            [(Some("b".into()), Attribution::Agent)],
+            "an edit tool of b named it"
+        );
     }
 
     #[test]
     fn a_step_whose_start_nobody_saw_owns_nothing() {
         let mut unprotected = step("a", "r");
         unprotected.row.unprotected = Some("disk full".into());
-        assert_eq!(owners_of(&[unprotected]), [(None, Attribution::Outside)], "it could as well be the user's");
+        assert_eq!(
+            owners_of(&[unprotected]),
+            [(None, Attribution::Outside)],
+            "it could as well be the user's"
+        );
     }
 
     #[test]
     fn a_file_that_an_ignore_rule_hides_is_left_to_the_end_of_the_step_that_named_it() {
-        assert_eq!(owners_of(&[naming(step("a", "r"), "f", Some(None))]), [], "it is compared once, with what it was");
+        assert_eq!(
+            owners_of(&[naming(step("a", "r"), "f", Some(None))]),
+            [],
+            "it is compared once, with what it was"
+        );
     }
 
     fn row(id: i64, name: &str, old: State, new: State) -> ChangeRow {
@@ -220,17 +297,31 @@ mod tests {
 
     #[test]
     fn a_file_changed_and_changed_back_within_a_step_gives_no_change() {
-        let rows = [row(1, "f", state(1), state(2)), row(0, "f", state(2), state(1))];
-        assert_eq!(consolidate(&rows), (vec![1], vec![]), "the stored half goes, and nothing comes");
+        let rows = [
+            row(1, "f", state(1), state(2)),
+            row(0, "f", state(2), state(1)),
+        ];
+        assert_eq!(
+            consolidate(&rows),
+            (vec![1], vec![]),
+            "the stored half goes, and nothing comes"
+        );
     }
 
     #[test]
     fn changes_that_follow_on_each_other_become_one() {
-        let rows = [row(1, "f", None, state(1)), row(2, "g", None, state(1)), row(0, "f", state(1), state(2))];
+        let rows = [
+            row(1, "f", None, state(1)),
+            row(2, "g", None, state(1)),
+            row(0, "f", state(1), state(2)),
+        ];
         let (removed, added) = consolidate(&rows);
         assert_eq!(removed, [1], "g has nothing to be joined with");
         assert_eq!(
-            added.iter().map(|row| row.change.clone()).collect::<Vec<_>>(),
+            added
+                .iter()
+                .map(|row| row.change.clone())
+                .collect::<Vec<_>>(),
             [change("f", None, state(2))],
             "start to finish"
         );
@@ -238,9 +329,15 @@ mod tests {
 
     #[test]
     fn changes_with_somebody_elses_in_between_stay_apart() {
-        let rows = [row(1, "f", state(1), state(2)), row(0, "f", state(3), state(4))];
+        let rows = [
+            row(1, "f", state(1), state(2)),
+            row(0, "f", state(3), state(4)),
+        ];
         let (removed, added) = consolidate(&rows);
-        assert!(removed.is_empty(), "the stored one still says what happened");
+        assert!(
+            removed.is_empty(),
+            "the stored one still says what happened"
+        );
         assert_eq!(added.len(), 1, "and the new one is added");
     }
 }

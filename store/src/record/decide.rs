@@ -77,7 +77,10 @@ pub(crate) fn decide(event: &Event, view: &View, settings: &Settings) -> Decisio
         EventKind::StepStart => step_start(event, view),
         EventKind::ToolStart if settings.tool_events => tool_start(view),
         EventKind::ToolStart => Decision::default(),
-        EventKind::ToolFinish => Decision { action: Action::EndTool, ..Decision::default() },
+        EventKind::ToolFinish => Decision {
+            action: Action::EndTool,
+            ..Decision::default()
+        },
         EventKind::StepFinish => step_finish(event, view),
         EventKind::TurnEnd => close(own(view, false)),
         EventKind::SessionEnd => close(with_children(view)),
@@ -85,16 +88,30 @@ pub(crate) fn decide(event: &Event, view: &View, settings: &Settings) -> Decisio
 }
 
 fn close(closing: Vec<Closing>) -> Decision {
-    let action = if closing.is_empty() { Action::Note } else { Action::Close };
-    Decision { action, closing, supposed: None }
+    let action = if closing.is_empty() {
+        Action::Note
+    } else {
+        Action::Close
+    };
+    Decision {
+        action,
+        closing,
+        supposed: None,
+    }
 }
 
 fn own(view: &View, recovered: bool) -> Vec<Closing> {
-    view.own_step().map(|step| closing(step, recovered)).into_iter().collect()
+    view.own_step()
+        .map(|step| closing(step, recovered))
+        .into_iter()
+        .collect()
 }
 
 fn closing(step: &OpenStep, recovered: bool) -> Closing {
-    Closing { step: step.row.id.clone(), recovered }
+    Closing {
+        step: step.row.id.clone(),
+        recovered,
+    }
 }
 
 /// A turn that ended well leaves its background sub-agents at work; one that was interrupted took them along.
@@ -111,9 +128,16 @@ fn user_message(event: &Event, view: &View) -> Decision {
         return Decision::default();
     }
     if is_steered(event, view) {
-        return Decision { action: Action::SteeredMessage, ..Decision::default() };
+        return Decision {
+            action: Action::SteeredMessage,
+            ..Decision::default()
+        };
     }
-    Decision { action: Action::Message, closing: with_children(view), supposed: None }
+    Decision {
+        action: Action::Message,
+        closing: with_children(view),
+        supposed: None,
+    }
 }
 
 /// A message id is one message's. A turn id may be several messages': the same words again, with nothing in between, are the
@@ -122,31 +146,43 @@ fn is_doubled_message(event: &Event, view: &View) -> bool {
     if event.message_id.is_some() {
         return view.named_message.is_some();
     }
-    let last_event = view.session.as_ref().and_then(|session| session.last_event.as_deref());
+    let last_event = view
+        .session
+        .as_ref()
+        .and_then(|session| session.last_event.as_deref());
     let is_near = event.turn_id.is_some() || (event.prompt.is_some() && view.since_last < AT_ONCE);
     is_near
         && last_event == Some(EventKind::UserMessage.name())
-        && view
-            .message
-            .as_ref()
-            .is_some_and(|message| message.turn_id == event.turn_id && message.prompt == event.prompt)
+        && view.message.as_ref().is_some_and(|message| {
+            message.turn_id == event.turn_id && message.prompt == event.prompt
+        })
 }
 
 /// While a tool of the same turn runs, the model has not seen the message: what the tool still does is the old message's.
 fn is_steered(event: &Event, view: &View) -> bool {
-    let same_turn =
-        event.turn_id.is_some() && view.message.as_ref().is_some_and(|message| message.turn_id == event.turn_id);
+    let same_turn = event.turn_id.is_some()
+        && view
+            .message
+            .as_ref()
+            .is_some_and(|message| message.turn_id == event.turn_id);
     same_turn && view.own_step().is_some_and(|step| step.has_running)
 }
 
 fn step_start(event: &Event, view: &View) -> Decision {
     let Some(open) = view.own_step() else {
-        return Decision { action: Action::OpenStep, ..Decision::default() };
+        return Decision {
+            action: Action::OpenStep,
+            ..Decision::default()
+        };
     };
     if event.step_id.is_some() && event.step_id == open.row.agent_id {
         return Decision::default();
     }
-    Decision { action: Action::OpenStep, closing: vec![closing(open, true)], supposed: None }
+    Decision {
+        action: Action::OpenStep,
+        closing: vec![closing(open, true)],
+        supposed: None,
+    }
 }
 
 fn tool_start(view: &View) -> Decision {
@@ -155,37 +191,63 @@ fn tool_start(view: &View) -> Decision {
         Some(step) if !step.has_tools => Action::MoveStart,
         Some(_) => Action::AddTool,
     };
-    Decision { action, ..Decision::default() }
+    Decision {
+        action,
+        ..Decision::default()
+    }
 }
 
 /// A finish that names a tool is that of an agent which tells of tools alone: it is early where another one still runs.
 fn step_finish(event: &Event, view: &View) -> Decision {
     if let Some(open) = view.own_step() {
-        let another = event.step_id.is_some() && open.row.agent_id.is_some() && event.step_id != open.row.agent_id;
+        let another = event.step_id.is_some()
+            && open.row.agent_id.is_some()
+            && event.step_id != open.row.agent_id;
         let doubled = another && view.named_step.is_some();
         let early = event.tool_use_id.is_some() && open.has_running;
-        return if doubled || early { Decision::default() } else { close(vec![closing(open, false)]) };
+        return if doubled || early {
+            Decision::default()
+        } else {
+            close(vec![closing(open, false)])
+        };
     }
     if view.named_step.is_some() || view.session.is_none() || is_doubled_finish(view) {
         return Decision::default();
     }
     let id = crate::new_id();
-    let supposed = Supposed { id: id.clone(), start: last_boundary(view) };
-    Decision { action: Action::Close, closing: vec![Closing { step: id, recovered: true }], supposed: Some(supposed) }
+    let supposed = Supposed {
+        id: id.clone(),
+        start: last_boundary(view),
+    };
+    Decision {
+        action: Action::Close,
+        closing: vec![Closing {
+            step: id,
+            recovered: true,
+        }],
+        supposed: Some(supposed),
+    }
 }
 
 /// An agent that told of the start of this message's last step tells of every start: another finish is the same once more. To
 /// suppose a step would make what the user did since the agent's.
 fn is_doubled_finish(view: &View) -> bool {
-    let of_message = |message_id: &str| view.bound_message.as_ref().is_none_or(|message| message.id == message_id);
-    view.last_step.as_ref().is_some_and(|step| !step.recovered && of_message(&step.message_id))
+    let of_message = |message_id: &str| {
+        view.bound_message
+            .as_ref()
+            .is_none_or(|message| message.id == message_id)
+    };
+    view.last_step
+        .as_ref()
+        .is_some_and(|step| !step.recovered && of_message(&step.message_id))
 }
 
 /// Where the session last was: its newest message, or the step after that.
 fn last_boundary(view: &View) -> Option<i64> {
     let message = view.bound_message.as_ref();
     let step = view.last_step.as_ref();
-    let step_is_newer = step.is_some_and(|step| message.is_none_or(|message| step.message_id == message.id));
+    let step_is_newer =
+        step.is_some_and(|step| message.is_none_or(|message| step.message_id == message.id));
     if step_is_newer {
         step.and_then(|step| step.finish_snapshot_id)
     } else {
@@ -256,7 +318,11 @@ mod tests {
     }
 
     fn view() -> View {
-        View { session: Some(session()), root: Some(session()), ..View::default() }
+        View {
+            session: Some(session()),
+            root: Some(session()),
+            ..View::default()
+        }
     }
 
     fn event(kind: EventKind) -> Event {
@@ -268,96 +334,246 @@ mod tests {
     }
 
     fn ends(step: &str, recovered: bool) -> Vec<Closing> {
-        vec![Closing { step: step.into(), recovered }]
+        vec![Closing {
+            step: step.into(),
+            recovered,
+        }]
     }
 
     #[test]
     fn the_finish_of_one_tool_is_not_the_steps_while_another_runs() {
-        let finish = Event { tool_use_id: Some("one".into()), ..event(EventKind::StepFinish) };
-        let other_runs = View { open: vec![open(2, 1)], ..view() };
-        assert_eq!(decided(&finish, &other_runs), Decision::default(), "what the other one does is the step's, too");
-        let none_runs = View { open: vec![open(2, 0)], ..view() };
-        assert_eq!(decided(&finish, &none_runs).closing, ends("open", false), "the last one ends it");
+        let finish = Event {
+            tool_use_id: Some("one".into()),
+            ..event(EventKind::StepFinish)
+        };
+        let other_runs = View {
+            open: vec![open(2, 1)],
+            ..view()
+        };
+        assert_eq!(
+            decided(&finish, &other_runs),
+            Decision::default(),
+            "what the other one does is the step's, too"
+        );
+        let none_runs = View {
+            open: vec![open(2, 0)],
+            ..view()
+        };
+        assert_eq!(
+            decided(&finish, &none_runs).closing,
+            ends("open", false),
+            "the last one ends it"
+        );
         let batch = event(EventKind::StepFinish);
-        assert_eq!(decided(&batch, &other_runs).closing, ends("open", false), "a step's own finish ends it anyway");
+        assert_eq!(
+            decided(&batch, &other_runs).closing,
+            ends("open", false),
+            "a step's own finish ends it anyway"
+        );
     }
 
     #[test]
     fn a_message_closes_the_step_that_was_left_open() {
-        let view = View { open: vec![open(1, 1)], ..view() };
+        let view = View {
+            open: vec![open(1, 1)],
+            ..view()
+        };
         let decision = decided(&event(EventKind::UserMessage), &view);
         assert_eq!(decision.action, Action::Message, "the message begins now");
-        assert_eq!(decision.closing, ends("open", true), "its finish never came");
+        assert_eq!(
+            decision.closing,
+            ends("open", true),
+            "its finish never came"
+        );
     }
 
     #[test]
     fn a_message_of_the_running_turn_waits_for_the_next_boundary_while_a_tool_runs() {
-        let steered = Event { turn_id: Some("t".into()), prompt: Some("stop".into()), ..event(EventKind::UserMessage) };
-        let running = View { message: Some(message("t")), open: vec![open(1, 1)], ..view() };
+        let steered = Event {
+            turn_id: Some("t".into()),
+            prompt: Some("stop".into()),
+            ..event(EventKind::UserMessage)
+        };
+        let running = View {
+            message: Some(message("t")),
+            open: vec![open(1, 1)],
+            ..view()
+        };
         assert_eq!(
             decided(&steered, &running).action,
             Action::SteeredMessage,
             "the tool's edits are the old message's"
         );
-        let thinking = View { open: vec![open(1, 0)], ..running.clone() };
-        assert_eq!(decided(&steered, &thinking).action, Action::Message, "nothing runs: this is a boundary");
-        let next_turn = Event { turn_id: Some("u".into()), ..steered };
-        assert_eq!(decided(&next_turn, &running).action, Action::Message, "the turn was interrupted");
+        let thinking = View {
+            open: vec![open(1, 0)],
+            ..running.clone()
+        };
+        assert_eq!(
+            decided(&steered, &thinking).action,
+            Action::Message,
+            "nothing runs: this is a boundary"
+        );
+        let next_turn = Event {
+            turn_id: Some("u".into()),
+            ..steered
+        };
+        assert_eq!(
+            decided(&next_turn, &running).action,
+            Action::Message,
+            "the turn was interrupted"
+        );
     }
 
     #[test]
     fn a_message_delivered_twice_is_one_message() {
-        let first = View { named_message: Some(message("t")), ..view() };
-        let by_id = Event { message_id: Some("m1".into()), ..event(EventKind::UserMessage) };
-        assert_eq!(decided(&by_id, &first), Decision::default(), "a message id is one message's");
+        let first = View {
+            named_message: Some(message("t")),
+            ..view()
+        };
+        let by_id = Event {
+            message_id: Some("m1".into()),
+            ..event(EventKind::UserMessage)
+        };
+        assert_eq!(
+            decided(&by_id, &first),
+            Decision::default(),
+            "a message id is one message's"
+        );
 
-        let by_turn =
-            Event { turn_id: Some("t".into()), prompt: Some("go on".into()), ..event(EventKind::UserMessage) };
-        let last_event = |name: &str| SessionRow { last_event: Some(name.into()), ..session() };
-        let at_once = View { session: Some(last_event("user_message")), message: Some(message("t")), ..view() };
-        assert_eq!(decided(&by_turn, &at_once), Decision::default(), "nothing came in between");
-        let later = View { session: Some(last_event("step_finish")), ..at_once };
-        assert_eq!(decided(&by_turn, &later).action, Action::Message, "the same words, said again later");
+        let by_turn = Event {
+            turn_id: Some("t".into()),
+            prompt: Some("go on".into()),
+            ..event(EventKind::UserMessage)
+        };
+        let last_event = |name: &str| SessionRow {
+            last_event: Some(name.into()),
+            ..session()
+        };
+        let at_once = View {
+            session: Some(last_event("user_message")),
+            message: Some(message("t")),
+            ..view()
+        };
+        assert_eq!(
+            decided(&by_turn, &at_once),
+            Decision::default(),
+            "nothing came in between"
+        );
+        let later = View {
+            session: Some(last_event("step_finish")),
+            ..at_once
+        };
+        assert_eq!(
+            decided(&by_turn, &later).action,
+            Action::Message,
+            "the same words, said again later"
+        );
     }
 
     #[test]
     fn the_first_tool_of_a_step_moves_its_start_and_the_next_does_not() {
         let none = view();
-        let first = View { open: vec![open(0, 0)], ..view() };
-        let second = View { open: vec![open(1, 0)], ..view() };
+        let first = View {
+            open: vec![open(0, 0)],
+            ..view()
+        };
+        let second = View {
+            open: vec![open(1, 0)],
+            ..view()
+        };
         let tool = event(EventKind::ToolStart);
-        assert_eq!(decided(&tool, &none).action, Action::OpenStep, "its agent has no step starts");
-        assert_eq!(decided(&tool, &first).action, Action::MoveStart, "the model was only thinking");
-        assert_eq!(decided(&tool, &second).action, Action::AddTool, "no snapshot");
-        let settings = Settings { tool_events: false, ..Settings::default() };
-        assert_eq!(decide(&tool, &none, &settings), Decision::default(), "the settings say so");
+        assert_eq!(
+            decided(&tool, &none).action,
+            Action::OpenStep,
+            "its agent has no step starts"
+        );
+        assert_eq!(
+            decided(&tool, &first).action,
+            Action::MoveStart,
+            "the model was only thinking"
+        );
+        assert_eq!(
+            decided(&tool, &second).action,
+            Action::AddTool,
+            "no snapshot"
+        );
+        let settings = Settings {
+            tool_events: false,
+            ..Settings::default()
+        };
+        assert_eq!(
+            decide(&tool, &none, &settings),
+            Decision::default(),
+            "the settings say so"
+        );
     }
 
     #[test]
     fn a_start_without_a_finish_is_closed_by_the_next_start() {
-        let view = View { open: vec![open(1, 0)], ..view() };
-        assert_eq!(decided(&event(EventKind::StepStart), &view).closing, ends("open", true), "nothing is lost");
-        let again = Event { step_id: Some("agent's".into()), ..event(EventKind::StepStart) };
-        assert_eq!(decided(&again, &view), Decision::default(), "the same start, delivered twice");
+        let view = View {
+            open: vec![open(1, 0)],
+            ..view()
+        };
+        assert_eq!(
+            decided(&event(EventKind::StepStart), &view).closing,
+            ends("open", true),
+            "nothing is lost"
+        );
+        let again = Event {
+            step_id: Some("agent's".into()),
+            ..event(EventKind::StepStart)
+        };
+        assert_eq!(
+            decided(&again, &view),
+            Decision::default(),
+            "the same start, delivered twice"
+        );
     }
 
     #[test]
     fn a_finish_without_a_start_begins_where_the_session_last_was() {
-        let after_message = View { bound_message: Some(message("t")), ..view() };
-        let supposed = decided(&event(EventKind::StepFinish), &after_message).supposed.expect("no start was heard of");
+        let after_message = View {
+            bound_message: Some(message("t")),
+            ..view()
+        };
+        let supposed = decided(&event(EventKind::StepFinish), &after_message)
+            .supposed
+            .expect("no start was heard of");
         assert_eq!(supposed.start, Some(5), "the message's snapshot");
-        let supposed = StepRow { recovered: true, ..step_row("done", None, Some(9)) };
-        let after_step = View { last_step: Some(supposed), ..after_message };
-        let supposed = decided(&event(EventKind::StepFinish), &after_step).supposed.expect("no start was heard of");
+        let supposed = StepRow {
+            recovered: true,
+            ..step_row("done", None, Some(9))
+        };
+        let after_step = View {
+            last_step: Some(supposed),
+            ..after_message
+        };
+        let supposed = decided(&event(EventKind::StepFinish), &after_step)
+            .supposed
+            .expect("no start was heard of");
         assert_eq!(supposed.start, Some(9), "the finish of the step after it");
     }
 
     #[test]
     fn a_finish_delivered_twice_is_one_finish() {
-        let view = View { named_step: Some(step_row("done", Some("x"), Some(9))), ..view() };
-        let finish = Event { step_id: Some("x".into()), ..event(EventKind::StepFinish) };
-        assert_eq!(decided(&finish, &view), Decision::default(), "that step is closed");
-        let nameless = View { bound_message: Some(message("t")), last_step: view.named_step, ..self::view() };
+        let view = View {
+            named_step: Some(step_row("done", Some("x"), Some(9))),
+            ..view()
+        };
+        let finish = Event {
+            step_id: Some("x".into()),
+            ..event(EventKind::StepFinish)
+        };
+        assert_eq!(
+            decided(&finish, &view),
+            Decision::default(),
+            "that step is closed"
+        );
+        let nameless = View {
+            bound_message: Some(message("t")),
+            last_step: view.named_step,
+            ..self::view()
+        };
         assert_eq!(
             decided(&event(EventKind::StepFinish), &nameless),
             Decision::default(),
@@ -367,8 +583,16 @@ mod tests {
 
     #[test]
     fn an_end_with_nothing_open_is_only_noted() {
-        for kind in [EventKind::TurnEnd, EventKind::SessionEnd, EventKind::SessionStart, EventKind::ToolFinish] {
-            assert!(!decided(&event(kind), &view()).takes_snapshot(), "{kind:?} costs nothing");
+        for kind in [
+            EventKind::TurnEnd,
+            EventKind::SessionEnd,
+            EventKind::SessionStart,
+            EventKind::ToolFinish,
+        ] {
+            assert!(
+                !decided(&event(kind), &view()).takes_snapshot(),
+                "{kind:?} costs nothing"
+            );
         }
     }
 
@@ -377,10 +601,20 @@ mod tests {
         let mut child = open(1, 1);
         child.row.id = "child".into();
         child.row.session_id = "c".into();
-        let interrupted = View { open: vec![child.clone(), open(1, 1)], ..view() };
+        let interrupted = View {
+            open: vec![child.clone(), open(1, 1)],
+            ..view()
+        };
         let closing = decided(&event(EventKind::UserMessage), &interrupted).closing;
         assert_eq!(closing.len(), 2, "both end");
-        let background = View { open: vec![child], ..view() };
-        assert_eq!(decided(&event(EventKind::UserMessage), &background).closing, [], "it is still at work");
+        let background = View {
+            open: vec![child],
+            ..view()
+        };
+        assert_eq!(
+            decided(&event(EventKind::UserMessage), &background).closing,
+            [],
+            "it is still at work"
+        );
     }
 }

@@ -8,15 +8,27 @@ const SPECIAL: &str = "not a file: ";
 
 /// Returns the rows of a snapshot's gaps, in the order of their paths.
 pub(crate) fn to_rows(gaps: &[Gap]) -> Vec<GapRow> {
-    let mut rows: Vec<GapRow> =
-        gaps.iter().map(|gap| GapRow { path: gap.path.clone(), reason: text(&gap.reason), size: gap.size }).collect();
+    let mut rows: Vec<GapRow> = gaps
+        .iter()
+        .map(|gap| GapRow {
+            path: gap.path.clone(),
+            reason: text(&gap.reason),
+            size: gap.size,
+        })
+        .collect();
     rows.sort_by(|left, right| left.path.cmp(&right.path));
     rows
 }
 
 /// Returns the gaps of a snapshot's rows.
 pub(crate) fn from_rows(rows: &[GapRow]) -> Vec<Gap> {
-    rows.iter().map(|row| Gap { path: row.path.clone(), reason: reason(&row.reason), size: row.size }).collect()
+    rows.iter()
+        .map(|row| Gap {
+            path: row.path.clone(),
+            reason: reason(&row.reason),
+            size: row.size,
+        })
+        .collect()
 }
 
 /// Returns a gap's reason for people.
@@ -33,8 +45,13 @@ pub(crate) fn text(reason: &GapReason) -> String {
 }
 
 fn reason(text: &str) -> GapReason {
-    let plain =
-        [GapReason::TooLarge, GapReason::Changing, GapReason::ReservedName, GapReason::TooDeep, GapReason::Mount];
+    let plain = [
+        GapReason::TooLarge,
+        GapReason::Changing,
+        GapReason::ReservedName,
+        GapReason::TooDeep,
+        GapReason::Mount,
+    ];
     if let Some(reason) = plain.into_iter().find(|reason| self::text(reason) == text) {
         return reason;
     }
@@ -64,7 +81,11 @@ mod tests {
             GapReason::Mount,
         ];
         for expected in reasons {
-            assert_eq!(reason(&text(&expected)), expected, "the next snapshot compares with it");
+            assert_eq!(
+                reason(&text(&expected)),
+                expected,
+                "the next snapshot compares with it"
+            );
         }
     }
 }

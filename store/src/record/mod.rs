@@ -18,7 +18,9 @@ use std::time::{Duration, Instant};
 use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, GapReport, SnapshotReport, VERSION};
 
-pub(crate) use observe::{Looking, MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of};
+pub(crate) use observe::{
+    Looking, MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of,
+};
 pub(crate) use place::{How, PATIENCE, Place};
 
 use crate::Store;
@@ -53,8 +55,13 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     }
     let is_first = place.row.last_snapshot_id.is_none();
     let left = deadline.saturating_duration_since(Instant::now());
-    let lock = place.lock(if is_first { left.min(PATIENCE_AT_FIRST) } else { left });
-    let ready = lock.and_then(|lock| crate::revert::finish_open_operations(store, &place).map(|_| lock));
+    let lock = place.lock(if is_first {
+        left.min(PATIENCE_AT_FIRST)
+    } else {
+        left
+    });
+    let ready =
+        lock.and_then(|lock| crate::revert::finish_open_operations(store, &place).map(|_| lock));
     // What was known before the lock, and before a killed operation was ended, may be old by now.
     let view = View::of(store, &place, event)?;
     let decision = decide::decide(event, &view, &place.settings);
@@ -65,7 +72,10 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     // The lock is held until the rows are written: the next snapshot is compared with this one.
     let (observation, _lock) = match ready {
         Err(error) => (Err(error), None),
-        Ok(lock) => (look(store, &place, event, &view, &decision, deadline, &mut run), Some(lock)),
+        Ok(lock) => (
+            look(store, &place, event, &view, &decision, deadline, &mut run),
+            Some(lock),
+        ),
     };
     let is_late = is_first && observation.is_err() && Instant::now() >= deadline;
     let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
@@ -83,18 +93,28 @@ fn look(
     run: &mut Option<i64>,
 ) -> Result<Observation> {
     let now = store.now();
-    *run = Some(store.database.write(|connection| crate::sessions::begin_run(connection, event, now))?);
+    *run = Some(
+        store
+            .database
+            .write(|connection| crate::sessions::begin_run(connection, event, now))?,
+    );
     let snapshots = place.snapshots()?;
     let open = view.open_with(decision);
-    let closing: Vec<_> =
-        decision.closing.iter().filter_map(|closing| open.iter().find(|step| step.row.id == closing.step)).collect();
+    let closing: Vec<_> = decision
+        .closing
+        .iter()
+        .filter_map(|closing| open.iter().find(|step| step.row.id == closing.step))
+        .collect();
     let session = view.session.as_ref().map(|session| session.id.as_str());
     let looking = Looking {
         session,
         open: &open,
         closing: &closing,
         known: None,
-        how: How { deadline: Some(deadline), ..How::default() },
+        how: How {
+            deadline: Some(deadline),
+            ..How::default()
+        },
     };
     Observation::make(store, place, &snapshots, looking)
 }
@@ -129,10 +149,19 @@ pub(crate) fn snapshot(
         store,
         &place,
         &snapshots,
-        Looking { open: &open, how: How { progress, ..How::default() }, ..Looking::default() },
+        Looking {
+            open: &open,
+            how: How {
+                progress,
+                ..How::default()
+            },
+            ..Looking::default()
+        },
     )?;
     let now = store.now();
-    store.database.write(|connection| observation.write(connection, place.row.id, label, now))?;
+    store
+        .database
+        .write(|connection| observation.write(connection, place.row.id, label, now))?;
     Ok(SnapshotReport {
         version: VERSION,
         snapshot: observation.snapshot.tree.to_string(),
@@ -167,5 +196,8 @@ pub(crate) fn gap_report(gap: &crate::sessions::GapRow) -> GapReport {
                 .then(|| gap.path.iter().map(|byte| format!("{byte:02x}")).collect()),
         },
     };
-    GapReport { path, reason: gap.reason.clone() }
+    GapReport {
+        path,
+        reason: gap.reason.clone(),
+    }
 }

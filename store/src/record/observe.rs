@@ -47,11 +47,24 @@ pub(crate) struct Observation {
 
 impl Observation {
     /// Captures the workspace and attributes what changed since the last snapshot.
-    pub fn make(store: &Store, place: &Place, snapshots: &Snapshots, looking: Looking<'_>) -> Result<Self> {
-        let Looking { session, open, closing, known, how } = looking;
+    pub fn make(
+        store: &Store,
+        place: &Place,
+        snapshots: &Snapshots,
+        looking: Looking<'_>,
+    ) -> Result<Self> {
+        let Looking {
+            session,
+            open,
+            closing,
+            known,
+            how,
+        } = looking;
         let taken = place.take(store, snapshots, how)?;
         let connection = store.database.connection();
-        let last = store.database.read(|connection| Last::of(connection, place.row.id))?;
+        let last = store
+            .database
+            .read(|connection| Last::of(connection, place.row.id))?;
         let previous = last.as_ref().map(|last| last.id);
         let mut patch = patch_since(last, place, snapshots, &taken)?;
         patch.retain(|change| !known.is_some_and(|is_known| is_known(change)));
@@ -62,7 +75,10 @@ impl Observation {
             replaced.extend(join(connection, &mut drafts, &step.row.id)?);
         }
         let lines = threads::map(&drafts, |draft| count(snapshots, &draft.change));
-        drafts.iter_mut().zip(lines).for_each(|(draft, lines)| draft.lines = lines);
+        drafts
+            .iter_mut()
+            .zip(lines)
+            .for_each(|(draft, lines)| draft.lines = lines);
         Ok(Self {
             snapshot: taken.snapshot,
             gaps: gaps::to_rows(&taken.gaps),
@@ -81,8 +97,11 @@ impl Observation {
         label: Option<&str>,
         now: Milliseconds,
     ) -> Result<i64> {
-        let git_state_id =
-            self.git.as_ref().map(|git| sessions::put_git_state(connection, workspace_id, git, now)).transpose()?;
+        let git_state_id = self
+            .git
+            .as_ref()
+            .map(|git| sessions::put_git_state(connection, workspace_id, git, now))
+            .transpose()?;
         let row = SnapshotRow {
             id: 0,
             workspace_id,
@@ -104,7 +123,9 @@ impl Observation {
 
     /// Returns whether nothing changed since a snapshot was written, and nothing was written since.
     pub fn is_as_after(&self, connection: &Connection, snapshot_id: Option<i64>) -> Result<bool> {
-        let Some(id) = snapshot_id.filter(|_| self.previous == snapshot_id && self.changes.is_empty()) else {
+        let Some(id) =
+            snapshot_id.filter(|_| self.previous == snapshot_id && self.changes.is_empty())
+        else {
             return Ok(false);
         };
         let is_same = snapshot_of(&sessions::snapshot(connection, id)?) == self.snapshot;
@@ -118,22 +139,37 @@ impl Observation {
 
     /// Returns how many paths a step changed, of those that this observation writes.
     pub fn changes_of(&self, step: &str) -> u64 {
-        self.changes.iter().filter(|change| change.step_id.as_deref() == Some(step)).count() as u64
+        self.changes
+            .iter()
+            .filter(|change| change.step_id.as_deref() == Some(step))
+            .count() as u64
     }
 }
 
 fn git_row(git: GitState) -> GitStateRow {
-    GitStateRow { head: git.head, branch: git.branch, index: git.index, doing: git.doing }
+    GitStateRow {
+        head: git.head,
+        branch: git.branch,
+        index: git.index,
+        doing: git.doing,
+    }
 }
 
 /// Returns what a snapshot of the store does not hold.
 pub(crate) fn gaps_of_snapshot(connection: &Connection, snapshot_id: i64) -> Result<Vec<Gap>> {
-    Ok(gaps::from_rows(&sessions::gaps_of(connection, snapshot_id)?))
+    Ok(gaps::from_rows(&sessions::gaps_of(
+        connection,
+        snapshot_id,
+    )?))
 }
 
 /// Returns a snapshot's row as what the snapshot room knows.
 pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
-    Snapshot { tree: row.tree, attributes: row.attributes, rules: row.rules }
+    Snapshot {
+        tree: row.tree,
+        attributes: row.attributes,
+        rules: row.rules,
+    }
 }
 
 /// The newest snapshot of a workspace.
@@ -145,33 +181,62 @@ struct Last {
 
 impl Last {
     fn of(connection: &Connection, workspace_id: i64) -> Result<Option<Self>> {
-        let Some(id) = sessions::workspace(connection, workspace_id)?.last_snapshot_id else { return Ok(None) };
+        let Some(id) = sessions::workspace(connection, workspace_id)?.last_snapshot_id else {
+            return Ok(None);
+        };
         let snapshot = snapshot_of(&sessions::snapshot(connection, id)?);
-        Ok(Some(Self { id, snapshot, gaps: gaps_of_snapshot(connection, id)? }))
+        Ok(Some(Self {
+            id,
+            snapshot,
+            gaps: gaps_of_snapshot(connection, id)?,
+        }))
     }
 }
 
-fn patch_since(last: Option<Last>, place: &Place, snapshots: &Snapshots, taken: &Taken) -> Result<Vec<Change>> {
+fn patch_since(
+    last: Option<Last>,
+    place: &Place,
+    snapshots: &Snapshots,
+    taken: &Taken,
+) -> Result<Vec<Change>> {
     // What stood there before the first snapshot is nobody's change.
-    let Some(last) = last else { return Ok(Vec::new()) };
+    let Some(last) = last else {
+        return Ok(Vec::new());
+    };
     if last.snapshot == taken.snapshot && last.gaps == taken.gaps {
         return Ok(Vec::new());
     }
-    let old = Side { snapshot: last.snapshot, gaps: &last.gaps };
-    let new = Side { snapshot: taken.snapshot, gaps: &taken.gaps };
+    let old = Side {
+        snapshot: last.snapshot,
+        gaps: &last.gaps,
+    };
+    let new = Side {
+        snapshot: taken.snapshot,
+        gaps: &taken.gaps,
+    };
     snapshots.patch(&place.root, old, new)
 }
 
 /// What became of the files that a step's tools named and that ignore rules hid until then.
-fn hidden_changes(snapshots: &Snapshots, finish: &Snapshot, step: &OpenStep) -> Result<Vec<ChangeRow>> {
-    let hidden: Vec<_> =
-        step.paths.iter().filter_map(|named| Some((named.path.clone(), named.hidden_before?))).collect();
+fn hidden_changes(
+    snapshots: &Snapshots,
+    finish: &Snapshot,
+    step: &OpenStep,
+) -> Result<Vec<ChangeRow>> {
+    let hidden: Vec<_> = step
+        .paths
+        .iter()
+        .filter_map(|named| Some((named.path.clone(), named.hidden_before?)))
+        .collect();
     if hidden.is_empty() {
         return Ok(Vec::new());
     }
     let paths: Vec<_> = hidden.iter().map(|(path, _)| path.clone()).collect();
     let states = snapshots.states(finish, &paths)?;
-    let changes = hidden.into_iter().zip(states).filter(|((_, old), new)| old != new);
+    let changes = hidden
+        .into_iter()
+        .zip(states)
+        .filter(|((_, old), new)| old != new);
     Ok(changes
         .map(|((path, old), new)| ChangeRow {
             id: 0,
@@ -191,7 +256,9 @@ fn join(connection: &Connection, drafts: &mut Vec<ChangeRow>, step: &str) -> Res
     if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let (own, others) = std::mem::take(drafts).into_iter().partition(|draft| draft.step_id.as_deref() == Some(step));
+    let (own, others) = std::mem::take(drafts)
+        .into_iter()
+        .partition(|draft| draft.step_id.as_deref() == Some(step));
     *drafts = others;
     let own: Vec<ChangeRow> = own;
     rows.extend(own);
@@ -202,12 +269,21 @@ fn join(connection: &Connection, drafts: &mut Vec<ChangeRow>, step: &str) -> Res
 
 /// Returns the lines that a change adds and takes away; none for what has no lines.
 fn count(snapshots: &Snapshots, change: &Change) -> Option<(u64, u64)> {
-    count_with(change, |blob| snapshots.read_blob_up_to(blob, MAX_COUNTED).ok().flatten())
+    count_with(change, |blob| {
+        snapshots.read_blob_up_to(blob, MAX_COUNTED).ok().flatten()
+    })
 }
 
 /// Like [`count`], with a reader of blobs.
-pub(crate) fn count_with(change: &Change, read: impl Fn(ObjectId) -> Option<Vec<u8>>) -> Option<(u64, u64)> {
-    if change.old.zip(change.new).is_some_and(|(old, new)| old.is_stored() && old.blob == new.blob) {
+pub(crate) fn count_with(
+    change: &Change,
+    read: impl Fn(ObjectId) -> Option<Vec<u8>>,
+) -> Option<(u64, u64)> {
+    if change
+        .old
+        .zip(change.new)
+        .is_some_and(|(old, new)| old.is_stored() && old.blob == new.blob)
+    {
         return Some((0, 0));
     }
     let bytes = |state: State| match state {

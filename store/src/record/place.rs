@@ -49,7 +49,13 @@ impl Place {
         let workspace = workspace_of(store, cwd)?;
         let now = store.now();
         let row = store.database.write(|connection| {
-            sessions::claim_workspace(connection, &workspace.root, workspace.device, workspace.inode, now)
+            sessions::claim_workspace(
+                connection,
+                &workspace.root,
+                workspace.device,
+                workspace.inode,
+                now,
+            )
         })?;
         Ok(Self::new(&store.surroundings, row, workspace.cwd))
     }
@@ -59,9 +65,17 @@ impl Place {
     pub fn find(store: &Store, cwd: &Path) -> Result<Option<Self>> {
         let workspace = workspace_of(store, cwd)?;
         let connection = store.database.connection();
-        let row = sessions::find_workspace(connection, &workspace.root, workspace.device, workspace.inode)?;
+        let row = sessions::find_workspace(
+            connection,
+            &workspace.root,
+            workspace.device,
+            workspace.inode,
+        )?;
         let row = match row {
-            Some(row) => Some(WorkspaceRow { path: workspace.root, ..row }),
+            Some(row) => Some(WorkspaceRow {
+                path: workspace.root,
+                ..row
+            }),
             None => within(store, &workspace)?,
         };
         Ok(row.map(|row| Self::new(&store.surroundings, row, workspace.cwd)))
@@ -74,7 +88,10 @@ impl Place {
         }
         let error = Error::unavailable(format!("nothing was recorded in `{}` yet", cwd.display()));
         Err(match neighbour(store, cwd)? {
-            Some(path) => error.hint(format!("`{0}` was recorded: give `--workspace {0}`", path.display())),
+            Some(path) => error.hint(format!(
+                "`{0}` was recorded: give `--workspace {0}`",
+                path.display()
+            )),
             None => error.hint("`ckpt-hook install AGENT` puts the hook into an agent's settings"),
         })
     }
@@ -86,19 +103,30 @@ impl Place {
     pub fn of_event(store: &mut Store, event: &Event) -> Result<Self> {
         let home = store.database.read(|connection| {
             let known = sessions::find_session(connection, &event.agent, &event.session_id, None)?;
-            known.map(|session| sessions::workspace(connection, session.workspace_id)).transpose()
+            known
+                .map(|session| sessions::workspace(connection, session.workspace_id))
+                .transpose()
         })?;
         let cwd = event.cwd.as_deref();
         if let (Some(row), Some(cwd)) = (home, cwd.or(Some(Path::new("/"))))
             && row_is_there(&row)
             && stays(event.event, &row, cwd)
         {
-            let place_cwd = if cwd.starts_with(&row.path) { cwd.to_owned() } else { row.path.clone() };
+            let place_cwd = if cwd.starts_with(&row.path) {
+                cwd.to_owned()
+            } else {
+                row.path.clone()
+            };
             return Ok(Self::new(&store.surroundings, row, place_cwd));
         }
-        let cwd = cwd.ok_or_else(|| Error::failed("the event does not say where the agent works"))?.to_owned();
+        let cwd = cwd
+            .ok_or_else(|| Error::failed("the event does not say where the agent works"))?
+            .to_owned();
         if !cwd.is_absolute() {
-            return Err(Error::failed(format!("the agent's directory `{}` is not an absolute path", cwd.display())));
+            return Err(Error::failed(format!(
+                "the agent's directory `{}` is not an absolute path",
+                cwd.display()
+            )));
         }
         Self::claim(store, &cwd)
     }
@@ -110,13 +138,23 @@ impl Place {
             Scope::Cwd => relative(&row.path, &cwd),
         };
         let folder = surroundings.directory.join("snapshots").join(&row.key);
-        Self { root: row.path.clone(), folder, scope, settings, cwd, row }
+        Self {
+            root: row.path.clone(),
+            folder,
+            scope,
+            settings,
+            cwd,
+            row,
+        }
     }
 
     /// Returns the device that the workspace is on now; it may have another number since the machine started again.
     pub fn device(&self) -> Result<u64> {
         use std::os::unix::fs::MetadataExt;
-        let metadata = self.root.symlink_metadata().context(|| format!("cannot find `{}`", self.root.display()))?;
+        let metadata = self
+            .root
+            .symlink_metadata()
+            .context(|| format!("cannot find `{}`", self.root.display()))?;
         Ok(metadata.dev())
     }
 
@@ -133,12 +171,27 @@ impl Place {
     /// Captures the workspace as the settings say.
     pub fn take(&self, store: &Store, snapshots: &Snapshots, how: How<'_>) -> Result<Taken> {
         let named = sessions::forced_paths(store.database.connection(), self.row.id)?;
-        let How { only_around, deadline, progress } = how;
-        snapshots.take(&Request { named: &named, only_around, deadline, progress, ..self.request(store) })
+        let How {
+            only_around,
+            deadline,
+            progress,
+        } = how;
+        snapshots.take(&Request {
+            named: &named,
+            only_around,
+            deadline,
+            progress,
+            ..self.request(store)
+        })
     }
 
     /// Returns whether an ignore rule hides a path from snapshots.
-    pub fn hides(&self, store: &Store, snapshots: &Snapshots, path: &WorkspacePath) -> Result<bool> {
+    pub fn hides(
+        &self,
+        store: &Store,
+        snapshots: &Snapshots,
+        path: &WorkspacePath,
+    ) -> Result<bool> {
         snapshots.hides(&self.request(store), path)
     }
 
@@ -164,7 +217,8 @@ impl Place {
     /// Returns whether a path that a user named is the workspace itself.
     pub fn is_root(&self, named: &Path) -> bool {
         let absolute = self.cwd.join(named);
-        normal(&absolute) == self.root || absolute.canonicalize().is_ok_and(|real| real == self.root)
+        normal(&absolute) == self.root
+            || absolute.canonicalize().is_ok_and(|real| real == self.root)
     }
 
     /// Returns the path below the workspace that a tool or a user named, if it is below it.
@@ -176,12 +230,20 @@ impl Place {
 
 fn workspace_of(store: &Store, cwd: &Path) -> Result<Workspace> {
     let surroundings = &store.surroundings;
-    Workspace::of(cwd, surroundings.home.as_deref(), &surroundings.directory, &surroundings.settings)
+    Workspace::of(
+        cwd,
+        surroundings.home.as_deref(),
+        &surroundings.directory,
+        &surroundings.settings,
+    )
 }
 
 /// Returns the nearest recorded directory between the current one and a workspace around it.
 fn within(store: &Store, workspace: &Workspace) -> Result<Option<WorkspaceRow>> {
-    let between = workspace.cwd.ancestors().take_while(|above| *above != workspace.root);
+    let between = workspace
+        .cwd
+        .ancestors()
+        .take_while(|above| *above != workspace.root);
     for above in between.filter(|above| above.starts_with(&workspace.root)) {
         let row = sessions::workspace_at(store.database.connection(), above)?;
         if let Some(row) = row.filter(row_is_there) {
@@ -196,10 +258,11 @@ fn within(store: &Store, workspace: &Workspace) -> Result<Option<WorkspaceRow>> 
 fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     for above in cwd.ancestors() {
-        let is_recorded =
-            sessions::workspace_at(store.database.connection(), above)?.is_some_and(|row| row_is_there(&row));
+        let is_recorded = sessions::workspace_at(store.database.connection(), above)?
+            .is_some_and(|row| row_is_there(&row));
         // A directory whose repository is further up would not be found by its name either.
-        if is_recorded && workspace_of(store, above).is_ok_and(|workspace| workspace.root == above) {
+        if is_recorded && workspace_of(store, above).is_ok_and(|workspace| workspace.root == above)
+        {
             return Ok(Some(above.to_owned()));
         }
     }
@@ -209,12 +272,17 @@ fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
 /// A session's workspace still counts only while its directory is the one that was recorded.
 fn row_is_there(row: &WorkspaceRow) -> bool {
     use std::os::unix::fs::MetadataExt;
-    row.path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir() && row.is(metadata.ino()))
+    row.path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_dir() && row.is(metadata.ino()))
 }
 
 fn stays(event: EventKind, row: &WorkspaceRow, cwd: &Path) -> bool {
     let begins = matches!(event, EventKind::SessionStart | EventKind::UserMessage);
-    !begins || cwd.canonicalize().is_ok_and(|cwd| cwd.starts_with(&row.path))
+    !begins
+        || cwd
+            .canonicalize()
+            .is_ok_and(|cwd| cwd.starts_with(&row.path))
 }
 
 fn relative(root: &Path, path: &Path) -> Option<WorkspacePath> {
@@ -226,16 +294,17 @@ fn relative(root: &Path, path: &Path) -> Option<WorkspacePath> {
 /// Takes `.` and `..` out of a path by its text.
 fn normal(path: &Path) -> PathBuf {
     use std::path::Component;
-    path.components().fold(PathBuf::new(), |mut path, component| {
-        match component {
-            Component::ParentDir => {
-                path.pop();
+    path.components()
+        .fold(PathBuf::new(), |mut path, component| {
+            match component {
+                Component::ParentDir => {
+                    path.pop();
+                }
+                Component::CurDir => {}
+                other => path.push(other),
             }
-            Component::CurDir => {}
-            other => path.push(other),
-        }
-        path
-    })
+            path
+        })
 }
 
 /// Resolves the directory of a path, whose last component may not exist.
@@ -250,7 +319,9 @@ pub(crate) fn parent_of(
     workspace_id: i64,
 ) -> Result<Option<SessionRow>> {
     match &event.parent_session_id {
-        Some(parent) => sessions::find_session(connection, &event.agent, parent, Some(workspace_id)),
+        Some(parent) => {
+            sessions::find_session(connection, &event.agent, parent, Some(workspace_id))
+        }
         None => Ok(None),
     }
 }

@@ -35,21 +35,40 @@ pub(crate) struct View {
 impl View {
     /// Reads what is known.
     pub fn of(store: &Store, place: &Place, event: &Event) -> Result<Self> {
-        store.database.read(|connection| Self::read(connection, place, event, store.now()))
+        store
+            .database
+            .read(|connection| Self::read(connection, place, event, store.now()))
     }
 
-    fn read(connection: &Connection, place: &Place, event: &Event, now: Milliseconds) -> Result<Self> {
-        let session = sessions::find_session(connection, &event.agent, &event.session_id, Some(place.row.id))?;
+    fn read(
+        connection: &Connection,
+        place: &Place,
+        event: &Event,
+        now: Milliseconds,
+    ) -> Result<Self> {
+        let session = sessions::find_session(
+            connection,
+            &event.agent,
+            &event.session_id,
+            Some(place.row.id),
+        )?;
         let parent = match &session {
             Some(session) => Some(session.clone()),
             None => parent_of(connection, event, place.row.id)?,
         };
-        let root = parent.map(|session| sessions::root_of(connection, &session)).transpose()?;
-        let mut view = Self { open: sessions::open_steps(connection, place.row.id)?, ..Self::default() };
+        let root = parent
+            .map(|session| sessions::root_of(connection, &session))
+            .transpose()?;
+        let mut view = Self {
+            open: sessions::open_steps(connection, place.row.id)?,
+            ..Self::default()
+        };
         if let Some(root) = &root {
             view.message = sessions::newest_message(connection, &root.id, false)?;
             view.bound_message = match &view.message {
-                Some(message) if message.pending => sessions::newest_message(connection, &root.id, true)?,
+                Some(message) if message.pending => {
+                    sessions::newest_message(connection, &root.id, true)?
+                }
                 message => message.clone(),
             };
             if let Some(id) = &event.message_id {
@@ -63,21 +82,28 @@ impl View {
                 view.named_step = sessions::find_step_by_agent_id(connection, &session.id, id)?;
             }
         }
-        Ok(Self { session, root, ..view })
+        Ok(Self {
+            session,
+            root,
+            ..view
+        })
     }
 
     /// Returns the open step of the event's own session.
     pub fn own_step(&self) -> Option<&OpenStep> {
         let session = self.session.as_ref()?;
-        self.open.iter().rev().find(|step| step.row.session_id == session.id)
+        self.open
+            .iter()
+            .rev()
+            .find(|step| step.row.session_id == session.id)
     }
 
     /// Returns the open steps of the sub-agents below the event's session.
     pub fn steps_of_children(&self) -> impl Iterator<Item = &OpenStep> {
         let id = self.session.as_ref().map(|session| session.id.as_str());
-        self.open
-            .iter()
-            .filter(move |step| Some(step.root_session_id.as_str()) == id && Some(step.row.session_id.as_str()) != id)
+        self.open.iter().filter(move |step| {
+            Some(step.root_session_id.as_str()) == id && Some(step.row.session_id.as_str()) != id
+        })
     }
 
     /// Returns the open steps as the decision sees them: with the one that it supposes where a start was never heard of, and
@@ -88,9 +114,13 @@ impl View {
             && let Some(own) = self.own_step().map(|step| step.row.id.clone())
         {
             // Until now the model was only thinking.
-            open.iter_mut().filter(|step| step.row.id == own).for_each(|step| step.tool_events = true);
+            open.iter_mut()
+                .filter(|step| step.row.id == own)
+                .for_each(|step| step.tool_events = true);
         }
-        if let (Some(supposed), Some(session), Some(root)) = (&decision.supposed, &self.session, &self.root) {
+        if let (Some(supposed), Some(session), Some(root)) =
+            (&decision.supposed, &self.session, &self.root)
+        {
             open.push(OpenStep {
                 row: StepRow {
                     seq: i64::MAX,

@@ -26,7 +26,10 @@ struct Written {
 
 /// The workspace as it was seen, or why it could not be.
 enum Seen<'a> {
-    At { snapshot_id: i64, observation: &'a Observation },
+    At {
+        snapshot_id: i64,
+        observation: &'a Observation,
+    },
     Failed(String),
 }
 
@@ -47,7 +50,12 @@ impl Seen<'_> {
 }
 
 /// Writes an event that needs no snapshot.
-pub(super) fn without_snapshot(store: &mut Store, place: &Place, event: &Event, view: &View) -> Result<EventReport> {
+pub(super) fn without_snapshot(
+    store: &mut Store,
+    place: &Place,
+    event: &Event,
+    view: &View,
+) -> Result<EventReport> {
     let now = store.now();
     let decision = decide(event, view, &place.settings);
     let named = match decision.action {
@@ -57,10 +65,16 @@ pub(super) fn without_snapshot(store: &mut Store, place: &Place, event: &Event, 
     let written = store.database.write(|connection| {
         let session = ensure_session(connection, place, event, now)?;
         let root = sessions::root_of(connection, &session)?;
-        let mut written = Written { session: Some(session.id.clone()), ..Written::default() };
+        let mut written = Written {
+            session: Some(session.id.clone()),
+            ..Written::default()
+        };
         match decision.action {
             Action::SteeredMessage => {
-                let message = MessageRow { pending: true, ..new_message(connection, event, &root, &place.settings)? };
+                let message = MessageRow {
+                    pending: true,
+                    ..new_message(connection, event, &root, &place.settings)?
+                };
                 sessions::insert_message(connection, &message, now)?;
                 written.message = Some(message.id);
             }
@@ -71,10 +85,19 @@ pub(super) fn without_snapshot(store: &mut Store, place: &Place, event: &Event, 
             Action::EndTool => {
                 written.step = view.own_step().map(|step| step.row.id.clone());
                 if let Some(step) = &written.step {
-                    sessions::finish_tools(connection, step, Some(event.tool_use_id.as_deref()), now)?;
+                    sessions::finish_tools(
+                        connection,
+                        step,
+                        Some(event.tool_use_id.as_deref()),
+                        now,
+                    )?;
                 }
             }
-            Action::Note | Action::Message | Action::OpenStep | Action::MoveStart | Action::Close => {}
+            Action::Note
+            | Action::Message
+            | Action::OpenStep
+            | Action::MoveStart
+            | Action::Close => {}
         }
         if written.message.is_none() {
             written.message = current_message(connection, &root)?;
@@ -103,7 +126,14 @@ pub(super) fn with_snapshot(
         let session = ensure_session(connection, place, event, now)?;
         let root = sessions::root_of(connection, &session)?;
         // A step that is only supposed has to be there before its changes are.
-        let supposed = suppose(connection, &session, &root, decision, observation.as_ref().ok(), now)?;
+        let supposed = suppose(
+            connection,
+            &session,
+            &root,
+            decision,
+            observation.as_ref().ok(),
+            now,
+        )?;
         if decision.action == Action::MoveStart
             && let Some(step) = view.own_step()
         {
@@ -112,19 +142,35 @@ pub(super) fn with_snapshot(
         let seen = match (&observation, failure) {
             (Ok(observation), _) => {
                 let snapshot_id = observation.write(connection, place.row.id, None, now)?;
-                Seen::At { snapshot_id, observation }
+                Seen::At {
+                    snapshot_id,
+                    observation,
+                }
             }
             (Err(_), failure) => Seen::Failed(failure.unwrap_or_default()),
         };
         let mut written = end_steps(connection, event, decision, &seen, supposed, now)?;
         bind_messages(connection, &session, &root, &seen)?;
-        begin(connection, place, event, view, decision, &session, &root, &seen, &named, &mut written, now)?;
+        begin(
+            connection,
+            place,
+            event,
+            view,
+            decision,
+            &session,
+            &root,
+            &seen,
+            &named,
+            &mut written,
+            now,
+        )?;
         if written.message.is_none() {
             written.message = current_message(connection, &root)?;
         }
         written.session = Some(session.id.clone());
         sessions::touch_session(connection, &session.id, event, now)?;
-        run.map(|run| sessions::end_run(connection, run)).transpose()?;
+        run.map(|run| sessions::end_run(connection, run))
+            .transpose()?;
         Ok(written)
     })?;
     let observation = observation?;
@@ -141,12 +187,31 @@ fn describe(error: &Error) -> String {
 }
 
 /// Adds the event's session, and that of its parent, where they are new.
-fn ensure_session(connection: &Connection, place: &Place, event: &Event, now: Milliseconds) -> Result<SessionRow> {
-    let cwd = event.cwd.as_deref().unwrap_or(&place.root).to_string_lossy();
-    let parent = match (&event.parent_session_id, parent_of(connection, event, place.row.id)?) {
+fn ensure_session(
+    connection: &Connection,
+    place: &Place,
+    event: &Event,
+    now: Milliseconds,
+) -> Result<SessionRow> {
+    let cwd = event
+        .cwd
+        .as_deref()
+        .unwrap_or(&place.root)
+        .to_string_lossy();
+    let parent = match (
+        &event.parent_session_id,
+        parent_of(connection, event, place.row.id)?,
+    ) {
         (Some(parent_id), None) => {
             let parent_event = Event::new(EventKind::SessionStart, &event.agent, parent_id);
-            Some(sessions::upsert_session(connection, place.row.id, &parent_event, None, &cwd, now)?)
+            Some(sessions::upsert_session(
+                connection,
+                place.row.id,
+                &parent_event,
+                None,
+                &cwd,
+                now,
+            )?)
         }
         (_, parent) => parent,
     };
@@ -163,12 +228,21 @@ fn suppose(
     observation: Option<&Observation>,
     now: Milliseconds,
 ) -> Result<Option<String>> {
-    let Some(supposed) = &decision.supposed else { return Ok(None) };
+    let Some(supposed) = &decision.supposed else {
+        return Ok(None);
+    };
     if observation.is_some_and(|observation| observation.changes_of(&supposed.id) == 0) {
         return Ok(None);
     }
     let message_id = message_for_step(connection, session, root, supposed.start, now)?;
-    let row = new_step(&supposed.id, session, message_id, None, supposed.start, None);
+    let row = new_step(
+        &supposed.id,
+        session,
+        message_id,
+        None,
+        supposed.start,
+        None,
+    );
     sessions::insert_step(connection, &row, now)?;
     Ok(Some(row.id))
 }
@@ -183,13 +257,28 @@ fn end_steps(
 ) -> Result<Written> {
     let mut written = Written::default();
     for closing in &decision.closing {
-        let is_supposed = decision.supposed.as_ref().is_some_and(|supposed| supposed.id == closing.step);
+        let is_supposed = decision
+            .supposed
+            .as_ref()
+            .is_some_and(|supposed| supposed.id == closing.step);
         if is_supposed && supposed.is_none() {
             continue;
         }
-        let agent_id = if closing.recovered && !is_supposed { None } else { event.step_id.as_deref() };
+        let agent_id = if closing.recovered && !is_supposed {
+            None
+        } else {
+            event.step_id.as_deref()
+        };
         let (finish, why) = (seen.snapshot_id(), seen.failure());
-        sessions::close_step(connection, &closing.step, agent_id, finish, closing.recovered, why, now)?;
+        sessions::close_step(
+            connection,
+            &closing.step,
+            agent_id,
+            finish,
+            closing.recovered,
+            why,
+            now,
+        )?;
         if let Seen::At { observation, .. } = seen {
             written.changes = Some(observation.changes_of(&closing.step));
         }
@@ -199,14 +288,22 @@ fn end_steps(
 }
 
 /// Messages that were sent while a tool ran begin at the first boundary of their own session.
-fn bind_messages(connection: &Connection, session: &SessionRow, root: &SessionRow, seen: &Seen<'_>) -> Result<()> {
+fn bind_messages(
+    connection: &Connection,
+    session: &SessionRow,
+    root: &SessionRow,
+    seen: &Seen<'_>,
+) -> Result<()> {
     if session.id == root.id {
         sessions::bind_pending_messages(connection, &root.id, seen.snapshot_id(), seen.failure())?;
     }
     Ok(())
 }
 
-#[expect(clippy::too_many_arguments, reason = "one event's whole context; a struct for one call would only rename it")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "one event's whole context; a struct for one call would only rename it"
+)]
 fn begin(
     connection: &Connection,
     place: &Place,
@@ -238,7 +335,10 @@ fn begin(
                 &crate::new_id(),
                 session,
                 message_id,
-                event.step_id.clone().filter(|_| event.event == EventKind::StepStart),
+                event
+                    .step_id
+                    .clone()
+                    .filter(|_| event.event == EventKind::StepStart),
                 seen.snapshot_id(),
                 seen.failure(),
             );
@@ -251,12 +351,22 @@ fn begin(
         }
         Action::MoveStart => {
             if let Some(step) = view.own_step() {
-                sessions::move_step_start(connection, &step.row.id, seen.snapshot_id(), seen.failure(), now)?;
+                sessions::move_step_start(
+                    connection,
+                    &step.row.id,
+                    seen.snapshot_id(),
+                    seen.failure(),
+                    now,
+                )?;
                 add_tool(connection, event, Some(&step.row.id), named, now)?;
                 written.step = Some(step.row.id.clone());
             }
         }
-        Action::Close | Action::Note | Action::SteeredMessage | Action::AddTool | Action::EndTool => {}
+        Action::Close
+        | Action::Note
+        | Action::SteeredMessage
+        | Action::AddTool
+        | Action::EndTool => {}
     }
     Ok(())
 }
@@ -269,8 +379,16 @@ fn add_tool(
     now: Milliseconds,
 ) -> Result<()> {
     let Some(step) = step else { return Ok(()) };
-    sessions::insert_tool(connection, step, event.tool_use_id.as_deref(), event.tool_name.as_deref(), now)?;
-    named.iter().try_for_each(|named| sessions::insert_step_path(connection, step, named))
+    sessions::insert_tool(
+        connection,
+        step,
+        event.tool_use_id.as_deref(),
+        event.tool_name.as_deref(),
+        now,
+    )?;
+    named
+        .iter()
+        .try_for_each(|named| sessions::insert_step_path(connection, step, named))
 }
 
 /// Returns the files that an edit tool is about to touch, with what they are where an ignore rule hides them.
@@ -279,13 +397,27 @@ fn named_paths(store: &Store, place: &Place, event: &Event, view: &View) -> Resu
         return Ok(Vec::new());
     }
     let snapshots = place.snapshots()?;
-    let named_before = |path| view.own_step().is_some_and(|step| step.paths.iter().any(|named| named.path == path));
-    let paths = event.paths.iter().filter_map(|path| place.path_of(path)).filter(|path| !named_before(path.clone()));
+    let named_before = |path| {
+        view.own_step()
+            .is_some_and(|step| step.paths.iter().any(|named| named.path == path))
+    };
+    let paths = event
+        .paths
+        .iter()
+        .filter_map(|path| place.path_of(path))
+        .filter(|path| !named_before(path.clone()));
     paths
         .map(|path| {
             let is_hidden = place.hides(store, &snapshots, &path)?;
-            let hidden_before = if is_hidden { Some(snapshots.capture(&place.root, &path)?) } else { None };
-            Ok(StepPath { path, hidden_before })
+            let hidden_before = if is_hidden {
+                Some(snapshots.capture(&place.root, &path)?)
+            } else {
+                None
+            };
+            Ok(StepPath {
+                path,
+                hidden_before,
+            })
         })
         .collect()
 }
@@ -321,12 +453,25 @@ fn message_for_step(
 }
 
 /// A sub-agent's steps belong to the message in which it was started, even if they end after the next one.
-fn message_of_sub_agent(connection: &Connection, session: &SessionRow, root: &SessionRow) -> Result<Option<String>> {
+fn message_of_sub_agent(
+    connection: &Connection,
+    session: &SessionRow,
+    root: &SessionRow,
+) -> Result<Option<String>> {
     if session.id == root.id {
         return Ok(None);
     }
-    let rests = [EventKind::SessionStart, EventKind::TurnEnd, EventKind::SessionEnd].map(EventKind::name);
-    if session.last_event.as_deref().is_none_or(|event| rests.contains(&event)) {
+    let rests = [
+        EventKind::SessionStart,
+        EventKind::TurnEnd,
+        EventKind::SessionEnd,
+    ]
+    .map(EventKind::name);
+    if session
+        .last_event
+        .as_deref()
+        .is_none_or(|event| rests.contains(&event))
+    {
         return Ok(None);
     }
     Ok(sessions::newest_step(connection, &session.id)?.map(|step| step.message_id))
@@ -357,20 +502,29 @@ fn new_step(
     }
 }
 
-fn new_message(connection: &Connection, event: &Event, root: &SessionRow, settings: &Settings) -> Result<MessageRow> {
+fn new_message(
+    connection: &Connection,
+    event: &Event,
+    root: &SessionRow,
+    settings: &Settings,
+) -> Result<MessageRow> {
     Ok(MessageRow {
         seq: 0,
         id: crate::new_id(),
         session_id: root.id.clone(),
         agent_id: match (&event.message_id, &event.turn_id) {
             (Some(message_id), _) => Some(message_id.clone()),
-            (None, Some(turn_id)) => {
-                Some(name_in_turn(turn_id, sessions::messages_of_turn(connection, &root.id, turn_id)?))
-            }
+            (None, Some(turn_id)) => Some(name_in_turn(
+                turn_id,
+                sessions::messages_of_turn(connection, &root.id, turn_id)?,
+            )),
             (None, None) => None,
         },
         turn_id: event.turn_id.clone(),
-        prompt: event.prompt.as_deref().and_then(|prompt| kept_prompt(prompt, settings.record_prompts)),
+        prompt: event
+            .prompt
+            .as_deref()
+            .and_then(|prompt| kept_prompt(prompt, settings.record_prompts)),
         state: String::new(),
         snapshot_id: None,
         pending: false,
@@ -380,13 +534,25 @@ fn new_message(connection: &Connection, event: &Event, root: &SessionRow, settin
 
 /// A turn's first message goes by the turn's id; those that were sent while the agent worked have a number behind it.
 fn name_in_turn(turn_id: &str, before: u64) -> String {
-    if before == 0 { turn_id.to_owned() } else { format!("{turn_id}/{}", before + 1) }
+    if before == 0 {
+        turn_id.to_owned()
+    } else {
+        format!("{turn_id}/{}", before + 1)
+    }
 }
 
 fn kept_prompt(prompt: &str, keep: RecordPrompts) -> Option<String> {
     match keep {
         RecordPrompts::Full => Some(prompt.to_owned()),
-        RecordPrompts::Title => Some(prompt.lines().next().unwrap_or_default().chars().take(80).collect()),
+        RecordPrompts::Title => Some(
+            prompt
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .take(80)
+                .collect(),
+        ),
         RecordPrompts::None => None,
     }
 }

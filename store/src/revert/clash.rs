@@ -26,7 +26,10 @@ pub type Standing<'a> = BTreeMap<&'a WorkspacePath, Entry>;
 
 /// Returns the steps that cannot be taken, by index, each with the path that stays. `before` has what stands now, the steps'
 /// own paths included.
-pub fn blocked(steps: &[Step<'_>], before: &BTreeMap<WorkspacePath, State>) -> Vec<(usize, WorkspacePath)> {
+pub fn blocked(
+    steps: &[Step<'_>],
+    before: &BTreeMap<WorkspacePath, State>,
+) -> Vec<(usize, WorkspacePath)> {
     if steps.is_empty() {
         return Vec::new();
     }
@@ -46,21 +49,27 @@ pub fn implied(steps: &[Step<'_>], before: &BTreeMap<WorkspacePath, State>) -> V
         return Vec::new();
     }
     let standing = standing(steps, before);
-    meet(steps, |step| entry_below_directory(&standing, step)).map(|(index, _)| index).collect()
+    meet(steps, |step| entry_below_directory(&standing, step))
+        .map(|(index, _)| index)
+        .collect()
 }
 
 /// Returns the first path below another at which something stands.
 pub fn first_below<'a>(standing: &Standing<'a>, path: &WorkspacePath) -> Option<&'a WorkspacePath> {
     // No name sorts before this one, so the next path is below if any is.
     let start = path.join(b"\x01").ok()?;
-    let (first, _) = standing.range::<WorkspacePath, _>((Bound::Included(&start), Bound::Unbounded)).next()?;
+    let (first, _) = standing
+        .range::<WorkspacePath, _>((Bound::Included(&start), Bound::Unbounded))
+        .next()?;
     first.is_below(path).then_some(*first)
 }
 
 /// Returns what stands where once the steps are taken.
 fn standing<'a>(steps: &[Step<'a>], before: &'a BTreeMap<WorkspacePath, State>) -> Standing<'a> {
-    let mut standing: Standing<'a> =
-        before.iter().filter_map(|(path, state)| state.map(|entry| (path, entry))).collect();
+    let mut standing: Standing<'a> = before
+        .iter()
+        .filter_map(|(path, state)| state.map(|entry| (path, entry)))
+        .collect();
     for step in steps {
         match step.after {
             Some(entry) => standing.insert(step.path, entry),
@@ -75,7 +84,10 @@ fn meet<'a>(
     steps: &'a [Step<'_>],
     meets: impl Fn(&Step<'_>) -> Option<WorkspacePath> + 'a,
 ) -> impl Iterator<Item = (usize, WorkspacePath)> + 'a {
-    steps.iter().enumerate().filter_map(move |(index, step)| Some((index, meets(step)?)))
+    steps
+        .iter()
+        .enumerate()
+        .filter_map(move |(index, step)| Some((index, meets(step)?)))
 }
 
 /// Returns the file above a path to be made that is there before and after.
@@ -101,7 +113,9 @@ fn file_above(
 /// Returns what is below a path where a file is to be put in the place of a directory.
 fn entry_below_file(standing: &Standing<'_>, step: &Step<'_>) -> Option<WorkspacePath> {
     let is_made = step.after.is_some_and(is_file) && !step.before.is_some_and(is_file);
-    is_made.then(|| first_below(standing, step.path).cloned()).flatten()
+    is_made
+        .then(|| first_below(standing, step.path).cloned())
+        .flatten()
 }
 
 fn entry_below_directory(standing: &Standing<'_>, step: &Step<'_>) -> Option<WorkspacePath> {
@@ -109,7 +123,9 @@ fn entry_below_directory(standing: &Standing<'_>, step: &Step<'_>) -> Option<Wor
         (Some(directory), None) | (None, Some(directory)) => !is_file(directory),
         _ => false,
     };
-    comes_or_goes.then(|| first_below(standing, step.path).cloned()).flatten()
+    comes_or_goes
+        .then(|| first_below(standing, step.path).cloned())
+        .flatten()
 }
 
 fn is_file(entry: Entry) -> bool {

@@ -59,20 +59,46 @@ pub(crate) fn gather(
             read_since(&mut states, chain, &current);
             states
         }
-        None => places.into_iter().map(|path| (path.clone(), current.get(&path).copied().flatten())).collect(),
+        None => places
+            .into_iter()
+            .map(|path| (path.clone(), current.get(&path).copied().flatten()))
+            .collect(),
     };
-    let unprotected = sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
+    let unprotected =
+        sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
     let unknown = unknown_paths(movement, &live);
     let lines = known_lines(live.iter().map(|change| &change.row));
-    Ok(Material { changes, lines, base: base_states, goals: goals(chain), current, unprotected, unknown })
+    Ok(Material {
+        changes,
+        lines,
+        base: base_states,
+        goals: goals(chain),
+        current,
+        unprotected,
+        unknown,
+    })
 }
 
 fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath> {
-    let Some(scope) = movement.part.as_ref().map(Scope::of_part) else { return Vec::new() };
-    let changed: Vec<&WorkspacePath> =
-        live.iter().filter(|change| scope.covers(change)).map(|change| &change.row.change.path).collect();
-    let is_known = |named: &&WorkspacePath| changed.iter().any(|path| *path == *named || path.is_below(named));
-    scope.only().iter().filter(|named| !is_known(named)).cloned().collect()
+    let Some(scope) = movement.part.as_ref().map(Scope::of_part) else {
+        return Vec::new();
+    };
+    let changed: Vec<&WorkspacePath> = live
+        .iter()
+        .filter(|change| scope.covers(change))
+        .map(|change| &change.row.change.path)
+        .collect();
+    let is_known = |named: &&WorkspacePath| {
+        changed
+            .iter()
+            .any(|path| *path == *named || path.is_below(named))
+    };
+    scope
+        .only()
+        .iter()
+        .filter(|named| !is_known(named))
+        .cloned()
+        .collect()
 }
 
 /// The changes of the session's messages since the first that any of the reverts is about, newest first; those that are only
@@ -87,12 +113,17 @@ fn live_changes(
     let open = sessions::open_steps(connection, place.row.id)?;
     let mut live: Vec<LiveChange> = Vec::new();
     for row in seen.changes.iter().rev() {
-        let step = open.iter().find(|step| Some(&step.row.id) == row.step_id.as_ref());
+        let step = open
+            .iter()
+            .find(|step| Some(&step.row.id) == row.step_id.as_ref());
         if let Some(step) = step.filter(|step| step.root_session_id == movement.session.id)
             && let Some(message) = sessions::message(connection, &step.row.message_id)?
         {
             live.push(LiveChange {
-                row: ChangeRow { id: i64::MAX, ..row.clone() },
+                row: ChangeRow {
+                    id: i64::MAX,
+                    ..row.clone()
+                },
                 session_id: step.row.session_id.clone(),
                 message_id: message.id,
                 message_seq: message.seq,
@@ -102,7 +133,10 @@ fn live_changes(
     }
     let first = movement.first_seq(connection, chain)?;
     let rows = sessions::live_changes(connection, &movement.session.id, first)?;
-    live.extend(rows.into_iter().filter(|change| !seen.replaced.contains(&change.row.id)));
+    live.extend(
+        rows.into_iter()
+            .filter(|change| !seen.replaced.contains(&change.row.id)),
+    );
     Ok(live)
 }
 
@@ -112,11 +146,22 @@ fn paths_in_question(
     live: &[LiveChange],
     scopes: &[Scope],
 ) -> BTreeSet<WorkspacePath> {
-    let undone = live.iter().filter(|change| scopes.iter().any(|scope| scope.covers(change)));
-    let mut paths: BTreeSet<WorkspacePath> = undone.map(|change| change.row.change.path.clone()).collect();
-    paths.extend(chain.iter().flat_map(|operation| &operation.items).map(|item| item.path.clone()));
-    let of_step: BTreeSet<(&str, &WorkspacePath)> =
-        live.iter().filter_map(|change| Some((change.row.step_id.as_deref()?, &change.row.change.path))).collect();
+    let undone = live
+        .iter()
+        .filter(|change| scopes.iter().any(|scope| scope.covers(change)));
+    let mut paths: BTreeSet<WorkspacePath> = undone
+        .map(|change| change.row.change.path.clone())
+        .collect();
+    paths.extend(
+        chain
+            .iter()
+            .flat_map(|operation| &operation.items)
+            .map(|item| item.path.clone()),
+    );
+    let of_step: BTreeSet<(&str, &WorkspacePath)> = live
+        .iter()
+        .filter_map(|change| Some((change.row.step_id.as_deref()?, &change.row.change.path)))
+        .collect();
     paths.retain(|path| movement.moves(path, |step| of_step.contains(&(step, path))));
     paths
 }
@@ -131,22 +176,60 @@ fn past_changes(
     scopes: &[Scope],
     paths: &BTreeSet<WorkspacePath>,
 ) -> Result<Vec<PastChange>> {
-    let own = live.iter().filter(|change| paths.contains(&change.row.change.path)).map(|change| {
-        let claim = claim(connection, change, scopes)?;
-        Ok((change.row.id, PastChange { change: change.row.change.clone(), author: author(change), claim }))
-    });
+    let own = live
+        .iter()
+        .filter(|change| paths.contains(&change.row.change.path))
+        .map(|change| {
+            let claim = claim(connection, change, scopes)?;
+            Ok((
+                change.row.id,
+                PastChange {
+                    change: change.row.change.clone(),
+                    author: author(change),
+                    claim,
+                },
+            ))
+        });
     let mut changes: Vec<(i64, PastChange)> = own.collect::<Result<_>>()?;
     let oldest = changes.iter().map(|(id, _)| *id).min().unwrap_or(i64::MAX);
-    let mut nobodys = Nobodys { connection, workspace_id: place.row.id, known: BTreeMap::new() };
-    for other in sessions::changes_of_others(connection, place.row.id, &movement.session.id, oldest)? {
+    let mut nobodys = Nobodys {
+        connection,
+        workspace_id: place.row.id,
+        known: BTreeMap::new(),
+    };
+    for other in
+        sessions::changes_of_others(connection, place.row.id, &movement.session.id, oldest)?
+    {
         if paths.contains(&other.row.change.path) {
-            let author = if other.row.step_id.is_some() { author(&other) } else { nobodys.author(&other.row)? };
-            changes.push((other.row.id, PastChange { change: other.row.change, author, claim: Claim::Keep }));
+            let author = if other.row.step_id.is_some() {
+                author(&other)
+            } else {
+                nobodys.author(&other.row)?
+            };
+            changes.push((
+                other.row.id,
+                PastChange {
+                    change: other.row.change,
+                    author,
+                    claim: Claim::Keep,
+                },
+            ));
         }
     }
-    for row in seen.changes.iter().filter(|row| row.step_id.is_none() && paths.contains(&row.change.path)) {
+    for row in seen
+        .changes
+        .iter()
+        .filter(|row| row.step_id.is_none() && paths.contains(&row.change.path))
+    {
         let author = nobodys.author(row)?;
-        changes.push((i64::MAX, PastChange { change: row.change.clone(), author, claim: Claim::Keep }));
+        changes.push((
+            i64::MAX,
+            PastChange {
+                change: row.change.clone(),
+                author,
+                claim: Claim::Keep,
+            },
+        ));
     }
     changes.sort_by_key(|(id, _)| std::cmp::Reverse(*id));
     Ok(changes.into_iter().map(|(_, change)| change).collect())
@@ -156,7 +239,9 @@ fn claim(connection: &Connection, change: &LiveChange, scopes: &[Scope]) -> Resu
     if !scopes.iter().any(|scope| scope.covers(change)) {
         return Ok(Claim::Keep);
     }
-    let by_name = scopes.iter().any(|scope| scope.covers(change) && scope.names(&change.row.change.path));
+    let by_name = scopes
+        .iter()
+        .any(|scope| scope.covers(change) && scope.names(&change.row.change.path));
     if change.row.attribution != Attribution::Shared || by_name {
         return Ok(Claim::Undo);
     }
@@ -178,8 +263,13 @@ impl Nobodys<'_> {
         if let Some(author) = self.known.get(&between) {
             return Ok(author.clone());
         }
-        let is_unsure = sessions::was_unrecorded(self.connection, self.workspace_id, between.0, between.1)?;
-        let author = if is_unsure { Author::Unrecorded } else { Author::User };
+        let is_unsure =
+            sessions::was_unrecorded(self.connection, self.workspace_id, between.0, between.1)?;
+        let author = if is_unsure {
+            Author::Unrecorded
+        } else {
+            Author::User
+        };
         self.known.insert(between, author.clone());
         Ok(author)
     }
@@ -207,14 +297,22 @@ pub(crate) fn current_states(
     paths: &BTreeSet<WorkspacePath>,
 ) -> Result<States> {
     let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
-    let mut current: States =
-        snapshots.around(now, &wanted)?.into_iter().map(|(path, entry)| (path, Some(entry))).collect();
-    let is_unknown =
-        |path: &WorkspacePath| current.get(path).copied().flatten().is_none() && !has_below(&current, path);
+    let mut current: States = snapshots
+        .around(now, &wanted)?
+        .into_iter()
+        .map(|(path, entry)| (path, Some(entry)))
+        .collect();
+    let is_unknown = |path: &WorkspacePath| {
+        current.get(path).copied().flatten().is_none() && !has_below(&current, path)
+    };
     let unknown: Vec<WorkspacePath> = wanted.into_iter().filter(is_unknown).collect();
     let may_be_there = snapshots.may_be_there(&place.root, &unknown)?;
     for (path, may_be) in unknown.into_iter().zip(may_be_there) {
-        let capture = || snapshots.capture(&place.root, &path).unwrap_or(Some(unreadable()));
+        let capture = || {
+            snapshots
+                .capture(&place.root, &path)
+                .unwrap_or(Some(unreadable()))
+        };
         let state = if may_be { capture() } else { None };
         current.insert(path, state);
     }
@@ -223,18 +321,25 @@ pub(crate) fn current_states(
 
 /// What is there and cannot be read.
 fn unreadable() -> Entry {
-    Entry { mode: Mode::file(0o600), blob: None }
+    Entry {
+        mode: Mode::file(0o600),
+        blob: None,
+    }
 }
 
 /// Returns whether there is a path below a directory. Nothing sorts before the name of one byte that is 1.
 fn has_below(states: &States, directory: &WorkspacePath) -> bool {
     let first = directory.join(b"\x01").ok();
-    first.and_then(|first| states.range(first..).next()).is_some_and(|(path, _)| path.is_below(directory))
+    first
+        .and_then(|first| states.range(first..).next())
+        .is_some_and(|(path, _)| path.is_below(directory))
 }
 
 /// What could be in a path's way stands at it or above it.
 fn with_directories_above(paths: &BTreeSet<WorkspacePath>) -> BTreeSet<WorkspacePath> {
-    let above = paths.iter().flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent));
+    let above = paths
+        .iter()
+        .flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent));
     above.chain(paths.iter().cloned()).collect()
 }
 
@@ -250,9 +355,16 @@ fn base_states(
     let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
     let states = snapshots.states(&snapshot, &wanted)?;
     let mut base_states: States = wanted.into_iter().zip(states).collect();
-    if let Some(first) = chain.first().filter(|first| first.row.before_snapshot_id == Some(base)) {
+    if let Some(first) = chain
+        .first()
+        .filter(|first| first.row.before_snapshot_id == Some(base))
+    {
         base_states.extend(
-            first.items.iter().filter(|item| paths.contains(&item.path)).map(|item| (item.path.clone(), item.expected)),
+            first
+                .items
+                .iter()
+                .filter(|item| paths.contains(&item.path))
+                .map(|item| (item.path.clone(), item.expected)),
         );
     }
     Ok(base_states)
@@ -262,11 +374,21 @@ fn base_states(
 /// last, or stands there now.
 fn read_since(base_states: &mut States, chain: &[ChainOperation], current: &States) {
     let mut first_moved = BTreeMap::new();
-    for item in chain.iter().flat_map(|operation| &operation.items).filter(|item| item.result == FileResult::Done) {
+    for item in chain
+        .iter()
+        .flat_map(|operation| &operation.items)
+        .filter(|item| item.result == FileResult::Done)
+    {
         first_moved.entry(&item.path).or_insert(item.expected);
     }
-    for (path, state) in base_states.iter_mut().filter(|(_, state)| state.is_some_and(|entry| !entry.is_stored())) {
-        *state = first_moved.get(path).copied().unwrap_or_else(|| current.get(path).copied().flatten());
+    for (path, state) in base_states
+        .iter_mut()
+        .filter(|(_, state)| state.is_some_and(|entry| !entry.is_stored()))
+    {
+        *state = first_moved
+            .get(path)
+            .copied()
+            .unwrap_or_else(|| current.get(path).copied().flatten());
     }
 }
 
@@ -278,5 +400,14 @@ fn goals(chain: &[ChainOperation]) -> States {
 }
 
 fn first_seq(scopes: &[Scope]) -> Option<i64> {
-    scopes.iter().filter_map(|scope| if let Scope::From { seq, .. } = scope { Some(*seq) } else { None }).min()
+    scopes
+        .iter()
+        .filter_map(|scope| {
+            if let Scope::From { seq, .. } = scope {
+                Some(*seq)
+            } else {
+                None
+            }
+        })
+        .min()
 }

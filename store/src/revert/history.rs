@@ -66,7 +66,11 @@ impl fmt::Display for Author {
 
 impl fmt::Display for Source {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{} (step `{}` of session `{}`)", self.agent, self.step, self.session)
+        write!(
+            formatter,
+            "{} (step `{}` of session `{}`)",
+            self.agent, self.step, self.session
+        )
     }
 }
 
@@ -111,16 +115,26 @@ impl<'a> History<'a> {
 
     /// Returns who changed a path after one of its changes, so that it came to be `now`: the authors of the newer changes
     /// that stay, and the user where no change tells how it came to be so.
-    pub fn authors_since(&self, path: &WorkspacePath, change: &PastChange, now: State) -> Vec<Author> {
+    pub fn authors_since(
+        &self,
+        path: &WorkspacePath,
+        change: &PastChange,
+        now: State,
+    ) -> Vec<Author> {
         let changes = self.of(path);
-        let newer = changes.iter().take_while(|past| !std::ptr::eq(**past, change));
+        let newer = changes
+            .iter()
+            .take_while(|past| !std::ptr::eq(**past, change));
         let mut authors = Vec::new();
         for past in newer.filter(|past| past.claim == Claim::Keep) {
             if !authors.contains(&past.author) {
                 authors.push(past.author.clone());
             }
         }
-        let is_told = !authors.is_empty() && changes.first().is_some_and(|newest| newest.change.new == now);
+        let is_told = !authors.is_empty()
+            && changes
+                .first()
+                .is_some_and(|newest| newest.change.new == now);
         if !is_told && !authors.contains(&Author::User) {
             authors.insert(0, Author::User);
         }
@@ -130,7 +144,9 @@ impl<'a> History<'a> {
     /// Returns who left a path as it is `now`: the user where the newest change tells of nobody else.
     pub fn author_of(&self, path: &WorkspacePath, now: State) -> Author {
         match self.of(path).first() {
-            Some(newest) if newest.claim == Claim::Keep && newest.change.new == now => newest.author.clone(),
+            Some(newest) if newest.claim == Claim::Keep && newest.change.new == now => {
+                newest.author.clone()
+            }
             _ => Author::User,
         }
     }
@@ -147,23 +163,54 @@ mod tests {
 
     fn past(old: u8, new: u8, author: Author, claim: Claim) -> PastChange {
         let path = WorkspacePath::new("f").expect("legal");
-        PastChange { change: Change { path, old: state(old), new: state(new) }, author, claim }
+        PastChange {
+            change: Change {
+                path,
+                old: state(old),
+                new: state(new),
+            },
+            author,
+            claim,
+        }
     }
 
     fn codex() -> Author {
-        Author::Agent(Source { agent: "codex".into(), session: "s2".into(), ..Source::default() })
+        Author::Agent(Source {
+            agent: "codex".into(),
+            session: "s2".into(),
+            ..Source::default()
+        })
     }
 
     #[test]
     fn a_later_change_of_another_session_is_named() {
-        let changes = [past(2, 3, codex(), Claim::Keep), past(1, 2, Author::User, Claim::Undo)];
+        let changes = [
+            past(2, 3, codex(), Claim::Keep),
+            past(1, 2, Author::User, Claim::Undo),
+        ];
         let history = History::new(&changes);
         let path = &changes[0].change.path;
-        assert_eq!(history.authors_since(path, &changes[1], state(3)), [codex()], "it left what is there");
+        assert_eq!(
+            history.authors_since(path, &changes[1], state(3)),
+            [codex()],
+            "it left what is there"
+        );
         let authors = history.authors_since(path, &changes[1], state(4));
-        assert_eq!(authors, [Author::User, codex()], "somebody changed it after the last change that is known");
-        assert_eq!(history.author_of(path, state(3)), codex(), "the newest change left what is there");
-        assert_eq!(history.author_of(path, state(4)), Author::User, "no change tells of it");
+        assert_eq!(
+            authors,
+            [Author::User, codex()],
+            "somebody changed it after the last change that is known"
+        );
+        assert_eq!(
+            history.author_of(path, state(3)),
+            codex(),
+            "the newest change left what is there"
+        );
+        assert_eq!(
+            history.author_of(path, state(4)),
+            Author::User,
+            "no change tells of it"
+        );
     }
 
     #[test]
@@ -171,15 +218,26 @@ mod tests {
         let mut change = past(1, 2, Author::User, Claim::Undo);
         change.change.path = WorkspacePath::new("a/b/c").expect("legal");
         let changes = [change, past(1, 2, Author::User, Claim::Undo)];
-        let places: Vec<_> = History::new(&changes).places().iter().map(WorkspacePath::to_text).collect();
+        let places: Vec<_> = History::new(&changes)
+            .places()
+            .iter()
+            .map(WorkspacePath::to_text)
+            .collect();
         assert_eq!(places, ["a", "a/b", "a/b/c", "f"], "each once");
     }
 
     #[test]
     fn who_changed_a_path_before_is_not_named() {
-        let changes = [past(2, 3, Author::User, Claim::Undo), past(1, 2, codex(), Claim::Keep)];
+        let changes = [
+            past(2, 3, Author::User, Claim::Undo),
+            past(1, 2, codex(), Claim::Keep),
+        ];
         let history = History::new(&changes);
         let authors = history.authors_since(&changes[0].change.path, &changes[0], state(4));
-        assert_eq!(authors, [Author::User], "the other session was at it before the change that is undone");
+        assert_eq!(
+            authors,
+            [Author::User],
+            "the other session was at it before the change that is undone"
+        );
     }
 }

@@ -32,7 +32,8 @@ pub(super) fn write_down(
 ) -> Result<()> {
     let now = store.now();
     let movement = operation.movement;
-    let (part_message, part_step, only) = match movement.and_then(|movement| movement.part.as_ref()) {
+    let (part_message, part_step, only) = match movement.and_then(|movement| movement.part.as_ref())
+    {
         Some(Part::Paths { message, only }) => (Some(message.id.as_str()), None, only.as_slice()),
         Some(Part::Step { step, only }) => (None, Some(step.id.as_str()), only.as_slice()),
         None => (None, None, &[][..]),
@@ -49,8 +50,12 @@ pub(super) fn write_down(
             workspace_id: place.row.id,
             session_id: movement.map(|movement| movement.session.id.as_str()),
             kind: operation.kind,
-            from_message_id: movement.and_then(|movement| movement.from.as_ref()).map(|message| message.id.as_str()),
-            message_id: movement.and_then(|movement| movement.to.as_ref()).map(|message| message.id.as_str()),
+            from_message_id: movement
+                .and_then(|movement| movement.from.as_ref())
+                .map(|message| message.id.as_str()),
+            message_id: movement
+                .and_then(|movement| movement.to.as_ref())
+                .map(|message| message.id.as_str()),
             part_message_id: part_message,
             step_id: part_step,
             base_snapshot_id: base,
@@ -70,16 +75,31 @@ pub(super) fn write_down(
 }
 
 /// A directory goes, when it is empty afterwards, only if it was not there before what is being undone.
-fn directories_that_may_go(store: &Store, place: &Place, operation: &Operation<'_>) -> Result<Vec<WorkspacePath>> {
-    let leaving =
-        operation.plan.items.iter().filter(|item| item.result == FileResult::Planned && item.target.is_none());
-    let parents: BTreeSet<WorkspacePath> =
-        leaving.flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent)).collect();
-    let (Some(reference), false) = (operation.reference, parents.is_empty()) else { return Ok(Vec::new()) };
+fn directories_that_may_go(
+    store: &Store,
+    place: &Place,
+    operation: &Operation<'_>,
+) -> Result<Vec<WorkspacePath>> {
+    let leaving = operation
+        .plan
+        .items
+        .iter()
+        .filter(|item| item.result == FileResult::Planned && item.target.is_none());
+    let parents: BTreeSet<WorkspacePath> = leaving
+        .flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent))
+        .collect();
+    let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
+        return Ok(Vec::new());
+    };
     let snapshot = snapshot_of(&sessions::snapshot(store.database.connection(), reference)?);
     let parents: Vec<WorkspacePath> = parents.into_iter().collect();
     let were_there = place.snapshots()?.are_directories(&snapshot, &parents)?;
-    Ok(parents.into_iter().zip(were_there).filter(|(_, was_there)| !was_there).map(|(path, _)| path).collect())
+    Ok(parents
+        .into_iter()
+        .zip(were_there)
+        .filter(|(_, was_there)| !was_there)
+        .map(|(path, _)| path)
+        .collect())
 }
 
 /// The directories that are not there and get something, with the permissions that they had where it goes back to.
@@ -89,19 +109,34 @@ fn directories_to_make(
     operation: &Operation<'_>,
     seen: &Observation,
 ) -> Result<BTreeMap<WorkspacePath, u32>> {
-    let coming = operation.plan.items.iter().filter(|item| item.result == FileResult::Planned);
+    let coming = operation
+        .plan
+        .items
+        .iter()
+        .filter(|item| item.result == FileResult::Planned);
     let new = coming.filter(|item| item.target.is_some() && item.expected.is_none());
-    let parents: BTreeSet<WorkspacePath> =
-        new.flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent)).collect();
-    let (Some(reference), false) = (operation.reference, parents.is_empty()) else { return Ok(BTreeMap::new()) };
+    let parents: BTreeSet<WorkspacePath> = new
+        .flat_map(|item| std::iter::successors(item.path.parent(), WorkspacePath::parent))
+        .collect();
+    let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
+        return Ok(BTreeMap::new());
+    };
     let snapshot = snapshot_of(&sessions::snapshot(store.database.connection(), reference)?);
     let snapshots = place.snapshots()?;
     let parents: Vec<WorkspacePath> = parents.into_iter().collect();
     let are_there = snapshots.are_directories(&seen.snapshot, &parents)?;
-    let missing: Vec<WorkspacePath> =
-        parents.into_iter().zip(are_there).filter(|(_, is_there)| !is_there).map(|(path, _)| path).collect();
+    let missing: Vec<WorkspacePath> = parents
+        .into_iter()
+        .zip(are_there)
+        .filter(|(_, is_there)| !is_there)
+        .map(|(path, _)| path)
+        .collect();
     let permissions = snapshots.directory_permissions(&snapshot, &missing)?;
-    Ok(missing.into_iter().zip(permissions).filter_map(|(path, permissions)| Some((path, permissions?))).collect())
+    Ok(missing
+        .into_iter()
+        .zip(permissions)
+        .filter_map(|(path, permissions)| Some((path, permissions?)))
+        .collect())
 }
 
 /// Which try of an operation it is, and so what becomes of it where files could not be written.
@@ -132,7 +167,11 @@ pub(crate) fn finish(
         // After the files: an index is believed of what is older than it.
         let git = git::carry_out(store, place, snapshots, id, row.kind)?;
         // Where nothing was to be done, the state before it is the state after it.
-        let after = if has_work { Some(look_again(store, place, snapshots, &items)?) } else { None };
+        let after = if has_work {
+            Some(look_again(store, place, snapshots, &items)?)
+        } else {
+            None
+        };
         Ok((git, after))
     });
     let (git, after) = rest?;
@@ -145,10 +184,21 @@ pub(crate) fn finish(
     if has_failed && which == Try::First {
         // What is done is not looked at again, for from now on it may be edited. The rest is as it was planned, also what was not
         // as expected: what failed may be the reason.
-        let planned = sessions::operation_items(store.database.connection(), id)?.into_iter().zip(&items);
-        let noted: Vec<Item> =
-            planned.map(|(plan, item)| if item.result == FileResult::Done { item.clone() } else { plan }).collect();
-        store.database.write_synced(|connection| sessions::note_results(connection, id, &noted))?;
+        let planned = sessions::operation_items(store.database.connection(), id)?
+            .into_iter()
+            .zip(&items);
+        let noted: Vec<Item> = planned
+            .map(|(plan, item)| {
+                if item.result == FileResult::Done {
+                    item.clone()
+                } else {
+                    plan
+                }
+            })
+            .collect();
+        store
+            .database
+            .write_synced(|connection| sessions::note_results(connection, id, &noted))?;
         return Ok((items, git));
     }
     let now = store.now();
@@ -159,7 +209,14 @@ pub(crate) fn finish(
         };
         sessions::close_git_items(connection, id, &git)?;
         sessions::note_results(connection, id, &items)?;
-        sessions::close_operation(connection, id, outcome(&items, &git), after_id, &row.notes, now)?;
+        sessions::close_operation(
+            connection,
+            id,
+            outcome(&items, &git),
+            after_id,
+            &row.notes,
+            now,
+        )?;
         move_point(connection, &row, has_failed)
     })?;
     Ok((items, git))
@@ -183,7 +240,11 @@ fn put_files<R>(
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
     let of = items.iter().filter(|item| is_planned(item)).count();
     let watcher = store.watcher.as_deref();
-    let tell = |done| watcher.iter().for_each(|watcher| watcher(Progress::Applying { done, of }));
+    let tell = |done| {
+        watcher
+            .iter()
+            .for_each(|watcher| watcher(Progress::Applying { done, of }))
+    };
     let work = Work {
         operation: &row.id,
         items,
@@ -197,24 +258,56 @@ fn put_files<R>(
 
 /// Looks at what an operation left where it was at work, and at what others did there meanwhile; what they did elsewhere is for
 /// the next look. What the operation did is in its own rows, and nobody's change.
-fn look_again(store: &Store, place: &Place, snapshots: &Snapshots, items: &[Item]) -> Result<Observation> {
+fn look_again(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    items: &[Item],
+) -> Result<Observation> {
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
-    let touched: BTreeSet<WorkspacePath> =
-        items.iter().filter(|item| item.action != FileAction::Keep).map(|item| item.path.clone()).collect();
-    let parents: BTreeSet<WorkspacePath> =
-        touched.iter().flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent)).collect();
+    let touched: BTreeSet<WorkspacePath> = items
+        .iter()
+        .filter(|item| item.action != FileAction::Keep)
+        .map(|item| item.path.clone())
+        .collect();
+    let parents: BTreeSet<WorkspacePath> = touched
+        .iter()
+        .flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent))
+        .collect();
     let is_own = |change: &Change| {
-        let is_directory = change.new.or(change.old).is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
+        let is_directory = change
+            .new
+            .or(change.old)
+            .is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
         touched.contains(&change.path) || is_directory && parents.contains(&change.path)
     };
-    let how = How { only_around: Some(&touched), ..How::default() };
-    observe(store, place, snapshots, Looking { open: &open, known: Some(&is_own), how, ..Looking::default() })
+    let how = How {
+        only_around: Some(&touched),
+        ..How::default()
+    };
+    observe(
+        store,
+        place,
+        snapshots,
+        Looking {
+            open: &open,
+            known: Some(&is_own),
+            how,
+            ..Looking::default()
+        },
+    )
 }
 
 /// Where a file failed on the way to where nothing is reverted, the state before the first revert is kept: the same command
 /// again goes on from there.
-fn move_point(connection: &rusqlite::Connection, row: &sessions::OperationRow, has_failed: bool) -> Result<()> {
-    let Some(session) = &row.session_id else { return Ok(()) };
+fn move_point(
+    connection: &rusqlite::Connection,
+    row: &sessions::OperationRow,
+    has_failed: bool,
+) -> Result<()> {
+    let Some(session) = &row.session_id else {
+        return Ok(());
+    };
     let point = match &row.message_id {
         Some(id) => sessions::message(connection, id)?,
         None => None,
@@ -245,9 +338,17 @@ fn close_steps(
     snapshot_id: i64,
     now: Milliseconds,
 ) -> Result<()> {
-    closing
-        .iter()
-        .try_for_each(|step| sessions::close_step(connection, &step.row.id, None, Some(snapshot_id), true, None, now))
+    closing.iter().try_for_each(|step| {
+        sessions::close_step(
+            connection,
+            &step.row.id,
+            None,
+            Some(snapshot_id),
+            true,
+            None,
+            now,
+        )
+    })
 }
 
 fn notes_json(notes: &[String]) -> String {

@@ -39,19 +39,27 @@ pub enum Merge {
 impl<'a> Contents<'a> {
     /// Wraps the reader of stored blobs.
     pub fn new(read: &'a Read<'a>) -> Self {
-        Self { read, made: BTreeMap::new() }
+        Self {
+            read,
+            made: BTreeMap::new(),
+        }
     }
 
     /// Merges two edits of one ancestor. The blob of a clean merge is kept here, for [`Contents::take_made`].
     pub fn merge(&mut self, ancestor: ObjectId, ours: ObjectId, theirs: ObjectId) -> Result<Merge> {
-        let (Some(base), Some(left), Some(right)) = (self.text(ancestor)?, self.text(ours)?, self.text(theirs)?) else {
+        let (Some(base), Some(left), Some(right)) =
+            (self.text(ancestor)?, self.text(ours)?, self.text(theirs)?)
+        else {
             return Ok(Merge::TooLarge);
         };
         let sides = [&base[..], &left[..], &right[..]];
         if sides.iter().any(|side| lines::is_binary(side)) {
             return Ok(Merge::Binary);
         }
-        if sides.iter().any(|side| side.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES) {
+        if sides
+            .iter()
+            .any(|side| side.iter().filter(|byte| **byte == b'\n').count() > MAX_LINES)
+        {
             return Ok(Merge::TooLarge);
         }
         match merge_text(&base, &left, &right)? {
@@ -62,7 +70,9 @@ impl<'a> Contents<'a> {
 
     /// Returns the blobs that merges made and that are among `wanted`: what must be stored before a plan is carried out.
     pub fn take_made(&mut self, wanted: &BTreeSet<ObjectId>) -> BTreeMap<ObjectId, Vec<u8>> {
-        let (wanted, rest) = std::mem::take(&mut self.made).into_iter().partition(|(blob, _)| wanted.contains(blob));
+        let (wanted, rest) = std::mem::take(&mut self.made)
+            .into_iter()
+            .partition(|(blob, _)| wanted.contains(blob));
         self.made = rest;
         wanted
     }
@@ -84,8 +94,12 @@ impl<'a> Contents<'a> {
 
 /// Returns the id that git gives a blob of these bytes.
 pub fn blob_id(bytes: &[u8]) -> Result<ObjectId> {
-    let id = git2::Oid::hash_object(git2::ObjectType::Blob, bytes).context(|| "could not hash merged bytes")?;
-    let bytes = id.as_bytes().try_into().context(|| format!("`{id}` is no SHA-1 id"))?;
+    let id = git2::Oid::hash_object(git2::ObjectType::Blob, bytes)
+        .context(|| "could not hash merged bytes")?;
+    let bytes = id
+        .as_bytes()
+        .try_into()
+        .context(|| format!("`{id}` is no SHA-1 id"))?;
     Ok(ObjectId::new(bytes))
 }
 
@@ -130,33 +144,65 @@ mod tests {
     fn edits_that_do_not_touch_are_merged_and_edits_that_touch_are_not() {
         let ancestor = b"1\n2\n3\n4\n5\n";
         let both = merged(ancestor, b"one\n2\n3\n4\n5\n", b"1\n2\n3\n4\nfive\n");
-        assert_eq!(both.as_deref(), Some(&b"one\n2\n3\n4\nfive\n"[..]), "the first line and the last");
-        assert_eq!(merged(ancestor, b"1\ntwo\n3\n4\n5\n", b"1\nTWO\n3\n4\n5\n"), None, "the same line");
+        assert_eq!(
+            both.as_deref(),
+            Some(&b"one\n2\n3\n4\nfive\n"[..]),
+            "the first line and the last"
+        );
+        assert_eq!(
+            merged(ancestor, b"1\ntwo\n3\n4\n5\n", b"1\nTWO\n3\n4\n5\n"),
+            None,
+            "the same line"
+        );
         assert_eq!(
             merged(ancestor, b"1\ntwo\n3\n4\n5\n", b"1\n2\nthree\n4\n5\n"),
             None,
             "lines side by side, as in git"
         );
-        assert_eq!(merged(ancestor, b"", b"1\n2\n3\n4\n"), None, "all and a part");
-        assert_eq!(merged(b"", b"a\n", b"b\n"), None, "two texts out of nothing");
+        assert_eq!(
+            merged(ancestor, b"", b"1\n2\n3\n4\n"),
+            None,
+            "all and a part"
+        );
+        assert_eq!(
+            merged(b"", b"a\n", b"b\n"),
+            None,
+            "two texts out of nothing"
+        );
     }
 
     #[test]
     fn an_edit_that_both_sides_made_is_merged() {
-        let both = merged(b"1\n2\n3\n4\n5\n", b"one\n2\n3\n4\n5\n", b"one\n2\n3\n4\nfive\n");
-        assert_eq!(both.as_deref(), Some(&b"one\n2\n3\n4\nfive\n"[..]), "the user took one line back by hand");
+        let both = merged(
+            b"1\n2\n3\n4\n5\n",
+            b"one\n2\n3\n4\n5\n",
+            b"one\n2\n3\n4\nfive\n",
+        );
+        assert_eq!(
+            both.as_deref(),
+            Some(&b"one\n2\n3\n4\nfive\n"[..]),
+            "the user took one line back by hand"
+        );
     }
 
     #[test]
     fn line_endings_and_a_missing_final_newline_survive() {
-        let both = merged(b"1\r\n2\n3\r\n4\xff\n5", b"one\r\n2\n3\r\n4\xff\n5", b"1\r\n2\n3\r\n4\xff\nfive");
+        let both = merged(
+            b"1\r\n2\n3\r\n4\xff\n5",
+            b"one\r\n2\n3\r\n4\xff\n5",
+            b"1\r\n2\n3\r\n4\xff\nfive",
+        );
         assert_eq!(
             both.as_deref(),
             Some(&b"one\r\n2\n3\r\n4\xff\nfive"[..]),
             "CRLF, LF, a byte that is not UTF-8, no end"
         );
         let ending = merged(b"1\n2\n3\n", b"1\r\n2\n3\n", b"1\n2\n3");
-        assert_eq!(ending.as_deref(), Some(&b"1\r\n2\n3"[..]), "an ending is part of its line");
+        assert_eq!(
+            ending.as_deref(),
+            Some(&b"1\r\n2\n3"[..]),
+            "an ending is part of its line"
+        );
     }
 
     #[test]
@@ -172,8 +218,12 @@ mod tests {
             })
         };
         let mut contents = Contents::new(&read);
-        for (other, expected) in [(2, Merge::Binary), (3, Merge::TooLarge), (4, Merge::TooLarge), (5, Merge::TooLarge)]
-        {
+        for (other, expected) in [
+            (2, Merge::Binary),
+            (3, Merge::TooLarge),
+            (4, Merge::TooLarge),
+            (5, Merge::TooLarge),
+        ] {
             let merge = contents.merge(id(1), id(other), id(1)).expect("readable");
             assert_eq!(merge, expected, "side {other}");
         }
@@ -182,17 +232,33 @@ mod tests {
     #[test]
     fn a_merged_blob_can_be_merged_again_and_is_handed_out_when_it_is_wanted() {
         let id = |byte: u8| ObjectId::new([byte; 20]);
-        let texts = [&b"1\n2\n3\n4\n5\n"[..], b"one\n2\n3\n4\n5\n", b"1\n2\nthree\n4\n5\n", b"1\n2\n3\n4\nfive\n"];
-        let read = |blob: ObjectId, _: u64| Ok(Some(texts[usize::from(blob.as_bytes()[0])].to_vec()));
+        let texts = [
+            &b"1\n2\n3\n4\n5\n"[..],
+            b"one\n2\n3\n4\n5\n",
+            b"1\n2\nthree\n4\n5\n",
+            b"1\n2\n3\n4\nfive\n",
+        ];
+        let read =
+            |blob: ObjectId, _: u64| Ok(Some(texts[usize::from(blob.as_bytes()[0])].to_vec()));
         let mut contents = Contents::new(&read);
         let Merge::Clean(first) = contents.merge(id(0), id(1), id(2)).expect("readable") else {
             panic!("lines 1 and 3")
         };
-        let Merge::Clean(second) = contents.merge(id(0), first, id(3)).expect("readable") else { panic!("and line 5") };
+        let Merge::Clean(second) = contents.merge(id(0), first, id(3)).expect("readable") else {
+            panic!("and line 5")
+        };
         let made = contents.take_made(&BTreeSet::from([second]));
         let expected = b"one\n2\nthree\n4\nfive\n".to_vec();
-        assert_eq!(blob_id(&expected).expect("hashable"), second, "its id is git's");
-        assert_eq!(made, BTreeMap::from([(second, expected)]), "the first is only a means");
+        assert_eq!(
+            blob_id(&expected).expect("hashable"),
+            second,
+            "its id is git's"
+        );
+        assert_eq!(
+            made,
+            BTreeMap::from([(second, expected)]),
+            "the first is only a means"
+        );
     }
 
     #[derive(Clone, Copy, Debug)]
@@ -206,12 +272,18 @@ mod tests {
     type Edits = Vec<Option<(Edit, bool)>>;
 
     fn edits() -> impl Strategy<Value = Edits> {
-        let edit = prop_oneof![Just(Edit::Replace), Just(Edit::Delete), Just(Edit::InsertAfter)];
+        let edit = prop_oneof![
+            Just(Edit::Replace),
+            Just(Edit::Delete),
+            Just(Edit::InsertAfter)
+        ];
         let edits = prop::collection::vec(prop::option::of((edit, any::<bool>())), 3..40);
         edits.prop_map(|mut edits| {
             for index in 1..edits.len() {
                 let side = |edit: Option<(Edit, bool)>| edit.map(|(_, is_ours)| is_ours);
-                if side(edits[index - 1]).is_some_and(|before| side(edits[index]).is_some_and(|now| now != before)) {
+                if side(edits[index - 1])
+                    .is_some_and(|before| side(edits[index]).is_some_and(|now| now != before))
+                {
                     edits[index] = None;
                 }
             }
@@ -233,8 +305,12 @@ mod tests {
             match edit.filter(|(_, is_ours)| is_in(*is_ours)) {
                 None => text.extend(line),
                 Some((Edit::Delete, _)) => {}
-                Some((Edit::Replace, _)) => text.extend([format!("other {index}").as_bytes(), ending].concat()),
-                Some((Edit::InsertAfter, _)) => text.extend([&line[..], format!("new {index}\n").as_bytes()].concat()),
+                Some((Edit::Replace, _)) => {
+                    text.extend([format!("other {index}").as_bytes(), ending].concat())
+                }
+                Some((Edit::InsertAfter, _)) => {
+                    text.extend([&line[..], format!("new {index}\n").as_bytes()].concat())
+                }
             }
         }
         text

@@ -87,7 +87,11 @@ impl OnConflict {
 }
 
 /// Goes back to just before a message.
-pub(crate) fn revert(store: &mut Store, cwd: &Path, request: &RevertRequest) -> Result<OperationReport> {
+pub(crate) fn revert(
+    store: &mut Store,
+    cwd: &Path,
+    request: &RevertRequest,
+) -> Result<OperationReport> {
     if request.git && (request.step.is_some() || !request.only.is_empty()) {
         return Err(Error::failed(
             "`--git` goes with a whole revert: HEAD and the index are of no path and of no step",
@@ -97,23 +101,47 @@ pub(crate) fn revert(store: &mut Store, cwd: &Path, request: &RevertRequest) -> 
     let _lock = place.lock(crate::record::PATIENCE)?;
     let notes = recover::recover(store, &place, request.dry_run)?;
     let movement = Movement::of_revert(store, &place, request)?;
-    operate::carry_out(store, &place, &movement, manner(request.dry_run, request.force, request.git), notes)
+    operate::carry_out(
+        store,
+        &place,
+        &movement,
+        manner(request.dry_run, request.force, request.git),
+        notes,
+    )
 }
 
 /// Goes forward again.
-pub(crate) fn redo(store: &mut Store, cwd: &Path, request: &RedoRequest) -> Result<OperationReport> {
+pub(crate) fn redo(
+    store: &mut Store,
+    cwd: &Path,
+    request: &RedoRequest,
+) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
     let _lock = place.lock(crate::record::PATIENCE)?;
     let notes = recover::recover(store, &place, request.dry_run)?;
     let Some(movement) = Movement::of_redo(store, &place, request)? else {
-        let kind = if request.all { OperationKind::Unrevert } else { OperationKind::Redo };
+        let kind = if request.all {
+            OperationKind::Unrevert
+        } else {
+            OperationKind::Redo
+        };
         return Ok(nothing_reverted(kind, request.dry_run, notes));
     };
-    operate::carry_out(store, &place, &movement, manner(request.dry_run, request.force, request.git), notes)
+    operate::carry_out(
+        store,
+        &place,
+        &movement,
+        manner(request.dry_run, request.force, request.git),
+        notes,
+    )
 }
 
 /// Puts paths back to any captured state.
-pub(crate) fn restore(store: &mut Store, cwd: &Path, request: &RestoreRequest) -> Result<OperationReport> {
+pub(crate) fn restore(
+    store: &mut Store,
+    cwd: &Path,
+    request: &RestoreRequest,
+) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
     restore::restore(store, &place, request)
 }
@@ -133,14 +161,19 @@ pub struct Before {
 pub(crate) fn before(store: &Store, operation: &str) -> Result<Before> {
     let row = crate::sessions::operation(store.database.connection(), operation)?;
     Ok(Before {
-        is_unreverted: row.base_snapshot_id.is_some() && row.base_snapshot_id == row.before_snapshot_id,
+        is_unreverted: row.base_snapshot_id.is_some()
+            && row.base_snapshot_id == row.before_snapshot_id,
         point: row.from_message_id,
         is_part: row.part_message_id.is_some() || row.step_id.is_some(),
     })
 }
 
 fn manner(dry_run: bool, force: bool, git: bool) -> Manner {
-    Manner { dry_run, force, git }
+    Manner {
+        dry_run,
+        force,
+        git,
+    }
 }
 
 fn nothing_reverted(kind: OperationKind, dry_run: bool, mut notes: Vec<String>) -> OperationReport {

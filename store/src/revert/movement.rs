@@ -33,9 +33,15 @@ pub(crate) struct Movement {
 #[derive(Clone, Debug)]
 pub(crate) enum Part {
     /// Some paths, back to before a message.
-    Paths { message: MessageRow, only: Vec<WorkspacePath> },
+    Paths {
+        message: MessageRow,
+        only: Vec<WorkspacePath>,
+    },
     /// One step alone; all its paths where `only` is empty.
-    Step { step: StepRow, only: Vec<WorkspacePath> },
+    Step {
+        step: StepRow,
+        only: Vec<WorkspacePath>,
+    },
 }
 
 /// What of a session's history is undone.
@@ -69,7 +75,9 @@ impl Scope {
 
     /// Returns whether it asks for a path by name.
     pub fn names(&self, path: &WorkspacePath) -> bool {
-        self.only().iter().any(|named| path == named || path.is_below(named))
+        self.only()
+            .iter()
+            .any(|named| path == named || path.is_below(named))
     }
 
     /// Returns the paths that it is limited to; none where it is not.
@@ -79,10 +87,19 @@ impl Scope {
     }
 
     pub(crate) fn of_part(part: &Part) -> Self {
-        let paths = |only: &[WorkspacePath]| Paths { only: only.to_vec(), except: BTreeSet::new() };
+        let paths = |only: &[WorkspacePath]| Paths {
+            only: only.to_vec(),
+            except: BTreeSet::new(),
+        };
         match part {
-            Part::Paths { message, only } => Self::From { seq: message.seq, paths: paths(only) },
-            Part::Step { step, only } => Self::Step { id: step.id.clone(), paths: paths(only) },
+            Part::Paths { message, only } => Self::From {
+                seq: message.seq,
+                paths: paths(only),
+            },
+            Part::Step { step, only } => Self::Step {
+                id: step.id.clone(),
+                paths: paths(only),
+            },
         }
     }
 }
@@ -95,9 +112,10 @@ impl Movement {
         let workspace_id = place.row.id;
         let session_id = request.session.as_deref();
         let part_step = match &request.step {
-            Some(id) => {
-                Some(found(sessions::step(connection, &ids::step(connection, workspace_id, session_id, id)?.id)?)?)
-            }
+            Some(id) => Some(found(sessions::step(
+                connection,
+                &ids::step(connection, workspace_id, session_id, id)?.id,
+            )?)?),
             None => None,
         };
         let message_id = match &part_step {
@@ -109,7 +127,10 @@ impl Movement {
         let from = point_of(store, &session)?;
         let part = match part_step {
             Some(step) => Some(Part::Step { step, only }),
-            None if !only.is_empty() => Some(Part::Paths { message: message.clone(), only }),
+            None if !only.is_empty() => Some(Part::Paths {
+                message: message.clone(),
+                only,
+            }),
             None => None,
         };
         let to = if part.is_some() {
@@ -117,8 +138,20 @@ impl Movement {
         } else {
             sessions::message_at_or_after(connection, &session.id, message.seq)?
         };
-        let (kind, since, on_conflict) = (OperationKind::Revert, Some(message.seq), Some(request.on_conflict));
-        Ok(Self { kind, session, from, to, since, part, on_conflict })
+        let (kind, since, on_conflict) = (
+            OperationKind::Revert,
+            Some(message.seq),
+            Some(request.on_conflict),
+        );
+        Ok(Self {
+            kind,
+            session,
+            from,
+            to,
+            since,
+            part,
+            on_conflict,
+        })
     }
 
     /// Returns what `redo` and `unrevert` ask for; nothing where nothing is reverted.
@@ -126,20 +159,41 @@ impl Movement {
         let connection = store.database.connection();
         let session = match &request.session {
             Some(id) => {
-                let named = found(sessions::session(connection, &ids::session(connection, place.row.id, id)?.id)?)?;
-                Some(sessions::root_of(connection, &named)?).filter(|session| session.revert_base_id.is_some())
+                let named = found(sessions::session(
+                    connection,
+                    &ids::session(connection, place.row.id, id)?.id,
+                )?)?;
+                Some(sessions::root_of(connection, &named)?)
+                    .filter(|session| session.revert_base_id.is_some())
             }
             None => sessions::newest_reverted_session(connection, place.row.id)?,
         };
-        let Some(session) = session else { return Ok(None) };
+        let Some(session) = session else {
+            return Ok(None);
+        };
         let from = point_of(store, &session)?;
         let to = match &from {
-            Some(from) if !request.all => sessions::next_hidden_message(connection, &session.id, from.seq)?,
+            Some(from) if !request.all => {
+                sessions::next_hidden_message(connection, &session.id, from.seq)?
+            }
             _ => None,
         };
-        let kind = if request.all { OperationKind::Unrevert } else { OperationKind::Redo };
-        let on_conflict = (request.on_conflict != OnConflict::default()).then_some(request.on_conflict);
-        Ok(Some(Self { kind, session, from, to, since: None, part: None, on_conflict }))
+        let kind = if request.all {
+            OperationKind::Unrevert
+        } else {
+            OperationKind::Redo
+        };
+        let on_conflict =
+            (request.on_conflict != OnConflict::default()).then_some(request.on_conflict);
+        Ok(Some(Self {
+            kind,
+            session,
+            from,
+            to,
+            since: None,
+            part: None,
+            on_conflict,
+        }))
     }
 
     /// Returns whether nothing is reverted any more after it.
@@ -152,9 +206,17 @@ impl Movement {
         if self.ends_chain() {
             return Ok(Vec::new());
         }
-        let first = self.to.as_ref().map(|to| self.whole_since().unwrap_or(to.seq).min(to.seq));
-        let mut scopes: Vec<Scope> =
-            first.map(|seq| Scope::From { seq, paths: Paths::default() }).into_iter().collect();
+        let first = self
+            .to
+            .as_ref()
+            .map(|to| self.whole_since().unwrap_or(to.seq).min(to.seq));
+        let mut scopes: Vec<Scope> = first
+            .map(|seq| Scope::From {
+                seq,
+                paths: Paths::default(),
+            })
+            .into_iter()
+            .collect();
         scopes.extend(parts_of_chain(store.database.connection(), chain)?);
         scopes.extend(self.part.iter().map(Scope::of_part));
         Ok(scopes)
@@ -185,7 +247,12 @@ impl Movement {
             .flat_map(|row| [&row.from_message_id, &row.message_id, &row.part_message_id])
             .filter_map(Option::as_deref)
             .collect();
-        messages.extend(self.from.iter().chain(&self.to).map(|message| message.id.as_str()));
+        messages.extend(
+            self.from
+                .iter()
+                .chain(&self.to)
+                .map(|message| message.id.as_str()),
+        );
         let mut steps: Vec<StepRow> = Vec::new();
         for id in rows.filter_map(|row| row.step_id.as_deref()) {
             steps.push(found(sessions::step(connection, id)?)?);
@@ -216,21 +283,37 @@ impl Movement {
 
 /// Returns the parts of a chain's reverts that still hold: an unrevert, though it could not put every file back, took them
 /// all back.
-pub(crate) fn parts_of_chain(connection: &rusqlite::Connection, chain: &[ChainOperation]) -> Result<Vec<Scope>> {
+pub(crate) fn parts_of_chain(
+    connection: &rusqlite::Connection,
+    chain: &[ChainOperation],
+) -> Result<Vec<Scope>> {
     let mut scopes = Vec::new();
-    let ended =
-        |operation: &ChainOperation| operation.row.kind != OperationKind::Revert && operation.row.message_id.is_none();
+    let ended = |operation: &ChainOperation| {
+        operation.row.kind != OperationKind::Revert && operation.row.message_id.is_none()
+    };
     let first = chain.iter().rposition(ended).map_or(0, |last| last + 1);
-    for operation in chain[first..].iter().filter(|operation| operation.row.kind == OperationKind::Revert) {
+    for operation in chain[first..]
+        .iter()
+        .filter(|operation| operation.row.kind == OperationKind::Revert)
+    {
         let only = super::paths::from_json(&operation.row.only_paths);
-        let paths = Paths { only, except: operation.taken_back.clone() };
+        let paths = Paths {
+            only,
+            except: operation.taken_back.clone(),
+        };
         if let Some(step) = &operation.row.step_id {
-            scopes.push(Scope::Step { id: step.clone(), paths });
+            scopes.push(Scope::Step {
+                id: step.clone(),
+                paths,
+            });
         } else if !paths.only.is_empty()
             && let Some(message) = operation.row.part_message_id.as_deref()
             && let Some(message) = sessions::message(connection, message)?
         {
-            scopes.push(Scope::From { seq: message.seq, paths });
+            scopes.push(Scope::From {
+                seq: message.seq,
+                paths,
+            });
         }
     }
     Ok(scopes)
@@ -246,7 +329,11 @@ fn point_of(store: &Store, session: &SessionRow) -> Result<Option<MessageRow>> {
 fn only_paths(place: &Place, only: &[std::path::PathBuf]) -> Result<Vec<WorkspacePath>> {
     let path_of = |path: &std::path::PathBuf| {
         place.path_of(path).ok_or_else(|| {
-            Error::failed(format!("`{}` is not a path below the workspace `{}`", path.display(), place.root.display()))
+            Error::failed(format!(
+                "`{}` is not a path below the workspace `{}`",
+                path.display(),
+                place.root.display()
+            ))
         })
     };
     // The workspace itself is all of it.
@@ -258,5 +345,8 @@ fn only_paths(place: &Place, only: &[std::path::PathBuf]) -> Result<Vec<Workspac
 
 /// A row that another row names.
 fn found<T>(row: Option<T>) -> Result<T> {
-    row.ok_or_else(|| Error::failed("the session store names a row that is not there").hint("run `ckpt-hook doctor`"))
+    row.ok_or_else(|| {
+        Error::failed("the session store names a row that is not there")
+            .hint("run `ckpt-hook doctor`")
+    })
 }

@@ -18,22 +18,39 @@ use crate::snapshot::Snapshots;
 
 /// A path that the agent never changed is a mistake of whoever named it, and not a file that is as it was.
 pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<String>> {
-    let Some(part) = movement.part.as_ref().filter(|_| !material.unknown.is_empty()) else { return Ok(None) };
+    let Some(part) = movement
+        .part
+        .as_ref()
+        .filter(|_| !material.unknown.is_empty())
+    else {
+        return Ok(None);
+    };
     let since = match part {
         Part::Paths { .. } => "since that message",
         Part::Step { .. } => "in that step",
     };
-    let names: Vec<String> = material.unknown.iter().map(|path| format!("`{}`", path.to_text())).collect();
-    let what = format!("the agent changed nothing at or below {} {since}", names.join(" or "));
+    let names: Vec<String> = material
+        .unknown
+        .iter()
+        .map(|path| format!("`{}`", path.to_text()))
+        .collect();
+    let what = format!(
+        "the agent changed nothing at or below {} {since}",
+        names.join(" or ")
+    );
     if material.unknown.len() == Scope::of_part(part).only().len() {
-        return Err(Error::unavailable(what).hint("`ckpt-hook show ID` lists the files of a message or step"));
+        return Err(Error::unavailable(what)
+            .hint("`ckpt-hook show ID` lists the files of a message or step"));
     }
     Ok(Some(what))
 }
 
 pub(super) fn unprotected_notes(material: &Material) -> impl Iterator<Item = String> {
     let note = |(step, why): &(String, String)| {
-        format!("step `{}` was not recorded, and its changes stay: {why}", short(step))
+        format!(
+            "step `{}` was not recorded, and its changes stay: {why}",
+            short(step)
+        )
     };
     material.unprotected.iter().map(note)
 }
@@ -47,17 +64,39 @@ pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation)
 }
 
 /// Names gaps of which no line of the plan tells.
-pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g GapRow>) -> Option<String> {
+pub(super) fn left_alone<'g>(
+    plan: &Plan,
+    gaps: impl Iterator<Item = &'g GapRow>,
+) -> Option<String> {
     const NAMED: usize = 5;
-    let told: BTreeSet<&[u8]> =
-        plan.items.iter().filter(|item| item.action != FileAction::None).map(|item| item.path.as_bytes()).collect();
-    let gaps: Vec<_> = gaps.filter(|gap| !told.contains(gap.path.as_slice())).collect();
+    let told: BTreeSet<&[u8]> = plan
+        .items
+        .iter()
+        .filter(|item| item.action != FileAction::None)
+        .map(|item| item.path.as_bytes())
+        .collect();
+    let gaps: Vec<_> = gaps
+        .filter(|gap| !told.contains(gap.path.as_slice()))
+        .collect();
     if gaps.is_empty() {
         return None;
     }
-    let names = gaps.iter().map(|gap| format!("`{}` ({})", crate::record::gap_report(gap).path.path, gap.reason));
-    let all = if gaps.len() > NAMED { " (`ckpt-hook status --json`)" } else { "" };
-    Some(format!("no snapshot holds these, so they were left alone: {}{all}", first_of(names, NAMED)))
+    let names = gaps.iter().map(|gap| {
+        format!(
+            "`{}` ({})",
+            crate::record::gap_report(gap).path.path,
+            gap.reason
+        )
+    });
+    let all = if gaps.len() > NAMED {
+        " (`ckpt-hook status --json`)"
+    } else {
+        ""
+    };
+    Some(format!(
+        "no snapshot holds these, so they were left alone: {}{all}",
+        first_of(names, NAMED)
+    ))
 }
 
 /// Directories have no place in a plan while they hold files, and their permissions stay.
@@ -85,14 +124,20 @@ pub(super) fn directories_stay(
 ) -> Option<String> {
     const NAMED: usize = 3;
     let wanted = snapshot_of(&sessions::snapshot(store.database.connection(), wanted_id).ok()?);
-    let mut differing = snapshots.directories_that_differ(&wanted, &seen.snapshot).ok()?;
+    let mut differing = snapshots
+        .directories_that_differ(&wanted, &seen.snapshot)
+        .ok()?;
     differing.retain(|(path, _, _)| is_asked_for(path));
     if differing.is_empty() {
         return None;
     }
-    let names =
-        differing.iter().map(|(path, then, now)| format!("`{}` had {then:03o} and has {now:03o}", path.to_text()));
-    Some(format!("the permissions of directories that are there stay: {}", first_of(names, NAMED)))
+    let names = differing
+        .iter()
+        .map(|(path, then, now)| format!("`{}` had {then:03o} and has {now:03o}", path.to_text()));
+    Some(format!(
+        "the permissions of directories that are there stay: {}",
+        first_of(names, NAMED)
+    ))
 }
 
 /// Joins the first names of a list, and says how many more there are.
@@ -105,15 +150,27 @@ pub(super) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: u
 }
 
 /// Commits, branches and the index stay as they are; a revert over commits that the agent made says so.
-pub(super) fn head_moved(side: &GitSide<'_>, movement: &Movement, base: Option<i64>) -> Result<Option<String>> {
+pub(super) fn head_moved(
+    side: &GitSide<'_>,
+    movement: &Movement,
+    base: Option<i64>,
+) -> Result<Option<String>> {
     const WAY: &str = "`--git` moves the branch back";
-    let commits = if movement.kind == OperationKind::Revert { side.commits(movement, base)? } else { None };
+    let commits = if movement.kind == OperationKind::Revert {
+        side.commits(movement, base)?
+    } else {
+        None
+    };
     if let Some(commits) = commits {
         return Ok(Some(format!("{commits}; {WAY}")));
     }
     let connection = side.connection;
-    let Some(snapshot_id) = movement.reference_snapshot(0).filter(|id| *id != 0) else { return Ok(None) };
-    let Some(git_state_id) = sessions::snapshot(connection, snapshot_id)?.git_state_id else { return Ok(None) };
+    let Some(snapshot_id) = movement.reference_snapshot(0).filter(|id| *id != 0) else {
+        return Ok(None);
+    };
+    let Some(git_state_id) = sessions::snapshot(connection, snapshot_id)?.git_state_id else {
+        return Ok(None);
+    };
     let then = sessions::git_state(connection, git_state_id)?;
     let Some(now) = side.now else { return Ok(None) };
     if then.head == now.head && then.branch == now.branch {

@@ -77,15 +77,29 @@ pub(crate) fn carry_out(
 ) -> Result<OperationReport> {
     let connection = store.database.connection();
     let open = sessions::open_steps(connection, place.row.id)?;
-    let own: Vec<&OpenStep> = open.iter().filter(|step| step.root_session_id == movement.session.id).collect();
+    let own: Vec<&OpenStep> = open
+        .iter()
+        .filter(|step| step.root_session_id == movement.session.id)
+        .collect();
     refuse::while_busy(&own, store.now(), manner)?;
     let snapshots = place.snapshots()?;
-    let looking = Looking { open: &open, closing: &own, ..Looking::default() };
+    let looking = Looking {
+        open: &open,
+        closing: &own,
+        ..Looking::default()
+    };
     let seen = observe(store, place, &snapshots, looking)?;
     let base = movement.session.revert_base_id;
-    notes.extend(notes::permissions_of_directories(store, &snapshots, movement, &seen));
+    notes.extend(notes::permissions_of_directories(
+        store, &snapshots, movement, &seen,
+    ));
     if !manner.git && is_there(connection, movement, &seen)? {
-        let side = GitSide { connection, place, snapshots: &snapshots, now: seen.git.as_ref() };
+        let side = GitSide {
+            connection,
+            place,
+            snapshots: &snapshots,
+            now: seen.git.as_ref(),
+        };
         notes.extend(notes::head_moved(&side, movement, base)?);
         notes.extend(notes::not_captured(movement, &Plan::default(), &seen));
         let operation = Operation::nothing(movement, notes);
@@ -98,9 +112,19 @@ pub(crate) fn carry_out(
     let material = gather(store, place, &snapshots, movement, &chain, &seen, base)?;
     refuse::unavailable(movement, &material)?;
     notes.extend(notes::unknown_paths(movement, &material)?);
-    let side = GitSide { connection, place, snapshots: &snapshots, now: seen.git.as_ref() };
-    let moves_git = manner.git || (movement.kind != OperationKind::Revert && git::was_moved(connection, &chain)?);
-    let git = if moves_git { Some(side.plan(movement, &chain, base)?) } else { None };
+    let side = GitSide {
+        connection,
+        place,
+        snapshots: &snapshots,
+        now: seen.git.as_ref(),
+    };
+    let moves_git = manner.git
+        || (movement.kind != OperationKind::Revert && git::was_moved(connection, &chain)?);
+    let git = if moves_git {
+        Some(side.plan(movement, &chain, base)?)
+    } else {
+        None
+    };
     notes.extend(notes::unprotected_notes(&material));
     notes.extend(match &git {
         Some(_) => git::why_nothing(&place.root),
@@ -109,7 +133,9 @@ pub(crate) fn carry_out(
     let on_conflict = movement.on_conflict.unwrap_or_else(|| policy(&chain));
     let plan = plan_for(&snapshots, &material, on_conflict)?;
     notes.extend(notes::not_captured(movement, &plan, &seen));
-    let reference = movement.reference_snapshot(base.unwrap_or_default()).filter(|id| *id != 0);
+    let reference = movement
+        .reference_snapshot(base.unwrap_or_default())
+        .filter(|id| *id != 0);
     let is_incomplete = !material.unprotected.is_empty();
     let operation = Operation {
         kind: movement.kind,
@@ -134,8 +160,15 @@ pub(crate) fn observe(
     looking: Looking<'_>,
 ) -> Result<Observation> {
     let watcher = store.watcher.as_deref();
-    let tell = |progress| watcher.iter().for_each(|watcher| watcher(Progress::Looking(progress)));
-    let how = How { progress: Some(&tell), ..looking.how };
+    let tell = |progress| {
+        watcher
+            .iter()
+            .for_each(|watcher| watcher(Progress::Looking(progress)))
+    };
+    let how = How {
+        progress: Some(&tell),
+        ..looking.how
+    };
     Observation::make(store, place, snapshots, Looking { how, ..looking })
 }
 
@@ -155,14 +188,28 @@ pub(crate) fn execute(
     refuse::what_must_fail(&root, snapshots, &operation.plan, manner)?;
     if manner.dry_run {
         let git = operation.git.clone().unwrap_or_default();
-        return Ok(report(store, &operation, None, (&operation.plan.items, &git), true));
+        return Ok(report(
+            store,
+            &operation,
+            None,
+            (&operation.plan.items, &git),
+            true,
+        ));
     }
     let moves_git = operation.git.iter().flatten().any(GitItem::is_planned);
-    let is_move = operation.movement.is_some_and(|movement| movement.part.is_none() && !is_same_point(movement));
+    let is_move = operation
+        .movement
+        .is_some_and(|movement| movement.part.is_none() && !is_same_point(movement));
     if !operation.plan.has_work() && !is_move && !moves_git {
         keep_what_was_seen(store, place, seen, closing)?;
         let git = operation.git.clone().unwrap_or_default();
-        return Ok(report(store, &operation, None, (&operation.plan.items, &git), false));
+        return Ok(report(
+            store,
+            &operation,
+            None,
+            (&operation.plan.items, &git),
+            false,
+        ));
     }
     let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
     snapshots.write_blobs(&merged)?;
@@ -174,10 +221,16 @@ pub(crate) fn execute(
 
 /// Whether the last thing that happened was this very revert, and it left nothing undone: then no file has to be asked.
 fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) -> Result<bool> {
-    let (Some(base), Some(to), None) = (movement.session.revert_base_id, &movement.to, &movement.part) else {
+    let (Some(base), Some(to), None) = (
+        movement.session.revert_base_id,
+        &movement.to,
+        &movement.part,
+    ) else {
         return Ok(false);
     };
-    let Some((last, on_conflict, outcome)) = sessions::last_of_chain(connection, &movement.session.id, base)? else {
+    let Some((last, on_conflict, outcome)) =
+        sessions::last_of_chain(connection, &movement.session.id, base)?
+    else {
         return Ok(false);
     };
     let is_same = last.kind == movement.kind
@@ -186,17 +239,25 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
         && last.step_id.is_none()
         && movement.since == Some(to.seq)
         && movement.on_conflict == Some(on_conflict);
-    let is_whole = [Outcome::Restored, Outcome::Nothing].map(Outcome::name).contains(&outcome.as_str());
+    let is_whole = [Outcome::Restored, Outcome::Nothing]
+        .map(Outcome::name)
+        .contains(&outcome.as_str());
     Ok(is_same && is_whole && seen.is_as_after(connection, last.after_snapshot_id)?)
 }
 
 /// What was decided about conflicts holds for the whole chain, so that going on does not bring back what was overwritten.
 fn policy(chain: &[ChainOperation]) -> OnConflict {
-    let reverts = chain.iter().filter(|operation| operation.row.kind == OperationKind::Revert);
-    reverts.map(|operation| operation.on_conflict).next_back().unwrap_or_default()
+    let reverts = chain
+        .iter()
+        .filter(|operation| operation.row.kind == OperationKind::Revert);
+    reverts
+        .map(|operation| operation.on_conflict)
+        .next_back()
+        .unwrap_or_default()
 }
 
 fn is_same_point(movement: &Movement) -> bool {
-    let id = |message: &Option<sessions::MessageRow>| message.as_ref().map(|message| message.id.clone());
+    let id =
+        |message: &Option<sessions::MessageRow>| message.as_ref().map(|message| message.id.clone());
     id(&movement.from) == id(&movement.to) && !movement.ends_chain()
 }

@@ -10,15 +10,24 @@ use crate::Store;
 use crate::sessions;
 
 pub(super) fn outcome(items: &[Item], git: &[GitItem]) -> Outcome {
-    let is_git_left = |item: &GitItem| !matches!(item.result, FileResult::Done | FileResult::Planned);
+    let is_git_left =
+        |item: &GitItem| !matches!(item.result, FileResult::Done | FileResult::Planned);
     let is_done = |item: &&Item| item.action != FileAction::None && item.result == FileResult::Done;
     let is_left = |item: &Item| {
         let is_in_part = item.reason.is_some() && item.action != FileAction::None;
-        is_in_part || matches!(item.result, FileResult::Conflict | FileResult::Gap | FileResult::Failed)
+        is_in_part
+            || matches!(
+                item.result,
+                FileResult::Conflict | FileResult::Gap | FileResult::Failed
+            )
     };
     if items.iter().any(is_left) || git.iter().any(is_git_left) {
         Outcome::Partial
-    } else if items.iter().any(|item| is_done(&item) || item.result == FileResult::Planned) || !git.is_empty() {
+    } else if items
+        .iter()
+        .any(|item| is_done(&item) || item.result == FileResult::Planned)
+        || !git.is_empty()
+    {
         Outcome::Restored
     } else {
         Outcome::Nothing
@@ -33,16 +42,24 @@ pub(super) fn report(
     dry_run: bool,
 ) -> OperationReport {
     let movement = operation.movement;
-    let outcome = if operation.is_incomplete { Outcome::Partial } else { outcome(items, git) };
+    let outcome = if operation.is_incomplete {
+        Outcome::Partial
+    } else {
+        outcome(items, git)
+    };
     OperationReport {
         version: VERSION,
         operation: id,
         kind: operation.kind,
         session: movement.map(|movement| movement.session.id.clone()),
-        message: movement.and_then(|movement| movement.to.as_ref()).map(|message| message.id.clone()),
+        message: movement
+            .and_then(|movement| movement.to.as_ref())
+            .map(|message| message.id.clone()),
         outcome,
         dry_run,
-        messages_hidden: movement.map(|movement| hidden(store, movement)).unwrap_or_default(),
+        messages_hidden: movement
+            .map(|movement| hidden(store, movement))
+            .unwrap_or_default(),
         files: items.iter().map(file_report).collect(),
         git: git.iter().map(GitItem::report).collect(),
         notes: operation.notes.clone(),
@@ -50,8 +67,11 @@ pub(super) fn report(
 }
 
 fn hidden(store: &Store, movement: &Movement) -> Vec<String> {
-    let Some(to) = &movement.to else { return Vec::new() };
-    sessions::messages_from(store.database.connection(), &movement.session.id, to.seq).unwrap_or_default()
+    let Some(to) = &movement.to else {
+        return Vec::new();
+    };
+    sessions::messages_from(store.database.connection(), &movement.session.id, to.seq)
+        .unwrap_or_default()
 }
 
 /// Returns an item as reports give it.

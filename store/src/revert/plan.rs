@@ -44,7 +44,10 @@ pub struct Move<'a> {
 impl Move<'_> {
     /// Returns where a path of the targets is moved from.
     pub fn old_goal(&self, path: &WorkspacePath) -> State {
-        self.goals.get(path).copied().unwrap_or_else(|| self.targets.get(path).and_then(|target| target.base))
+        self.goals
+            .get(path)
+            .copied()
+            .unwrap_or_else(|| self.targets.get(path).and_then(|target| target.base))
     }
 }
 
@@ -61,7 +64,9 @@ pub struct Plan {
 impl Plan {
     /// Returns whether anything is to be done to the workspace.
     pub fn has_work(&self) -> bool {
-        self.items.iter().any(|item| item.result == FileResult::Planned)
+        self.items
+            .iter()
+            .any(|item| item.result == FileResult::Planned)
     }
 
     /// Returns whether everything that was asked for can be done: no conflict, no gap, and nothing done in part.
@@ -74,7 +79,11 @@ impl Plan {
 ///
 /// `contents` is what the targets were worked out with: it holds what was merged for them.
 pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Plan> {
-    let goals = step.targets.keys().filter_map(|path| Some((path, step.old_goal(path)?))).collect();
+    let goals = step
+        .targets
+        .keys()
+        .filter_map(|path| Some((path, step.old_goal(path)?)))
+        .collect();
     let mut items = Vec::new();
     for (path, target) in step.targets {
         let place = Place::of(path, target, &goals, step);
@@ -91,7 +100,10 @@ pub fn plan(step: Move<'_>, contents: &mut Contents<'_>, on_conflict: OnConflict
 /// Turns what has no place into conflicts, and drops the empty directories that come and go with what is in them.
 fn settle(items: &mut [Item], step: Move<'_>) {
     let (indices, steps) = planned(items);
-    let blocked: Vec<_> = clash::blocked(&steps, step.current).into_iter().map(|(at, by)| (indices[at], by)).collect();
+    let blocked: Vec<_> = clash::blocked(&steps, step.current)
+        .into_iter()
+        .map(|(at, by)| (indices[at], by))
+        .collect();
     for (index, by) in blocked {
         let item = &mut items[index];
         item.target = item.expected;
@@ -101,7 +113,10 @@ fn settle(items: &mut [Item], step: Move<'_>) {
         item.reason = Some(Reason::Blocked(by).to_string());
     }
     let (indices, steps) = planned(items);
-    let implied: Vec<_> = clash::implied(&steps, step.current).into_iter().map(|at| indices[at]).collect();
+    let implied: Vec<_> = clash::implied(&steps, step.current)
+        .into_iter()
+        .map(|at| indices[at])
+        .collect();
     for index in implied {
         items[index].target = None;
         items[index].action = FileAction::None;
@@ -111,12 +126,31 @@ fn settle(items: &mut [Item], step: Move<'_>) {
 
 /// Returns what is to change, with the items' indices.
 fn planned(items: &[Item]) -> (Vec<usize>, Vec<Step<'_>>) {
-    let planned = items.iter().enumerate().filter(|(_, item)| item.result == FileResult::Planned);
-    planned.map(|(index, item)| (index, Step { path: &item.path, before: item.expected, after: item.target })).unzip()
+    let planned = items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| item.result == FileResult::Planned);
+    planned
+        .map(|(index, item)| {
+            (
+                index,
+                Step {
+                    path: &item.path,
+                    before: item.expected,
+                    after: item.target,
+                },
+            )
+        })
+        .unzip()
 }
 
 fn wanted(items: &[Item]) -> BTreeSet<ObjectId> {
-    items.iter().flat_map(|item| [item.target, item.goal]).flatten().filter_map(|entry| entry.blob).collect()
+    items
+        .iter()
+        .flat_map(|item| [item.target, item.goal])
+        .flatten()
+        .filter_map(|entry| entry.blob)
+        .collect()
 }
 
 /// One path of a move.
@@ -130,11 +164,23 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(path: &'a WorkspacePath, target: &'a Target, goals: &Standing<'a>, step: Move<'a>) -> Self {
+    fn of(
+        path: &'a WorkspacePath,
+        target: &'a Target,
+        goals: &Standing<'a>,
+        step: Move<'a>,
+    ) -> Self {
         let current = step.current.get(path).copied().flatten();
         let old_goal = step.old_goal(path);
-        let is_filled = old_goal.is_some_and(is_directory) && clash::first_below(goals, path).is_some();
-        Self { path, target, old_goal, expected: old_goal.filter(|_| !is_filled), current }
+        let is_filled =
+            old_goal.is_some_and(is_directory) && clash::first_below(goals, path).is_some();
+        Self {
+            path,
+            target,
+            old_goal,
+            expected: old_goal.filter(|_| !is_filled),
+            current,
+        }
     }
 
     fn decide(
@@ -150,8 +196,14 @@ impl<'a> Place<'a> {
         if let Some(missing) = self.missing() {
             return Ok(Some(self.stay(&Reason::Missing(missing))));
         }
-        let sides = Sides { ancestor: self.expected, theirs: self.target.state, ours: self.current };
-        Ok(Some(self.follow(three_way(sides, contents, on_conflict)?, history)))
+        let sides = Sides {
+            ancestor: self.expected,
+            theirs: self.target.state,
+            ours: self.current,
+        };
+        Ok(Some(
+            self.follow(three_way(sides, contents, on_conflict)?, history),
+        ))
     }
 
     fn missing(&self) -> Option<Missing> {
@@ -166,36 +218,64 @@ impl<'a> Place<'a> {
         match ruling {
             Ruling::Already => self.already(),
             Ruling::Taken(None) => self.put(None, FileAction::Delete),
-            Ruling::Taken(state) if self.target.verdict == Verdict::Merged => self.put(state, FileAction::Merge),
+            Ruling::Taken(state) if self.target.verdict == Verdict::Merged => {
+                self.put(state, FileAction::Merge)
+            }
             Ruling::Taken(state) => self.put(state, FileAction::Write),
             Ruling::Merged(entry) => self.put(Some(entry), FileAction::Merge),
             Ruling::Missing(missing) => self.stay(&Reason::Missing(missing)),
             Ruling::Conflict(difference) => {
                 let authors = vec![history.author_of(self.path, self.current)];
-                self.stay(&Reason::Changed { difference, authors })
+                self.stay(&Reason::Changed {
+                    difference,
+                    authors,
+                })
             }
         }
     }
 
     /// The item where something is put there: done in part where the target says that a change stays.
     fn put(&self, target: State, action: FileAction) -> Item {
-        let reason = self.target.kept.as_ref().map(|reason| format!("in part: {reason}"));
-        Item { target, action, result: FileResult::Planned, reason, ..self.nothing() }
+        let reason = self
+            .target
+            .kept
+            .as_ref()
+            .map(|reason| format!("in part: {reason}"));
+        Item {
+            target,
+            action,
+            result: FileResult::Planned,
+            reason,
+            ..self.nothing()
+        }
     }
 
     /// The item where all that can be done is done.
     fn already(&self) -> Item {
         match &self.target.kept {
-            Some(reason) => Item { goal: self.target.state, ..self.stay(reason) },
+            Some(reason) => Item {
+                goal: self.target.state,
+                ..self.stay(reason)
+            },
             None => self.nothing(),
         }
     }
 
     /// The item of a path that cannot be moved from where it is.
     fn stay(&self, reason: &Reason) -> Item {
-        let result = if reason.is_gap() { FileResult::Gap } else { FileResult::Conflict };
+        let result = if reason.is_gap() {
+            FileResult::Gap
+        } else {
+            FileResult::Conflict
+        };
         let reason = Some(reason.to_string());
-        Item { goal: self.old_goal, action: FileAction::Keep, result, reason, ..self.nothing() }
+        Item {
+            goal: self.old_goal,
+            action: FileAction::Keep,
+            result,
+            reason,
+            ..self.nothing()
+        }
     }
 
     fn nothing(&self) -> Item {

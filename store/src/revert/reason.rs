@@ -69,8 +69,13 @@ impl Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Changed { difference, authors } => write!(formatter, "{difference} since by {}", Names(authors)),
-            Self::Shared(sources) if sources.is_empty() => formatter.write_str("shared with another session"),
+            Self::Changed {
+                difference,
+                authors,
+            } => write!(formatter, "{difference} since by {}", Names(authors)),
+            Self::Shared(sources) if sources.is_empty() => {
+                formatter.write_str("shared with another session")
+            }
             Self::Shared(sources) => write!(formatter, "shared with {}", Names(sources)),
             Self::Missing(missing) => missing.fmt(formatter),
             Self::Blocked(path) => write!(formatter, "no place for it beside `{}`", path.to_text()),
@@ -128,11 +133,23 @@ mod tests {
 
     #[test]
     fn a_reason_names_everybody_who_changed_the_file() {
-        let source =
-            |agent: &str| Source { agent: agent.into(), session: "s".into(), step: "t".into(), ..Source::default() };
-        let authors = vec![Author::User, Author::Agent(source("codex")), Author::Agent(source("pi"))];
+        let source = |agent: &str| Source {
+            agent: agent.into(),
+            session: "s".into(),
+            step: "t".into(),
+            ..Source::default()
+        };
+        let authors = vec![
+            Author::User,
+            Author::Agent(source("codex")),
+            Author::Agent(source("pi")),
+        ];
         assert_eq!(
-            Reason::Changed { difference: Difference::Overlap, authors }.to_string(),
+            Reason::Changed {
+                difference: Difference::Overlap,
+                authors
+            }
+            .to_string(),
             "changed in the same lines since by the user, codex (step `t` of session `s`) and pi (step `t` of session `s`)",
             "a sentence for people"
         );
@@ -145,7 +162,13 @@ mod tests {
 
     #[test]
     fn only_what_no_snapshot_holds_is_a_gap() {
-        assert!(Reason::Missing(Missing::Now).is_gap(), "bytes that nobody stored");
-        assert!(!Reason::Shared(Vec::new()).is_gap(), "a question of whose it is");
+        assert!(
+            Reason::Missing(Missing::Now).is_gap(),
+            "bytes that nobody stored"
+        );
+        assert!(
+            !Reason::Shared(Vec::new()).is_gap(),
+            "a question of whose it is"
+        );
     }
 }

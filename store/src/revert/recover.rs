@@ -20,14 +20,20 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let note = |row: &sessions::OperationRow| {
-        format!("the {} `{}` is not done yet, and is finished first", row.kind.name(), super::short(&row.id))
+        format!(
+            "the {} `{}` is not done yet, and is finished first",
+            row.kind.name(),
+            super::short(&row.id)
+        )
     };
     Ok(open.iter().map(note).collect())
 }
 
 /// Returns whether an operation is under way, or was interrupted.
 pub(crate) fn is_open(store: &Store, place: &Place) -> Result<bool> {
-    store.database.read(|connection| Ok(!sessions::open_operations(connection, place.row.id)?.is_empty()))
+    store
+        .database
+        .read(|connection| Ok(!sessions::open_operations(connection, place.row.id)?.is_empty()))
 }
 
 /// Returns a sentence on each operation that is open: what left it so, which locks of git are its own, and what to do.
@@ -66,7 +72,11 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
         let (items, git) = finish(store, place, &snapshots, &root, &row.id, Try::Again)?;
-        let also = if git.is_empty() { "" } else { ", and git's state" };
+        let also = if git.is_empty() {
+            ""
+        } else {
+            ", and git's state"
+        };
         notes.push(format!(
             "finished the {} `{}` that was not done yet ({} files{also}{})",
             row.kind.name(),
@@ -80,8 +90,18 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
 
 /// Returns how many files could not be written, with the first of them.
 fn failed(items: &[Item]) -> String {
-    let mut failed = items.iter().filter(|item| item.result == FileResult::Failed);
-    let Some(first) = failed.next() else { return String::new() };
-    let (path, reason) = (first.path.to_text(), first.reason.as_deref().unwrap_or("unknown"));
-    format!("; {} of them could not be written, as `{path}`: {reason}", failed.count() + 1)
+    let mut failed = items
+        .iter()
+        .filter(|item| item.result == FileResult::Failed);
+    let Some(first) = failed.next() else {
+        return String::new();
+    };
+    let (path, reason) = (
+        first.path.to_text(),
+        first.reason.as_deref().unwrap_or("unknown"),
+    );
+    format!(
+        "; {} of them could not be written, as `{path}`: {reason}",
+        failed.count() + 1
+    )
 }

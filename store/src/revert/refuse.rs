@@ -25,7 +25,8 @@ pub(super) fn while_busy(own: &[&OpenStep], now: Milliseconds, manner: Manner) -
     if manner.force || manner.dry_run || !own.iter().any(|step| is_busy(step, now)) {
         return Ok(());
     }
-    Err(Error::busy("the agent is at work in this session").hint("wait until it is done, or give --force"))
+    Err(Error::busy("the agent is at work in this session")
+        .hint("wait until it is done, or give --force"))
 }
 
 /// Returns whether an agent works at a step: one of its tools runs, or, where it does not tell of tools, it was heard of
@@ -35,13 +36,23 @@ pub(crate) fn is_busy(step: &OpenStep, now: Milliseconds) -> bool {
 }
 
 pub(super) fn unavailable(movement: &Movement, material: &Material) -> Result<()> {
-    let has_changes = material.changes.iter().any(|past| past.claim != Claim::Keep);
+    let has_changes = material
+        .changes
+        .iter()
+        .any(|past| past.claim != Claim::Keep);
     if has_changes || material.unprotected.is_empty() || movement.kind != OperationKind::Revert {
         return Ok(());
     }
-    let reasons: Vec<&str> = material.unprotected.iter().map(|(_, why)| why.as_str()).collect();
-    Err(Error::unavailable(format!("what the agent changed was not recorded: {}", reasons.join("; ")))
-        .hint("`ckpt-hook status` shows what went wrong"))
+    let reasons: Vec<&str> = material
+        .unprotected
+        .iter()
+        .map(|(_, why)| why.as_str())
+        .collect();
+    Err(Error::unavailable(format!(
+        "what the agent changed was not recorded: {}",
+        reasons.join("; ")
+    ))
+    .hint("`ckpt-hook status` shows what went wrong"))
 }
 
 /// How many directories a refusal names.
@@ -49,7 +60,12 @@ const NAMED: usize = 3;
 
 /// All or nothing: what is known to go wrong before the first write refuses the whole operation. A workspace of another user is one
 /// that somebody may have meant.
-pub(super) fn what_must_fail(root: &Root, snapshots: &Snapshots, plan: &Plan, manner: Manner) -> Result<()> {
+pub(super) fn what_must_fail(
+    root: &Root,
+    snapshots: &Snapshots,
+    plan: &Plan,
+    manner: Manner,
+) -> Result<()> {
     let size = |blob: ObjectId| match plan.blobs.get(&blob) {
         Some(merged) => Ok(merged.len() as u64),
         None => snapshots.blob_size(blob),
@@ -60,7 +76,9 @@ pub(super) fn what_must_fail(root: &Root, snapshots: &Snapshots, plan: &Plan, ma
     let mut hint = None;
     for problem in problems {
         match problem {
-            Problem::ReadOnly => reasons.push("the workspace's file system is read-only".to_owned()),
+            Problem::ReadOnly => {
+                reasons.push("the workspace's file system is read-only".to_owned())
+            }
             Problem::OtherUser if manner.force => {}
             Problem::OtherUser => {
                 reasons.push("the workspace belongs to another user".to_owned());
@@ -68,7 +86,10 @@ pub(super) fn what_must_fail(root: &Root, snapshots: &Snapshots, plan: &Plan, ma
             }
             Problem::NoRoom(reason) => reasons.push(reason),
             Problem::Unreadable(path, reason) => {
-                reasons.push(format!("what shall stand at `{}` cannot be read: {reason}", path.to_text()));
+                reasons.push(format!(
+                    "what shall stand at `{}` cannot be read: {reason}",
+                    path.to_text()
+                ));
             }
             Problem::Closed(directory, reason) => {
                 let name = directory.map_or_else(|| ".".into(), |directory| directory.to_text());
@@ -77,7 +98,10 @@ pub(super) fn what_must_fail(root: &Root, snapshots: &Snapshots, plan: &Plan, ma
         }
     }
     if !closed.is_empty() {
-        reasons.push(format!("there is no writing to {}", first_of(closed.into_iter(), NAMED)));
+        reasons.push(format!(
+            "there is no writing to {}",
+            first_of(closed.into_iter(), NAMED)
+        ));
         hint = Some(
             "make the directories writable, or leave them out: `revert --only` and `restore ID PATH` take other files",
         );
@@ -94,21 +118,32 @@ pub(super) fn what_must_fail(root: &Root, snapshots: &Snapshots, plan: &Plan, ma
 
 /// Everything that is to be written must be there and sound before anything is touched.
 pub(super) fn damaged_objects(snapshots: &Snapshots, plan: &Plan) -> Result<()> {
-    let planned = || plan.items.iter().filter(|item| item.result == FileResult::Planned);
+    let planned = || {
+        plan.items
+            .iter()
+            .filter(|item| item.result == FileResult::Planned)
+    };
     let wanted: BTreeSet<ObjectId> = planned()
         .filter_map(|item| item.target?.blob)
         .filter(|blob| !plan.blobs.contains_key(blob) && *blob != ObjectId::EMPTY_TREE)
         .collect();
     let wanted: Vec<ObjectId> = wanted.into_iter().collect();
     let broken = snapshots.check_blobs(&wanted)?;
-    let Some((blob, what)) = broken.first() else { return Ok(()) };
+    let Some((blob, what)) = broken.first() else {
+        return Ok(());
+    };
     let paths: Vec<String> = planned()
         .filter(|item| {
-            item.target.and_then(|entry| entry.blob).is_some_and(|blob| broken.iter().any(|(id, _)| *id == blob))
+            item.target
+                .and_then(|entry| entry.blob)
+                .is_some_and(|blob| broken.iter().any(|(id, _)| *id == blob))
         })
         .map(|item| format!("`{}`", item.path.to_text()))
         .collect();
-    Err(Error::unavailable(format!("nothing was changed: what the store holds of {} is damaged", paths.join(", ")))
-        .because(format!("object {blob}: {what}"))
-        .hint("`ckpt-hook doctor` checks the store; --only reverts other files"))
+    Err(Error::unavailable(format!(
+        "nothing was changed: what the store holds of {} is damaged",
+        paths.join(", ")
+    ))
+    .because(format!("object {blob}: {what}"))
+    .hint("`ckpt-hook doctor` checks the store; --only reverts other files"))
 }

@@ -18,23 +18,43 @@ use crate::record::{Looking, Observation, Place, gaps_of_snapshot, snapshot_of};
 use crate::sessions::{self, GapRow};
 use crate::snapshot::{Gap, Side, Snapshots};
 
-pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest) -> Result<OperationReport> {
+pub(crate) fn restore(
+    store: &mut Store,
+    place: &Place,
+    request: &RestoreRequest,
+) -> Result<OperationReport> {
     if request.git && !request.paths.is_empty() {
-        return Err(Error::failed("`--git` goes with a whole restore: HEAD and the index are of no path"));
+        return Err(Error::failed(
+            "`--git` goes with a whole restore: HEAD and the index are of no path",
+        ));
     }
     let is_all = request.paths.iter().any(|path| place.is_root(path));
     let named = request.paths.iter().filter(|_| !is_all);
-    let only: Vec<WorkspacePath> = named.map(|path| path_below(place, path)).collect::<Result<_>>()?;
+    let only: Vec<WorkspacePath> = named
+        .map(|path| path_below(place, path))
+        .collect::<Result<_>>()?;
     let _lock = place.lock(crate::record::PATIENCE)?;
     let notes = super::recover::recover(store, place, request.dry_run)?;
     let connection = store.database.connection();
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let open = sessions::open_steps(connection, place.row.id)?;
-    if !request.force && !request.dry_run && open.iter().any(|step| super::is_busy(step, store.now())) {
-        return Err(Error::busy("an agent is at work in this workspace").hint("wait until it is done, or give --force"));
+    if !request.force
+        && !request.dry_run
+        && open.iter().any(|step| super::is_busy(step, store.now()))
+    {
+        return Err(Error::busy("an agent is at work in this workspace")
+            .hint("wait until it is done, or give --force"));
     }
     let snapshots = place.snapshots()?;
-    let seen = operate::observe(store, place, &snapshots, Looking { open: &open, ..Looking::default() })?;
+    let seen = operate::observe(
+        store,
+        place,
+        &snapshots,
+        Looking {
+            open: &open,
+            ..Looking::default()
+        },
+    )?;
     let (wanted, current) = differing(
         store,
         place,
@@ -44,11 +64,24 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
         &seen,
         &only,
     )?;
-    let git = if request.git { Some(git_plan(store, place, &snapshots, &seen, wanted_id)?) } else { None };
+    let git = if request.git {
+        Some(git_plan(store, place, &snapshots, &seen, wanted_id)?)
+    } else {
+        None
+    };
     let mut notes = notes;
     notes.extend(unknown_paths(store, &snapshots, wanted_id, &seen, &only)?);
-    notes.extend(super::notes::directories_stay(store, &snapshots, wanted_id, &seen, |path| is_asked_for(path, &only)));
-    notes.extend(git.as_ref().and_then(|_| super::git::why_nothing(&place.root)));
+    notes.extend(super::notes::directories_stay(
+        store,
+        &snapshots,
+        wanted_id,
+        &seen,
+        |path| is_asked_for(path, &only),
+    ));
+    notes.extend(
+        git.as_ref()
+            .and_then(|_| super::git::why_nothing(&place.root)),
+    );
     let plan = super::planning::plan_exactly(&snapshots, &wanted, &current)?;
     let unseen = super::notes::left_alone(&plan, unseen(store, wanted_id, &seen, &only)?.iter());
     let is_incomplete = unseen.is_some();
@@ -65,7 +98,11 @@ pub(crate) fn restore(store: &mut Store, place: &Place, request: &RestoreRequest
         notes,
         is_incomplete,
     };
-    let manner = Manner { dry_run: request.dry_run, force: request.force, git: request.git };
+    let manner = Manner {
+        dry_run: request.dry_run,
+        force: request.force,
+        git: request.git,
+    };
     operate::execute(store, place, &snapshots, operation, &seen, &[], manner)
 }
 
@@ -77,12 +114,22 @@ fn git_plan(
     wanted_id: i64,
 ) -> Result<Vec<GitItem>> {
     let connection = store.database.connection();
-    GitSide { connection, place, snapshots, now: seen.git.as_ref() }.plan_exactly(wanted_id)
+    GitSide {
+        connection,
+        place,
+        snapshots,
+        now: seen.git.as_ref(),
+    }
+    .plan_exactly(wanted_id)
 }
 
 fn path_below(place: &Place, path: &std::path::Path) -> Result<WorkspacePath> {
     place.path_of(path).ok_or_else(|| {
-        Error::failed(format!("`{}` is not a path below the workspace `{}`", path.display(), place.root.display()))
+        Error::failed(format!(
+            "`{}` is not a path below the workspace `{}`",
+            path.display(),
+            place.root.display()
+        ))
     })
 }
 
@@ -94,11 +141,17 @@ fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i64> {
         Any::Step(step) => (step.start_snapshot_id, "step"),
         Any::Operation(operation) => (operation.before_snapshot_id, "operation"),
         Any::Session(_) => {
-            return Err(Error::failed(format!("`{id}` is a session: it has no state of its own"))
-                .hint("give one of its messages; `ckpt-hook log` lists them"));
+            return Err(
+                Error::failed(format!("`{id}` is a session: it has no state of its own"))
+                    .hint("give one of its messages; `ckpt-hook log` lists them"),
+            );
         }
     };
-    snapshot_id.ok_or_else(|| Error::unavailable(format!("the workspace was not captured at the {what} `{id}`")))
+    snapshot_id.ok_or_else(|| {
+        Error::unavailable(format!(
+            "the workspace was not captured at the {what} `{id}`"
+        ))
+    })
 }
 
 /// A path of which neither the state nor the present has anything is a mistake of whoever named it.
@@ -115,13 +168,18 @@ fn unknown_paths(
         let named = std::slice::from_ref(path);
         let is_in = |snapshot| -> Result<bool> {
             let around = snapshots.around(snapshot, named)?;
-            Ok(around.iter().any(|(found, _)| found == path || found.is_below(path)))
+            Ok(around
+                .iter()
+                .any(|(found, _)| found == path || found.is_below(path)))
         };
         if !is_in(&wanted)? && !is_in(&seen.snapshot)? {
             unknown.push(format!("`{}`", path.to_text()));
         }
     }
-    let what = format!("nothing was captured at {}, neither then nor now", unknown.join(" or "));
+    let what = format!(
+        "nothing was captured at {}, neither then nor now",
+        unknown.join(" or ")
+    );
     match unknown.len() {
         0 => Ok(None),
         number if number == only.len() => Err(Error::unavailable(what)),
@@ -131,7 +189,12 @@ fn unknown_paths(
 
 /// Returns what, among the paths that are asked for, only one side could not hold: the wanted state, or what is there now.
 /// Nobody knows whether it is as it was.
-fn unseen(store: &Store, wanted_id: i64, seen: &Observation, only: &[WorkspacePath]) -> Result<Vec<GapRow>> {
+fn unseen(
+    store: &Store,
+    wanted_id: i64,
+    seen: &Observation,
+    only: &[WorkspacePath],
+) -> Result<Vec<GapRow>> {
     let (then, then_rows) = with_rows(sessions::gaps_of(store.database.connection(), wanted_id)?);
     let (now, now_rows) = with_rows(seen.gaps.clone());
     let is_of_interest = |gap: &Gap| match WorkspacePath::new(gap.path.clone()) {
@@ -141,7 +204,8 @@ fn unseen(store: &Store, wanted_id: i64, seen: &Observation, only: &[WorkspacePa
     let has = |gaps: &[Gap], gap: &Gap| gaps.iter().any(|other| other.path == gap.path);
     let one_sided = |gap: &Gap| has(&then, gap) != has(&now, gap);
     let all = then.iter().zip(then_rows).chain(now.iter().zip(now_rows));
-    let unseen = all.filter(|(gap, _)| gap.reason.hides_content() && one_sided(gap) && is_of_interest(gap));
+    let unseen =
+        all.filter(|(gap, _)| gap.reason.hides_content() && one_sided(gap) && is_of_interest(gap));
     Ok(unseen.map(|(_, row)| row).collect())
 }
 
@@ -150,7 +214,10 @@ fn with_rows(rows: Vec<GapRow>) -> (Vec<Gap>, Vec<GapRow>) {
 }
 
 fn is_asked_for(path: &WorkspacePath, only: &[WorkspacePath]) -> bool {
-    only.is_empty() || only.iter().any(|named| path == named || path.is_below(named))
+    only.is_empty()
+        || only
+            .iter()
+            .any(|named| path == named || path.is_below(named))
 }
 
 /// What the state holds, and what is there now, where the two differ. What came into view only because ignore rules changed
@@ -168,37 +235,69 @@ fn differing(
     let wanted = snapshot_of(&sessions::snapshot(connection, wanted_id)?);
     let old_gaps = gaps_of_snapshot(connection, wanted_id)?;
     let new_gaps = seen.gaps_now();
-    let old = Side { snapshot: wanted, gaps: &old_gaps };
-    let new = Side { snapshot: seen.snapshot, gaps: &new_gaps };
+    let old = Side {
+        snapshot: wanted,
+        gaps: &old_gaps,
+    };
+    let new = Side {
+        snapshot: seen.snapshot,
+        gaps: &new_gaps,
+    };
     let changes = snapshots.patch(&place.root, old, new)?;
-    let changes: Vec<_> = changes.into_iter().filter(|change| is_asked_for(&change.path, only)).collect();
+    let changes: Vec<_> = changes
+        .into_iter()
+        .filter(|change| is_asked_for(&change.path, only))
+        .collect();
     let mut states = BTreeMap::new();
     for change in &changes {
         states.insert(change.path.clone(), change.old);
     }
-    let then: Vec<Gap> = old_gaps.into_iter().filter(|gap| gap.reason.hides_content()).collect();
-    states
-        .extend(written_down(connection, written_by, &then)?.into_iter().filter(|(path, _)| is_asked_for(path, only)));
-    let current = super::gather::current_states(place, snapshots, &seen.snapshot, &states.keys().cloned().collect())?;
+    let then: Vec<Gap> = old_gaps
+        .into_iter()
+        .filter(|gap| gap.reason.hides_content())
+        .collect();
+    states.extend(
+        written_down(connection, written_by, &then)?
+            .into_iter()
+            .filter(|(path, _)| is_asked_for(path, only)),
+    );
+    let current = super::gather::current_states(
+        place,
+        snapshots,
+        &seen.snapshot,
+        &states.keys().cloned().collect(),
+    )?;
     Ok((states, current))
 }
 
 /// Returns the operation that an id stands for.
 fn operation_named(store: &Store, place: &Place, id: &str) -> Result<Option<String>> {
-    Ok(match ids::any(store.database.connection(), place.row.id, id)? {
-        Any::Operation(operation) => Some(operation.id),
-        _ => None,
-    })
+    Ok(
+        match ids::any(store.database.connection(), place.row.id, id)? {
+            Any::Operation(operation) => Some(operation.id),
+            _ => None,
+        },
+    )
 }
 
 /// What the snapshot before an operation did not hold, the operation wrote down of the files that it changed.
-fn written_down(connection: &rusqlite::Connection, operation: Option<&str>, gaps: &[Gap]) -> Result<States> {
-    let Some(operation) = operation.filter(|_| !gaps.is_empty()) else { return Ok(States::new()) };
+fn written_down(
+    connection: &rusqlite::Connection,
+    operation: Option<&str>,
+    gaps: &[Gap],
+) -> Result<States> {
+    let Some(operation) = operation.filter(|_| !gaps.is_empty()) else {
+        return Ok(States::new());
+    };
     let is_in_gap = |path: &WorkspacePath| {
-        let is_at = |gap: &Gap| path.as_bytes() == gap.path || crate::snapshot::is_below(path.as_bytes(), &gap.path);
+        let is_at = |gap: &Gap| {
+            path.as_bytes() == gap.path || crate::snapshot::is_below(path.as_bytes(), &gap.path)
+        };
         gaps.iter().any(is_at)
     };
     let items = sessions::operation_items(connection, operation)?;
-    let done = items.into_iter().filter(|item| item.result == FileResult::Done && is_in_gap(&item.path));
+    let done = items
+        .into_iter()
+        .filter(|item| item.result == FileResult::Done && is_in_gap(&item.path));
     Ok(done.map(|item| (item.path, item.expected)).collect())
 }

@@ -36,8 +36,16 @@ pub enum Ruling {
 ///
 /// States whose bytes are not stored count as equal where their modes are. So `ours` may be one only where undoing led to
 /// it: what is on disk and not stored is the caller's to leave alone.
-pub fn three_way(sides: Sides, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Ruling> {
-    let Sides { ancestor, theirs, ours } = sides;
+pub fn three_way(
+    sides: Sides,
+    contents: &mut Contents<'_>,
+    on_conflict: OnConflict,
+) -> Result<Ruling> {
+    let Sides {
+        ancestor,
+        theirs,
+        ours,
+    } = sides;
     if ours == theirs || theirs == ancestor {
         return Ok(Ruling::Already);
     }
@@ -74,7 +82,11 @@ fn merge(sides: Sides, contents: &mut Contents<'_>) -> Result<Ruling> {
         Err(ruling) => return Ok(ruling),
     };
     let merged = Entry { mode, blob };
-    Ok(if Some(merged) == sides.ours { Ruling::Already } else { Ruling::Merged(merged) })
+    Ok(if Some(merged) == sides.ours {
+        Ruling::Already
+    } else {
+        Ruling::Merged(merged)
+    })
 }
 
 /// Returns ancestor, theirs and ours where they are three stored files (or empty directories), else why that is the end.
@@ -90,18 +102,26 @@ fn comparable(sides: Sides) -> std::result::Result<[Entry; 3], Ruling> {
         (_, _, None) => Err(Ruling::Conflict(Difference::Deleted)),
         (None, _, Some(_)) => Err(Ruling::Conflict(Difference::Recreated)),
         (Some(_), None, Some(_)) => Err(Ruling::Conflict(Difference::Created)),
-        (Some(ancestor), Some(theirs), Some(ours)) => of_one_kind(ancestor, theirs, ours).map_err(Ruling::Conflict),
+        (Some(ancestor), Some(theirs), Some(ours)) => {
+            of_one_kind(ancestor, theirs, ours).map_err(Ruling::Conflict)
+        }
     }
 }
 
-fn of_one_kind(ancestor: Entry, theirs: Entry, ours: Entry) -> std::result::Result<[Entry; 3], Difference> {
+fn of_one_kind(
+    ancestor: Entry,
+    theirs: Entry,
+    ours: Entry,
+) -> std::result::Result<[Entry; 3], Difference> {
     let kind = ours.mode.kind();
     if ancestor.mode.kind() != kind {
         return Err(Difference::Type);
     }
     match kind {
         EntryKind::Symlink => Err(Difference::Symlink),
-        EntryKind::File | EntryKind::Directory if theirs.mode.kind() != kind => Err(Difference::Edited),
+        EntryKind::File | EntryKind::Directory if theirs.mode.kind() != kind => {
+            Err(Difference::Edited)
+        }
         EntryKind::File | EntryKind::Directory => Ok([ancestor, theirs, ours]),
     }
 }

@@ -47,7 +47,12 @@ pub enum Verdict {
 impl Target {
     /// Returns the target of a path that is to be exactly so, whoever changed it: what `restore` asks for.
     pub fn exactly(base: State, state: State) -> Self {
-        Self { base, state, verdict: Verdict::Undone, kept: None }
+        Self {
+            base,
+            state,
+            verdict: Verdict::Undone,
+            kept: None,
+        }
     }
 }
 
@@ -64,7 +69,10 @@ pub fn target(
     on_conflict: OnConflict,
 ) -> Result<BTreeMap<WorkspacePath, Target>> {
     let mut targets = BTreeMap::new();
-    for path in base.keys().chain(history.paths().filter(|path| !base.contains_key(*path))) {
+    for path in base
+        .keys()
+        .chain(history.paths().filter(|path| !base.contains_key(*path)))
+    {
         let state = base.get(path).copied().flatten();
         let target = target_of(path, state, history, contents, on_conflict)
             .context(|| format!("could not work out what `{}` was", path.to_text()))?;
@@ -76,14 +84,29 @@ pub fn target(
 
 /// Leaves alone what has no place beside what stays, so that a point's targets fit together whatever is on disk.
 fn settle(targets: &mut BTreeMap<WorkspacePath, Target>, base: &BTreeMap<WorkspacePath, State>) {
-    let changed = targets.iter().filter(|(_, target)| target.state != target.base);
-    let steps: Vec<_> = changed.map(|(path, target)| Step { path, before: target.base, after: target.state }).collect();
-    let blocked: Vec<_> =
-        clash::blocked(&steps, base).into_iter().map(|(at, by)| (steps[at].path.clone(), by)).collect();
+    let changed = targets
+        .iter()
+        .filter(|(_, target)| target.state != target.base);
+    let steps: Vec<_> = changed
+        .map(|(path, target)| Step {
+            path,
+            before: target.base,
+            after: target.state,
+        })
+        .collect();
+    let blocked: Vec<_> = clash::blocked(&steps, base)
+        .into_iter()
+        .map(|(at, by)| (steps[at].path.clone(), by))
+        .collect();
     for (path, by) in blocked {
         if let Some(target) = targets.get_mut(&path) {
             let kept = Some(Reason::Blocked(by));
-            *target = Target { state: target.base, verdict: Verdict::Same, kept, base: target.base };
+            *target = Target {
+                state: target.base,
+                verdict: Verdict::Same,
+                kept,
+                base: target.base,
+            };
         }
     }
 }
@@ -95,24 +118,39 @@ fn target_of(
     contents: &mut Contents<'_>,
     on_conflict: OnConflict,
 ) -> Result<Target> {
-    let runs: Vec<_> = history.of(path).iter().filter_map(|past| Run::of(past)).collect();
+    let runs: Vec<_> = history
+        .of(path)
+        .iter()
+        .filter_map(|past| Run::of(past))
+        .collect();
     if runs.is_empty() {
-        return Ok(Target { base, state: base, verdict: Verdict::Untouched, kept: None });
+        return Ok(Target {
+            base,
+            state: base,
+            verdict: Verdict::Untouched,
+            kept: None,
+        });
     }
     let undone = undo(base, &runs, contents, on_conflict)?;
     let kept = undone.stop.map(|stop| match stop {
         Stop::Shared(sources) => Reason::Shared(sources.to_vec()),
         Stop::Missing(missing) => Reason::Missing(missing),
-        Stop::Conflict(change, difference) => {
-            Reason::Changed { difference, authors: history.authors_since(path, change, base) }
-        }
+        Stop::Conflict(change, difference) => Reason::Changed {
+            difference,
+            authors: history.authors_since(path, change, base),
+        },
     });
     let verdict = match undone.is_merged {
         _ if undone.state == base => Verdict::Same,
         true => Verdict::Merged,
         false => Verdict::Undone,
     };
-    Ok(Target { base, state: undone.state, verdict, kept })
+    Ok(Target {
+        base,
+        state: undone.state,
+        verdict,
+        kept,
+    })
 }
 
 /// A change to undo, or several that follow on each other: the two sides, the newest, and the others whose it is, too.
@@ -131,7 +169,12 @@ impl<'a> Run<'a> {
             Claim::Shared(sources) => Some(&sources[..]),
             Claim::Keep => return None,
         };
-        Some(Self { old: past.change.old, new: past.change.new, newest: past, shared })
+        Some(Self {
+            old: past.change.old,
+            new: past.change.new,
+            newest: past,
+            shared,
+        })
     }
 }
 
@@ -150,11 +193,24 @@ enum Stop<'a> {
 }
 
 /// Undoes changes, given newest first: one by one, else as one, else as far as it goes, or by force where asked for.
-fn undo<'a>(base: State, runs: &[Run<'a>], contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<Undone<'a>> {
+fn undo<'a>(
+    base: State,
+    runs: &[Run<'a>],
+    contents: &mut Contents<'_>,
+    on_conflict: OnConflict,
+) -> Result<Undone<'a>> {
     if is_missing(base) {
-        return Ok(Undone { state: base, is_merged: false, stop: Some(Stop::Missing(Missing::Now)) });
+        return Ok(Undone {
+            state: base,
+            is_merged: false,
+            stop: Some(Stop::Missing(Missing::Now)),
+        });
     }
-    let gentle = if on_conflict == OnConflict::Overwrite { OnConflict::Merge } else { on_conflict };
+    let gentle = if on_conflict == OnConflict::Overwrite {
+        OnConflict::Merge
+    } else {
+        on_conflict
+    };
     let undone = undo_runs(base, runs, contents, gentle)?;
     if undone.stop.is_none() {
         return Ok(undone);
@@ -163,7 +219,11 @@ fn undo<'a>(base: State, runs: &[Run<'a>], contents: &mut Contents<'_>, on_confl
     if joined.stop.is_none() {
         return Ok(joined);
     }
-    if on_conflict == OnConflict::Overwrite { undo_runs(base, runs, contents, on_conflict) } else { Ok(undone) }
+    if on_conflict == OnConflict::Overwrite {
+        undo_runs(base, runs, contents, on_conflict)
+    } else {
+        Ok(undone)
+    }
 }
 
 /// Joins the runs between which nothing happened.
@@ -187,7 +247,11 @@ fn undo_runs<'a>(
     contents: &mut Contents<'_>,
     on_conflict: OnConflict,
 ) -> Result<Undone<'a>> {
-    let mut undone = Undone { state: base, is_merged: false, stop: None };
+    let mut undone = Undone {
+        state: base,
+        is_merged: false,
+        stop: None,
+    };
     let mut stored = base;
     for run in runs {
         undone.step(run, contents, on_conflict)?;
@@ -207,19 +271,30 @@ fn undo_runs<'a>(
 }
 
 impl<'a> Undone<'a> {
-    fn step(&mut self, run: &Run<'a>, contents: &mut Contents<'_>, on_conflict: OnConflict) -> Result<()> {
+    fn step(
+        &mut self,
+        run: &Run<'a>,
+        contents: &mut Contents<'_>,
+        on_conflict: OnConflict,
+    ) -> Result<()> {
         if is_missing(run.old) && is_missing(run.new) && self.state != run.old {
             // It changed from one thing that nobody stored to another: the two only look equal.
             self.stop = Some(Stop::Missing(Missing::Before));
             return Ok(());
         }
-        let sides = Sides { ancestor: run.new, theirs: run.old, ours: self.state };
+        let sides = Sides {
+            ancestor: run.new,
+            theirs: run.old,
+            ours: self.state,
+        };
         match (three_way(sides, contents, on_conflict)?, run.shared) {
             (Ruling::Already, _) => {}
             (_, Some(sources)) => self.stop = Some(Stop::Shared(sources)),
             (Ruling::Taken(state), None) => (self.state, self.is_merged) = (state, false),
             (Ruling::Merged(entry), None) => (self.state, self.is_merged) = (Some(entry), true),
-            (Ruling::Conflict(difference), None) => self.stop = Some(Stop::Conflict(run.newest, difference)),
+            (Ruling::Conflict(difference), None) => {
+                self.stop = Some(Stop::Conflict(run.newest, difference))
+            }
             (Ruling::Missing(missing), None) => self.stop = Some(Stop::Missing(missing)),
         }
         Ok(())

@@ -80,7 +80,9 @@ impl ChangeRow {
                 old: super::state(row, "old_mode", "old_blob")?,
                 new: super::state(row, "new_mode", "new_blob")?,
             },
-            lines: additions.zip(deletions).map(|(added, deleted)| (added.cast_unsigned(), deleted.cast_unsigned())),
+            lines: additions
+                .zip(deletions)
+                .map(|(added, deleted)| (added.cast_unsigned(), deleted.cast_unsigned())),
         })
     }
 }
@@ -125,10 +127,13 @@ pub(crate) fn insert_change(
 
 /// Removes changes that a newer one says better.
 pub(crate) fn delete_changes(connection: &Connection, ids: &[i64]) -> Result<()> {
-    let mut statement =
-        connection.prepare_cached("DELETE FROM changes WHERE id = ?1").context(|| "cannot replace a change")?;
+    let mut statement = connection
+        .prepare_cached("DELETE FROM changes WHERE id = ?1")
+        .context(|| "cannot replace a change")?;
     for id in ids {
-        statement.execute([id]).context(|| "cannot replace a change")?;
+        statement
+            .execute([id])
+            .context(|| "cannot replace a change")?;
     }
     Ok(())
 }
@@ -136,7 +141,10 @@ pub(crate) fn delete_changes(connection: &Connection, ids: &[i64]) -> Result<()>
 /// Makes the changes of a step, so far, changes from outside: its first tool is only about to run.
 pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<()> {
     connection
-        .execute("UPDATE changes SET step_id = NULL, attribution = 'outside' WHERE step_id = ?1", [step])
+        .execute(
+            "UPDATE changes SET step_id = NULL, attribution = 'outside' WHERE step_id = ?1",
+            [step],
+        )
         .context(|| "cannot release changes")?;
     Ok(())
 }
@@ -144,15 +152,24 @@ pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<
 /// Returns the changes of a step, oldest first.
 pub(crate) fn changes_of_step(connection: &Connection, step: &str) -> Result<Vec<ChangeRow>> {
     let mut statement = connection
-        .prepare_cached(&format!("SELECT {COLUMNS} FROM changes WHERE step_id = ?1 ORDER BY id"))
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM changes WHERE step_id = ?1 ORDER BY id"
+        ))
         .context(|| "cannot read a step's changes")?;
-    let rows = statement.query_map([step], ChangeRow::read).context(|| "cannot read a step's changes")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read a step's changes")
+    let rows = statement
+        .query_map([step], ChangeRow::read)
+        .context(|| "cannot read a step's changes")?;
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read a step's changes")
 }
 
 /// Returns the changes of a session's messages that have not been undone for good, newest first: those of all messages from a
 /// place in the order on, hidden ones included, and what is left of discarded ones.
-pub(crate) fn live_changes(connection: &Connection, root_session: &str, from_seq: i64) -> Result<Vec<LiveChange>> {
+pub(crate) fn live_changes(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: i64,
+) -> Result<Vec<LiveChange>> {
     live(
         connection,
         "FROM messages
@@ -175,7 +192,10 @@ pub(crate) struct RevertedChange {
 }
 
 /// Returns the changes of a session's hidden and discarded messages that have not been undone for good.
-pub(crate) fn reverted_changes(connection: &Connection, root_session: &str) -> Result<Vec<RevertedChange>> {
+pub(crate) fn reverted_changes(
+    connection: &Connection,
+    root_session: &str,
+) -> Result<Vec<RevertedChange>> {
     let mut statement = connection
         .prepare_cached(
             "SELECT changes.id, changes.path, changes.path_raw, changes.to_snapshot_id
@@ -185,10 +205,15 @@ pub(crate) fn reverted_changes(connection: &Connection, root_session: &str) -> R
         .context(|| "cannot read changes")?;
     let rows = statement
         .query_map([root_session], |row| {
-            Ok(RevertedChange { id: row.get("id")?, path: super::path(row)?, seen_in: row.get("to_snapshot_id")? })
+            Ok(RevertedChange {
+                id: row.get("id")?,
+                path: super::path(row)?,
+                seen_in: row.get("to_snapshot_id")?,
+            })
         })
         .context(|| "cannot read changes")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read changes")
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read changes")
 }
 
 /// Notes that changes were undone for good by an operation.
@@ -197,7 +222,9 @@ pub(crate) fn mark_undone(connection: &Connection, ids: &[i64], operation: &str)
         .prepare_cached("UPDATE changes SET undone_by = ?2 WHERE id = ?1")
         .context(|| "cannot note what was undone")?;
     for id in ids {
-        statement.execute(params![id, operation]).context(|| "cannot note what was undone")?;
+        statement
+            .execute(params![id, operation])
+            .context(|| "cannot note what was undone")?;
     }
     Ok(())
 }
@@ -237,7 +264,11 @@ pub(crate) fn sharers(connection: &Connection, row: &ChangeRow) -> Result<Vec<Li
     )
 }
 
-fn live(connection: &Connection, rest: &str, parameters: impl rusqlite::Params) -> Result<Vec<LiveChange>> {
+fn live(
+    connection: &Connection,
+    rest: &str,
+    parameters: impl rusqlite::Params,
+) -> Result<Vec<LiveChange>> {
     let mut statement = connection
         .prepare(&format!(
             "SELECT {COLUMNS}, ifnull(steps.session_id, '') AS session_id, ifnull(steps.message_id, '') AS message_id,
@@ -255,5 +286,6 @@ fn live(connection: &Connection, rest: &str, parameters: impl rusqlite::Params) 
             })
         })
         .context(|| "cannot read changes")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read changes")
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read changes")
 }

@@ -75,7 +75,10 @@ impl Database {
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => {
                 let set_aside = set_aside(&directory.join(FILE))?;
-                Ok(Self { set_aside: Some(set_aside), ..Self::open_file(directory, durability)? })
+                Ok(Self {
+                    set_aside: Some(set_aside),
+                    ..Self::open_file(directory, durability)?
+                })
             }
             opened => opened,
         }
@@ -90,13 +93,19 @@ impl Database {
             )));
         }
         make_file(&path)?;
-        let flags =
-            OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection =
-            Connection::open_with_flags(&path, flags).context(|| format!("cannot open `{}`", path.display()))?;
-        configure_patiently(&connection, durability).context(|| format!("cannot open `{}`", path.display()))?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let mut connection = Connection::open_with_flags(&path, flags)
+            .context(|| format!("cannot open `{}`", path.display()))?;
+        configure_patiently(&connection, durability)
+            .context(|| format!("cannot open `{}`", path.display()))?;
         migrate(&mut connection, &path)?;
-        Ok(Self { connection, path, set_aside: None })
+        Ok(Self {
+            connection,
+            path,
+            set_aside: None,
+        })
     }
 
     /// Returns the connection, to read from.
@@ -107,8 +116,10 @@ impl Database {
     /// Runs `work`, which only reads, in one transaction: all statements see the same rows, and the locks are taken once.
     pub fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let path = &self.path;
-        let transaction =
-            self.connection.unchecked_transaction().context(|| format!("cannot read `{}`", path.display()))?;
+        let transaction = self
+            .connection
+            .unchecked_transaction()
+            .context(|| format!("cannot read `{}`", path.display()))?;
         work(&transaction)
     }
 
@@ -120,8 +131,13 @@ impl Database {
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .context(|| format!("cannot write to `{}`", path.display()))?;
         let value = work(&transaction)?;
-        transaction.commit().context(|| format!("cannot write to `{}`", path.display()))?;
-        if beside(path, "-wal").metadata().is_ok_and(|log| log.len() > LONGEST_LOG) {
+        transaction
+            .commit()
+            .context(|| format!("cannot write to `{}`", path.display()))?;
+        if beside(path, "-wal")
+            .metadata()
+            .is_ok_and(|log| log.len() > LONGEST_LOG)
+        {
             empty_log(&self.connection);
         }
         Ok(value)
@@ -133,9 +149,13 @@ impl Database {
             .connection
             .pragma_query_value(None, "synchronous", |row| row.get(0))
             .context(|| "cannot read a pragma")?;
-        self.connection.pragma_update(None, "synchronous", "FULL").context(|| "cannot set a pragma")?;
+        self.connection
+            .pragma_update(None, "synchronous", "FULL")
+            .context(|| "cannot set a pragma")?;
         let value = self.write(work);
-        self.connection.pragma_update(None, "synchronous", before).context(|| "cannot set a pragma")?;
+        self.connection
+            .pragma_update(None, "synchronous", before)
+            .context(|| "cannot set a pragma")?;
         value
     }
 
@@ -169,14 +189,21 @@ fn is_damage(error: &Error) -> bool {
     let code = std::error::Error::source(error)
         .and_then(|source| source.downcast_ref::<rusqlite::Error>())
         .and_then(rusqlite::Error::sqlite_error_code);
-    matches!(code, Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
+    matches!(
+        code,
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
+    )
 }
 
 /// Renames the file to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
 fn set_aside(path: &Path) -> Result<PathBuf> {
     let free = (1..)
         .map(|number| beside(path, &format!(".damaged-{number}")))
-        .find(|place| ["", "-wal", "-shm"].iter().all(|ending| beside(place, ending).symlink_metadata().is_err()));
+        .find(|place| {
+            ["", "-wal", "-shm"]
+                .iter()
+                .all(|ending| beside(place, ending).symlink_metadata().is_err())
+        });
     let place = free.expect("numbers do not end");
     for ending in ["-wal", "-shm", ""] {
         match std::fs::rename(beside(path, ending), beside(&place, ending)) {
@@ -205,10 +232,17 @@ fn empty_log(connection: &Connection) {
 
 /// SQLite would make the file with the umask's mode, and give its mode to the files beside it.
 fn make_file(path: &Path) -> Result<()> {
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+    match OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+    {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(Error::failed(format!("cannot make `{}`", path.display())).because(error)),
+        Err(error) => {
+            Err(Error::failed(format!("cannot make `{}`", path.display())).because(error))
+        }
     }
 }
 
@@ -218,7 +252,10 @@ fn configure_patiently(connection: &Connection, durability: Durability) -> rusql
     let end = Instant::now() + BUSY_TIMEOUT;
     loop {
         match configure(connection, durability) {
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < end => {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < end =>
+            {
                 std::thread::sleep(Duration::from_millis(1));
             }
             configured => return configured,
@@ -268,7 +305,9 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
         check_application(&transaction, path)?;
     }
     for migration in &MIGRATIONS[from as usize..] {
-        transaction.execute_batch(migration).context(|| format!("cannot migrate `{}`", path.display()))?;
+        transaction
+            .execute_batch(migration)
+            .context(|| format!("cannot migrate `{}`", path.display()))?;
     }
     transaction
         .pragma_update(None, "application_id", APPLICATION_ID)
@@ -293,20 +332,30 @@ fn check_application(connection: &Connection, path: &Path) -> Result<()> {
     if found == APPLICATION_ID {
         Ok(())
     } else {
-        Err(Error::failed(format!("`{}` is not a session store", path.display())))
+        Err(Error::failed(format!(
+            "`{}` is not a session store",
+            path.display()
+        )))
     }
 }
 
 /// A newer file may still let this binary write to it: its `meta` table says so.
 fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> {
     let oldest_writer: u32 = connection
-        .query_row("SELECT value FROM meta WHERE key = 'min_writer'", [], |row| row.get(0))
+        .query_row(
+            "SELECT value FROM meta WHERE key = 'min_writer'",
+            [],
+            |row| row.get(0),
+        )
         .context(|| format!("cannot read `{}`", path.display()))?;
     if oldest_writer <= VERSION {
         return Ok(());
     }
-    Err(Error::failed(format!("`{}` was written by a newer ckpt-hook (version {found} of the tables)", path.display()))
-        .hint("upgrade this ckpt-hook, or give --store another directory"))
+    Err(Error::failed(format!(
+        "`{}` was written by a newer ckpt-hook (version {found} of the tables)",
+        path.display()
+    ))
+    .hint("upgrade this ckpt-hook, or give --store another directory"))
 }
 
 #[cfg(test)]
@@ -324,30 +373,54 @@ mod tests {
         let database = open(directory.path());
         let tables: u32 = database
             .connection()
-            .query_row("SELECT count(*) FROM sqlite_schema WHERE name IN ('sessions', 'message_overview')", [], |row| {
-                row.get(0)
-            })
+            .query_row(
+                "SELECT count(*) FROM sqlite_schema WHERE name IN ('sessions', 'message_overview')",
+                [],
+                |row| row.get(0),
+            )
             .expect("the schema is readable");
         assert_eq!(tables, 2, "a table and a view of migration 1");
-        let mode = std::fs::metadata(directory.path().join("sessions.db")).expect("it is there").permissions().mode();
+        let mode = std::fs::metadata(directory.path().join("sessions.db"))
+            .expect("it is there")
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777, 0o600, "prompts are nobody else's business");
     }
 
     #[test]
     fn a_log_that_grew_long_is_emptied_and_not_moved_at_every_write() {
         let directory = tempfile::tempdir().expect("a scratch directory");
-        let log = || directory.path().join("sessions.db-wal").metadata().expect("it is there").len();
+        let log = || {
+            directory
+                .path()
+                .join("sessions.db-wal")
+                .metadata()
+                .expect("it is there")
+                .len()
+        };
         let lengths: Vec<u64> = (0..60)
             .map(|_| {
                 let text = "x".repeat(40 << 10);
-                let diagnostic = Diagnostic { level: "info", message: &text, ..Diagnostic::default() };
-                open(directory.path()).diagnose(&diagnostic, 1).expect("writable");
+                let diagnostic = Diagnostic {
+                    level: "info",
+                    message: &text,
+                    ..Diagnostic::default()
+                };
+                open(directory.path())
+                    .diagnose(&diagnostic, 1)
+                    .expect("writable");
                 log()
             })
             .collect();
-        assert!(lengths.iter().all(|length| *length <= LONGEST_LOG), "however often it is written to: {lengths:?}");
+        assert!(
+            lengths.iter().all(|length| *length <= LONGEST_LOG),
+            "however often it is written to: {lengths:?}"
+        );
         let emptied = lengths.iter().filter(|length| **length == 0).count();
-        assert!((3..10).contains(&emptied), "only where it was long: {lengths:?}");
+        assert!(
+            (3..10).contains(&emptied),
+            "only where it was long: {lengths:?}"
+        );
         let kept: u32 = open(directory.path())
             .connection()
             .query_row("SELECT count(*) FROM diagnostics", [], |row| row.get(0))
@@ -361,36 +434,74 @@ mod tests {
         let mut database = open(directory.path());
         let reader = open(directory.path());
         let text = "x".repeat(500 << 10);
-        let diagnostic = Diagnostic { level: "info", message: &text, ..Diagnostic::default() };
+        let diagnostic = Diagnostic {
+            level: "info",
+            message: &text,
+            ..Diagnostic::default()
+        };
         reader
             .read(|connection| {
                 let count = |connection: &Connection| -> u32 {
-                    let count = connection.query_row("SELECT count(*) FROM diagnostics", [], |row| row.get(0));
+                    let count =
+                        connection
+                            .query_row("SELECT count(*) FROM diagnostics", [], |row| row.get(0));
                     count.expect("readable")
                 };
                 assert_eq!(count(connection), 0, "the reading has begun");
-                database.diagnose(&diagnostic, 1).expect("a reader is in nobody's way");
+                database
+                    .diagnose(&diagnostic, 1)
+                    .expect("a reader is in nobody's way");
                 assert_eq!(count(connection), 0, "it still sees what it saw");
                 Ok(())
             })
             .expect("readable");
         let log = directory.path().join("sessions.db-wal");
-        assert!(log.metadata().expect("it is there").len() > LONGEST_LOG, "it could not be emptied");
-        database.diagnose(&Diagnostic { level: "info", message: "y", ..Diagnostic::default() }, 2).expect("writable");
-        assert_eq!(log.metadata().expect("it is there").len(), 0, "the next writer does it");
+        assert!(
+            log.metadata().expect("it is there").len() > LONGEST_LOG,
+            "it could not be emptied"
+        );
+        database
+            .diagnose(
+                &Diagnostic {
+                    level: "info",
+                    message: "y",
+                    ..Diagnostic::default()
+                },
+                2,
+            )
+            .expect("writable");
+        assert_eq!(
+            log.metadata().expect("it is there").len(),
+            0,
+            "the next writer does it"
+        );
     }
 
     #[test]
     fn a_newer_file_is_refused_politely_and_left_alone() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let database = open(directory.path());
-        database.connection().pragma_update(None, "user_version", VERSION + 1).expect("writable");
-        database.connection().execute("UPDATE meta SET value = ?1", [VERSION + 1]).expect("writable");
+        database
+            .connection()
+            .pragma_update(None, "user_version", VERSION + 1)
+            .expect("writable");
+        database
+            .connection()
+            .execute("UPDATE meta SET value = ?1", [VERSION + 1])
+            .expect("writable");
         drop(database);
-        let error = Database::open(directory.path(), Durability::Objects).err().expect("refused");
-        assert!(error.to_string().contains("newer ckpt-hook"), "it says why: {error}");
-        let connection = Connection::open(directory.path().join("sessions.db")).expect("still a database");
-        let found: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).expect("readable");
+        let error = Database::open(directory.path(), Durability::Objects)
+            .err()
+            .expect("refused");
+        assert!(
+            error.to_string().contains("newer ckpt-hook"),
+            "it says why: {error}"
+        );
+        let connection =
+            Connection::open(directory.path().join("sessions.db")).expect("still a database");
+        let found: u32 = connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .expect("readable");
         assert_eq!(found, VERSION + 1, "nothing was changed");
     }
 
@@ -400,24 +511,48 @@ mod tests {
         for number in 1..=2 {
             drop(open(directory.path()));
             for ending in ["-wal", "-shm"] {
-                std::fs::remove_file(directory.path().join(format!("sessions.db{ending}"))).expect("it is there");
+                std::fs::remove_file(directory.path().join(format!("sessions.db{ending}")))
+                    .expect("it is there");
             }
             let garbage = format!("no database {number}").repeat(1000);
             std::fs::write(directory.path().join("sessions.db"), &garbage).expect("writable");
-            let place = open(directory.path()).set_aside.expect("the caller can tell where it went");
-            assert_eq!(std::fs::read_to_string(&place).expect("it is there"), garbage, "every byte of it");
-            assert!(place.to_string_lossy().ends_with(&format!(".damaged-{number}")), "{}", place.display());
+            let place = open(directory.path())
+                .set_aside
+                .expect("the caller can tell where it went");
+            assert_eq!(
+                std::fs::read_to_string(&place).expect("it is there"),
+                garbage,
+                "every byte of it"
+            );
+            assert!(
+                place
+                    .to_string_lossy()
+                    .ends_with(&format!(".damaged-{number}")),
+                "{}",
+                place.display()
+            );
         }
-        assert!(open(directory.path()).set_aside.is_none(), "the new one is sound");
+        assert!(
+            open(directory.path()).set_aside.is_none(),
+            "the new one is sound"
+        );
     }
 
     #[test]
     fn a_database_of_another_application_is_refused() {
         let directory = tempfile::tempdir().expect("a scratch directory");
-        let connection = Connection::open(directory.path().join("sessions.db")).expect("a fresh file");
-        connection.execute_batch("CREATE TABLE theirs (x); PRAGMA user_version = 1").expect("writable");
+        let connection =
+            Connection::open(directory.path().join("sessions.db")).expect("a fresh file");
+        connection
+            .execute_batch("CREATE TABLE theirs (x); PRAGMA user_version = 1")
+            .expect("writable");
         drop(connection);
-        let error = Database::open(directory.path(), Durability::Objects).err().expect("refused");
-        assert!(error.to_string().contains("not a session store"), "it says why: {error}");
+        let error = Database::open(directory.path(), Durability::Objects)
+            .err()
+            .expect("refused");
+        assert!(
+            error.to_string().contains("not a session store"),
+            "it says why: {error}"
+        );
     }
 }

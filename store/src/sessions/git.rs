@@ -35,7 +35,12 @@ pub(crate) struct StepSpan {
 }
 
 /// Returns the states from one snapshot of a workspace up to another, oldest first.
-pub(crate) fn git_line(connection: &Connection, workspace_id: i64, from: i64, to: i64) -> Result<Vec<SeenGit>> {
+pub(crate) fn git_line(
+    connection: &Connection,
+    workspace_id: i64,
+    from: i64,
+    to: i64,
+) -> Result<Vec<SeenGit>> {
     let mut statement = connection
         .prepare_cached(
             "SELECT snapshots.id AS snapshot_id, git_states.id AS state_id, head, branch, index_blob, doing
@@ -46,15 +51,27 @@ pub(crate) fn git_line(connection: &Connection, workspace_id: i64, from: i64, to
     let rows = statement
         .query_map([workspace_id, from, to], |row| {
             let is_there = row.get::<_, Option<i64>>("state_id")?.is_some();
-            let state = if is_there { Some(GitStateRow::read(row)?) } else { None };
-            Ok(SeenGit { snapshot_id: row.get("snapshot_id")?, state })
+            let state = if is_there {
+                Some(GitStateRow::read(row)?)
+            } else {
+                None
+            };
+            Ok(SeenGit {
+                snapshot_id: row.get("snapshot_id")?,
+                state,
+            })
         })
         .context(|| "cannot read git states")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read git states")
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read git states")
 }
 
 /// Returns the steps of a workspace that ended after a snapshot, or are open.
-pub(crate) fn step_spans(connection: &Connection, workspace_id: i64, from: i64) -> Result<Vec<StepSpan>> {
+pub(crate) fn step_spans(
+    connection: &Connection,
+    workspace_id: i64,
+    from: i64,
+) -> Result<Vec<StepSpan>> {
     let mut statement = connection
         .prepare_cached(
             "SELECT messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
@@ -88,11 +105,16 @@ pub(crate) fn step_spans(connection: &Connection, workspace_id: i64, from: i64) 
             })
         })
         .context(|| "cannot read steps")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read steps")
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read steps")
 }
 
 /// Writes the plan for git down.
-pub(crate) fn insert_git_items(connection: &Connection, operation: &str, items: &[GitItem]) -> Result<()> {
+pub(crate) fn insert_git_items(
+    connection: &Connection,
+    operation: &str,
+    items: &[GitItem],
+) -> Result<()> {
     for (position, item) in (0_i64..).zip(items) {
         connection
             .execute(
@@ -115,7 +137,11 @@ pub(crate) fn insert_git_items(connection: &Connection, operation: &str, items: 
 }
 
 /// Notes how each part went.
-pub(crate) fn close_git_items(connection: &Connection, operation: &str, items: &[GitItem]) -> Result<()> {
+pub(crate) fn close_git_items(
+    connection: &Connection,
+    operation: &str,
+    items: &[GitItem],
+) -> Result<()> {
     for (position, item) in (0_i64..).zip(items) {
         connection
             .execute(
@@ -146,7 +172,8 @@ pub(crate) fn git_items(connection: &Connection, operation: &str) -> Result<Vec<
             })
         })
         .context(|| "cannot read an operation")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read an operation")
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read an operation")
 }
 
 fn part(name: &str) -> GitPart {

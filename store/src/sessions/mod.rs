@@ -17,27 +17,30 @@ mod workspaces;
 pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 
 pub(crate) use changes::{
-    Attribution, ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change,
-    live_changes, mark_undone, release_to_outside, reverted_changes, sharers,
+    Attribution, ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes,
+    insert_change, live_changes, mark_undone, release_to_outside, reverted_changes, sharers,
 };
-pub(crate) use git::{SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans};
+pub(crate) use git::{
+    SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans,
+};
 pub(crate) use operations::{
-    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation, last_of_chain, note_results,
-    open_operations, operation, operation_items,
+    ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation,
+    last_of_chain, note_results, open_operations, operation, operation_items,
 };
 pub(crate) use rows::{
-    MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages, find_message_by_agent_id, find_session,
-    insert_message, message, message_at_or_after, messages_from, messages_of_turn, newest_message,
-    newest_reverted_session, next_hidden_message, root_of, session, set_hidden_from, set_revert_point, touch_session,
-    upsert_session,
+    MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages,
+    find_message_by_agent_id, find_session, insert_message, message, message_at_or_after,
+    messages_from, messages_of_turn, newest_message, newest_reverted_session, next_hidden_message,
+    root_of, session, set_hidden_from, set_revert_point, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use snapshots::{
     GapRow, GitStateRow, SnapshotRow, gaps_of, git_state, put_git_state, put_snapshot, snapshot,
 };
 pub(crate) use steps::{
-    OpenStep, StepPath, StepRow, close_step, find_step_by_agent_id, finish_tools, forced_paths, insert_step,
-    insert_step_path, insert_tool, move_step_start, newest_step, open_steps, step, unprotected_steps, was_unrecorded,
+    OpenStep, StepPath, StepRow, close_step, find_step_by_agent_id, finish_tools, forced_paths,
+    insert_step, insert_step_path, insert_tool, move_step_start, newest_step, open_steps, step,
+    unprotected_steps, was_unrecorded,
 };
 pub(crate) use workspaces::{
     WorkspaceRow, claim_workspace, find_workspace, set_last_snapshot, workspace, workspace_at,
@@ -86,6 +89,7 @@ fn path(row: &rusqlite::Row<'_>) -> rusqlite::Result<WorkspacePath> {
         Some(raw) => raw,
         None => row.get::<_, String>("path")?.into_bytes(),
     };
-    WorkspacePath::new(bytes)
-        .map_err(|problem| rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(problem)))
+    WorkspacePath::new(bytes).map_err(|problem| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, Box::new(problem))
+    })
 }

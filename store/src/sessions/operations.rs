@@ -164,7 +164,12 @@ pub(crate) fn insert_operation(
     Ok(())
 }
 
-fn insert_item(connection: &Connection, operation: &str, position: usize, item: &Item) -> Result<()> {
+fn insert_item(
+    connection: &Connection,
+    operation: &str,
+    position: usize,
+    item: &Item,
+) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO operation_files (operation_id, position, path, path_raw, action, result, reason, expected_mode,
@@ -236,20 +241,30 @@ pub(crate) fn close_operation(
 }
 
 /// Returns the operations of a workspace that a crash left open, oldest first.
-pub(crate) fn open_operations(connection: &Connection, workspace_id: i64) -> Result<Vec<OperationRow>> {
+pub(crate) fn open_operations(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<OperationRow>> {
     let mut statement = connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM operations WHERE state = 'open' AND workspace_id = ?1 ORDER BY seq"
         ))
         .context(|| "cannot read open operations")?;
-    let rows = statement.query_map([workspace_id], OperationRow::read).context(|| "cannot read open operations")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read open operations")
+    let rows = statement
+        .query_map([workspace_id], OperationRow::read)
+        .context(|| "cannot read open operations")?;
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read open operations")
 }
 
 /// Returns an operation.
 pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRow> {
     connection
-        .query_row(&format!("SELECT {COLUMNS} FROM operations WHERE id = ?1"), [id], OperationRow::read)
+        .query_row(
+            &format!("SELECT {COLUMNS} FROM operations WHERE id = ?1"),
+            [id],
+            OperationRow::read,
+        )
         .context(|| "cannot read an operation")
 }
 
@@ -280,7 +295,8 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
             })
         })
         .context(|| "cannot read an operation")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read an operation")
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read an operation")
 }
 
 /// The operations since a session's first revert that was not made permanent. An unrevert of which a file failed does not end
@@ -300,7 +316,11 @@ pub(crate) fn last_of_chain(
 ) -> Result<Option<(OperationRow, OnConflict, String)>> {
     let last = format!("SELECT {COLUMNS}, outcome {OF_CHAIN} ORDER BY seq DESC LIMIT 1");
     let read = |row: &Row<'_>| {
-        Ok((OperationRow::read(row)?, on_conflict(row.get_ref("on_conflict")?.as_str()?), row.get("outcome")?))
+        Ok((
+            OperationRow::read(row)?,
+            on_conflict(row.get_ref("on_conflict")?.as_str()?),
+            row.get("outcome")?,
+        ))
     };
     connection
         .query_row(&last, params![session, base_snapshot_id], read)
@@ -309,7 +329,11 @@ pub(crate) fn last_of_chain(
 }
 
 /// Returns the operations since a session's first revert that was not made permanent, oldest first.
-pub(crate) fn chain(connection: &Connection, session: &str, base_snapshot_id: i64) -> Result<Vec<ChainOperation>> {
+pub(crate) fn chain(
+    connection: &Connection,
+    session: &str,
+    base_snapshot_id: i64,
+) -> Result<Vec<ChainOperation>> {
     let mut statement = connection
         .prepare_cached(&format!("SELECT {COLUMNS}, seq {OF_CHAIN} ORDER BY seq"))
         .context(|| "cannot read operations")?;
@@ -324,7 +348,9 @@ pub(crate) fn chain(connection: &Connection, session: &str, base_snapshot_id: i6
             })
         })
         .context(|| "cannot read operations")?;
-    let mut chain: Vec<ChainOperation> = rows.collect::<rusqlite::Result<_>>().context(|| "cannot read operations")?;
+    let mut chain: Vec<ChainOperation> = rows
+        .collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read operations")?;
     for operation in &mut chain {
         operation.items = operation_items(connection, &operation.row.id)?;
         if operation.row.part_message_id.is_some() || operation.row.step_id.is_some() {
@@ -339,15 +365,25 @@ impl ChainOperation {
     fn take_back(&mut self, restored: &BTreeMap<WorkspacePath, Vec<State>>) {
         let is_put_back = |item: &Item| {
             let states = restored.get(&item.path);
-            item.result == FileResult::Done && states.is_some_and(|states| states.contains(&item.expected))
+            item.result == FileResult::Done
+                && states.is_some_and(|states| states.contains(&item.expected))
         };
-        self.taken_back = self.items.iter().filter(|item| is_put_back(item)).map(|item| item.path.clone()).collect();
+        self.taken_back = self
+            .items
+            .iter()
+            .filter(|item| is_put_back(item))
+            .map(|item| item.path.clone())
+            .collect();
         self.items.retain(|item| !is_put_back(item));
     }
 }
 
 /// Returns what restores put where, after an operation of a session.
-fn restored_since(connection: &Connection, session: &str, seq: i64) -> Result<BTreeMap<WorkspacePath, Vec<State>>> {
+fn restored_since(
+    connection: &Connection,
+    session: &str,
+    seq: i64,
+) -> Result<BTreeMap<WorkspacePath, Vec<State>>> {
     let mut statement = connection
         .prepare_cached(
             "SELECT path, path_raw, target_mode, target_blob
@@ -358,7 +394,10 @@ fn restored_since(connection: &Connection, session: &str, seq: i64) -> Result<BT
         .context(|| "cannot read what was restored")?;
     let rows = statement
         .query_map(params![session, seq], |row| {
-            Ok((super::path(row)?, super::state(row, "target_mode", "target_blob")?))
+            Ok((
+                super::path(row)?,
+                super::state(row, "target_mode", "target_blob")?,
+            ))
         })
         .context(|| "cannot read what was restored")?;
     let mut restored = BTreeMap::<_, Vec<State>>::new();

@@ -37,9 +37,11 @@ pub(crate) struct MessageRow {
     pub unprotected: Option<String>,
 }
 
-const SESSION: &str = "seq, id, workspace_id, agent, agent_id, parent_id, last_event_at, last_event, tool_events,
+const SESSION: &str =
+    "seq, id, workspace_id, agent, agent_id, parent_id, last_event_at, last_event, tool_events,
                        revert_message_id, revert_base_id";
-const MESSAGE: &str = "seq, id, session_id, agent_id, turn_id, prompt, state, snapshot_id, pending, unprotected";
+const MESSAGE: &str =
+    "seq, id, session_id, agent_id, turn_id, prompt, state, snapshot_id, pending, unprotected";
 
 impl SessionRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -76,14 +78,22 @@ impl MessageRow {
     }
 }
 
-fn one_session(connection: &Connection, rest: &str, parameters: impl Params) -> Result<Option<SessionRow>> {
+fn one_session(
+    connection: &Connection,
+    rest: &str,
+    parameters: impl Params,
+) -> Result<Option<SessionRow>> {
     connection
         .prepare_cached(&format!("SELECT {SESSION} FROM sessions {rest}"))
         .and_then(|mut statement| statement.query_row(parameters, SessionRow::read).optional())
         .context(|| "cannot look a session up")
 }
 
-fn one_message(connection: &Connection, rest: &str, parameters: impl Params) -> Result<Option<MessageRow>> {
+fn one_message(
+    connection: &Connection,
+    rest: &str,
+    parameters: impl Params,
+) -> Result<Option<MessageRow>> {
     connection
         .prepare_cached(&format!("SELECT {MESSAGE} FROM messages {rest}"))
         .and_then(|mut statement| statement.query_row(parameters, MessageRow::read).optional())
@@ -110,7 +120,10 @@ pub(crate) fn find_session(
 }
 
 /// Returns the session of a workspace that was reverted last and can be redone.
-pub(crate) fn newest_reverted_session(connection: &Connection, workspace_id: i64) -> Result<Option<SessionRow>> {
+pub(crate) fn newest_reverted_session(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Option<SessionRow>> {
     one_session(
         connection,
         "WHERE workspace_id = ?1 AND revert_base_id IS NOT NULL
@@ -124,7 +137,9 @@ pub(crate) fn root_of(connection: &Connection, session: &SessionRow) -> Result<S
     let mut root = session.clone();
     // A line of parents is as long as sub-agents are nested; the bound is for rows that are not ours.
     for _ in 0..64 {
-        let Some(parent_id) = &root.parent_id else { break };
+        let Some(parent_id) = &root.parent_id else {
+            break;
+        };
         match self::session(connection, parent_id)? {
             Some(parent) => root = parent,
             None => break,
@@ -159,12 +174,22 @@ pub(crate) fn upsert_session(
             ])
         })
         .context(|| "cannot add a session")?;
-    find_session(connection, &event.agent, &event.session_id, Some(workspace_id))?
-        .ok_or_else(|| crate::Error::failed("a session that was just added is not there"))
+    find_session(
+        connection,
+        &event.agent,
+        &event.session_id,
+        Some(workspace_id),
+    )?
+    .ok_or_else(|| crate::Error::failed("a session that was just added is not there"))
 }
 
 /// Notes that a session was heard of.
-pub(crate) fn touch_session(connection: &Connection, id: &str, event: &Event, now: Milliseconds) -> Result<()> {
+pub(crate) fn touch_session(
+    connection: &Connection,
+    id: &str,
+    event: &Event,
+    now: Milliseconds,
+) -> Result<()> {
     use ckpt_schema::EventKind::{SessionEnd, ToolStart};
     connection
         .prepare_cached(
@@ -172,7 +197,13 @@ pub(crate) fn touch_session(connection: &Connection, id: &str, event: &Event, no
                     tool_events = max(tool_events, ?5) WHERE id = ?1",
         )
         .and_then(|mut statement| {
-            statement.execute(params![id, now, event.event.name(), event.event == SessionEnd, event.event == ToolStart])
+            statement.execute(params![
+                id,
+                now,
+                event.event.name(),
+                event.event == SessionEnd,
+                event.event == ToolStart
+            ])
         })
         .context(|| "cannot note an event")?;
     Ok(())
@@ -205,21 +236,35 @@ pub(crate) fn find_message_by_agent_id(
     session: &str,
     agent_id: &str,
 ) -> Result<Option<MessageRow>> {
-    one_message(connection, "WHERE session_id = ?1 AND agent_id = ?2 ORDER BY seq DESC LIMIT 1", [session, agent_id])
+    one_message(
+        connection,
+        "WHERE session_id = ?1 AND agent_id = ?2 ORDER BY seq DESC LIMIT 1",
+        [session, agent_id],
+    )
 }
 
 /// Returns how many messages of a session share a turn.
-pub(crate) fn messages_of_turn(connection: &Connection, session: &str, turn_id: &str) -> Result<u64> {
+pub(crate) fn messages_of_turn(
+    connection: &Connection,
+    session: &str,
+    turn_id: &str,
+) -> Result<u64> {
     connection
-        .query_row("SELECT count(*) FROM messages WHERE session_id = ?1 AND turn_id = ?2", [session, turn_id], |row| {
-            row.get::<_, i64>(0)
-        })
+        .query_row(
+            "SELECT count(*) FROM messages WHERE session_id = ?1 AND turn_id = ?2",
+            [session, turn_id],
+            |row| row.get::<_, i64>(0),
+        )
         .map(i64::cast_unsigned)
         .context(|| "cannot count a turn's messages")
 }
 
 /// Returns a session's newest message that is not discarded; of those that have come into effect only, where `bound`.
-pub(crate) fn newest_message(connection: &Connection, session: &str, bound: bool) -> Result<Option<MessageRow>> {
+pub(crate) fn newest_message(
+    connection: &Connection,
+    session: &str,
+    bound: bool,
+) -> Result<Option<MessageRow>> {
     one_message(
         connection,
         "WHERE session_id = ?1 AND state <> 'discarded' AND (pending = 0 OR ?2 = 0) ORDER BY seq DESC LIMIT 1",
@@ -228,7 +273,11 @@ pub(crate) fn newest_message(connection: &Connection, session: &str, bound: bool
 }
 
 /// Returns a session's first message, at or after a place in the order, that is not discarded.
-pub(crate) fn message_at_or_after(connection: &Connection, session: &str, seq: i64) -> Result<Option<MessageRow>> {
+pub(crate) fn message_at_or_after(
+    connection: &Connection,
+    session: &str,
+    seq: i64,
+) -> Result<Option<MessageRow>> {
     one_message(
         connection,
         "WHERE session_id = ?1 AND seq >= ?2 AND state <> 'discarded' ORDER BY seq LIMIT 1",
@@ -237,7 +286,11 @@ pub(crate) fn message_at_or_after(connection: &Connection, session: &str, seq: i
 }
 
 /// Returns the message after the revert point: where a redo moves it to.
-pub(crate) fn next_hidden_message(connection: &Connection, session: &str, seq: i64) -> Result<Option<MessageRow>> {
+pub(crate) fn next_hidden_message(
+    connection: &Connection,
+    session: &str,
+    seq: i64,
+) -> Result<Option<MessageRow>> {
     one_message(
         connection,
         "WHERE session_id = ?1 AND seq > ?2 AND state = 'hidden' ORDER BY seq LIMIT 1",
@@ -246,7 +299,11 @@ pub(crate) fn next_hidden_message(connection: &Connection, session: &str, seq: i
 }
 
 /// Adds a message. Its state is live; its place in the order is after all others.
-pub(crate) fn insert_message(connection: &Connection, row: &MessageRow, now: Milliseconds) -> Result<()> {
+pub(crate) fn insert_message(
+    connection: &Connection,
+    row: &MessageRow,
+    now: Milliseconds,
+) -> Result<()> {
     connection
         .execute(
             "INSERT INTO messages (id, session_id, agent_id, turn_id, prompt, snapshot_id, pending, unprotected, created_at)
@@ -284,7 +341,11 @@ pub(crate) fn bind_pending_messages(
 }
 
 /// Hides the messages from a place in the order on, and shows those before it; shows all where there is no place.
-pub(crate) fn set_hidden_from(connection: &Connection, session: &str, seq: Option<i64>) -> Result<()> {
+pub(crate) fn set_hidden_from(
+    connection: &Connection,
+    session: &str,
+    seq: Option<i64>,
+) -> Result<()> {
     connection
         .execute(
             "UPDATE messages SET state = iif(seq >= ?2, 'hidden', 'live') WHERE session_id = ?1 AND state <> 'discarded'",
@@ -297,17 +358,27 @@ pub(crate) fn set_hidden_from(connection: &Connection, session: &str, seq: Optio
 /// Makes a pending revert permanent: hidden messages are discarded.
 pub(crate) fn discard_hidden_messages(connection: &Connection, session: &str) -> Result<usize> {
     connection
-        .execute("UPDATE messages SET state = 'discarded' WHERE session_id = ?1 AND state = 'hidden'", [session])
+        .execute(
+            "UPDATE messages SET state = 'discarded' WHERE session_id = ?1 AND state = 'hidden'",
+            [session],
+        )
         .context(|| "cannot discard hidden messages")
 }
 
 /// Returns the ids of a session's messages from a place in the order on, oldest first, without discarded ones.
-pub(crate) fn messages_from(connection: &Connection, session: &str, seq: i64) -> Result<Vec<String>> {
+pub(crate) fn messages_from(
+    connection: &Connection,
+    session: &str,
+    seq: i64,
+) -> Result<Vec<String>> {
     let mut statement = connection
         .prepare_cached(
             "SELECT id FROM messages WHERE session_id = ?1 AND seq >= ?2 AND state <> 'discarded' ORDER BY seq",
         )
         .context(|| "cannot read messages")?;
-    let rows = statement.query_map(params![session, seq], |row| row.get(0)).context(|| "cannot read messages")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read messages")
+    let rows = statement
+        .query_map(params![session, seq], |row| row.get(0))
+        .context(|| "cannot read messages")?;
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read messages")
 }

@@ -65,7 +65,11 @@ impl SnapshotRow {
 /// Returns the snapshot with an id.
 pub(crate) fn snapshot(connection: &Connection, id: i64) -> Result<SnapshotRow> {
     connection
-        .query_row(&format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1"), [id], SnapshotRow::read)
+        .query_row(
+            &format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1"),
+            [id],
+            SnapshotRow::read,
+        )
         .context(|| "cannot read a snapshot's row")
 }
 
@@ -80,7 +84,10 @@ pub(crate) fn put_snapshot(
 ) -> Result<i64> {
     if let Some(last) = last
         && label.is_none()
-        && (SnapshotRow { id: last, ..row.clone() }) == snapshot(connection, last)?
+        && (SnapshotRow {
+            id: last,
+            ..row.clone()
+        }) == snapshot(connection, last)?
         && gaps_of(connection, last)? == gaps
     {
         return Ok(last);
@@ -93,7 +100,8 @@ pub(crate) fn put_snapshot(
         )
         .context(|| "cannot add a snapshot")?;
     let id = connection.last_insert_rowid();
-    gaps.iter().try_for_each(|gap| put_gap(connection, id, gap))?;
+    gaps.iter()
+        .try_for_each(|gap| put_gap(connection, id, gap))?;
     Ok(id)
 }
 
@@ -112,7 +120,9 @@ fn put_gap(connection: &Connection, snapshot_id: i64, gap: &GapRow) -> Result<()
 /// Returns what a snapshot does not hold, in the order in which it was found.
 pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<GapRow>> {
     let mut statement = connection
-        .prepare_cached("SELECT path, path_raw, reason, size FROM gaps WHERE snapshot_id = ?1 ORDER BY id")
+        .prepare_cached(
+            "SELECT path, path_raw, reason, size FROM gaps WHERE snapshot_id = ?1 ORDER BY id",
+        )
         .context(|| "cannot read gaps")?;
     let rows = statement
         .query_map([snapshot_id], |row| {
@@ -122,10 +132,15 @@ pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<G
                 None => row.get::<_, String>("path")?.into_bytes(),
             };
             let size: Option<i64> = row.get("size")?;
-            Ok(GapRow { path, reason: row.get("reason")?, size: size.map(i64::cast_unsigned) })
+            Ok(GapRow {
+                path,
+                reason: row.get("reason")?,
+                size: size.map(i64::cast_unsigned),
+            })
         })
         .context(|| "cannot read gaps")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read gaps")
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read gaps")
 }
 
 /// Adds a state of the user's repository, or returns the row that says the same already.
@@ -159,6 +174,10 @@ pub(crate) fn put_git_state(
 /// Returns the state of the user's repository with an id.
 pub(crate) fn git_state(connection: &Connection, id: i64) -> Result<GitStateRow> {
     connection
-        .query_row("SELECT head, branch, index_blob, doing FROM git_states WHERE id = ?1", [id], GitStateRow::read)
+        .query_row(
+            "SELECT head, branch, index_blob, doing FROM git_states WHERE id = ?1",
+            [id],
+            GitStateRow::read,
+        )
         .context(|| "cannot read a git state")
 }

@@ -74,13 +74,21 @@ impl StepRow {
 /// Returns the step with our id.
 pub(crate) fn step(connection: &Connection, id: &str) -> Result<Option<StepRow>> {
     connection
-        .query_row(&format!("SELECT {COLUMNS} FROM steps WHERE id = ?1"), [id], StepRow::read)
+        .query_row(
+            &format!("SELECT {COLUMNS} FROM steps WHERE id = ?1"),
+            [id],
+            StepRow::read,
+        )
         .optional()
         .context(|| "cannot look a step up")
 }
 
 /// Returns the newest step of a session that the agent calls so.
-pub(crate) fn find_step_by_agent_id(connection: &Connection, session: &str, agent_id: &str) -> Result<Option<StepRow>> {
+pub(crate) fn find_step_by_agent_id(
+    connection: &Connection,
+    session: &str,
+    agent_id: &str,
+) -> Result<Option<StepRow>> {
     connection
         .query_row(
             &format!("SELECT {COLUMNS} FROM steps WHERE session_id = ?1 AND agent_id = ?2 ORDER BY seq DESC LIMIT 1"),
@@ -129,11 +137,15 @@ pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<V
             })
         })
         .context(|| "cannot read open steps")?;
-    let mut steps: Vec<OpenStep> = rows.collect::<rusqlite::Result<_>>().context(|| "cannot read open steps")?;
+    let mut steps: Vec<OpenStep> = rows
+        .collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read open steps")?;
     for step in &mut steps {
         if step.root_session_id != step.row.session_id {
             let parent = rows::session(connection, &step.root_session_id)?;
-            let root = parent.map(|parent| rows::root_of(connection, &parent)).transpose()?;
+            let root = parent
+                .map(|parent| rows::root_of(connection, &parent))
+                .transpose()?;
             step.root_session_id = root.map_or_else(|| step.row.session_id.clone(), |root| root.id);
         }
         step.paths = step_paths(connection, &step.row.id)?;
@@ -231,7 +243,11 @@ pub(crate) fn finish_tools(
 }
 
 /// Notes a file that an edit tool names; the first time counts.
-pub(crate) fn insert_step_path(connection: &Connection, step: &str, named: &StepPath) -> Result<()> {
+pub(crate) fn insert_step_path(
+    connection: &Connection,
+    step: &str,
+    named: &StepPath,
+) -> Result<()> {
     let before = named.hidden_before.flatten();
     connection
         .prepare_cached(
@@ -261,14 +277,21 @@ pub(crate) fn step_paths(connection: &Connection, step: &str) -> Result<Vec<Step
         .query_map([step], |row| {
             let captured: bool = row.get("captured")?;
             let state = super::state(row, "mode", "blob")?;
-            Ok(StepPath { path: super::path(row)?, hidden_before: captured.then_some(state) })
+            Ok(StepPath {
+                path: super::path(row)?,
+                hidden_before: captured.then_some(state),
+            })
         })
         .context(|| "cannot read the files that tools named")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read the files that tools named")
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read the files that tools named")
 }
 
 /// Returns the files of a workspace that snapshots hold although an ignore rule hides them: edit tools named them.
-pub(crate) fn forced_paths(connection: &Connection, workspace_id: i64) -> Result<Vec<WorkspacePath>> {
+pub(crate) fn forced_paths(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<WorkspacePath>> {
     let mut statement = connection
         .prepare_cached(
             "SELECT DISTINCT step_paths.path, step_paths.path_raw FROM step_paths
@@ -276,9 +299,12 @@ pub(crate) fn forced_paths(connection: &Connection, workspace_id: i64) -> Result
               WHERE step_paths.captured = 1 AND sessions.workspace_id = ?1",
         )
         .context(|| "cannot read the files that tools named")?;
-    let rows = statement.query_map([workspace_id], super::path).context(|| "cannot read the files that tools named")?;
-    let paths: BTreeSet<WorkspacePath> =
-        rows.collect::<rusqlite::Result<_>>().context(|| "cannot read the files that tools named")?;
+    let rows = statement
+        .query_map([workspace_id], super::path)
+        .context(|| "cannot read the files that tools named")?;
+    let paths: BTreeSet<WorkspacePath> = rows
+        .collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read the files that tools named")?;
     Ok(paths.into_iter().collect())
 }
 
@@ -309,7 +335,9 @@ pub(crate) fn unprotected_steps(
     root_session: &str,
     from_seq: Option<i64>,
 ) -> Result<Vec<(String, String)>> {
-    let Some(from_seq) = from_seq else { return Ok(Vec::new()) };
+    let Some(from_seq) = from_seq else {
+        return Ok(Vec::new());
+    };
     let mut statement = connection
         .prepare_cached(
             "SELECT steps.id, steps.unprotected FROM messages JOIN steps ON steps.message_id = messages.id
@@ -318,7 +346,10 @@ pub(crate) fn unprotected_steps(
         )
         .context(|| "cannot read unprotected steps")?;
     let rows = statement
-        .query_map(params![root_session, from_seq], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_map(params![root_session, from_seq], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
         .context(|| "cannot read unprotected steps")?;
-    rows.collect::<rusqlite::Result<_>>().context(|| "cannot read unprotected steps")
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read unprotected steps")
 }

@@ -49,7 +49,11 @@ impl WorkspaceRow {
 /// Returns the workspace with an id.
 pub(crate) fn workspace(connection: &Connection, id: i64) -> Result<WorkspaceRow> {
     connection
-        .query_row(&format!("SELECT {COLUMNS} FROM workspaces WHERE id = ?1"), [id], WorkspaceRow::read)
+        .query_row(
+            &format!("SELECT {COLUMNS} FROM workspaces WHERE id = ?1"),
+            [id],
+            WorkspaceRow::read,
+        )
         .context(|| "cannot read a workspace")
 }
 
@@ -136,7 +140,13 @@ fn moved(connection: &Connection, device: u64, inode: u64) -> Result<Option<Work
     Ok(row.filter(|row| row.path.symlink_metadata().is_err()))
 }
 
-fn update(connection: &Connection, row: &WorkspaceRow, path: &Path, device: u64, now: Milliseconds) -> Result<()> {
+fn update(
+    connection: &Connection,
+    row: &WorkspaceRow,
+    path: &Path,
+    device: u64,
+    now: Milliseconds,
+) -> Result<()> {
     connection
         .execute(
             "UPDATE workspaces SET path = ?2, path_raw = ?3, device = ?4, used_at = ?5 WHERE id = ?1",

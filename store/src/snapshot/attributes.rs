@@ -29,7 +29,11 @@ pub(crate) enum Bearer {
 impl Bearer {
     /// Returns what a regular file with these permissions is.
     pub(crate) const fn file(permissions: u32) -> Self {
-        if permissions & 0o100 == 0 { Self::File } else { Self::Executable }
+        if permissions & 0o100 == 0 {
+            Self::File
+        } else {
+            Self::Executable
+        }
     }
 
     const fn letter(self) -> u8 {
@@ -43,9 +47,15 @@ impl Bearer {
     }
 
     fn from_letter(letter: u8) -> Option<Self> {
-        [Self::File, Self::Executable, Self::Directory, Self::EmptyDirectory, Self::OccupiedDirectory]
-            .into_iter()
-            .find(|bearer| bearer.letter() == letter)
+        [
+            Self::File,
+            Self::Executable,
+            Self::Directory,
+            Self::EmptyDirectory,
+            Self::OccupiedDirectory,
+        ]
+        .into_iter()
+        .find(|bearer| bearer.letter() == letter)
     }
 
     const fn slot(self) -> usize {
@@ -74,13 +84,17 @@ pub(crate) struct Census {
 impl Census {
     /// Counts one bearer.
     pub(crate) fn count(&mut self, bearer: Bearer, permissions: u32) {
-        *self.counts[bearer.slot()].entry(permissions & 0o777).or_default() += 1;
+        *self.counts[bearer.slot()]
+            .entry(permissions & 0o777)
+            .or_default() += 1;
     }
 
     /// Counts what another one counted.
     pub(crate) fn add(&mut self, other: &Self) {
         for (counts, others) in self.counts.iter_mut().zip(&other.counts) {
-            others.iter().for_each(|(permissions, count)| *counts.entry(*permissions).or_default() += count);
+            others
+                .iter()
+                .for_each(|(permissions, count)| *counts.entry(*permissions).or_default() += count);
         }
     }
 
@@ -90,10 +104,15 @@ impl Census {
         let mut defaults = USUAL;
         for (counts, default) in self.counts.iter().zip(&mut defaults) {
             let usual = *default;
-            let most = counts.iter().max_by_key(|(permissions, count)| (**count, **permissions == usual));
+            let most = counts
+                .iter()
+                .max_by_key(|(permissions, count)| (**count, **permissions == usual));
             *default = most.map_or(usual, |(permissions, _)| *permissions);
         }
-        Attributes { defaults, noted: BTreeMap::new() }
+        Attributes {
+            defaults,
+            noted: BTreeMap::new(),
+        }
     }
 }
 
@@ -106,7 +125,10 @@ pub(crate) struct Attributes {
 
 impl Default for Attributes {
     fn default() -> Self {
-        Self { defaults: USUAL, noted: BTreeMap::new() }
+        Self {
+            defaults: USUAL,
+            noted: BTreeMap::new(),
+        }
     }
 }
 
@@ -150,19 +172,29 @@ impl Attributes {
 
     /// Returns the empty directories, by path.
     pub(crate) fn empty_directories(&self) -> impl Iterator<Item = (&WorkspacePath, Mode)> {
-        let empty = self.noted.iter().filter(|(_, (bearer, _))| *bearer == Bearer::EmptyDirectory);
+        let empty = self
+            .noted
+            .iter()
+            .filter(|(_, (bearer, _))| *bearer == Bearer::EmptyDirectory);
         empty.map(|(path, (_, permissions))| (path, Mode::directory(*permissions)))
     }
 
     /// Returns whether a directory is at a path that holds nothing, or only what is not captured.
     pub(crate) fn has_bare_directory(&self, path: &WorkspacePath) -> bool {
-        self.noted.get(path).is_some_and(|(bearer, _)| bearer.is_always_noted())
+        self.noted
+            .get(path)
+            .is_some_and(|(bearer, _)| bearer.is_always_noted())
     }
 
     /// Returns whether such a directory is below a path.
     pub(crate) fn has_bare_directory_below(&self, path: &WorkspacePath) -> bool {
-        let first = path.join(b"\x01").expect("it is a name, and none sorts before it");
-        let mut below = self.noted.range(first..).take_while(|(other, _)| other.is_below(path));
+        let first = path
+            .join(b"\x01")
+            .expect("it is a name, and none sorts before it");
+        let mut below = self
+            .noted
+            .range(first..)
+            .take_while(|(other, _)| other.is_below(path));
         below.any(|(_, (bearer, _))| bearer.is_always_noted())
     }
 
@@ -177,8 +209,14 @@ impl Attributes {
     }
 
     /// Returns the paths that are noted here and not, or not so, in the other.
-    pub(crate) fn noted_otherwise<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a WorkspacePath> {
-        self.noted.iter().filter(|(path, noted)| other.noted.get(*path) != Some(*noted)).map(|(path, _)| path)
+    pub(crate) fn noted_otherwise<'a>(
+        &'a self,
+        other: &'a Self,
+    ) -> impl Iterator<Item = &'a WorkspacePath> {
+        self.noted
+            .iter()
+            .filter(|(path, noted)| other.noted.get(*path) != Some(*noted))
+            .map(|(path, _)| path)
     }
 
     /// Returns the bytes of the attributes' blob; none where all is 644 and 755 and every directory has captured entries.
@@ -196,7 +234,8 @@ impl Attributes {
         }
         let [file, executable, directory] = self.defaults;
         let mut bytes = MAGIC.to_vec();
-        bytes.extend_from_slice(format!("{file:03o} {executable:03o} {directory:03o}\n").as_bytes());
+        bytes
+            .extend_from_slice(format!("{file:03o} {executable:03o} {directory:03o}\n").as_bytes());
         for (path, (bearer, permissions)) in &self.noted {
             bytes.push(bearer.letter());
             bytes.extend_from_slice(format!(" {permissions:03o} ").as_bytes());
@@ -211,7 +250,10 @@ impl Attributes {
         let wrong = || Error::failed("the snapshot's attributes cannot be read");
         let rest = bytes.strip_prefix(MAGIC).ok_or_else(wrong)?;
         let (defaults, rest) = rest.split_at_checked(12).ok_or_else(wrong)?;
-        let mut attributes = Self { defaults: decode_defaults(defaults).ok_or_else(wrong)?, noted: BTreeMap::new() };
+        let mut attributes = Self {
+            defaults: decode_defaults(defaults).ok_or_else(wrong)?,
+            noted: BTreeMap::new(),
+        };
         let lines = match rest.split_last() {
             None => return Ok(attributes),
             Some((0, lines)) => lines,
@@ -219,25 +261,38 @@ impl Attributes {
         };
         for line in lines.split(|byte| *byte == 0) {
             let (bearer, permissions, path) = decode_line(line).ok_or_else(wrong)?;
-            let path = WorkspacePath::new(path).context(|| format!("the attributes name `{}`", path.escape_ascii()))?;
-            attributes.append(path, bearer, permissions).ok_or_else(wrong)?;
+            let path = WorkspacePath::new(path)
+                .context(|| format!("the attributes name `{}`", path.escape_ascii()))?;
+            attributes
+                .append(path, bearer, permissions)
+                .ok_or_else(wrong)?;
         }
         Ok(attributes)
     }
 
     /// Adds a line that was read; none where it is out of order, or one that would not have been written.
     fn append(&mut self, path: WorkspacePath, bearer: Bearer, permissions: u32) -> Option<()> {
-        let in_order = self.noted.last_key_value().is_none_or(|(last, _)| *last < path);
+        let in_order = self
+            .noted
+            .last_key_value()
+            .is_none_or(|(last, _)| *last < path);
         let needed = bearer.is_always_noted() || permissions != self.defaults[bearer.slot()];
-        (in_order && needed).then(|| self.noted.insert(path, (bearer, permissions))).map(drop)
+        (in_order && needed)
+            .then(|| self.noted.insert(path, (bearer, permissions)))
+            .map(drop)
     }
 }
 
 fn decode_defaults(line: &[u8]) -> Option<[u32; 3]> {
     match line {
         [file @ .., b' ', _, _, _, b' ', _, _, _, b'\n'] => {
-            let defaults = [decode_octal(file)?, decode_octal(&line[4..7])?, decode_octal(&line[8..11])?];
-            let sound = Bearer::file(defaults[0]) == Bearer::File && Bearer::file(defaults[1]) == Bearer::Executable;
+            let defaults = [
+                decode_octal(file)?,
+                decode_octal(&line[4..7])?,
+                decode_octal(&line[8..11])?,
+            ];
+            let sound = Bearer::file(defaults[0]) == Bearer::File
+                && Bearer::file(defaults[1]) == Bearer::Executable;
             sound.then_some(defaults)
         }
         _ => None,
@@ -245,7 +300,9 @@ fn decode_defaults(line: &[u8]) -> Option<[u32; 3]> {
 }
 
 fn decode_line(line: &[u8]) -> Option<(Bearer, u32, &[u8])> {
-    let [letter, b' ', first, second, third, b' ', path @ ..] = line else { return None };
+    let [letter, b' ', first, second, third, b' ', path @ ..] = line else {
+        return None;
+    };
     let bearer = Bearer::from_letter(*letter)?;
     let permissions = decode_octal(&[*first, *second, *third])?;
     let sound = match bearer {
@@ -287,15 +344,25 @@ mod tests {
     #[test]
     fn the_most_frequent_permissions_are_the_default() {
         let mut census = Census::default();
-        [0o664, 0o664, 0o600].into_iter().for_each(|permissions| census.count(Bearer::File, permissions));
+        [0o664, 0o664, 0o600]
+            .into_iter()
+            .for_each(|permissions| census.count(Bearer::File, permissions));
         let mut attributes = census.attributes();
         attributes.note(&path("a"), Bearer::File, 0o664);
         attributes.note(&path("b"), Bearer::File, 0o600);
         let text = "ckpt-hook attributes 1\n664 755 755\nf 600 b\0";
-        assert_eq!(attributes.encode().as_deref(), Some(text.as_bytes()), "only the exception is listed");
+        assert_eq!(
+            attributes.encode().as_deref(),
+            Some(text.as_bytes()),
+            "only the exception is listed"
+        );
         census.count(Bearer::File, 0o644);
         census.count(Bearer::File, 0o644);
-        assert_eq!(census.attributes().defaults[0], 0o644, "the usual one where two are as frequent");
+        assert_eq!(
+            census.attributes().defaults[0],
+            0o644,
+            "the usual one where two are as frequent"
+        );
     }
 
     #[test]
@@ -304,16 +371,46 @@ mod tests {
             ("", "nothing"),
             ("ckpt-hook attributes 2\n644 755 755\n", "another version"),
             ("ckpt-hook attributes 1\n644 755\n", "a default is missing"),
-            ("ckpt-hook attributes 1\n755 755 755\n", "a file's default is executable"),
-            ("ckpt-hook attributes 1\n644 755 755\nf 600 a", "the last line is cut off"),
-            ("ckpt-hook attributes 1\n644 755 755\nf 600 b\0f 600 a\0", "out of order"),
-            ("ckpt-hook attributes 1\n644 755 755\nf 600 a\0f 600 a\0", "twice"),
-            ("ckpt-hook attributes 1\n644 755 755\nf 644 a\0", "the default is listed"),
-            ("ckpt-hook attributes 1\n644 755 755\nf 4755 a\0", "a set-id bit"),
-            ("ckpt-hook attributes 1\n644 755 755\nf 755 a\0", "an executable that is none"),
-            ("ckpt-hook attributes 1\n644 755 755\ne 755 ../a\0", "outside the workspace"),
-            ("ckpt-hook attributes 1\n644 755 755\ne 755 .git\0", "below `.git`"),
-            ("ckpt-hook attributes 1\n644 755 755\nq 755 a\0", "an unknown letter"),
+            (
+                "ckpt-hook attributes 1\n755 755 755\n",
+                "a file's default is executable",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\nf 600 a",
+                "the last line is cut off",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\nf 600 b\0f 600 a\0",
+                "out of order",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\nf 600 a\0f 600 a\0",
+                "twice",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\nf 644 a\0",
+                "the default is listed",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\nf 4755 a\0",
+                "a set-id bit",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\nf 755 a\0",
+                "an executable that is none",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\ne 755 ../a\0",
+                "outside the workspace",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\ne 755 .git\0",
+                "below `.git`",
+            ),
+            (
+                "ckpt-hook attributes 1\n644 755 755\nq 755 a\0",
+                "an unknown letter",
+            ),
             ("ckpt-hook attributes 1\n644 755 755\n\0", "an empty line"),
         ] {
             assert!(Attributes::decode(text.as_bytes()).is_err(), "{why}");
@@ -325,8 +422,14 @@ mod tests {
         let mut attributes = Attributes::default();
         attributes.note(&path("a-b"), Bearer::EmptyDirectory, 0o755);
         attributes.note(&path("ab/c"), Bearer::OccupiedDirectory, 0o755);
-        assert!(!attributes.has_bare_directory_below(&path("a")), "neither is in `a`");
-        assert!(attributes.has_bare_directory_below(&path("ab")), "`ab/c` is in `ab`");
+        assert!(
+            !attributes.has_bare_directory_below(&path("a")),
+            "neither is in `a`"
+        );
+        assert!(
+            attributes.has_bare_directory_below(&path("ab")),
+            "`ab/c` is in `ab`"
+        );
     }
 
     #[test]
@@ -334,8 +437,16 @@ mod tests {
         let mut attributes = Attributes::default();
         attributes.note(&path("logs"), Bearer::OccupiedDirectory, 0o755);
         assert!(attributes.has_bare_directory(&path("logs")), "it is there");
-        assert_eq!(attributes.empty_directory(&path("logs")), None, "nothing of it could be put back");
-        assert_eq!(attributes.empty_directories().count(), 0, "so no list has it");
+        assert_eq!(
+            attributes.empty_directory(&path("logs")),
+            None,
+            "nothing of it could be put back"
+        );
+        assert_eq!(
+            attributes.empty_directories().count(),
+            0,
+            "so no list has it"
+        );
     }
 
     proptest! {

@@ -18,7 +18,9 @@ use crate::path::WorkspacePath;
 /// stored. Fails for a pipe, socket or device.
 pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> Result<State> {
     let what = || format!("cannot capture `{}`", path.to_text());
-    let root = disk::open_root(root).map_err(std::io::Error::from).context(what)?;
+    let root = disk::open_root(root)
+        .map_err(std::io::Error::from)
+        .context(what)?;
     let parent = path.parent();
     let parent = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
     let found = disk::open_directory(root.as_fd(), parent).and_then(|directory| {
@@ -30,10 +32,14 @@ pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> R
         Err(error) if is_absence(error) => return Ok(None),
         Err(error) => return Err(std::io::Error::from(error)).context(what),
     };
-    let mode = Mode::from_stat(stamp.mode).ok_or_else(|| Error::failed(format!("{}: it is special", what())))?;
+    let mode = Mode::from_stat(stamp.mode)
+        .ok_or_else(|| Error::failed(format!("{}: it is special", what())))?;
     let sink = Sink::new(objects)?;
     let captured = match stamp.file_type() {
-        0o040_000 => Ok(Some(emptiness(&disk::open_directory(root.as_fd(), path.as_bytes()), mode))),
+        0o040_000 => Ok(Some(emptiness(
+            &disk::open_directory(root.as_fd(), path.as_bytes()),
+            mode,
+        ))),
         0o120_000 => link(&directory, path.name(), &sink),
         _ => file(&directory, path.name(), &sink, mode),
     };
@@ -46,7 +52,9 @@ pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> R
 /// neighbours is opened once.
 pub(crate) fn may_be_there(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
     let what = || format!("cannot open the directory `{}`", root.display());
-    let root = disk::open_root(root).map_err(std::io::Error::from).context(what)?;
+    let root = disk::open_root(root)
+        .map_err(std::io::Error::from)
+        .context(what)?;
     let mut opened: Option<(Option<WorkspacePath>, std::result::Result<OwnedFd, Errno>)> = None;
     let mut may_be = |path: &WorkspacePath| {
         let parent = path.parent();
@@ -70,33 +78,56 @@ fn is_absence(error: Errno) -> bool {
 }
 
 fn emptiness(directory: &std::result::Result<OwnedFd, Errno>, mode: Mode) -> Entry {
-    let names = directory.as_ref().ok().and_then(|directory| disk::names(directory.as_fd()).ok());
+    let names = directory
+        .as_ref()
+        .ok()
+        .and_then(|directory| disk::names(directory.as_fd()).ok());
     let is_empty = names.is_some_and(|names| names.is_empty());
-    Entry { mode, blob: is_empty.then_some(ObjectId::EMPTY_TREE) }
+    Entry {
+        mode,
+        blob: is_empty.then_some(ObjectId::EMPTY_TREE),
+    }
 }
 
 fn link(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>) -> Result<State> {
     match rustix::fs::readlinkat(directory, name, Vec::new()) {
-        Ok(target) => Ok(Some(Entry { mode: Mode::SYMLINK, blob: sink.add(ObjectKind::Blob, target.as_bytes())? })),
+        Ok(target) => Ok(Some(Entry {
+            mode: Mode::SYMLINK,
+            blob: sink.add(ObjectKind::Blob, target.as_bytes())?,
+        })),
         Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(std::io::Error::from(error)).context(|| "cannot read the link"),
     }
 }
 
 fn file(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>, mode: Mode) -> Result<State> {
-    let entry = |stamp: Stamp, blob| Some(Entry { mode: Mode::file(stamp.mode), blob });
-    Ok(match read::file(directory.as_fd(), name).map_err(std::io::Error::from).context(|| "cannot read it")? {
-        Outcome::Bytes(bytes, stamp) => entry(stamp, sink.add(ObjectKind::Blob, &bytes)?),
-        Outcome::Large(before) => {
-            let file =
-                disk::open_file(directory.as_fd(), name).map_err(std::io::Error::from).context(|| "cannot open it")?;
-            let mut file = std::fs::File::from(file);
-            let blob = sink.add_stream(before.size, &mut file)?;
-            let after =
-                Stamp::of(&rustix::fs::fstat(&file).map_err(std::io::Error::from).context(|| "cannot read it")?);
-            entry(after, blob.filter(|_| before == after))
-        }
-        Outcome::Gone => None,
-        Outcome::Gap(_) | Outcome::Other => Some(Entry { mode, blob: None }),
-    })
+    let entry = |stamp: Stamp, blob| {
+        Some(Entry {
+            mode: Mode::file(stamp.mode),
+            blob,
+        })
+    };
+    Ok(
+        match read::file(directory.as_fd(), name)
+            .map_err(std::io::Error::from)
+            .context(|| "cannot read it")?
+        {
+            Outcome::Bytes(bytes, stamp) => entry(stamp, sink.add(ObjectKind::Blob, &bytes)?),
+            Outcome::Large(before) => {
+                let file = disk::open_file(directory.as_fd(), name)
+                    .map_err(std::io::Error::from)
+                    .context(|| "cannot open it")?;
+                let mut file = std::fs::File::from(file);
+                let blob = sink.add_stream(before.size, &mut file)?;
+                let after = Stamp::of(
+                    &rustix::fs::fstat(&file)
+                        .map_err(std::io::Error::from)
+                        .context(|| "cannot read it")?,
+                );
+                entry(after, blob.filter(|_| before == after))
+            }
+            Outcome::Gone => None,
+            Outcome::Gap(_) | Outcome::Other => Some(Entry { mode, blob: None }),
+        },
+    )
 }

@@ -21,25 +21,39 @@ pub(crate) fn difference(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Res
 
 /// The same of opened snapshots.
 pub(crate) fn between(old: &View<'_>, new: &View<'_>) -> Result<Vec<Change>> {
-    let mut differing = Differing { old: Side::new(old), new: Side::new(new), seen: 0 };
+    let mut differing = Differing {
+        old: Side::new(old),
+        new: Side::new(new),
+        seen: 0,
+    };
     differing.compare_trees(!old.attributes.shares_defaults(&new.attributes))?;
     differing.compare_attributes()?;
     Ok(join_sides(differing.old.sorted(), differing.new.sorted()))
 }
 
 /// Returns the directories with captured entries in both whose permissions differ, by path, with both.
-pub(crate) fn directories(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Result<Vec<(WorkspacePath, u32, u32)>> {
+pub(crate) fn directories(
+    reader: &Reader,
+    old: &Snapshot,
+    new: &Snapshot,
+) -> Result<Vec<(WorkspacePath, u32, u32)>> {
     if old.attributes == new.attributes {
         return Ok(Vec::new());
     }
     let (old, new) = (View::open(reader, old)?, View::open(reader, new)?);
-    let paths = match old.attributes.shares_default_of_directories(&new.attributes) {
+    let paths = match old
+        .attributes
+        .shares_default_of_directories(&new.attributes)
+    {
         true => noted_otherwise(&old, &new),
         false => directories_of(&old)?,
     };
     let mut differing = Vec::new();
     for path in paths {
-        let permissions = (old.directory_permissions(&path)?, new.directory_permissions(&path)?);
+        let permissions = (
+            old.directory_permissions(&path)?,
+            new.directory_permissions(&path)?,
+        );
         if let (Some(then), Some(now)) = permissions
             && then != now
         {
@@ -52,14 +66,20 @@ pub(crate) fn directories(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Re
 /// Returns the directories with captured entries, by path.
 fn directories_of(view: &View<'_>) -> Result<Vec<WorkspacePath>> {
     let files = view.files_below(None, view.tree)?;
-    let above = files.iter().flat_map(|(path, _)| std::iter::successors(path.parent(), WorkspacePath::parent));
+    let above = files
+        .iter()
+        .flat_map(|(path, _)| std::iter::successors(path.parent(), WorkspacePath::parent));
     Ok(above.collect::<BTreeSet<_>>().into_iter().collect())
 }
 
 /// Returns the paths whose permissions are noted otherwise, by path.
 fn noted_otherwise(old: &View<'_>, new: &View<'_>) -> Vec<WorkspacePath> {
     let (old, new) = (&old.attributes, &new.attributes);
-    let mut paths: Vec<_> = old.noted_otherwise(new).chain(new.noted_otherwise(old)).cloned().collect();
+    let mut paths: Vec<_> = old
+        .noted_otherwise(new)
+        .chain(new.noted_otherwise(old))
+        .cloned()
+        .collect();
     paths.sort_unstable();
     paths.dedup();
     paths
@@ -121,7 +141,10 @@ impl<'a> Differing<'a> {
 
 impl<'a> Side<'a> {
     fn new(view: &'a View<'a>) -> Self {
-        Self { view, entries: Vec::new() }
+        Self {
+            view,
+            entries: Vec::new(),
+        }
     }
 
     fn read(&self, tree: Option<ObjectId>) -> Result<Vec<TreeEntry>> {
@@ -143,14 +166,17 @@ impl<'a> Side<'a> {
 
     /// Returns the entries by path, each once.
     fn sorted(mut self) -> Vec<(WorkspacePath, Entry)> {
-        self.entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        self.entries
+            .sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         self.entries.dedup_by(|(one, _), (other, _)| one == other);
         self.entries
     }
 }
 
 fn tree_of(entry: Option<&TreeEntry>) -> Option<ObjectId> {
-    entry.filter(|entry| entry.mode == TreeMode::Tree).map(|entry| entry.id)
+    entry
+        .filter(|entry| entry.mode == TreeMode::Tree)
+        .map(|entry| entry.id)
 }
 
 /// Walks two sorted trees side by side. A file and a directory of the same name are two entries.
@@ -166,8 +192,16 @@ fn merge(
             (None, Some(_)) => Ordering::Greater,
             (Some(one), Some(other)) => one.compare(other),
         };
-        let left = if order.is_le() { old.split_off_first() } else { None };
-        let right = if order.is_ge() { new.split_off_first() } else { None };
+        let left = if order.is_le() {
+            old.split_off_first()
+        } else {
+            None
+        };
+        let right = if order.is_ge() {
+            new.split_off_first()
+        } else {
+            None
+        };
         each(left, right)?;
     }
 }
@@ -184,7 +218,10 @@ fn join_sides(old: Vec<(WorkspacePath, Entry)>, new: Vec<(WorkspacePath, Entry)>
         };
         let left = old.next_if(|_| order.is_le());
         let right = new.next_if(|_| order.is_ge());
-        let (old, new) = (left.as_ref().map(|(_, entry)| *entry), right.as_ref().map(|(_, entry)| *entry));
+        let (old, new) = (
+            left.as_ref().map(|(_, entry)| *entry),
+            right.as_ref().map(|(_, entry)| *entry),
+        );
         if let Some((path, _)) = left.or(right).filter(|_| old != new) {
             changes.push(Change { path, old, new });
         }

@@ -62,9 +62,16 @@ mod tests {
 
     #[test]
     fn ids_are_those_of_git() {
-        assert_eq!(hash(ObjectKind::Tree, b""), ObjectId::EMPTY_TREE, "git's well-known id of the empty tree");
+        assert_eq!(
+            hash(ObjectKind::Tree, b""),
+            ObjectId::EMPTY_TREE,
+            "git's well-known id of the empty tree"
+        );
         let id = hash(ObjectKind::Blob, b"hello\n").to_string();
-        assert_eq!(id, "ce013625030ba8dba906f756967f9e9ca394464a", "`echo hello | git hash-object --stdin`");
+        assert_eq!(
+            id, "ce013625030ba8dba906f756967f9e9ca394464a",
+            "`echo hello | git hash-object --stdin`"
+        );
     }
 
     #[test]
@@ -72,6 +79,10 @@ mod tests {
         let mut hasher = Hasher::new(ObjectKind::Blob, 6);
         hasher.update(b"hel");
         hasher.update(b"lo\n");
-        assert_eq!(hasher.finish(), hash(ObjectKind::Blob, b"hello\n"), "the cut is of no matter");
+        assert_eq!(
+            hasher.finish(),
+            hash(ObjectKind::Blob, b"hello\n"),
+            "the cut is of no matter"
+        );
     }
 }

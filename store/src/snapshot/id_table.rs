@@ -42,7 +42,9 @@ impl IdTable {
         for (count, chunk) in fanout.iter_mut().zip(table.as_chunks().0) {
             *count = u32::from_be_bytes(*chunk);
         }
-        let is_inside = ids.checked_add(u64::from(fanout[255]) * 20).is_some_and(|end| end <= bytes.length());
+        let is_inside = ids
+            .checked_add(u64::from(fanout[255]) * 20)
+            .is_some_and(|end| end <= bytes.length());
         if !fanout.is_sorted() || !is_inside {
             return Err(Error::failed("the index's parts do not fit together"));
         }
@@ -64,7 +66,12 @@ impl IdTable {
     /// Returns the place of an id; none where it is not in the table.
     pub fn find(&self, bytes: &IndexBytes, id: ObjectId) -> Result<Option<u32>> {
         let bucket = usize::from(id.as_bytes()[0]);
-        let (mut low, mut high) = (bucket.checked_sub(1).map_or(0, |before| self.fanout[before]), self.fanout[bucket]);
+        let (mut low, mut high) = (
+            bucket
+                .checked_sub(1)
+                .map_or(0, |before| self.fanout[before]),
+            self.fanout[bucket],
+        );
         while high - low > WINDOW {
             let middle = low + (high - low) / 2;
             if self.id(bytes, middle)? <= id {
@@ -85,7 +92,9 @@ impl IdTable {
     pub fn places(&self, bytes: &IndexBytes, ids: &[ObjectId]) -> Result<Vec<(ObjectId, u32)>> {
         let count = self.count() as usize;
         if ids.len() < count / FEW {
-            let found = ids.iter().filter_map(|id| Some(self.find(bytes, *id).transpose()?.map(|place| (*id, place))));
+            let found = ids.iter().filter_map(|id| {
+                Some(self.find(bytes, *id).transpose()?.map(|place| (*id, place)))
+            });
             return found.collect();
         }
         let mut found = Vec::new();
@@ -110,6 +119,11 @@ impl IdTable {
     /// Returns all ids, in order.
     pub fn all(&self, bytes: &IndexBytes) -> Result<Vec<ObjectId>> {
         let ids = bytes.block(self.ids, u64::from(self.count()) * 20)?;
-        Ok(ids.as_chunks().0.iter().map(|id| ObjectId::new(*id)).collect())
+        Ok(ids
+            .as_chunks()
+            .0
+            .iter()
+            .map(|id| ObjectId::new(*id))
+            .collect())
     }
 }

@@ -44,19 +44,25 @@ impl Parts {
         {
             return copy(self.whole.get_or_init(|| whole), at, buffer);
         }
-        self.file.read_exact_at(buffer, at).context(|| "cannot read the index")
+        self.file
+            .read_exact_at(buffer, at)
+            .context(|| "cannot read the index")
     }
 }
 
 fn read_whole(file: &File, length: u64) -> Result<Vec<u8>> {
     let mut bytes = vec![0; usize::try_from(length).context(|| "the index is too long")?];
-    file.read_exact_at(&mut bytes, 0).context(|| "cannot read the index")?;
+    file.read_exact_at(&mut bytes, 0)
+        .context(|| "cannot read the index")?;
     Ok(bytes)
 }
 
 fn copy(bytes: &[u8], at: u64, buffer: &mut [u8]) -> Result<()> {
     let truncated = || Error::failed("the index is cut off");
-    let at = usize::try_from(at).ok().and_then(|at| bytes.get(at..)).ok_or_else(truncated)?;
+    let at = usize::try_from(at)
+        .ok()
+        .and_then(|at| bytes.get(at..))
+        .ok_or_else(truncated)?;
     buffer.copy_from_slice(at.get(..buffer.len()).ok_or_else(truncated)?);
     Ok(())
 }
@@ -68,7 +74,12 @@ impl IndexBytes {
         if length <= whole {
             return Ok(Self::Whole(read_whole(&file, length)?));
         }
-        Ok(Self::File(Parts { file, length, asked: AtomicU64::new(0), whole: OnceLock::new() }))
+        Ok(Self::File(Parts {
+            file,
+            length,
+            asked: AtomicU64::new(0),
+            whole: OnceLock::new(),
+        }))
     }
 
     /// Returns how many bytes there are.
@@ -108,7 +119,9 @@ impl IndexBytes {
 
     /// Returns a range of bytes.
     pub fn block(&self, at: u64, length: u64) -> Result<Vec<u8>> {
-        let is_inside = at.checked_add(length).is_some_and(|end| end <= self.length());
+        let is_inside = at
+            .checked_add(length)
+            .is_some_and(|end| end <= self.length());
         let length = usize::try_from(length).ok().filter(|_| is_inside);
         let mut block = vec![0; length.ok_or_else(|| Error::failed("the index is cut off"))?];
         self.read(at, &mut block)?;
@@ -128,7 +141,13 @@ pub(crate) struct Rows<'a, const WIDTH: usize> {
 impl<'a, const WIDTH: usize> Rows<'a, WIDTH> {
     /// Returns the rows that begin at `start`.
     pub fn new(bytes: &'a IndexBytes, start: u64, count: u32) -> Self {
-        Self { bytes, start, count, first: 0, block: Vec::new() }
+        Self {
+            bytes,
+            start,
+            count,
+            first: 0,
+            block: Vec::new(),
+        }
     }
 
     /// Returns a row.
@@ -136,11 +155,14 @@ impl<'a, const WIDTH: usize> Rows<'a, WIDTH> {
         let first = number - number % BLOCK;
         if self.block.is_empty() || first != self.first {
             let rows = BLOCK.min(self.count.saturating_sub(first));
-            self.block =
-                self.bytes.block(self.start + u64::from(first) * WIDTH as u64, u64::from(rows) * WIDTH as u64)?;
+            self.block = self.bytes.block(
+                self.start + u64::from(first) * WIDTH as u64,
+                u64::from(rows) * WIDTH as u64,
+            )?;
             self.first = first;
         }
         let (rows, _) = self.block.as_chunks();
-        rows.get((number - first) as usize).ok_or_else(|| Error::failed("the index has no such row"))
+        rows.get((number - first) as usize)
+            .ok_or_else(|| Error::failed("the index has no such row"))
     }
 }

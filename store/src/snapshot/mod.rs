@@ -178,7 +178,10 @@ impl Snapshots {
     /// Opens the folder of one workspace below the store's `snapshots`, and makes it where it is missing.
     pub fn open(directory: &Path) -> Result<Self> {
         let objects = Objects::open(directory.join("repository.git"))?;
-        Ok(Self { directory: directory.to_owned(), objects })
+        Ok(Self {
+            directory: directory.to_owned(),
+            objects,
+        })
     }
 
     /// Returns the path of the bare repository.
@@ -216,13 +219,21 @@ impl Snapshots {
 
     /// Returns what stands at, above and below some paths in a snapshot, by path: the entries themselves, a file where one of
     /// them needs a directory, and all below one that is a directory. The paths are given in order.
-    pub fn around(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<(WorkspacePath, Entry)>> {
+    pub fn around(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+    ) -> Result<Vec<(WorkspacePath, Entry)>> {
         let reader = self.objects.reader()?;
         View::open(&reader, snapshot)?.around(paths)
     }
 
     /// Returns, in the order of the paths, whether each is a directory of a snapshot, empty or not.
-    pub fn are_directories(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
+    pub fn are_directories(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+    ) -> Result<Vec<bool>> {
         let reader = self.objects.reader()?;
         let view = View::open(&reader, snapshot)?;
         paths.iter().map(|path| view.is_directory(path)).collect()
@@ -230,15 +241,26 @@ impl Snapshots {
 
     /// Returns the permissions of directories with captured entries, in the order of the paths: with what a directory that
     /// is gone is to be made again. None where the snapshot has no such directory.
-    pub fn directory_permissions(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<Option<u32>>> {
+    pub fn directory_permissions(
+        &self,
+        snapshot: &Snapshot,
+        paths: &[WorkspacePath],
+    ) -> Result<Vec<Option<u32>>> {
         let reader = self.objects.reader()?;
         let view = View::open(&reader, snapshot)?;
-        paths.iter().map(|path| view.directory_permissions(path)).collect()
+        paths
+            .iter()
+            .map(|path| view.directory_permissions(path))
+            .collect()
     }
 
     /// Returns the directories with captured entries in both snapshots whose permissions differ, by path, with the permissions in
     /// either.
-    pub fn directories_that_differ(&self, old: &Snapshot, new: &Snapshot) -> Result<Vec<(WorkspacePath, u32, u32)>> {
+    pub fn directories_that_differ(
+        &self,
+        old: &Snapshot,
+        new: &Snapshot,
+    ) -> Result<Vec<(WorkspacePath, u32, u32)>> {
         let reader = self.objects.reader()?;
         difference::directories(&reader, old, new)
     }
@@ -268,7 +290,11 @@ impl Snapshots {
 
     /// Like [`Snapshots::read_blob`]; none where the blob is larger than `limit` bytes, which is known before it is decoded.
     pub fn read_blob_up_to(&self, blob: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
-        Ok(self.objects.reader()?.blob_up_to(blob, limit)?.map(Arc::unwrap_or_clone))
+        Ok(self
+            .objects
+            .reader()?
+            .blob_up_to(blob, limit)?
+            .map(Arc::unwrap_or_clone))
     }
 
     /// Returns whether ignore rules hide a path, whoever named it.

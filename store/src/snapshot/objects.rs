@@ -48,13 +48,25 @@ const CONFIG: &str = "\
 const DEPTH: usize = 5;
 
 /// What git would follow out of the repository; no snapshot makes them.
-const STRAYS: [&str; 5] =
-    ["objects/info/alternates", "objects/info/http-alternates", "commondir", "gitdir", "packed-refs"];
+const STRAYS: [&str; 5] = [
+    "objects/info/alternates",
+    "objects/info/http-alternates",
+    "commondir",
+    "gitdir",
+    "packed-refs",
+];
 
 /// Makes the bare repository where it is missing, and heals what is missing of it.
 pub(crate) fn prepare(repository: &Path) -> Result<()> {
     let mut is_any_new = false;
-    for directory in ["", "objects", "objects/info", "objects/pack", "refs", "refs/heads"] {
+    for directory in [
+        "",
+        "objects",
+        "objects/info",
+        "objects/pack",
+        "refs",
+        "refs/heads",
+    ] {
         is_any_new |= make_directory(&repository.join(directory))?;
     }
     prepare_file(&repository.join("config"), CONFIG)?;
@@ -62,16 +74,23 @@ pub(crate) fn prepare(repository: &Path) -> Result<()> {
     if is_any_new {
         sync_way_to(&repository.join("objects/pack"))?;
     }
-    STRAYS.iter().try_for_each(|stray| remove(&repository.join(stray)))
+    STRAYS
+        .iter()
+        .try_for_each(|stray| remove(&repository.join(stray)))
 }
 
 /// Returns whether the directory was missing.
 fn make_directory(directory: &Path) -> Result<bool> {
     match fs::symlink_metadata(directory) {
         Ok(metadata) if metadata.is_dir() => Ok(false),
-        Ok(_) => Err(Error::failed(format!("`{}` is not a directory", directory.display()))),
+        Ok(_) => Err(Error::failed(format!(
+            "`{}` is not a directory",
+            directory.display()
+        ))),
         Err(error) if error.kind() == ErrorKind::NotFound => make_private(directory).map(|()| true),
-        Err(error) => Err(error).context(|| format!("cannot read the directory `{}`", directory.display())),
+        Err(error) => {
+            Err(error).context(|| format!("cannot read the directory `{}`", directory.display()))
+        }
     }
 }
 
@@ -84,7 +103,9 @@ fn sync_way_to(packs: &Path) -> Result<()> {
 /// Writes a file beside, synced, and renames it, unless it has these contents already: without them git takes the directory
 /// for no repository.
 fn prepare_file(path: &Path, contents: &str) -> Result<()> {
-    if is_regular_of(path, contents.len() as u64) && fs::read(path).is_ok_and(|bytes| bytes == contents.as_bytes()) {
+    if is_regular_of(path, contents.len() as u64)
+        && fs::read(path).is_ok_and(|bytes| bytes == contents.as_bytes())
+    {
         return Ok(());
     }
     let temporary = path.with_extension(format!("tmp_{}", std::process::id()));
@@ -120,7 +141,10 @@ impl Objects {
         if !repository.join("objects/pack").is_dir() {
             prepare(&repository)?;
         }
-        Ok(Self { repository, reader: OnceLock::new() })
+        Ok(Self {
+            repository,
+            reader: OnceLock::new(),
+        })
     }
 
     /// Returns the path of the bare repository.
@@ -141,7 +165,12 @@ impl Objects {
     pub(crate) fn check_blobs(&self, blobs: &[ObjectId]) -> Result<Vec<(ObjectId, String)>> {
         let reader = self.reader()?;
         reader.refresh()?;
-        let problem = |blob: &ObjectId| reader.check_blob(*blob).err().map(|error| (*blob, describe(&error)));
+        let problem = |blob: &ObjectId| {
+            reader
+                .check_blob(*blob)
+                .err()
+                .map(|error| (*blob, describe(&error)))
+        };
         Ok(threads::map(blobs, problem).into_iter().flatten().collect())
     }
 
@@ -159,7 +188,9 @@ impl Objects {
                 Held::Collision => false,
             };
             if !stored {
-                return Err(Error::failed(format!("other bytes are stored under the id `{id}` already")));
+                return Err(Error::failed(format!(
+                    "other bytes are stored under the id `{id}` already"
+                )));
             }
             ids.push(id);
         }

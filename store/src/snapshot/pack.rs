@@ -56,7 +56,11 @@ impl Effort {
 pub(crate) fn pack_object(kind: ObjectKind, id: ObjectId, bytes: &[u8], effort: Effort) -> Packed {
     let mut entry = encode_header(kind, bytes.len() as u64);
     let header = entry.len();
-    let level = if is_compressible(bytes) { effort.level() } else { 0 };
+    let level = if is_compressible(bytes) {
+        effort.level()
+    } else {
+        0
+    };
     with_compressor(level, |compressor| {
         entry.resize(header + compressor.zlib_compress_bound(bytes.len()), 0);
         let length = compressor
@@ -81,7 +85,9 @@ fn is_compressible(bytes: &[u8]) -> bool {
     let mut out = vec![0; SAMPLE];
     // A result that does not fit is an error of the compressor, and the answer.
     with_compressor(Effort::Least.level(), |compressor| {
-        compressor.zlib_compress(sample, &mut out).is_ok_and(|length| length < SAMPLE - SAMPLE / 20)
+        compressor
+            .zlib_compress(sample, &mut out)
+            .is_ok_and(|length| length < SAMPLE - SAMPLE / 20)
     })
 }
 
@@ -90,7 +96,9 @@ fn with_compressor<T>(level: i32, work: impl FnOnce(&mut Compressor) -> T) -> T 
     thread_local! {
         static COMPRESSORS: RefCell<BTreeMap<i32, Compressor>> = const { RefCell::new(BTreeMap::new()) };
     }
-    let new = || Compressor::new(CompressionLvl::new(level).expect("0, 1 and 4 are levels of libdeflate"));
+    let new = || {
+        Compressor::new(CompressionLvl::new(level).expect("0, 1 and 4 are levels of libdeflate"))
+    };
     COMPRESSORS.with_borrow_mut(|compressors| work(compressors.entry(level).or_insert_with(new)))
 }
 
@@ -128,12 +136,19 @@ impl Drop for Temporary {
 impl PackWriter {
     /// Begins a pack in a bare repository; nothing is seen of it before [`PackWriter::finish`].
     pub(crate) fn begin(repository: &Path) -> Result<Self> {
-        Ok(Self { directory: repository.join("objects/pack"), stored: None, open: None })
+        Ok(Self {
+            directory: repository.join("objects/pack"),
+            stored: None,
+            open: None,
+        })
     }
 
     /// Leaves out streams that are stored already: their ids are known only when they were read.
     pub(crate) fn knowing(self, stored: Arc<Reader>) -> Self {
-        Self { stored: Some(stored), ..self }
+        Self {
+            stored: Some(stored),
+            ..self
+        }
     }
 
     /// Adds an object, once. Returns false where *another* object of the same id was added before: a SHA-1 collision.
@@ -146,7 +161,9 @@ impl PackWriter {
         }
         let mut crc = Crc::new();
         crc.update(&object.entry);
-        pack.out.write_all(&object.entry).context(|| "cannot write to the pack")?;
+        pack.out
+            .write_all(&object.entry)
+            .context(|| "cannot write to the pack")?;
         pack.note(object.id, object.entry.len() as u64, crc.sum());
         Ok(true)
     }
@@ -154,14 +171,24 @@ impl PackWriter {
     /// Adds a blob in bounded memory, and returns its id. None, and the pack as before, where the reader gives fewer bytes
     /// than `size`, and where other bytes with its id are stored. More bytes than `size` are not read. Where the reader
     /// fails, this fails, with the pack as before, too.
-    pub(crate) fn add_stream(&mut self, size: u64, reader: &mut dyn Read) -> Result<Option<ObjectId>> {
+    pub(crate) fn add_stream(
+        &mut self,
+        size: u64,
+        reader: &mut dyn Read,
+    ) -> Result<Option<ObjectId>> {
         let stored = self.stored.clone();
         let pack = self.pack()?;
         let begin = pack.position;
-        let kept = pack.write_stream(size, reader).and_then(|written| match written {
-            Some((id, latest)) => Ok(Some((id, latest, pack.holds(id, latest, stored.as_deref())?))),
-            None => Ok(None),
-        });
+        let kept = pack
+            .write_stream(size, reader)
+            .and_then(|written| match written {
+                Some((id, latest)) => Ok(Some((
+                    id,
+                    latest,
+                    pack.holds(id, latest, stored.as_deref())?,
+                ))),
+                None => Ok(None),
+            });
         match kept {
             Ok(Some((id, latest, Held::No))) => {
                 pack.note(id, latest.length, latest.crc);
@@ -169,7 +196,9 @@ impl PackWriter {
             }
             kept => {
                 pack.roll_back(begin)?;
-                Ok(kept?.filter(|(_, _, held)| *held == Held::Yes).map(|(id, _, _)| id))
+                Ok(kept?
+                    .filter(|(_, _, held)| *held == Held::Yes)
+                    .map(|(id, _, _)| id))
             }
         }
     }
@@ -196,12 +225,25 @@ impl OpenPack {
     fn create(directory: &Path) -> Result<Self> {
         let (temporary, file) = create_temporary(directory)?;
         let mut out = BufWriter::with_capacity(256 << 10, file);
-        out.write_all(&header(0)).context(|| "cannot write to the pack")?;
-        Ok(Self { temporary, out, position: HEADER, objects: HashMap::new() })
+        out.write_all(&header(0))
+            .context(|| "cannot write to the pack")?;
+        Ok(Self {
+            temporary,
+            out,
+            position: HEADER,
+            objects: HashMap::new(),
+        })
     }
 
     fn note(&mut self, id: ObjectId, length: u64, crc: u32) {
-        self.objects.insert(id, Indexed { offset: self.position, length, crc });
+        self.objects.insert(
+            id,
+            Indexed {
+                offset: self.position,
+                length,
+                crc,
+            },
+        );
         self.position += length;
     }
 
@@ -211,7 +253,11 @@ impl OpenPack {
 
     /// Returns the bytes of an entry that was written and flushed.
     fn entry(&self, entry: Indexed) -> FileRange<'_> {
-        FileRange::new(self.out.get_ref(), entry.offset, entry.offset + entry.length)
+        FileRange::new(
+            self.out.get_ref(),
+            entry.offset,
+            entry.offset + entry.length,
+        )
     }
 
     /// Returns whether the latest entry is in this pack already, or stored.
@@ -231,16 +277,28 @@ impl OpenPack {
     fn roll_back(&mut self, position: u64) -> Result<()> {
         self.flush()?;
         let file = self.out.get_mut();
-        file.set_len(position).context(|| "cannot shorten the pack")?;
-        std::io::Seek::seek(file, std::io::SeekFrom::Start(position)).context(|| "cannot shorten the pack")?;
+        file.set_len(position)
+            .context(|| "cannot shorten the pack")?;
+        std::io::Seek::seek(file, std::io::SeekFrom::Start(position))
+            .context(|| "cannot shorten the pack")?;
         Ok(())
     }
 
     /// Writes the entry of a blob; returns its id and its place, or none where the reader ended early.
-    fn write_stream(&mut self, size: u64, reader: &mut dyn Read) -> Result<Option<(ObjectId, Indexed)>> {
+    fn write_stream(
+        &mut self,
+        size: u64,
+        reader: &mut dyn Read,
+    ) -> Result<Option<(ObjectId, Indexed)>> {
         let offset = self.position;
-        let mut counted = Counted { out: &mut self.out, length: 0, crc: Crc::new() };
-        counted.write_all(&encode_header(ObjectKind::Blob, size)).context(|| "cannot write to the pack")?;
+        let mut counted = Counted {
+            out: &mut self.out,
+            length: 0,
+            crc: Crc::new(),
+        };
+        counted
+            .write_all(&encode_header(ObjectKind::Blob, size))
+            .context(|| "cannot write to the pack")?;
         let mut buffer = vec![0; 128 << 10];
         let mut piece = fill(reader, &mut buffer, size)?;
         let level = Compression::new(u32::from(is_compressible(&buffer[..piece])));
@@ -249,13 +307,24 @@ impl OpenPack {
         let mut left = size;
         while piece > 0 {
             hasher.update(&buffer[..piece]);
-            encoder.write_all(&buffer[..piece]).context(|| "cannot write to the pack")?;
+            encoder
+                .write_all(&buffer[..piece])
+                .context(|| "cannot write to the pack")?;
             left -= piece as u64;
             piece = fill(reader, &mut buffer, left)?;
         }
         let counted = encoder.finish().context(|| "cannot write to the pack")?;
         let (length, crc) = (counted.length, counted.crc.sum());
-        Ok((left == 0).then(|| (hasher.finish(), Indexed { offset, length, crc })))
+        Ok((left == 0).then(|| {
+            (
+                hasher.finish(),
+                Indexed {
+                    offset,
+                    length,
+                    crc,
+                },
+            )
+        }))
     }
 
     fn finish(mut self, directory: &Path) -> Result<()> {
@@ -273,8 +342,16 @@ impl OpenPack {
         seal(&index_file).context(what)?;
         let name = ObjectId::new(checksum);
         // The pack first: an index without its pack would name objects that are not there.
-        fs::rename(&self.temporary.0, directory.join(format!("pack-{name}.pack"))).context(what)?;
-        fs::rename(&index_temporary.0, directory.join(format!("pack-{name}.idx"))).context(what)?;
+        fs::rename(
+            &self.temporary.0,
+            directory.join(format!("pack-{name}.pack")),
+        )
+        .context(what)?;
+        fs::rename(
+            &index_temporary.0,
+            directory.join(format!("pack-{name}.idx")),
+        )
+        .context(what)?;
         sync(directory)
     }
 }
@@ -315,18 +392,28 @@ pub(crate) fn create_temporary(directory: &Path) -> Result<(Temporary, File)> {
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let path = directory.join(format!("tmp_pack_{}_{number}", std::process::id()));
-        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
+        match OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+        {
             Ok(file) => return Ok((Temporary(path), file)),
             // Left by a process that was killed and had the same number.
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error).context(|| format!("cannot make the file `{}`", path.display())),
+            Err(error) => {
+                return Err(error).context(|| format!("cannot make the file `{}`", path.display()));
+            }
         }
     }
 }
 
 /// Fills the buffer as far as the reader and `limit` go.
 fn fill(reader: &mut dyn Read, buffer: &mut [u8], limit: u64) -> Result<usize> {
-    let wanted = usize::try_from(limit).unwrap_or(usize::MAX).min(buffer.len());
+    let wanted = usize::try_from(limit)
+        .unwrap_or(usize::MAX)
+        .min(buffer.len());
     let mut filled = 0;
     while filled < wanted {
         match reader.read(&mut buffer[filled..wanted]) {

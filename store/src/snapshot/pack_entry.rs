@@ -71,14 +71,20 @@ pub(crate) fn read_header(reader: &mut impl Read, offset: u64) -> Result<Header>
         3 => Content::Whole(ObjectKind::Blob),
         6 => Content::ToOffset(read_base_offset(reader, offset)?),
         7 => Content::ToObject(read_base_id(reader)?),
-        other => return Err(Error::failed(format!("the entry is of the kind {other}, neither file nor directory"))),
+        other => {
+            return Err(Error::failed(format!(
+                "the entry is of the kind {other}, neither file nor directory"
+            )));
+        }
     };
     Ok(Header { content, size })
 }
 
 fn read_byte(reader: &mut impl Read) -> Result<u8> {
     let mut byte = [0];
-    reader.read_exact(&mut byte).context(|| "the pack ends in the middle of an entry")?;
+    reader
+        .read_exact(&mut byte)
+        .context(|| "the pack ends in the middle of an entry")?;
     Ok(byte[0])
 }
 
@@ -94,12 +100,17 @@ fn read_base_offset(reader: &mut impl Read, offset: u64) -> Result<u64> {
             return Err(wrong());
         }
     }
-    offset.checked_sub(distance).filter(|_| distance > 0).ok_or_else(wrong)
+    offset
+        .checked_sub(distance)
+        .filter(|_| distance > 0)
+        .ok_or_else(wrong)
 }
 
 fn read_base_id(reader: &mut impl Read) -> Result<ObjectId> {
     let mut id = [0; 20];
-    reader.read_exact(&mut id).context(|| "the pack ends in the middle of an entry")?;
+    reader
+        .read_exact(&mut id)
+        .context(|| "the pack ends in the middle of an entry")?;
     Ok(ObjectId::new(id))
 }
 
@@ -109,9 +120,14 @@ pub(crate) fn inflate(compressed: impl BufRead, size: u64) -> Result<Vec<u8>> {
     let mut decoder = ZlibDecoder::new(compressed);
     // The size is a claim, so that memory grows with what really comes.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(usize::MAX).min(1 << 20));
-    (&mut decoder).take(size).read_to_end(&mut bytes).context(|| "the object cannot be decompressed")?;
+    (&mut decoder)
+        .take(size)
+        .read_to_end(&mut bytes)
+        .context(|| "the object cannot be decompressed")?;
     if bytes.len() as u64 != size || !at_end(&mut decoder) {
-        return Err(Error::failed("the object is not of the size that its entry says"));
+        return Err(Error::failed(
+            "the object is not of the size that its entry says",
+        ));
     }
     Ok(bytes)
 }
@@ -123,7 +139,8 @@ pub(crate) fn inflate_at_once(compressed: &[u8], size: usize) -> Option<Vec<u8>>
         static DECOMPRESSOR: RefCell<Decompressor> = RefCell::new(Decompressor::new());
     }
     let mut bytes = vec![0; size];
-    let length = DECOMPRESSOR.with_borrow_mut(|decompressor| decompressor.zlib_decompress(compressed, &mut bytes));
+    let length = DECOMPRESSOR
+        .with_borrow_mut(|decompressor| decompressor.zlib_decompress(compressed, &mut bytes));
     length.is_ok_and(|length| length == size).then_some(bytes)
 }
 
@@ -196,7 +213,9 @@ fn next_piece<'a>(base: &'a [u8], delta: &mut &'a [u8]) -> Result<&'a [u8]> {
         return Err(wrong());
     }
     if instruction & 0x80 == 0 {
-        let (piece, rest) = delta.split_at_checked(usize::from(instruction)).ok_or_else(wrong)?;
+        let (piece, rest) = delta
+            .split_at_checked(usize::from(instruction))
+            .ok_or_else(wrong)?;
         *delta = rest;
         return Ok(piece);
     }
@@ -205,7 +224,9 @@ fn next_piece<'a>(base: &'a [u8], delta: &mut &'a [u8]) -> Result<&'a [u8]> {
         0 => 0x10000,
         length => length,
     };
-    base.get(offset..).and_then(|tail| tail.get(..length)).ok_or_else(wrong)
+    base.get(offset..)
+        .and_then(|tail| tail.get(..length))
+        .ok_or_else(wrong)
 }
 
 /// A little-endian number of which only the bytes are there whose bits are set.
@@ -229,7 +250,11 @@ pub(crate) struct FileRange<'a> {
 impl<'a> FileRange<'a> {
     /// Returns the bytes from `position` up to `end`.
     pub(crate) const fn new(file: &'a File, position: u64, end: u64) -> Self {
-        Self { file, position, end }
+        Self {
+            file,
+            position,
+            end,
+        }
     }
 }
 
@@ -265,7 +290,10 @@ pub(crate) fn same_contents(left: impl Read, right: impl Read) -> Result<bool> {
 
 /// Returns whether two readers give the same bytes.
 pub(crate) fn same_bytes(left: &mut dyn Read, right: &mut dyn Read) -> io::Result<bool> {
-    let (mut left, mut right) = (BufReader::with_capacity(64 << 10, left), BufReader::with_capacity(64 << 10, right));
+    let (mut left, mut right) = (
+        BufReader::with_capacity(64 << 10, left),
+        BufReader::with_capacity(64 << 10, right),
+    );
     loop {
         let (one, other) = (left.fill_buf()?, right.fill_buf()?);
         let length = one.len().min(other.len());
@@ -289,7 +317,14 @@ mod tests {
         for size in [0, 15, 16, 2047, 2048, 1 << 32, u64::MAX] {
             let bytes = encode_header(ObjectKind::Blob, size);
             let header = read_header(&mut bytes.as_slice(), 12).expect("our own");
-            assert_eq!(header, Header { content: Content::Whole(ObjectKind::Blob), size }, "{size}");
+            assert_eq!(
+                header,
+                Header {
+                    content: Content::Whole(ObjectKind::Blob),
+                    size
+                },
+                "{size}"
+            );
         }
     }
 
@@ -297,15 +332,25 @@ mod tests {
     fn a_size_beyond_64_bits_is_refused() {
         let mut bytes = vec![0xff; 9];
         bytes.extend([0x7f, 0]);
-        assert!(read_header(&mut bytes.as_slice(), 12).is_err(), "the tenth byte has bits that do not fit");
-        assert!(read_header(&mut [0xff; 64].as_slice(), 12).is_err(), "it never ends");
+        assert!(
+            read_header(&mut bytes.as_slice(), 12).is_err(),
+            "the tenth byte has bits that do not fit"
+        );
+        assert!(
+            read_header(&mut [0xff; 64].as_slice(), 12).is_err(),
+            "it never ends"
+        );
     }
 
     #[test]
     fn a_delta_copies_and_inserts() {
         // Base of 5, result of 7: copy 3 from 2, insert "ab", copy 2 from 0.
         let delta = [5, 7, 0x91, 2, 3, 2, b'a', b'b', 0x90, 2];
-        assert_eq!(apply_delta(b"01234", &delta, 100).expect("sound"), b"234ab01", "by hand");
+        assert_eq!(
+            apply_delta(b"01234", &delta, 100).expect("sound"),
+            b"234ab01",
+            "by hand"
+        );
     }
 
     #[test]
@@ -318,7 +363,10 @@ mod tests {
             (&[5, 2, 1, b'a'], "it makes less than it says"),
             (&[5, 1, 0], "an instruction that does not exist"),
             (&[5, 0x80], "it ends in a size"),
-            (&[5, 0xff, 0xff, 0xff, 0xff, 0x7f], "its result is over the limit"),
+            (
+                &[5, 0xff, 0xff, 0xff, 0xff, 0x7f],
+                "its result is over the limit",
+            ),
         ] {
             assert!(apply_delta(b"01234", delta, 1000).is_err(), "{why}");
         }
@@ -330,10 +378,24 @@ mod tests {
         io::Write::write_all(&mut encoder, b"hello hello hello").expect("to memory");
         let stream = encoder.finish().expect("to memory");
         let followed = [&stream[..], b"the next entry"].concat();
-        assert_eq!(inflate(&followed[..], 17).expect("sound"), b"hello hello hello", "in pieces");
-        assert_eq!(inflate_at_once(&followed, 17).expect("sound"), b"hello hello hello", "at once");
-        assert!(inflate_at_once(&followed, 18).is_none(), "it holds less than it says");
-        assert!(inflate_at_once(&stream[..stream.len() - 1], 17).is_none(), "it is cut off");
+        assert_eq!(
+            inflate(&followed[..], 17).expect("sound"),
+            b"hello hello hello",
+            "in pieces"
+        );
+        assert_eq!(
+            inflate_at_once(&followed, 17).expect("sound"),
+            b"hello hello hello",
+            "at once"
+        );
+        assert!(
+            inflate_at_once(&followed, 18).is_none(),
+            "it holds less than it says"
+        );
+        assert!(
+            inflate_at_once(&stream[..stream.len() - 1], 17).is_none(),
+            "it is cut off"
+        );
     }
 
     #[test]
@@ -341,8 +403,14 @@ mod tests {
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
         io::copy(&mut io::repeat(0).take(64 << 20), &mut encoder).expect("to memory");
         let bomb = encoder.finish().expect("to memory");
-        assert!(inflate(bomb.as_slice(), 10).is_err(), "it says ten bytes and has 64 MiB");
+        assert!(
+            inflate(bomb.as_slice(), 10).is_err(),
+            "it says ten bytes and has 64 MiB"
+        );
         assert!(inflate_at_once(&bomb, 10).is_none(), "the same at once");
-        assert!(inflate(&bomb[..bomb.len() / 2], 64 << 20).is_err(), "it is cut off");
+        assert!(
+            inflate(&bomb[..bomb.len() / 2], 64 << 20).is_err(),
+            "it is cut off"
+        );
     }
 }

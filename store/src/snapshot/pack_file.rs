@@ -12,7 +12,8 @@ use rustix::fs::OFlags;
 use super::hash::{Hasher, ObjectKind, hash};
 use super::open_files::Leave;
 use super::pack_entry::{
-    Content, FileRange, Header, apply_delta, at_end, inflate, inflate_at_once, read_header, size_from_delta,
+    Content, FileRange, Header, apply_delta, at_end, inflate, inflate_at_once, read_header,
+    size_from_delta,
 };
 use super::pack_index::PackIndex;
 use crate::entry::ObjectId;
@@ -42,7 +43,12 @@ impl PackFile {
     /// Returns the pack of this file name.
     pub(crate) fn new(directory: &Path, name: &Path) -> Self {
         let (path, name) = (directory.join(name), name.to_owned());
-        Self { path, name, index: OnceLock::new(), data: OnceLock::new() }
+        Self {
+            path,
+            name,
+            index: OnceLock::new(),
+            data: OnceLock::new(),
+        }
     }
 
     /// Returns its file name.
@@ -73,7 +79,11 @@ impl PackFile {
         let file = self.open_index()?;
         let metadata = file.metadata().context(|| "cannot read the index")?;
         let written = (metadata.mtime(), metadata.mtime_nsec());
-        if metadata.len() > limit { Ok(None) } else { Ok(Some((PackIndex::open_whole(file)?, written))) }
+        if metadata.len() > limit {
+            Ok(None)
+        } else {
+            Ok(Some((PackIndex::open_whole(file)?, written)))
+        }
     }
 
     /// Returns whether pack and index end as they were written: both with the pack's checksum.
@@ -83,7 +93,8 @@ impl PackFile {
             let file = open_regular(&self.path)?;
             let length = file.metadata().context(|| "cannot read the pack")?.len();
             let mut end = [0; 20];
-            file.read_exact_at(&mut end, length.saturating_sub(20)).context(|| "cannot read the pack")?;
+            file.read_exact_at(&mut end, length.saturating_sub(20))
+                .context(|| "cannot read the pack")?;
             Ok(end == checksum)
         };
         end().unwrap_or(false)
@@ -103,7 +114,12 @@ impl PackFile {
     }
 
     /// Returns a blob of at most `limit` bytes, hashed in full; none where it is larger.
-    pub(crate) fn small_blob(&self, offset: u64, id: ObjectId, limit: u64) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn small_blob(
+        &self,
+        offset: u64,
+        id: ObjectId,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>> {
         self.with_data(|data| {
             let entry = data.entry(offset)?;
             if matches!(entry.header.content, Content::Whole(_)) && entry.header.size > limit {
@@ -122,7 +138,10 @@ impl PackFile {
             let mut front = [0; 64];
             let mut front = data.front(offset, &mut front)?;
             match read_header(&mut front, offset)? {
-                Header { content: Content::Whole(kind), size } => check_blob_kind(kind).map(|()| size),
+                Header {
+                    content: Content::Whole(kind),
+                    size,
+                } => check_blob_kind(kind).map(|()| size),
                 _ => size_from_delta(front),
             }
         })
@@ -137,7 +156,14 @@ impl PackFile {
     /// deltas.
     pub(crate) fn copy_blob(&self, offset: u64, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
         self.with_data(|data| match data.entry(offset)? {
-            entry @ Entry { header: Header { content: Content::Whole(kind), size }, .. } => {
+            entry @ Entry {
+                header:
+                    Header {
+                        content: Content::Whole(kind),
+                        size,
+                    },
+                ..
+            } => {
                 check_blob_kind(kind)?;
                 check_id(id, copy(entry.compressed(), size, to)?)?;
                 Ok(size)
@@ -146,7 +172,8 @@ impl PackFile {
                 let (kind, bytes) = self.resolve(entry)?;
                 check_blob_kind(kind)?;
                 check_id(id, hash(kind, &bytes))?;
-                to.write_all(&bytes).context(|| format!("cannot write the bytes of `{id}`"))?;
+                to.write_all(&bytes)
+                    .context(|| format!("cannot write the bytes of `{id}`"))?;
                 Ok(bytes.len() as u64)
             }
         })
@@ -160,7 +187,9 @@ impl PackFile {
             let header = entry.header;
             work += header.size;
             if header.size > LARGEST || work > MOST_WORK || deltas.len() > DEEPEST {
-                return Err(Error::failed("the object, or its chain of deltas, is too large to be decoded in memory"));
+                return Err(Error::failed(
+                    "the object, or its chain of deltas, is too large to be decoded in memory",
+                ));
             }
             let bytes = entry.inflate()?;
             let base = match header.content {
@@ -182,16 +211,27 @@ impl PackFile {
                 let file = open_regular(&self.path)?;
                 let length = file.metadata().context(what)?.len();
                 match Leave::take() {
-                    Some(leave) => self.data.get_or_init(|| Kept { file, length, _leave: Some(leave) }),
+                    Some(leave) => self.data.get_or_init(|| Kept {
+                        file,
+                        length,
+                        _leave: Some(leave),
+                    }),
                     None => {
-                        fresh = Kept { file, length, _leave: None };
+                        fresh = Kept {
+                            file,
+                            length,
+                            _leave: None,
+                        };
                         &fresh
                     }
                 }
             }
         };
-        work(Data { file: &file.file, end: file.length.saturating_sub(20) })
-            .map_err(|error| Error::failed(what()).because(error))
+        work(Data {
+            file: &file.file,
+            end: file.length.saturating_sub(20),
+        })
+        .map_err(|error| Error::failed(what()).because(error))
     }
 }
 
@@ -218,7 +258,10 @@ impl<'a> Data<'a> {
         let mut range = FileRange::new(self.file, offset, self.end);
         let mut filled = 0;
         loop {
-            match range.read(&mut buffer[filled..]).context(|| "cannot read the entry")? {
+            match range
+                .read(&mut buffer[filled..])
+                .context(|| "cannot read the entry")?
+            {
                 0 => return Ok(&buffer[..filled]),
                 read => filled += read,
             }
@@ -232,7 +275,13 @@ impl<'a> Data<'a> {
         let mut rest = &front[..];
         let header = read_header(&mut rest, offset)?;
         let start = front.len() - rest.len();
-        Ok(Entry { data: self, offset, header, front, start })
+        Ok(Entry {
+            data: self,
+            offset,
+            header,
+            front,
+            start,
+        })
     }
 }
 
@@ -249,7 +298,11 @@ struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     fn compressed(&self) -> BufReader<FileRange<'a>> {
-        BufReader::new(FileRange::new(self.data.file, self.offset + self.start as u64, self.data.end))
+        BufReader::new(FileRange::new(
+            self.data.file,
+            self.offset + self.start as u64,
+            self.data.end,
+        ))
     }
 
     /// Returns what stands in it.
@@ -262,7 +315,9 @@ impl<'a> Entry<'a> {
 
     /// The same where it is small, and sound, and no longer than it would be if nothing could be compressed.
     fn inflate_at_once(&self) -> Option<Vec<u8>> {
-        let size = usize::try_from(self.header.size).ok().filter(|size| *size <= SMALL)?;
+        let size = usize::try_from(self.header.size)
+            .ok()
+            .filter(|size| *size <= SMALL)?;
         let longest = self.start + size + size / 1024 + 64;
         if longest <= FRONT {
             return inflate_at_once(&self.front[self.start..], size);
@@ -288,35 +343,61 @@ fn copy(compressed: BufReader<FileRange<'_>>, size: u64, to: &mut dyn Write) -> 
     let mut buffer = vec![0; 64 << 10];
     let mut left = size;
     while left > 0 {
-        let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
-        let read = decoder.read(&mut buffer[..wanted]).context(|| "the object cannot be decompressed")?;
+        let wanted = usize::try_from(left)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
+        let read = decoder
+            .read(&mut buffer[..wanted])
+            .context(|| "the object cannot be decompressed")?;
         if read == 0 {
             return Err(Error::failed("the object is smaller than its entry says"));
         }
         hasher.update(&buffer[..read]);
-        to.write_all(&buffer[..read]).context(|| "cannot write the object's bytes")?;
+        to.write_all(&buffer[..read])
+            .context(|| "cannot write the object's bytes")?;
         left -= read as u64;
     }
-    if at_end(&mut decoder) { Ok(hasher.finish()) } else { Err(Error::failed("the object is larger than it says")) }
+    if at_end(&mut decoder) {
+        Ok(hasher.finish())
+    } else {
+        Err(Error::failed("the object is larger than it says"))
+    }
 }
 
 /// Opens what is a file, and no link: nothing else belongs among the packs.
 pub(crate) fn open_regular(path: &Path) -> Result<File> {
     let what = || format!("cannot open `{}`", path.display());
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let file = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).context(what)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .context(what)?;
     match file.metadata().context(what)?.is_file() {
         true => Ok(file),
-        false => Err(Error::failed(format!("`{}` is not a regular file", path.display()))),
+        false => Err(Error::failed(format!(
+            "`{}` is not a regular file",
+            path.display()
+        ))),
     }
 }
 
 fn check_id(id: ObjectId, found: ObjectId) -> Result<()> {
-    if id == found { Ok(()) } else { Err(Error::failed(format!("its bytes are those of `{found}`, not of `{id}`"))) }
+    if id == found {
+        Ok(())
+    } else {
+        Err(Error::failed(format!(
+            "its bytes are those of `{found}`, not of `{id}`"
+        )))
+    }
 }
 
 fn check_blob_kind(kind: ObjectKind) -> Result<()> {
-    if kind == ObjectKind::Blob { Ok(()) } else { Err(Error::failed("the object is a tree, not a blob")) }
+    if kind == ObjectKind::Blob {
+        Ok(())
+    } else {
+        Err(Error::failed("the object is a tree, not a blob"))
+    }
 }
 
 fn missing_base(id: ObjectId) -> Error {

@@ -43,8 +43,12 @@ pub(crate) fn encode(objects: &HashMap<ObjectId, Indexed>, pack_checksum: &[u8; 
     for count in fanout(sorted.iter().map(|(id, _)| **id)) {
         bytes.extend_from_slice(&count.to_be_bytes());
     }
-    sorted.iter().for_each(|(id, _)| bytes.extend_from_slice(id.as_bytes()));
-    sorted.iter().for_each(|(_, indexed)| bytes.extend_from_slice(&indexed.crc.to_be_bytes()));
+    sorted
+        .iter()
+        .for_each(|(id, _)| bytes.extend_from_slice(id.as_bytes()));
+    sorted
+        .iter()
+        .for_each(|(_, indexed)| bytes.extend_from_slice(&indexed.crc.to_be_bytes()));
     encode_offsets(sorted.iter().map(|(_, indexed)| indexed.offset), &mut bytes);
     bytes.extend_from_slice(pack_checksum);
     let checksum: [u8; 20] = Sha1::digest(&bytes).into();
@@ -55,14 +59,18 @@ pub(crate) fn encode(objects: &HashMap<ObjectId, Indexed>, pack_checksum: &[u8; 
 fn encode_offsets(offsets: impl Iterator<Item = u64>, bytes: &mut Vec<u8>) {
     let mut large = Vec::new();
     for offset in offsets {
-        let small = u32::try_from(offset).ok().filter(|small| small & LARGE == 0);
+        let small = u32::try_from(offset)
+            .ok()
+            .filter(|small| small & LARGE == 0);
         let number = small.unwrap_or_else(|| {
             large.push(offset);
             LARGE | u32::try_from(large.len() - 1).expect("a pack has fewer than 2^31 objects")
         });
         bytes.extend_from_slice(&number.to_be_bytes());
     }
-    large.iter().for_each(|offset| bytes.extend_from_slice(&offset.to_be_bytes()));
+    large
+        .iter()
+        .for_each(|offset| bytes.extend_from_slice(&offset.to_be_bytes()));
 }
 
 /// An index that is asked.
@@ -94,7 +102,11 @@ impl PackIndex {
         }
         let ids = IdTable::read(&bytes, FANOUT, IDS)?;
         let fixed = IDS + u64::from(ids.count()) * 28 + TRAILER;
-        let large = bytes.length().checked_sub(fixed).filter(|rest| rest.is_multiple_of(8)).map(|rest| rest / 8);
+        let large = bytes
+            .length()
+            .checked_sub(fixed)
+            .filter(|rest| rest.is_multiple_of(8))
+            .map(|rest| rest / 8);
         let large = large.filter(|large| *large <= u64::from(ids.count()));
         let large = large.ok_or_else(|| Error::failed("the index's parts do not fit together"))?;
         Ok(Self { bytes, ids, large })
@@ -108,14 +120,22 @@ impl PackIndex {
     /// Returns the checksum of the pack that it is the index of.
     pub(crate) fn pack_checksum(&self) -> Result<[u8; 20]> {
         let mut checksum = [0; 20];
-        self.bytes.read(self.bytes.length() - TRAILER, &mut checksum)?;
+        self.bytes
+            .read(self.bytes.length() - TRAILER, &mut checksum)?;
         Ok(checksum)
     }
 
     /// Returns the offset of an object's entry; none where it is not in the pack.
     pub(crate) fn find(&self, id: ObjectId) -> Result<Option<u64>> {
         let place = self.ids.find(&self.bytes, id)?;
-        place.map(|place| self.whole_offset(self.bytes.u32(self.offsets_start() + u64::from(place) * 4)?)).transpose()
+        place
+            .map(|place| {
+                self.whole_offset(
+                    self.bytes
+                        .u32(self.offsets_start() + u64::from(place) * 4)?,
+                )
+            })
+            .transpose()
     }
 
     /// Returns where those of the sorted ids stand that it names. Where they are many it is read once from front to end.
@@ -130,7 +150,12 @@ impl PackIndex {
 
     fn with_offsets(&self, places: Vec<(ObjectId, u32)>) -> Result<Vec<(ObjectId, u64)>> {
         let mut rows = Rows::new(&self.bytes, self.offsets_start(), self.ids.count());
-        let whole = |(id, place)| Ok((id, self.whole_offset(u32::from_be_bytes(*rows.row(place)?))?));
+        let whole = |(id, place)| {
+            Ok((
+                id,
+                self.whole_offset(u32::from_be_bytes(*rows.row(place)?))?,
+            ))
+        };
         places.into_iter().map(whole).collect()
     }
 
@@ -147,7 +172,8 @@ impl PackIndex {
         if at >= self.large {
             return Err(Error::failed("the index has no such large offset"));
         }
-        self.bytes.u64(self.offsets_start() + u64::from(self.ids.count()) * 4 + at * 8)
+        self.bytes
+            .u64(self.offsets_start() + u64::from(self.ids.count()) * 4 + at * 8)
     }
 }
 

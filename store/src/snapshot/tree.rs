@@ -55,14 +55,21 @@ impl TreeEntry {
 }
 
 /// Compares two names as git sorts them.
-pub(crate) fn compare_names(left: &[u8], left_mode: TreeMode, right: &[u8], right_mode: TreeMode) -> Ordering {
+pub(crate) fn compare_names(
+    left: &[u8],
+    left_mode: TreeMode,
+    right: &[u8],
+    right_mode: TreeMode,
+) -> Ordering {
     let common = left.len().min(right.len());
     let tail = |name: &[u8], mode| match name.get(common) {
         Some(byte) => Some(*byte),
         None if mode == TreeMode::Tree => Some(b'/'),
         None => None,
     };
-    left[..common].cmp(&right[..common]).then_with(|| tail(left, left_mode).cmp(&tail(right, right_mode)))
+    left[..common]
+        .cmp(&right[..common])
+        .then_with(|| tail(left, left_mode).cmp(&tail(right, right_mode)))
 }
 
 /// Returns the bytes of the tree with these entries, and sorts them as git does.
@@ -89,7 +96,10 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<TreeEntry>> {
         if let Some(last) = entries.last()
             && last.compare(&entry) != Ordering::Less
         {
-            return Err(damaged(&entry.name, "is twice in the tree, or out of order"));
+            return Err(damaged(
+                &entry.name,
+                "is twice in the tree, or out of order",
+            ));
         }
         entries.push(entry);
         rest = after;
@@ -103,13 +113,30 @@ fn split_entry(bytes: &[u8]) -> Result<(TreeEntry, &[u8])> {
     let (name, rest) = split_at_byte(rest, 0)?;
     let (id, rest) = rest.split_first_chunk::<20>().ok_or_else(truncated)?;
     check_component(name).context(|| format!("the tree names `{}`", name.escape_ascii()))?;
-    let mode = TreeMode::from_octal(octal)
-        .ok_or_else(|| damaged(name, &format!("has the mode `{}`, which no snapshot has", octal.escape_ascii())))?;
-    Ok((TreeEntry { name: name.to_owned(), mode, id: ObjectId::new(*id) }, rest))
+    let mode = TreeMode::from_octal(octal).ok_or_else(|| {
+        damaged(
+            name,
+            &format!(
+                "has the mode `{}`, which no snapshot has",
+                octal.escape_ascii()
+            ),
+        )
+    })?;
+    Ok((
+        TreeEntry {
+            name: name.to_owned(),
+            mode,
+            id: ObjectId::new(*id),
+        },
+        rest,
+    ))
 }
 
 fn split_at_byte(bytes: &[u8], byte: u8) -> Result<(&[u8], &[u8])> {
-    let at = bytes.iter().position(|other| *other == byte).ok_or_else(truncated)?;
+    let at = bytes
+        .iter()
+        .position(|other| *other == byte)
+        .ok_or_else(truncated)?;
     Ok((&bytes[..at], &bytes[at + 1..]))
 }
 
@@ -125,7 +152,9 @@ fn check_clashes(entries: &[TreeEntry]) -> Result<()> {
 
 /// Returns the entry of a name, where it sorts as `mode` does: as a directory, or as anything else.
 fn find<'a>(entries: &'a [TreeEntry], name: &[u8], mode: TreeMode) -> Option<&'a TreeEntry> {
-    let at = entries.binary_search_by(|entry| compare_names(&entry.name, entry.mode, name, mode)).ok()?;
+    let at = entries
+        .binary_search_by(|entry| compare_names(&entry.name, entry.mode, name, mode))
+        .ok()?;
     entries.get(at)
 }
 
@@ -151,16 +180,32 @@ mod tests {
     use super::*;
 
     fn entry(name: &str, mode: TreeMode) -> TreeEntry {
-        TreeEntry { name: name.into(), mode, id: ObjectId::EMPTY_TREE }
+        TreeEntry {
+            name: name.into(),
+            mode,
+            id: ObjectId::EMPTY_TREE,
+        }
     }
 
     #[test]
     fn a_directory_sorts_as_if_it_ended_with_a_slash() {
-        let mut entries = [entry("a0", TreeMode::File), entry("a", TreeMode::Tree), entry("a-b", TreeMode::File)];
+        let mut entries = [
+            entry("a0", TreeMode::File),
+            entry("a", TreeMode::Tree),
+            entry("a-b", TreeMode::File),
+        ];
         encode(&mut entries);
         let names: Vec<_> = entries.iter().map(|entry| entry.name.as_slice()).collect();
-        assert_eq!(names, [&b"a-b"[..], b"a", b"a0"], "`-` sorts before `/`, and `0` after it");
-        assert_eq!(lookup(&entries, b"a").map(|entry| entry.mode), Some(TreeMode::Tree), "it is found by its name");
+        assert_eq!(
+            names,
+            [&b"a-b"[..], b"a", b"a0"],
+            "`-` sorts before `/`, and `0` after it"
+        );
+        assert_eq!(
+            lookup(&entries, b"a").map(|entry| entry.mode),
+            Some(TreeMode::Tree),
+            "it is found by its name"
+        );
         assert_eq!(lookup(&entries, b"b"), None, "this is not there");
     }
 

@@ -33,22 +33,35 @@ impl<'a> View<'a> {
         let attributes = match snapshot.attributes {
             Some(id) => {
                 let decoded = Attributes::decode(&reader.blob(id)?);
-                decoded.map_err(|error| Error::unavailable(format!("the blob `{id}` cannot be used")).because(error))?
+                decoded.map_err(|error| {
+                    Error::unavailable(format!("the blob `{id}` cannot be used")).because(error)
+                })?
             }
             None => Attributes::default(),
         };
-        Ok(Self { reader, tree: snapshot.tree, attributes: Arc::new(attributes), trees: Mutex::default() })
+        Ok(Self {
+            reader,
+            tree: snapshot.tree,
+            attributes: Arc::new(attributes),
+            trees: Mutex::default(),
+        })
     }
 
     /// Returns every entry, by path.
     pub(crate) fn entries(&self) -> Result<Vec<(WorkspacePath, Entry)>> {
         let mut entries = self.files_below(None, self.tree)?;
         let directories = self.attributes.empty_directories();
-        entries.extend(directories.map(|(path, mode)| (path.clone(), Entry::stored(mode, ObjectId::EMPTY_TREE))));
+        entries.extend(
+            directories
+                .map(|(path, mode)| (path.clone(), Entry::stored(mode, ObjectId::EMPTY_TREE))),
+        );
         entries.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         match entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
             None => Ok(entries),
-            Some(pair) => Err(Error::unavailable(format!("`{}` is both a file and a directory", pair[0].0.to_text()))),
+            Some(pair) => Err(Error::unavailable(format!(
+                "`{}` is both a file and a directory",
+                pair[0].0.to_text()
+            ))),
         }
     }
 
@@ -56,21 +69,30 @@ impl<'a> View<'a> {
     pub(crate) fn state(&self, path: &WorkspacePath) -> Result<State> {
         match self.tree_entry(path)? {
             Some(entry) => Ok(self.entry(path, &entry)),
-            None => Ok(self.attributes.empty_directory(path).map(|mode| Entry::stored(mode, ObjectId::EMPTY_TREE))),
+            None => Ok(self
+                .attributes
+                .empty_directory(path)
+                .map(|mode| Entry::stored(mode, ObjectId::EMPTY_TREE))),
         }
     }
 
     /// Returns the permissions of a directory with captured entries; none where there is no such directory.
     pub(crate) fn directory_permissions(&self, path: &WorkspacePath) -> Result<Option<u32>> {
-        let is_tree = self.tree_entry(path)?.is_some_and(|entry| entry.mode == TreeMode::Tree);
+        let is_tree = self
+            .tree_entry(path)?
+            .is_some_and(|entry| entry.mode == TreeMode::Tree);
         Ok(is_tree.then(|| self.attributes.permissions(path, Bearer::Directory)))
     }
 
     /// Returns whether a path is a directory, whatever is in it.
     pub(crate) fn is_directory(&self, path: &WorkspacePath) -> Result<bool> {
-        let is_tree = self.tree_entry(path)?.is_some_and(|entry| entry.mode == TreeMode::Tree);
+        let is_tree = self
+            .tree_entry(path)?
+            .is_some_and(|entry| entry.mode == TreeMode::Tree);
         let attributes = &self.attributes;
-        Ok(is_tree || attributes.has_bare_directory(path) || attributes.has_bare_directory_below(path))
+        Ok(is_tree
+            || attributes.has_bare_directory(path)
+            || attributes.has_bare_directory_below(path))
     }
 
     /// Returns what stands at, above and below some paths: what could be in their way.
@@ -86,15 +108,25 @@ impl<'a> View<'a> {
                     found.insert(place, entry);
                 }
             }
-            if let Some(TreeEntry { mode: TreeMode::Tree, id, .. }) = self.tree_entry(path)? {
+            if let Some(TreeEntry {
+                mode: TreeMode::Tree,
+                id,
+                ..
+            }) = self.tree_entry(path)?
+            {
                 found.extend(self.files_below(Some(path.clone()), id)?);
             }
         }
-        let empty = self.attributes.empty_directories().filter(|(directory, _)| {
-            std::iter::successors(directory.parent(), WorkspacePath::parent)
-                .any(|parent| paths.binary_search(&parent).is_ok())
-        });
-        found.extend(empty.map(|(path, mode)| (path.clone(), Entry::stored(mode, ObjectId::EMPTY_TREE))));
+        let empty = self
+            .attributes
+            .empty_directories()
+            .filter(|(directory, _)| {
+                std::iter::successors(directory.parent(), WorkspacePath::parent)
+                    .any(|parent| paths.binary_search(&parent).is_ok())
+            });
+        found.extend(
+            empty.map(|(path, mode)| (path.clone(), Entry::stored(mode, ObjectId::EMPTY_TREE))),
+        );
         Ok(found.into_iter().collect())
     }
 
@@ -116,7 +148,11 @@ impl<'a> View<'a> {
         for name in path.components() {
             let tree = match found {
                 None => self.tree,
-                Some(TreeEntry { mode: TreeMode::Tree, id, .. }) => id,
+                Some(TreeEntry {
+                    mode: TreeMode::Tree,
+                    id,
+                    ..
+                }) => id,
                 Some(_) => return Ok(None),
             };
             found = lookup(&self.cached_tree(tree)?, name).cloned();
@@ -147,7 +183,9 @@ impl<'a> View<'a> {
     pub(crate) fn entry(&self, path: &WorkspacePath, entry: &TreeEntry) -> State {
         let mode = match entry.mode {
             TreeMode::File => Mode::file(self.attributes.permissions(path, Bearer::File)),
-            TreeMode::Executable => Mode::file(self.attributes.permissions(path, Bearer::Executable)),
+            TreeMode::Executable => {
+                Mode::file(self.attributes.permissions(path, Bearer::Executable))
+            }
             TreeMode::Symlink => Mode::SYMLINK,
             TreeMode::Tree => return None,
         };
@@ -186,7 +224,9 @@ pub(crate) fn check_bounds(entries: usize, directory: Option<&WorkspacePath>) ->
     let depth = directory.map_or(0, |directory| directory.components().count());
     match entries > MOST_ENTRIES || depth > DEEPEST {
         false => Ok(()),
-        true => Err(Error::unavailable("the snapshot is larger or deeper than any workspace")),
+        true => Err(Error::unavailable(
+            "the snapshot is larger or deeper than any workspace",
+        )),
     }
 }
 

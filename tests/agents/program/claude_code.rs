@@ -11,9 +11,13 @@ pub const CLAUDE_CODE: Agent = Agent {
     install: &[],
     settle: |world, _| world.write_home(".claude/settings.json", SETTINGS),
     say: |command, message| {
-        command.arg("-p").args((!message.is_first).then_some("--continue"));
+        command
+            .arg("-p")
+            .args((!message.is_first).then_some("--continue"));
         command.args(["--model", "claude-sonnet-4-6", "--", message.prompt]);
-        command.envs(VARIABLES).env("ANTHROPIC_BASE_URL", message.url);
+        command
+            .envs(VARIABLES)
+            .env("ANTHROPIC_BASE_URL", message.url);
     },
     tells_prompts: true,
     goes_on: true,
@@ -22,14 +26,27 @@ pub const CLAUDE_CODE: Agent = Agent {
     revert: Some("/ckpt-revert"),
     knows_session: true,
     package: Some(|world| {
-        CLAUDE_CODE.manage(world, &["plugin", "marketplace", "add", &our_package(world, "plugin")]);
+        CLAUDE_CODE.manage(
+            world,
+            &[
+                "plugin",
+                "marketplace",
+                "add",
+                &our_package(world, "plugin"),
+            ],
+        );
         CLAUDE_CODE.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);
     }),
-    counts: |line| (!line.starts_with("SessionEnd hook") || !line.contains("ENOENT")).then_some(line),
+    counts: |line| {
+        (!line.starts_with("SessionEnd hook") || !line.contains("ENOENT")).then_some(line)
+    },
     screen: Some(Screen {
         settle: settle_screen,
         start: |command, url| {
-            command.args(["--model", "claude-sonnet-4-6"]).envs(VARIABLES).env("ANTHROPIC_BASE_URL", url);
+            command
+                .args(["--model", "claude-sonnet-4-6"])
+                .envs(VARIABLES)
+                .env("ANTHROPIC_BASE_URL", url);
         },
         questions: &[("Make auto mode your default", "\x1b[B\r")],
         ready: "(shift+tab to cycle)",

@@ -9,7 +9,9 @@ pub const CLINE: Agent = Agent {
     install: &[],
     settle,
     say: |command, message| {
-        command.args(["-P", "openai", "-m", "scripted", message.prompt]).envs(VARIABLES);
+        command
+            .args(["-P", "openai", "-m", "scripted", message.prompt])
+            .envs(VARIABLES);
     },
     tells_prompts: false,
     goes_on: false,
@@ -24,7 +26,11 @@ pub const CLINE: Agent = Agent {
 
 /// Whether its model's library warns depends on which of its processes was up first.
 fn counts(line: &str) -> Option<&str> {
-    let of_no_account = ["      at ", "DeprecationWarning: AI SDK ", "Warning: AI SDK "];
+    let of_no_account = [
+        "      at ",
+        "DeprecationWarning: AI SDK ",
+        "Warning: AI SDK ",
+    ];
     (!line.is_empty() && !of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
 }
 
@@ -33,7 +39,17 @@ fn settle(world: &World, url: &str) {
     // Cline's hooks are below the user's documents.
     world.write_home("Documents/letter.txt", "Dear Sir or Madam\n");
     let mut command = world.command(&CLINE.program());
-    command.args(["auth", "-p", "openai", "-k", "dummy", "-b", &format!("{url}/v1"), "-m", "scripted"]);
+    command.args([
+        "auth",
+        "-p",
+        "openai",
+        "-k",
+        "dummy",
+        "-b",
+        &format!("{url}/v1"),
+        "-m",
+        "scripted",
+    ]);
     Run::of(command.env("PATH", super::path(world)).envs(VARIABLES)).expect_code(0);
 }
 

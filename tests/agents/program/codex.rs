@@ -9,10 +9,21 @@ pub const CODEX: Agent = Agent {
     install: &["--trust"],
     settle,
     say: |command, message| {
-        command.arg("exec").args((!message.is_first).then_some(["resume", "--last"]).into_iter().flatten());
+        command.arg("exec").args(
+            (!message.is_first)
+                .then_some(["resume", "--last"])
+                .into_iter()
+                .flatten(),
+        );
         // There is no other way to trust a package where nobody sits at a terminal.
-        command.args(message.by_package.then_some("--dangerously-bypass-hook-trust"));
-        command.args(["--skip-git-repo-check", message.prompt]).env("FAKE_KEY", "dummy");
+        command.args(
+            message
+                .by_package
+                .then_some("--dangerously-bypass-hook-trust"),
+        );
+        command
+            .args(["--skip-git-repo-check", message.prompt])
+            .env("FAKE_KEY", "dummy");
     },
     tells_prompts: true,
     goes_on: true,
@@ -21,7 +32,15 @@ pub const CODEX: Agent = Agent {
     revert: Some("$ckpt-revert"),
     knows_session: true,
     package: Some(|world| {
-        CODEX.manage(world, &["plugin", "marketplace", "add", &our_package(world, "plugin")]);
+        CODEX.manage(
+            world,
+            &[
+                "plugin",
+                "marketplace",
+                "add",
+                &our_package(world, "plugin"),
+            ],
+        );
         CODEX.manage(world, &["plugin", "add", "ckpt-hook@ckpt-hook"]);
     }),
     counts,
@@ -38,13 +57,20 @@ pub const CODEX: Agent = Agent {
 };
 
 fn counts(line: &str) -> Option<&str> {
-    let of_no_account = ["session id: ", " succeeded in ", "hook: ", "warning: `--dangerously-bypass-hook-trust"];
+    let of_no_account = [
+        "session id: ",
+        " succeeded in ",
+        "hook: ",
+        "warning: `--dangerously-bypass-hook-trust",
+    ];
     let is_failure = line.ends_with(" Failed");
     (is_failure || !of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
 }
 
 fn settle(world: &World, url: &str) {
-    let text = CONFIG.replace("{url}", url).replace("{workspace}", &world.workspace().display().to_string());
+    let text = CONFIG
+        .replace("{url}", url)
+        .replace("{workspace}", &world.workspace().display().to_string());
     world.write_home(".codex/config.toml", &text);
 }
 

@@ -10,7 +10,12 @@ pub const COPILOT_CLI: Agent = Agent {
     settle,
     say: |command, message| {
         command.args((!message.is_first).then_some("--continue"));
-        command.args(["--no-auto-update", "--disable-client-telemetry", "--allow-all-tools", "--allow-all-paths"]);
+        command.args([
+            "--no-auto-update",
+            "--disable-client-telemetry",
+            "--allow-all-tools",
+            "--allow-all-paths",
+        ]);
         command.args(["-p", message.prompt]).envs(VARIABLES);
         command.env("COPILOT_PROVIDER_BASE_URL", format!("{}/v1", message.url));
     },
@@ -21,7 +26,15 @@ pub const COPILOT_CLI: Agent = Agent {
     revert: None,
     knows_session: false,
     package: Some(|world| {
-        COPILOT_CLI.manage(world, &["plugin", "marketplace", "add", &our_package(world, "plugin")]);
+        COPILOT_CLI.manage(
+            world,
+            &[
+                "plugin",
+                "marketplace",
+                "add",
+                &our_package(world, "plugin"),
+            ],
+        );
         COPILOT_CLI.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);
     }),
     counts,
@@ -32,14 +45,17 @@ pub const COPILOT_CLI: Agent = Agent {
 fn counts(line: &str) -> Option<&str> {
     let of_no_account = ["Duration ", "Resume ", "Package extraction took "];
     let (words, last) = line.rsplit_once(' ').unwrap_or((line, ""));
-    let is_duration = last.strip_suffix('s').is_some_and(|number| number.parse::<u32>().is_ok());
+    let is_duration = last
+        .strip_suffix('s')
+        .is_some_and(|number| number.parse::<u32>().is_ok());
     let line = if is_duration { words.trim_end() } else { line };
     (!of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
 }
 
 fn settle(world: &World, _: &str) {
     let workspace = world.workspace().display().to_string();
-    let trusted = serde_json::json!({"trusted_folders": [workspace], "trustedFolders": [workspace]});
+    let trusted =
+        serde_json::json!({"trusted_folders": [workspace], "trustedFolders": [workspace]});
     world.write_home(".copilot/config.json", &trusted.to_string());
 }
 

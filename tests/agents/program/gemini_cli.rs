@@ -8,9 +8,23 @@ pub const GEMINI_CLI: Agent = Agent {
     install: &[],
     settle: |world, _| world.write_home(".gemini/settings.json", SETTINGS),
     say: |command, message| {
-        command.args((!message.is_first).then_some(["--resume", "latest"]).into_iter().flatten());
-        command.args(["-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", message.prompt]);
-        command.env("GEMINI_API_KEY", "dummy").env("GOOGLE_GEMINI_BASE_URL", message.url);
+        command.args(
+            (!message.is_first)
+                .then_some(["--resume", "latest"])
+                .into_iter()
+                .flatten(),
+        );
+        command.args([
+            "-m",
+            "gemini-2.5-flash",
+            "--approval-mode",
+            "yolo",
+            "-p",
+            message.prompt,
+        ]);
+        command
+            .env("GEMINI_API_KEY", "dummy")
+            .env("GOOGLE_GEMINI_BASE_URL", message.url);
         command.env("GEMINI_TELEMETRY_ENABLED", "false");
     },
     tells_prompts: true,
@@ -20,14 +34,24 @@ pub const GEMINI_CLI: Agent = Agent {
     revert: Some("/ckpt-revert"),
     knows_session: false,
     package: Some(|world| {
-        GEMINI_CLI.manage(world, &["extensions", "install", &our_package(world, "gemini-extension"), "--consent"]);
+        GEMINI_CLI.manage(
+            world,
+            &[
+                "extensions",
+                "install",
+                &our_package(world, "gemini-extension"),
+                "--consent",
+            ],
+        );
     }),
     counts: |line| (!line.starts_with("[STARTUP] ")).then_some(line),
     screen: Some(Screen {
         settle: |_| (),
         start: |command, url| {
             command.args(["-m", "gemini-2.5-flash", "--approval-mode", "yolo"]);
-            command.env("GEMINI_API_KEY", "dummy").env("GOOGLE_GEMINI_BASE_URL", url);
+            command
+                .env("GEMINI_API_KEY", "dummy")
+                .env("GOOGLE_GEMINI_BASE_URL", url);
             command.env("GEMINI_TELEMETRY_ENABLED", "false");
         },
         questions: &[],

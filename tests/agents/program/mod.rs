@@ -89,7 +89,10 @@ impl Agent {
     /// Sends one message and waits for the answer.
     pub fn say(&self, world: &World, message: &Message<'_>) -> Run {
         let mut command = world.command("timeout".as_ref());
-        command.args(PATIENCE).arg(self.program()).env("PATH", path(world));
+        command
+            .args(PATIENCE)
+            .arg(self.program())
+            .env("PATH", path(world));
         (self.say)(&mut command, message);
         Run::of(&mut command).without_chance(world)
     }
@@ -97,7 +100,14 @@ impl Agent {
     /// Has it do something without a message, as its user does with its settings.
     pub fn manage(&self, world: &World, arguments: &[&str]) {
         let mut command = world.command("timeout".as_ref());
-        Run::of(command.args(PATIENCE).arg(self.program()).env("PATH", path(world)).args(arguments)).expect_code(0);
+        Run::of(
+            command
+                .args(PATIENCE)
+                .arg(self.program())
+                .env("PATH", path(world))
+                .args(arguments),
+        )
+        .expect_code(0);
     }
 
     /// Starts it in a terminal.
@@ -111,38 +121,65 @@ impl Agent {
     /// Returns where the program is.
     pub fn program(&self) -> PathBuf {
         let (version, program) = package(self.name);
-        folder().join(format!("{}-{version}", self.name)).join("node_modules/.bin").join(program)
+        folder()
+            .join(format!("{}-{version}", self.name))
+            .join("node_modules/.bin")
+            .join(program)
     }
 }
 
 /// Returns the folders of programs, with the node that agents are run by in front, and the user's own.
 pub fn path(world: &World) -> String {
-    let node = folder().join(format!("node-{}", package("node").0)).join("node_modules/node/bin");
-    let own = world.binary().parent().expect("it is in a folder").display().to_string();
+    let node = folder()
+        .join(format!("node-{}", package("node").0))
+        .join("node_modules/node/bin");
+    let own = world
+        .binary()
+        .parent()
+        .expect("it is in a folder")
+        .display()
+        .to_string();
     format!("{}:{own}:/usr/local/bin:/usr/bin:/bin", node.display())
 }
 
 /// Returns where a copy of one of our packages is: Qwen Code leaves a folder of its own beside what it installs.
 fn our_package(world: &World, name: &str) -> String {
-    let packages = Path::new(env!("CARGO_MANIFEST_DIR")).join("packages").join(name);
+    let packages = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("packages")
+        .join(name);
     let copy = world.path(name);
     if !copy.exists() {
-        Run::of(world.command("cp".as_ref()).arg("-r").args([&packages, &copy])).expect_code(0);
+        Run::of(
+            world
+                .command("cp".as_ref())
+                .arg("-r")
+                .args([&packages, &copy]),
+        )
+        .expect_code(0);
     }
     copy.display().to_string()
 }
 
 /// Returns the version and the program of a package in the list of them.
 fn package(name: &str) -> (&'static str, &'static str) {
-    let mut rows = include_str!("../packages").lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let row = rows.find(|row| row[0] == name).expect("every agent is in the list");
+    let mut rows = include_str!("../packages")
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let row = rows
+        .find(|row| row[0] == name)
+        .expect("every agent is in the list");
     (row[2], row[3])
 }
 
 /// Returns the folder that the agents are installed below.
-#[expect(clippy::disallowed_methods, reason = "the one thing that tests/agents/run tells the tests")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one thing that tests/agents/run tells the tests"
+)]
 pub fn folder() -> PathBuf {
-    std::env::var_os("CKPT_REAL_AGENTS").expect("`tests/agents/run` (`just agents`) says where they are").into()
+    std::env::var_os("CKPT_REAL_AGENTS")
+        .expect("`tests/agents/run` (`just agents`) says where they are")
+        .into()
 }
 
 /// Every line of an agent's output is of account.

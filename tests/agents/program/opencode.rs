@@ -47,25 +47,39 @@ fn settle(world: &World, url: &str, name: &str) {
         "permission": {"edit": "allow", "bash": "allow", "task": "allow", "external_directory": "allow"},
         "provider": {"fake": provider},
     });
-    world.write_home(&format!(".config/{name}/{name}.json"), &format!("{settings:#}\n"));
+    world.write_home(
+        &format!(".config/{name}/{name}.json"),
+        &format!("{settings:#}\n"),
+    );
 }
 
 fn add_package(world: &World, name: &str) {
     let file = format!(".config/{name}/{name}.json");
     let text = fs::read_to_string(world.home().join(&file)).expect("it was written");
     let mut settings: Value = serde_json::from_str(&text).expect("it is JSON");
-    settings["plugin"] = json!([format!("file://{}", our_package(world, &format!("{name}-plugin")))]);
+    settings["plugin"] = json!([format!(
+        "file://{}",
+        our_package(world, &format!("{name}-plugin"))
+    )]);
     world.write_home(&file, &settings.to_string());
 }
 
 fn say(command: &mut Command, message: &Message<'_>, prefix: &str) {
-    command.arg("run").args((!message.is_first).then_some("--continue"));
+    command
+        .arg("run")
+        .args((!message.is_first).then_some("--continue"));
     match message.prompt.strip_prefix('/') {
         Some(name) => command.args(["--command", name]),
         // An argument with a space in it is sent with quotes around it.
         None => command.args(message.prompt.split(' ')),
     };
-    for name in ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE"] {
+    for name in [
+        "AUTOUPDATE",
+        "MODELS_FETCH",
+        "LSP_DOWNLOAD",
+        "DEFAULT_PLUGINS",
+        "SHARE",
+    ] {
         command.env(format!("{prefix}_DISABLE_{name}"), "1");
     }
 }

@@ -12,7 +12,9 @@ pub const PI: Agent = Agent {
     settle,
     say: |command, message| {
         command.args(["--offline", "--provider", "fake", "--model", "scripted"]);
-        command.args((!message.is_first).then_some("-c")).args(["-p", message.prompt]);
+        command
+            .args((!message.is_first).then_some("-c"))
+            .args(["-p", message.prompt]);
         command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0");
     },
     tells_prompts: true,
@@ -35,5 +37,8 @@ fn settle(world: &World, url: &str) {
         "compat": abilities,
         "models": [{"id": "scripted"}],
     });
-    world.write_home(".pi/agent/models.json", &json!({"providers": {"fake": provider}}).to_string());
+    world.write_home(
+        ".pi/agent/models.json",
+        &json!({"providers": {"fake": provider}}).to_string(),
+    );
 }

@@ -9,9 +9,22 @@ pub const QWEN_CODE: Agent = Agent {
     settle: |world, _| world.write_home(".qwen/settings.json", SETTINGS),
     say: |command, message| {
         command.args((!message.is_first).then_some("--continue"));
-        command.args(["--auth-type", "openai", "-m", "scripted", "--approval-mode", "yolo", "-p", message.prompt]);
-        command.env("OPENAI_API_KEY", "dummy").env("OPENAI_BASE_URL", format!("{}/v1", message.url));
-        command.env("OPENAI_MODEL", "scripted").env("QWEN_TELEMETRY_ENABLED", "false");
+        command.args([
+            "--auth-type",
+            "openai",
+            "-m",
+            "scripted",
+            "--approval-mode",
+            "yolo",
+            "-p",
+            message.prompt,
+        ]);
+        command
+            .env("OPENAI_API_KEY", "dummy")
+            .env("OPENAI_BASE_URL", format!("{}/v1", message.url));
+        command
+            .env("OPENAI_MODEL", "scripted")
+            .env("QWEN_TELEMETRY_ENABLED", "false");
     },
     tells_prompts: true,
     goes_on: true,

@@ -37,7 +37,8 @@ fn replay(agent: &str, set: &str, times: usize) -> (World, Seen) {
         if payload.is_message() {
             seen.words.push(payload.words().map(str::to_owned));
         }
-        let is_same_turn = |other: &Payload| payload.turn().is_some() && other.turn() == payload.turn();
+        let is_same_turn =
+            |other: &Payload| payload.turn().is_some() && other.turn() == payload.turn();
         if payload.is_message() && running > 0 && is_same_turn(&payloads[number - 1]) {
             waits = true;
         } else if payload.is_message() {
@@ -46,11 +47,17 @@ fn replay(agent: &str, set: &str, times: usize) -> (World, Seen) {
         }
         for _ in 0..times {
             let call = ["event", "--agent", agent, "--event", &payload.event];
-            world.run(&call, payload.json.to_string().as_bytes()).ends_silently();
+            world
+                .run(&call, payload.json.to_string().as_bytes())
+                .ends_silently();
         }
         if let Some(input) = payload.tool_input() {
             running += 1;
-            act(&world, input, payload.tool_use().is_some() && !has_end(payload, &payloads[number + 1..]));
+            act(
+                &world,
+                input,
+                payload.tool_use().is_some() && !has_end(payload, &payloads[number + 1..]),
+            );
         }
         match payload.event.as_str() {
             "PostToolUse" | "PostToolUseFailure" => running -= 1,
@@ -66,12 +73,16 @@ fn replay(agent: &str, set: &str, times: usize) -> (World, Seen) {
 
 /// Returns whether the tool that a payload begins is told of again.
 fn has_end(payload: &Payload, later: &[Payload]) -> bool {
-    later.iter().any(|later| later.tool_use() == payload.tool_use())
+    later
+        .iter()
+        .any(|later| later.tool_use() == payload.tool_use())
 }
 
 /// Goes back message by message and forward again, and compares the whole tree each time.
 fn assert_every_message_goes_back_and_forth(agent: &str, set: &str) {
-    [1, 2].into_iter().for_each(|times| goes_back_and_forth(agent, set, times));
+    [1, 2]
+        .into_iter()
+        .for_each(|times| goes_back_and_forth(agent, set, times));
 }
 
 /// Twice is what a hook in two places does, or a hook beside a package: nothing is recorded twice.
@@ -80,20 +91,46 @@ fn goes_back_and_forth(agent: &str, set: &str, times: usize) {
     let after = world.tree();
     let log = world.json(&["log"]);
     let messages = log["messages"].as_array().expect("a list");
-    assert_eq!(messages.len(), before.len(), "{set}, {times}×: the user's messages, and no machine's: {log}");
+    assert_eq!(
+        messages.len(),
+        before.len(),
+        "{set}, {times}×: the user's messages, and no machine's: {log}"
+    );
     for (message, words) in messages.iter().zip(words.iter().rev()) {
-        assert_eq!(message["prompt"].as_str(), words.as_deref(), "{set}, {times}×: what the user wrote: {log}");
+        assert_eq!(
+            message["prompt"].as_str(),
+            words.as_deref(),
+            "{set}, {times}×: what the user wrote: {log}"
+        );
     }
-    assert_ne!(before.first(), Some(&after), "{set}: there is something to take back");
-    assert_eq!(world.json(&["status"])["diagnostics"], 0, "{set}, {times}×: nothing went wrong");
+    assert_ne!(
+        before.first(),
+        Some(&after),
+        "{set}: there is something to take back"
+    );
+    assert_eq!(
+        world.json(&["status"])["diagnostics"],
+        0,
+        "{set}, {times}×: nothing went wrong"
+    );
     for (message, expected) in messages.iter().zip(before.iter().rev()) {
         let id = message["id"].as_str().expect("an id");
-        world.run(&["revert", "--force", "--message", id], b"").exits(0);
-        assert_eq!(&world.tree(), expected, "{set}, {times}×: just before {message}");
+        world
+            .run(&["revert", "--force", "--message", id], b"")
+            .exits(0);
+        assert_eq!(
+            &world.tree(),
+            expected,
+            "{set}, {times}×: just before {message}"
+        );
     }
     for expected in before.iter().skip(1).chain([&after]) {
         world.run(&["redo"], b"").exits(0);
-        assert_eq!(&world.tree(), expected, "{set}, {times}×: one message forward");
+        assert_eq!(
+            &world.tree(),
+            expected,
+            "{set}, {times}×: one message forward"
+        );
     }
 }
 
@@ -132,8 +169,15 @@ recordings! {
 fn every_recording_is_played() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/agents");
     for entry in std::fs::read_dir(folder).expect("the recordings are there") {
-        let name = entry.expect("readable").file_name().into_string().expect("a plain name");
-        assert!(include_str!("mod.rs").contains(&format!("\"{name}\";")), "{name} has a line above");
+        let name = entry
+            .expect("readable")
+            .file_name()
+            .into_string()
+            .expect("a plain name");
+        assert!(
+            include_str!("mod.rs").contains(&format!("\"{name}\";")),
+            "{name} has a line above"
+        );
     }
 }
 
@@ -143,14 +187,23 @@ fn events_without_any_id_that_come_twice_make_no_second_message_and_no_second_ch
     world.write("menu", "soup\n");
     let twice = |event: &str, extra: Value| {
         let mut payload = serde_json::json!({"session_id": "s", "cwd": world.workspace()});
-        payload.as_object_mut().expect("an object").extend(extra.as_object().expect("an object").clone());
+        payload
+            .as_object_mut()
+            .expect("an object")
+            .extend(extra.as_object().expect("an object").clone());
         for _ in 0..2 {
             let call = ["event", "--agent", "gemini-cli", "--event", event];
-            world.run(&call, payload.to_string().as_bytes()).ends_silently();
+            world
+                .run(&call, payload.to_string().as_bytes())
+                .ends_silently();
         }
     };
-    let tool = serde_json::json!({"tool_name": "run_shell_command", "tool_input": {"command": "x"}});
-    twice("BeforeAgent", serde_json::json!({"prompt": "salad, please"}));
+    let tool =
+        serde_json::json!({"tool_name": "run_shell_command", "tool_input": {"command": "x"}});
+    twice(
+        "BeforeAgent",
+        serde_json::json!({"prompt": "salad, please"}),
+    );
     twice("BeforeModel", serde_json::json!({}));
     twice("BeforeTool", tool.clone());
     world.write("menu", "salad\n");
@@ -158,8 +211,19 @@ fn events_without_any_id_that_come_twice_make_no_second_message_and_no_second_ch
     twice("BeforeModel", serde_json::json!({}));
     twice("AfterAgent", serde_json::json!({"prompt": "salad, please"}));
     let log = world.json(&["log"]);
-    assert_eq!(log["messages"].as_array().map(Vec::len), Some(1), "one message: {log}");
-    assert_eq!((&log["messages"][0]["files"], &log["messages"][0]["additions"]), (&1.into(), &1.into()), "{log}");
+    assert_eq!(
+        log["messages"].as_array().map(Vec::len),
+        Some(1),
+        "one message: {log}"
+    );
+    assert_eq!(
+        (
+            &log["messages"][0]["files"],
+            &log["messages"][0]["additions"]
+        ),
+        (&1.into(), &1.into()),
+        "{log}"
+    );
     world.run(&["revert", "--message", "last"], b"").exits(0);
     assert_eq!(world.read("menu"), b"soup\n", "and it goes back");
     world.run(&["unrevert"], b"").exits(0);

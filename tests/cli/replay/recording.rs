@@ -11,8 +11,13 @@ use crate::common::World;
 const RECORDED: &str = "/workspace";
 
 /// The names that the agents have for a message of the user.
-const MESSAGES: [&str; 5] =
-    ["UserPromptSubmit", "userPromptSubmitted", "BeforeAgent", "chat.message", "before_agent_start"];
+const MESSAGES: [&str; 5] = [
+    "UserPromptSubmit",
+    "userPromptSubmitted",
+    "BeforeAgent",
+    "chat.message",
+    "before_agent_start",
+];
 
 /// One recorded payload.
 pub struct Payload {
@@ -29,13 +34,17 @@ impl Payload {
             return self.json["parent_agent_id"].is_null();
         }
         // The user's begin with the mark of the script; one is sent within quotes.
-        let is_users = self.words().is_some_and(|words| words.trim_start_matches('"').starts_with("TURN-"));
+        let is_users = self
+            .words()
+            .is_some_and(|words| words.trim_start_matches('"').starts_with("TURN-"));
         MESSAGES.contains(&self.event.as_str()) && is_users
     }
 
     /// Returns what was written, where the agent tells.
     pub fn words(&self) -> Option<&str> {
-        ["/prompt", "/event/prompt", "/output/parts/0/text"].iter().find_map(|at| self.text(at))
+        ["/prompt", "/event/prompt", "/output/parts/0/text"]
+            .iter()
+            .find_map(|at| self.text(at))
     }
 
     /// Returns what a tool is given that begins now.
@@ -54,7 +63,13 @@ impl Payload {
 
     /// Returns the id of the tool's use, where the agent gives one.
     pub fn tool_use(&self) -> Option<&str> {
-        let at = ["/tool_use_id", "/tool_call/id", "/tool_result/id", "/input/callID", "/event/toolCallId"];
+        let at = [
+            "/tool_use_id",
+            "/tool_call/id",
+            "/tool_result/id",
+            "/input/callID",
+            "/event/toolCallId",
+        ];
         at.iter().find_map(|at| self.text(at))
     }
 
@@ -70,18 +85,34 @@ impl Payload {
 
 /// Returns a recording, as if it had been made in a workspace of this world.
 pub fn read(set: &str, world: &World) -> Vec<Payload> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/agents").join(set);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/fixtures/agents")
+        .join(set);
     let entries = std::fs::read_dir(folder).expect("the recording is there");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("readable").path()).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    let mut files: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("readable").path())
+        .collect();
+    files.retain(|file| {
+        file.extension()
+            .is_some_and(|extension| extension == "json")
+    });
     files.sort();
     let here = world.workspace();
     let here = here.to_str().expect("a plain path");
     let mut parents = HashMap::new();
     let payload = |file: &PathBuf| {
-        let text = std::fs::read_to_string(file).expect("readable").replace(RECORDED, here);
-        let name = file.file_stem().and_then(|name| name.to_str()).expect("a plain name");
-        let event = name.split_once('-').expect("a number and a name").1.to_owned();
+        let text = std::fs::read_to_string(file)
+            .expect("readable")
+            .replace(RECORDED, here);
+        let name = file
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .expect("a plain name");
+        let event = name
+            .split_once('-')
+            .expect("a number and a name")
+            .1
+            .to_owned();
         let mut json: Value = serde_json::from_str(&text).expect("JSON");
         add_parent(&mut json, &mut parents);
         Payload { event, json }
@@ -92,10 +123,17 @@ pub fn read(set: &str, world: &World) -> Vec<Payload> {
 /// Our plugin for opencode remembers the parents of sub-agents' sessions, and hands them on.
 fn add_parent(json: &mut Value, parents: &mut HashMap<String, String>) {
     let text = |at: &str| json.pointer(at).and_then(Value::as_str).map(str::to_owned);
-    if let (Some(id), Some(parent)) = (text("/event/properties/info/id"), text("/event/properties/info/parentID")) {
+    if let (Some(id), Some(parent)) = (
+        text("/event/properties/info/id"),
+        text("/event/properties/info/parentID"),
+    ) {
         parents.insert(id, parent);
     }
-    let places = ["/input/sessionID", "/event/properties/sessionID", "/event/properties/part/sessionID"];
+    let places = [
+        "/input/sessionID",
+        "/event/properties/sessionID",
+        "/event/properties/part/sessionID",
+    ];
     if let Some(parent) = places.iter().find_map(|at| parents.get(&text(at)?)) {
         json["parentID"] = parent.clone().into();
     }

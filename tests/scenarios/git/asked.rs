@@ -13,11 +13,21 @@ fn without_git_the_commits_that_stay_are_named() {
     let before = git(&world).head;
     let report = world.revert("m1");
     let note = report.notes.first().expect("something to know");
-    assert!(note.starts_with("the agent made 2 commits since: "), "{note}");
-    assert!(note.contains("second of the agent's") && note.contains("first of the agent's"), "{note}");
+    assert!(
+        note.starts_with("the agent made 2 commits since: "),
+        "{note}"
+    );
+    assert!(
+        note.contains("second of the agent's") && note.contains("first of the agent's"),
+        "{note}"
+    );
     assert!(note.ends_with("`--git` moves the branch back"), "{note}");
     assert!(!note.contains("user"), "not the user's: {note}");
-    assert_eq!((git(&world).head, report.git.len()), (before, 0), "and nothing was moved");
+    assert_eq!(
+        (git(&world).head, report.git.len()),
+        (before, 0),
+        "and nothing was moved"
+    );
 }
 
 #[test]
@@ -30,7 +40,11 @@ fn git_can_go_back_after_the_files_did() {
     let after = git(&world);
     world.revert("m1");
     let report = revert(&mut world, "m1");
-    assert_eq!((git(&world), report.outcome), (before, Outcome::Restored), "asked for afterwards: {report:?}");
+    assert_eq!(
+        (git(&world), report.outcome),
+        (before, Outcome::Restored),
+        "asked for afterwards: {report:?}"
+    );
     unrevert(&mut world);
     assert_eq!(git(&world), after, "and all of it back");
 }
@@ -42,15 +56,27 @@ fn a_dry_run_says_what_git_would_become() {
     let mut second = String::new();
     world.turn("m1", |world| second = commit(world, "a", "agent\n"));
     let before = git(&world);
-    let report = world.try_revert(&RevertRequest { dry_run: true, ..with_git("m1") }).expect("a plan");
+    let report = world
+        .try_revert(&RevertRequest {
+            dry_run: true,
+            ..with_git("m1")
+        })
+        .expect("a plan");
     assert_eq!(git(&world), before, "nothing was done");
     assert_eq!(
         parts(&report),
-        [(GitPart::Branch, FileResult::Planned), (GitPart::Index, FileResult::Planned)],
+        [
+            (GitPart::Branch, FileResult::Planned),
+            (GitPart::Index, FileResult::Planned)
+        ],
         "{report:?}"
     );
     let branch = &report.git[0];
-    assert_eq!((branch.from.as_ref(), branch.to.as_ref()), (Some(&second), Some(&first)), "from and to");
+    assert_eq!(
+        (branch.from.as_ref(), branch.to.as_ref()),
+        (Some(&second), Some(&first)),
+        "from and to"
+    );
 }
 
 #[test]
@@ -62,11 +88,22 @@ fn restore_puts_git_back_whoever_moved_it_and_has_its_own_way_back() {
     let after = git(&world);
     let cwd = world.cwd.clone();
     let restore = |world: &mut World, id: &str| {
-        let request = RestoreRequest { id: id.to_owned(), git: true, ..RestoreRequest::default() };
-        world.store.restore(&cwd, &request).expect("it can be restored")
+        let request = RestoreRequest {
+            id: id.to_owned(),
+            git: true,
+            ..RestoreRequest::default()
+        };
+        world
+            .store
+            .restore(&cwd, &request)
+            .expect("it can be restored")
     };
     let report = restore(&mut world, &snapshot);
-    assert_eq!(git(&world), before, "exactly as it was captured: {report:?}");
+    assert_eq!(
+        git(&world),
+        before,
+        "exactly as it was captured: {report:?}"
+    );
     restore(&mut world, &report.operation.expect("something was done"));
     assert_eq!(git(&world), after, "and back");
     assert_sound(&world);
@@ -76,7 +113,10 @@ fn restore_puts_git_back_whoever_moved_it_and_has_its_own_way_back() {
 fn git_goes_with_a_whole_revert_only() {
     let mut world = World::git(&[("a", "1\n")]);
     world.turn("m1", |world| world.write("a", "2\n"));
-    let part = RevertRequest { only: vec!["a".into()], ..with_git("m1") };
+    let part = RevertRequest {
+        only: vec!["a".into()],
+        ..with_git("m1")
+    };
     assert!(world.try_revert(&part).is_err(), "HEAD is of no path");
     assert_eq!(world.read("a"), "2\n", "nothing was done");
 }
@@ -85,9 +125,21 @@ fn git_goes_with_a_whole_revert_only() {
 fn where_there_is_no_repository_it_says_so() {
     let mut world = World::new();
     world.turn("m1", |world| world.write("a", "2\n"));
-    let report = world.try_revert(&with_git("m1")).expect("the files can be reverted");
-    assert!(report.notes.iter().any(|note| note.contains("no git repository")), "{report:?}");
-    assert_eq!(report.outcome, Outcome::Restored, "there was nothing more to do");
+    let report = world
+        .try_revert(&with_git("m1"))
+        .expect("the files can be reverted");
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.contains("no git repository")),
+        "{report:?}"
+    );
+    assert_eq!(
+        report.outcome,
+        Outcome::Restored,
+        "there was nothing more to do"
+    );
 }
 
 #[test]
@@ -99,7 +151,20 @@ fn unrevert_takes_git_along_only_where_the_revert_did() {
     world.revert("m1");
     let user = commit(&world, "b", "user\n");
     let cwd = world.cwd.clone();
-    let report = world.store.redo(&cwd, &RedoRequest { all: true, ..RedoRequest::default() }).expect("unreverted");
+    let report = world
+        .store
+        .redo(
+            &cwd,
+            &RedoRequest {
+                all: true,
+                ..RedoRequest::default()
+            },
+        )
+        .expect("unreverted");
     assert_eq!(report.git, [], "nobody asked");
-    assert_eq!(world.run_git(&["rev-parse", "main"]), user, "and nothing moved");
+    assert_eq!(
+        world.run_git(&["rev-parse", "main"]),
+        user,
+        "and nothing moved"
+    );
 }

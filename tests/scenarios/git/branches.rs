@@ -11,13 +11,31 @@ fn commits_of_the_agent_leave_the_branch_and_are_in_the_reflog() {
             commit(world, "new", "agent 2\n");
         },
     );
-    assert_eq!(parts(&report), [(GitPart::Branch, FileResult::Done), (GitPart::Index, FileResult::Done)], "two parts");
-    assert_eq!(world.run_git(&["symbolic-ref", "HEAD"]), "refs/heads/main", "HEAD never left its branch");
+    assert_eq!(
+        parts(&report),
+        [
+            (GitPart::Branch, FileResult::Done),
+            (GitPart::Index, FileResult::Done)
+        ],
+        "two parts"
+    );
+    assert_eq!(
+        world.run_git(&["symbolic-ref", "HEAD"]),
+        "refs/heads/main",
+        "HEAD never left its branch"
+    );
     let log = world.run_git(&["reflog", "show", "main", "--format=%h %gs"]);
-    assert!(log.contains("ckpt-hook revert"), "the branch's reflog says who moved it: {log}");
+    assert!(
+        log.contains("ckpt-hook revert"),
+        "the branch's reflog says who moved it: {log}"
+    );
     let log = world.run_git(&["reflog", "show", "HEAD", "--format=%gs"]);
     assert!(log.starts_with("ckpt-hook revert"), "so does HEAD's: {log}");
-    assert_eq!(world.run_git(&["show", "main@{1}:new"]), "agent 2", "what left is a word away");
+    assert_eq!(
+        world.run_git(&["show", "main@{1}:new"]),
+        "agent 2",
+        "what left is a word away"
+    );
 }
 
 #[test]
@@ -29,9 +47,25 @@ fn a_branch_that_the_agent_made_is_kept_and_head_goes_back() {
             commit(world, "a", "agent\n");
         },
     );
-    assert_eq!(parts(&report), [(GitPart::Head, FileResult::Done), (GitPart::Index, FileResult::Done)], "two parts");
-    assert_eq!(world.run_git(&["show", "agents:a"]), "agent", "its branch is kept");
-    assert!(world.run_git(&["reflog", "-1", "--format=%gs"]).ends_with("moving from agents to main"), "and says so");
+    assert_eq!(
+        parts(&report),
+        [
+            (GitPart::Head, FileResult::Done),
+            (GitPart::Index, FileResult::Done)
+        ],
+        "two parts"
+    );
+    assert_eq!(
+        world.run_git(&["show", "agents:a"]),
+        "agent",
+        "its branch is kept"
+    );
+    assert!(
+        world
+            .run_git(&["reflog", "-1", "--format=%gs"])
+            .ends_with("moving from agents to main"),
+        "and says so"
+    );
 }
 
 #[test]
@@ -48,16 +82,32 @@ fn a_commit_and_then_a_branch_leave_both_as_they_were() {
     });
     let (after, main) = (git(&world), world.run_git(&["rev-parse", "main"]));
     let report = revert(&mut world, "m1");
-    assert_eq!(git(&world), before, "HEAD is on main again, and main where it was: {report:?}");
-    assert_eq!(world.run_git(&["show", "agents:a"]), "on its own", "the branch is kept");
+    assert_eq!(
+        git(&world),
+        before,
+        "HEAD is on main again, and main where it was: {report:?}"
+    );
+    assert_eq!(
+        world.run_git(&["show", "agents:a"]),
+        "on its own",
+        "the branch is kept"
+    );
     unrevert(&mut world);
-    assert_eq!((git(&world), world.run_git(&["rev-parse", "main"])), (after, main), "both as the agent left them");
+    assert_eq!(
+        (git(&world), world.run_git(&["rev-parse", "main"])),
+        (after, main),
+        "both as the agent left them"
+    );
 }
 
 /// Commits as if it were some seconds after the first moment of the world's clock.
 fn commit_at(world: &World, seconds: i64, text: &str) {
     world.write("a", text);
-    let script = format!("GIT_COMMITTER_DATE='@{} +0000' git commit -qam '{}'", 1_700_000_000 + seconds, text.trim());
+    let script = format!(
+        "GIT_COMMITTER_DATE='@{} +0000' git commit -qam '{}'",
+        1_700_000_000 + seconds,
+        text.trim()
+    );
     world.run_git(&["-c", &format!("alias.then=!{script}"), "then"]);
 }
 
@@ -82,11 +132,23 @@ fn a_commit_and_a_branch_in_one_step_leave_both_as_they_were() {
     for _ in 0..2 {
         let report = revert(&mut world, "m1");
         assert_eq!(git(&world), before, "HEAD is on main again: {report:?}");
-        assert_eq!(world.run_git(&["rev-parse", "main"]), first, "the branch's own reflog told of its commit");
+        assert_eq!(
+            world.run_git(&["rev-parse", "main"]),
+            first,
+            "the branch's own reflog told of its commit"
+        );
         assert_eq!(report.outcome, Outcome::Restored, "all of it: {report:?}");
-        assert_eq!(world.run_git(&["show", "agents:a"]), "on its own", "the agent's branch is kept");
+        assert_eq!(
+            world.run_git(&["show", "agents:a"]),
+            "on its own",
+            "the agent's branch is kept"
+        );
         unrevert(&mut world);
-        assert_eq!((git(&world), world.run_git(&["rev-parse", "main"])), (after.clone(), main.clone()), "and back");
+        assert_eq!(
+            (git(&world), world.run_git(&["rev-parse", "main"])),
+            (after.clone(), main.clone()),
+            "and back"
+        );
     }
 }
 
@@ -100,8 +162,18 @@ fn a_commit_of_the_users_on_the_branch_that_the_agent_left_keeps_all_of_git() {
     world.run_git(&["checkout", "-q", "agents"]);
     let before = (git(&world).head, world.run_git(&["for-each-ref"]));
     let report = revert(&mut world, "m1");
-    assert!(report.git.iter().all(|part| part.result == FileResult::Conflict), "all or nothing: {report:?}");
-    assert_eq!((git(&world).head, world.run_git(&["for-each-ref"])), before, "no branch was moved");
+    assert!(
+        report
+            .git
+            .iter()
+            .all(|part| part.result == FileResult::Conflict),
+        "all or nothing: {report:?}"
+    );
+    assert_eq!(
+        (git(&world).head, world.run_git(&["for-each-ref"])),
+        before,
+        "no branch was moved"
+    );
 }
 
 #[test]
@@ -113,10 +185,28 @@ fn a_commit_and_a_branch_in_one_step_of_which_the_reflog_tells_another_time_keep
         world.run_git(&["checkout", "-qb", "agents"]);
         commit(world, "a", "on its own\n");
     });
-    let before = (git(&world).head, git(&world).entries, world.run_git(&["for-each-ref"]));
+    let before = (
+        git(&world).head,
+        git(&world).entries,
+        world.run_git(&["for-each-ref"]),
+    );
     let report = revert(&mut world, "m1");
-    assert!(report.git.iter().all(|part| part.result == FileResult::Conflict), "all or nothing: {report:?}");
-    assert_eq!((git(&world).head, git(&world).entries, world.run_git(&["for-each-ref"])), before, "nothing was moved");
+    assert!(
+        report
+            .git
+            .iter()
+            .all(|part| part.result == FileResult::Conflict),
+        "all or nothing: {report:?}"
+    );
+    assert_eq!(
+        (
+            git(&world).head,
+            git(&world).entries,
+            world.run_git(&["for-each-ref"])
+        ),
+        before,
+        "nothing was moved"
+    );
     assert_eq!(
         (world.read("a").as_str(), report.outcome),
         ("1\n", Outcome::Partial),
@@ -167,14 +257,25 @@ fn the_first_commit_leaves_the_branch_unborn_again() {
             }
             if is_packed {
                 world.run_git(&["pack-refs", "--all"]);
-                assert!(!world.exists(".git/refs/heads/main"), "it is in packed-refs alone");
+                assert!(
+                    !world.exists(".git/refs/heads/main"),
+                    "it is in packed-refs alone"
+                );
             }
         });
         let after = git(&world);
         let tags = world.run_git(&["for-each-ref", "refs/tags"]);
         let report = revert(&mut world, "m1");
-        assert_eq!(git(&world), before, "no commit yet, and no index: {report:?}");
-        assert_eq!(world.run_git(&["for-each-ref"]), tags, "the tags are there, and nothing else");
+        assert_eq!(
+            git(&world),
+            before,
+            "no commit yet, and no index: {report:?}"
+        );
+        assert_eq!(
+            world.run_git(&["for-each-ref"]),
+            tags,
+            "the tags are there, and nothing else"
+        );
         unrevert(&mut world);
         assert_eq!(git(&world), after, "and back");
         revert(&mut world, "m1");
@@ -192,11 +293,19 @@ fn packed_refs_that_git_holds_keep_the_branch() {
     });
     let after = git(&world);
     world.write(".git/packed-refs.lock", "");
-    let report = world.try_revert(&with_git("m1")).expect("the files can be reverted");
-    assert_eq!(reason(&report), "`packed-refs.lock` is there: git is at work, or was interrupted");
+    let report = world
+        .try_revert(&with_git("m1"))
+        .expect("the files can be reverted");
+    assert_eq!(
+        reason(&report),
+        "`packed-refs.lock` is there: git is at work, or was interrupted"
+    );
     world.remove(".git/packed-refs.lock");
     assert_eq!(git(&world).head, after.head);
-    assert!(world.run_git(&["for-each-ref"]).contains("refs/heads/main"), "the branch is there");
+    assert!(
+        world.run_git(&["for-each-ref"]).contains("refs/heads/main"),
+        "the branch is there"
+    );
     assert_sound(&world);
 }
 
@@ -209,7 +318,10 @@ fn packed_refs_nested_names_and_packed_objects_change_nothing() {
                 commit(world, "b", &format!("{}{number}\n", "line\n".repeat(50)));
             }
             world.run_git(&["gc", "-q"]);
-            assert!(!world.exists(".git/refs/heads/users/me/topic"), "the branch is packed");
+            assert!(
+                !world.exists(".git/refs/heads/users/me/topic"),
+                "the branch is packed"
+            );
             for folder in ["users/me", "users"] {
                 let _ = std::fs::remove_dir(world.path(".git/refs/heads").join(folder));
             }
@@ -225,18 +337,36 @@ fn packed_refs_nested_names_and_packed_objects_change_nothing() {
 fn a_linked_worktree_has_a_head_and_an_index_of_its_own() {
     let mut world = World::git(&[("a", "1\n")]);
     let linked = world.base().join("linked");
-    world.run_git(&["worktree", "add", "-q", "-b", "side", linked.to_str().expect("UTF-8")]);
+    world.run_git(&[
+        "worktree",
+        "add",
+        "-q",
+        "-b",
+        "side",
+        linked.to_str().expect("UTF-8"),
+    ]);
     let main = git(&world);
     let root = std::mem::replace(&mut world.root, linked.clone());
     world.cwd = linked;
-    let ask =
-        |world: &World| (world.run_git(&["--no-optional-locks", "status", "--porcelain=v2", "--branch"]), world.tree());
+    let ask = |world: &World| {
+        (
+            world.run_git(&[
+                "--no-optional-locks",
+                "status",
+                "--porcelain=v2",
+                "--branch",
+            ]),
+            world.tree(),
+        )
+    };
     let before = ask(&world);
     world.turn("m1", |world| {
         commit(world, "a", "agent\n");
     });
     let after = ask(&world);
-    let report = world.try_revert(&with_git("m1")).expect("it can be reverted");
+    let report = world
+        .try_revert(&with_git("m1"))
+        .expect("it can be reverted");
     assert_eq!(ask(&world), before, "the linked one went back: {report:?}");
     world.unrevert();
     assert_eq!(ask(&world), after, "and forth");
@@ -274,7 +404,11 @@ fn message_by_message_git_goes_back_and_forth() {
     }
     for number in [3, 1, 2] {
         revert(&mut world, &format!("m{number}"));
-        assert_eq!(git(&world), states[number - 1], "just before message {number}");
+        assert_eq!(
+            git(&world),
+            states[number - 1],
+            "just before message {number}"
+        );
     }
     world.redo();
     assert_eq!(git(&world), states[2], "one message forward, git with it");

@@ -25,7 +25,11 @@ fn what_the_agent_only_staged_is_unstaged() {
             world.run_git(&["add", "a"]);
         },
     );
-    assert_eq!(parts(&report), [(GitPart::Index, FileResult::Done)], "HEAD had nothing to do with it");
+    assert_eq!(
+        parts(&report),
+        [(GitPart::Index, FileResult::Done)],
+        "HEAD had nothing to do with it"
+    );
 }
 
 #[test]
@@ -65,8 +69,14 @@ fn conflicts_that_the_agent_resolved_come_back_while_the_merge_goes_on() {
             commit(world, "a", "other\n");
             world.run_git(&["checkout", "-q", "main"]);
             commit(world, "a", "main\n");
-            let _ = std::process::Command::new("git").args(["merge", "other"]).current_dir(&world.root).output();
-            assert!(world.exists(".git/MERGE_HEAD"), "the merge stops at a conflict");
+            let _ = std::process::Command::new("git")
+                .args(["merge", "other"])
+                .current_dir(&world.root)
+                .output();
+            assert!(
+                world.exists(".git/MERGE_HEAD"),
+                "the merge stops at a conflict"
+            );
         },
         |world| {
             world.write("a", "resolved\n");
@@ -87,11 +97,22 @@ fn what_the_user_staged_since_keeps_the_index() {
     let report = revert(&mut world, "m1");
     assert_eq!(
         parts(&report),
-        [(GitPart::Branch, FileResult::Done), (GitPart::Index, FileResult::Conflict)],
+        [
+            (GitPart::Branch, FileResult::Done),
+            (GitPart::Index, FileResult::Conflict)
+        ],
         "{report:?}"
     );
-    assert_eq!(world.run_git(&["rev-parse", "main"]), first, "the branch goes back");
-    assert_eq!(world.run_git(&["show", ":b"]), "user", "what the user staged is still staged");
+    assert_eq!(
+        world.run_git(&["rev-parse", "main"]),
+        first,
+        "the branch goes back"
+    );
+    assert_eq!(
+        world.run_git(&["show", ":b"]),
+        "user",
+        "what the user staged is still staged"
+    );
 }
 
 #[test]
@@ -104,12 +125,19 @@ fn looking_at_the_status_is_no_change_of_the_index() {
     world.write("a", "agent\n");
     world.run_git(&["update-index", "--refresh"]);
     let report = revert(&mut world, "m1");
-    assert_eq!((git(&world), report.outcome), (before, Outcome::Restored), "only what git remembers was refreshed");
+    assert_eq!(
+        (git(&world), report.outcome),
+        (before, Outcome::Restored),
+        "only what git remembers was refreshed"
+    );
 }
 
 #[test]
 fn a_split_index_and_one_of_version_4_come_back() {
-    for arguments in [&["update-index", "--split-index"][..], &["update-index", "--index-version", "4"]] {
+    for arguments in [
+        &["update-index", "--split-index"][..],
+        &["update-index", "--index-version", "4"],
+    ] {
         goes_back_and_forth(
             |world| {
                 world.run_git(arguments);
@@ -125,7 +153,13 @@ fn a_split_index_and_one_of_version_4_come_back() {
 
 #[test]
 fn a_split_index_that_git_wrote_again_stages_what_it_did() {
-    let mut world = World::git(&[("a", "1\n"), ("b", "0\n"), ("c", "0\n"), ("d", "0\n"), ("e", "0\n")]);
+    let mut world = World::git(&[
+        ("a", "1\n"),
+        ("b", "0\n"),
+        ("c", "0\n"),
+        ("d", "0\n"),
+        ("e", "0\n"),
+    ]);
     world.run_git(&["update-index", "--split-index"]);
     commit(&world, "b", "replaced\n");
     world.run_git(&["rm", "-q", "c"]);
@@ -138,17 +172,27 @@ fn a_split_index_that_git_wrote_again_stages_what_it_did() {
     let after = git(&world);
     revert(&mut world, "m1");
     assert_eq!(git(&world), before);
-    for part in
-        [&["update-index", "--refresh"][..], &["update-index", "--no-split-index"], &["update-index", "--split-index"]]
-    {
+    for part in [
+        &["update-index", "--refresh"][..],
+        &["update-index", "--no-split-index"],
+        &["update-index", "--split-index"],
+    ] {
         let bytes = std::fs::read(world.path(".git/index")).expect("there");
         for path in ["a", "b", "d", "e"] {
             world.write(path, world.read(path));
         }
         world.run_git(part);
-        assert_ne!(std::fs::read(world.path(".git/index")).expect("there"), bytes, "{part:?}: git wrote it again");
+        assert_ne!(
+            std::fs::read(world.path(".git/index")).expect("there"),
+            bytes,
+            "{part:?}: git wrote it again"
+        );
         let back = unrevert(&mut world);
-        assert_eq!((back.outcome, git(&world)), (Outcome::Restored, after.clone()), "{part:?}: {back:?}");
+        assert_eq!(
+            (back.outcome, git(&world)),
+            (Outcome::Restored, after.clone()),
+            "{part:?}: {back:?}"
+        );
         revert(&mut world, "m1");
         assert_eq!(git(&world), before, "{part:?}");
     }
@@ -173,7 +217,12 @@ fn a_submodule_is_a_commit_in_the_index_and_nothing_more() {
     goes_back_and_forth(
         |world| {
             let id = world.run_git(&["rev-parse", "HEAD"]);
-            world.run_git(&["update-index", "--add", "--cacheinfo", &format!("160000,{id},module")]);
+            world.run_git(&[
+                "update-index",
+                "--add",
+                "--cacheinfo",
+                &format!("160000,{id},module"),
+            ]);
         },
         |world| {
             world.run_git(&["commit", "-qm", "agent"]);
@@ -188,22 +237,35 @@ fn an_index_that_git_would_believe_too_much_is_looked_at_again() {
     let mut world = World::git(&[("a", "1\n"), ("b", "1\n")]);
     world.run_git(&["config", "core.trustctime", "false"]);
     world.write("a", "one\n");
-    let time = std::fs::metadata(world.path("a")).and_then(|metadata| metadata.modified()).expect("it has a time");
+    let time = std::fs::metadata(world.path("a"))
+        .and_then(|metadata| metadata.modified())
+        .expect("it has a time");
     world.run_git(&["add", "a"]);
     world.write("a", "two\n");
     for path in ["a", ".git/index"] {
-        let file = std::fs::File::options().write(true).open(world.path(path)).expect("writable");
+        let file = std::fs::File::options()
+            .write(true)
+            .open(world.path(path))
+            .expect("writable");
         file.set_modified(time).expect("it is ours");
     }
     let bytes = std::fs::read(world.path(".git/index")).expect("there");
     let before = git(&world);
-    assert!(before.status.contains("1 MM"), "staged, and changed since: {before:?}");
+    assert!(
+        before.status.contains("1 MM"),
+        "staged, and changed since: {before:?}"
+    );
     world.turn("m1", |world| {
         world.write("b", "agent\n");
         world.run_git(&["add", "b"]);
     });
-    let report = world.try_revert(&with_git("m1")).expect("it can be reverted");
-    assert!(std::fs::read(world.path(".git/index")).expect("there") == bytes, "bit by bit: {report:?}");
+    let report = world
+        .try_revert(&with_git("m1"))
+        .expect("it can be reverted");
+    assert!(
+        std::fs::read(world.path(".git/index")).expect("there") == bytes,
+        "bit by bit: {report:?}"
+    );
     assert_eq!(git(&world).status, before.status, "still changed since");
 }
 
@@ -218,6 +280,13 @@ fn what_was_staged_and_is_gone_keeps_the_index() {
     });
     let before = git(&world);
     let report = revert(&mut world, "m1");
-    assert!(reason(&report).contains("what was staged of `a` is no longer"), "{report:?}");
-    assert_eq!(git(&world).entries, before.entries, "an index that names nothing would be worse");
+    assert!(
+        reason(&report).contains("what was staged of `a` is no longer"),
+        "{report:?}"
+    );
+    assert_eq!(
+        git(&world).entries,
+        before.entries,
+        "an index that names nothing would be worse"
+    );
 }

@@ -53,11 +53,16 @@ fn stored_flags(line: &str) -> String {
 }
 
 pub(super) fn with_git(message: &str) -> RevertRequest {
-    RevertRequest { git: true, ..to(message) }
+    RevertRequest {
+        git: true,
+        ..to(message)
+    }
 }
 
 pub(super) fn revert(world: &mut World, message: &str) -> OperationReport {
-    let report = world.try_revert(&with_git(message)).expect("it can be reverted");
+    let report = world
+        .try_revert(&with_git(message))
+        .expect("it can be reverted");
     assert_sound(world);
     report
 }
@@ -80,7 +85,11 @@ pub(super) fn assert_sound(world: &World) {
 pub(super) fn strays(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("readable") {
         let path = entry.expect("readable").path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if name.ends_with(".lock") || name.contains("ckpt-hook") {
             found.push(path.clone());
         }
@@ -92,11 +101,19 @@ pub(super) fn strays(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// Which parts an operation moved, and which it left.
 pub(super) fn parts(report: &OperationReport) -> Vec<(GitPart, FileResult)> {
-    report.git.iter().map(|part| (part.part, part.result)).collect()
+    report
+        .git
+        .iter()
+        .map(|part| (part.part, part.result))
+        .collect()
 }
 
 pub(super) fn reason(report: &OperationReport) -> &str {
-    report.git.iter().find_map(|part| part.reason.as_deref()).expect("something was left for a reason")
+    report
+        .git
+        .iter()
+        .find_map(|part| part.reason.as_deref())
+        .expect("something was left for a reason")
 }
 
 pub(super) fn commit(world: &World, path: &str, text: &str) -> String {
@@ -122,8 +139,15 @@ pub(super) fn goes_back_and_forth(
     assert_ne!(before.0, after.0, "the agent did something to git");
     let report = revert(&mut world, "m1");
     let is_moved = report.git.iter().any(|part| part.part == GitPart::Index);
-    assert!(!is_moved || bytes(&world) == index, "the index is the same, bit by bit");
-    assert_eq!((git(&world), world.tree()), before, "as it was before the message: {report:?}");
+    assert!(
+        !is_moved || bytes(&world) == index,
+        "the index is the same, bit by bit"
+    );
+    assert_eq!(
+        (git(&world), world.tree()),
+        before,
+        "as it was before the message: {report:?}"
+    );
     assert_eq!(report.outcome, Outcome::Restored, "all of it: {report:?}");
     let back = unrevert(&mut world);
     assert_eq!((git(&world), world.tree()), after, "and back: {back:?}");

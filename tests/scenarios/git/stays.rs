@@ -13,13 +13,20 @@ fn a_commit_of_the_users_since_stays_and_is_the_reason() {
     let report = revert(&mut world, "m1");
     assert_eq!(
         parts(&report),
-        [(GitPart::Branch, FileResult::Conflict), (GitPart::Index, FileResult::Conflict)],
+        [
+            (GitPart::Branch, FileResult::Conflict),
+            (GitPart::Index, FileResult::Conflict)
+        ],
         "both"
     );
     assert!(reason(&report).contains("by the user"), "{report:?}");
     assert_eq!(report.outcome, Outcome::Partial, "and it says so");
     assert_eq!(git(&world).head, before.head, "HEAD stays");
-    assert_eq!(world.run_git(&["log", "--format=%s"]), "user\nagent\nfirst", "no commit was lost");
+    assert_eq!(
+        world.run_git(&["log", "--format=%s"]),
+        "user\nagent\nfirst",
+        "no commit was lost"
+    );
     assert_eq!(world.read("a"), "1\n", "the file is back all the same");
 }
 
@@ -32,7 +39,11 @@ fn a_commit_of_the_users_before_the_first_tool_is_kept() {
         commit(world, "a", "agent\n");
     });
     revert(&mut world, "m1");
-    assert_eq!(world.run_git(&["rev-parse", "main"]), user, "the agent's commit goes, the user's stays");
+    assert_eq!(
+        world.run_git(&["rev-parse", "main"]),
+        user,
+        "the agent's commit goes, the user's stays"
+    );
 }
 
 #[test]
@@ -44,7 +55,11 @@ fn a_commit_made_while_reverted_stays_on_the_way_back() {
     revert(&mut world, "m1");
     let user = commit(&world, "b", "user\n");
     let report = unrevert(&mut world);
-    assert_eq!(world.run_git(&["rev-parse", "main"]), user, "the branch has something new");
+    assert_eq!(
+        world.run_git(&["rev-parse", "main"]),
+        user,
+        "the branch has something new"
+    );
     assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
     assert_eq!(world.read("a"), "agent\n", "the files go all the way");
 }
@@ -57,13 +72,23 @@ fn a_merge_that_began_since_refuses_git_and_no_file() {
     world.run_git(&["checkout", "-q", "main"]);
     world.turn("m1", |world| {
         commit(world, "a", "main\n");
-        let _ = std::process::Command::new("git").args(["merge", "other"]).current_dir(&world.root).output();
+        let _ = std::process::Command::new("git")
+            .args(["merge", "other"])
+            .current_dir(&world.root)
+            .output();
     });
     assert!(world.exists(".git/MERGE_HEAD"), "it stopped at a conflict");
     let before = (git(&world).head, world.run_git(&["ls-files", "--stage"]));
     let report = revert(&mut world, "m1");
-    assert!(reason(&report).contains("a merge has begun since"), "{report:?}");
-    assert_eq!((git(&world).head, world.run_git(&["ls-files", "--stage"])), before, "HEAD and index stay");
+    assert!(
+        reason(&report).contains("a merge has begun since"),
+        "{report:?}"
+    );
+    assert_eq!(
+        (git(&world).head, world.run_git(&["ls-files", "--stage"])),
+        before,
+        "HEAD and index stay"
+    );
     assert_eq!(world.read("a"), "1\n", "the file is back");
 }
 
@@ -83,12 +108,20 @@ fn whatever_began_since_and_is_not_finished_refuses_git() {
         world.turn("m1", |world| {
             commit(world, "a", "two\n");
             let mut command = std::process::Command::new("git");
-            command.args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(arguments);
-            let _ = command.current_dir(&world.root).env("HOME", world.base().join("home")).output();
+            command
+                .args(["-c", "user.name=t", "-c", "user.email=t@t"])
+                .args(arguments);
+            let _ = command
+                .current_dir(&world.root)
+                .env("HOME", world.base().join("home"))
+                .output();
         });
         let before = git(&world).head;
         let report = revert(&mut world, "m1");
-        assert!(reason(&report).contains(&format!("a {what} has begun since")), "{what}: {report:?}");
+        assert!(
+            reason(&report).contains(&format!("a {what} has begun since")),
+            "{what}: {report:?}"
+        );
         assert_eq!(git(&world).head, before, "{what}: HEAD stays");
     }
 }
@@ -101,10 +134,20 @@ fn a_branch_that_is_checked_out_elsewhere_is_not_moved() {
         world.run_git(&["checkout", "-qb", "agents"]);
     });
     let linked = world.base().join("linked");
-    world.run_git(&["worktree", "add", "-q", linked.to_str().expect("UTF-8"), "main"]);
+    world.run_git(&[
+        "worktree",
+        "add",
+        "-q",
+        linked.to_str().expect("UTF-8"),
+        "main",
+    ]);
     let before = git(&world);
     let report = revert(&mut world, "m1");
-    assert_eq!(report.outcome, Outcome::Partial, "git would refuse it, too: {report:?}");
+    assert_eq!(
+        report.outcome,
+        Outcome::Partial,
+        "git would refuse it, too: {report:?}"
+    );
     assert_eq!(git(&world).head, before.head, "HEAD stays");
 }
 
@@ -121,8 +164,15 @@ fn a_merge_of_the_users_that_the_agent_ended_is_not_taken_up_again() {
     });
     let before = git(&world);
     let report = revert(&mut world, "m1");
-    assert!(reason(&report).contains("a merge was under way then"), "{report:?}");
-    assert_eq!(git(&world), before, "what merge it was is not known any more");
+    assert!(
+        reason(&report).contains("a merge was under way then"),
+        "{report:?}"
+    );
+    assert_eq!(
+        git(&world),
+        before,
+        "what merge it was is not known any more"
+    );
 }
 
 #[test]
@@ -134,15 +184,31 @@ fn a_lock_that_somebody_holds_refuses_git_and_stays() {
         });
         let before = git(&world).head;
         world.write(format!(".git/{lock}"), "");
-        let report = world.try_revert(&with_git("m1")).expect("the files can be reverted");
+        let report = world
+            .try_revert(&with_git("m1"))
+            .expect("the files can be reverted");
         assert!(reason(&report).contains(".lock` is there"), "{report:?}");
-        assert!(report.git.iter().all(|part| part.result == FileResult::Failed), "all or nothing: {report:?}");
+        assert!(
+            report
+                .git
+                .iter()
+                .all(|part| part.result == FileResult::Failed),
+            "all or nothing: {report:?}"
+        );
         assert!(world.exists(format!(".git/{lock}")), "it is not ours");
         assert_eq!(git(&world).head, before, "nothing was moved");
         world.remove(format!(".git/{lock}"));
         let report = revert(&mut world, "m1");
-        assert_eq!(report.outcome, Outcome::Restored, "asked again, it is done: {report:?}");
-        assert_eq!(world.run_git(&["log", "--format=%s"]), "first", "the branch is back");
+        assert_eq!(
+            report.outcome,
+            Outcome::Restored,
+            "asked again, it is done: {report:?}"
+        );
+        assert_eq!(
+            world.run_git(&["log", "--format=%s"]),
+            "first",
+            "the branch is back"
+        );
     }
 }
 
@@ -157,8 +223,15 @@ fn a_commit_that_gc_removed_is_the_reason() {
     });
     let before = git(&world);
     let report = revert(&mut world, "m1");
-    assert!(reason(&report).contains("no longer in the repository"), "{report:?}");
-    assert_eq!(git(&world).head, before.head, "a branch that names nothing would be worse");
+    assert!(
+        reason(&report).contains("no longer in the repository"),
+        "{report:?}"
+    );
+    assert_eq!(
+        git(&world).head,
+        before.head,
+        "a branch that names nothing would be worse"
+    );
     assert_eq!(world.read("a"), "gone\n", "the store has the file");
 }
 
@@ -171,9 +244,15 @@ fn a_repository_that_the_agent_made_stays() {
         commit(world, "a", "first\n");
     });
     let before = world.read(".git/HEAD");
-    let report = world.try_revert(&with_git("m1")).expect("it can be reverted");
+    let report = world
+        .try_revert(&with_git("m1"))
+        .expect("it can be reverted");
     assert!(reason(&report).contains("no repository then"), "{report:?}");
-    assert_eq!(world.read(".git/HEAD"), before, "it is not ours to take away");
+    assert_eq!(
+        world.read(".git/HEAD"),
+        before,
+        "it is not ours to take away"
+    );
     assert!(!world.exists("a"), "the file is gone");
 }
 
@@ -186,7 +265,16 @@ fn another_storage_of_refs_is_refused() {
         world.write("a", "agent\n");
         world.run_git(&["add", "a"]);
     });
-    let report = world.try_revert(&with_git("m1")).expect("it can be reverted");
-    assert!(reason(&report).contains("does not keep its refs in files"), "{report:?}");
-    assert_eq!(world.run_git(&["diff", "--cached", "--name-only"]), "a", "it stays staged");
+    let report = world
+        .try_revert(&with_git("m1"))
+        .expect("it can be reverted");
+    assert!(
+        reason(&report).contains("does not keep its refs in files"),
+        "{report:?}"
+    );
+    assert_eq!(
+        world.run_git(&["diff", "--cached", "--name-only"]),
+        "a",
+        "it stays staged"
+    );
 }

@@ -16,9 +16,19 @@ fn with_ignored(ignored: &str) -> Parsed {
 }
 
 fn assert_is_the_prompt(parsed: &Parsed, why: &str) {
-    assert_eq!(parsed.problems, Vec::<String>::new(), "{why}: nothing is wrong");
-    let [event] = parsed.events.as_slice() else { panic!("{why}: one event, not {parsed:?}") };
-    assert_eq!((event.event, event.session_id.as_str()), (EventKind::UserMessage, "s"), "{why}");
+    assert_eq!(
+        parsed.problems,
+        Vec::<String>::new(),
+        "{why}: nothing is wrong"
+    );
+    let [event] = parsed.events.as_slice() else {
+        panic!("{why}: one event, not {parsed:?}")
+    };
+    assert_eq!(
+        (event.event, event.session_id.as_str()),
+        (EventKind::UserMessage, "s"),
+        "{why}"
+    );
     assert_eq!(event.cwd.as_deref(), Some(Path::new("/w")), "{why}");
     assert_eq!(event.prompt.as_deref(), Some("hello"), "{why}");
 }
@@ -47,14 +57,32 @@ fn what_an_ignored_field_holds_does_not_matter() {
 fn what_is_not_json_but_easily_read_is_read() {
     assert_is_the_prompt(&with_ignored("NaN"), "Python's NaN");
     assert_is_the_prompt(&with_ignored("-Infinity"), "Python's infinity");
-    assert_is_the_prompt(&with_ignored("\"a\nb\tc\u{1}\\\"d\""), "raw control characters");
-    let plain = br#"{"session_id":"s","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"hello"}"#;
+    assert_is_the_prompt(
+        &with_ignored("\"a\nb\tc\u{1}\\\"d\""),
+        "raw control characters",
+    );
+    let plain =
+        br#"{"session_id":"s","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"hello"}"#;
     let marked = [b"\xef\xbb\xbf".as_slice(), plain].concat();
-    assert_is_the_prompt(&parse_alone("claude-code", None, &marked), "a byte-order mark");
+    assert_is_the_prompt(
+        &parse_alone("claude-code", None, &marked),
+        "a byte-order mark",
+    );
     let followed = [plain.as_slice(), b"\n{\"session_id\":\"other\"} garbage"].concat();
-    assert_is_the_prompt(&parse_alone("claude-code", None, &followed), "something after the end");
-    let broken = [&plain[..1], b"\"bad\":\"\xff\xfe\xed\xa0\x80\",", &plain[1..]].concat();
-    assert_is_the_prompt(&parse_alone("claude-code", None, &broken), "bytes that are not UTF-8");
+    assert_is_the_prompt(
+        &parse_alone("claude-code", None, &followed),
+        "something after the end",
+    );
+    let broken = [
+        &plain[..1],
+        b"\"bad\":\"\xff\xfe\xed\xa0\x80\",",
+        &plain[1..],
+    ]
+    .concat();
+    assert_is_the_prompt(
+        &parse_alone("claude-code", None, &broken),
+        "bytes that are not UTF-8",
+    );
 }
 
 #[test]
@@ -67,17 +95,32 @@ fn a_prompt_may_hold_anything() {
         ("", ""),
     ];
     for (written, read) in cases {
-        let payload = format!(r#"{{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"{written}"}}"#);
+        let payload = format!(
+            r#"{{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"{written}"}}"#
+        );
         let parsed = parse_alone("claude-code", None, payload.as_bytes());
-        assert_eq!(parsed.events[0].prompt.as_deref(), Some(read), "{written:?}");
-        assert_eq!(parsed.problems, Vec::<String>::new(), "{written:?} is nothing to complain about");
+        assert_eq!(
+            parsed.events[0].prompt.as_deref(),
+            Some(read),
+            "{written:?}"
+        );
+        assert_eq!(
+            parsed.problems,
+            Vec::<String>::new(),
+            "{written:?} is nothing to complain about"
+        );
     }
 }
 
 #[test]
 fn a_long_prompt_is_cut_at_a_character() {
-    let payload = json!({"event": "user_message", "session_id": "s", "prompt": "ä".repeat(3 << 20)}).to_string();
-    let prompt = parse_alone("generic", None, payload.as_bytes()).events[0].prompt.clone().expect("there is one");
+    let payload =
+        json!({"event": "user_message", "session_id": "s", "prompt": "ä".repeat(3 << 20)})
+            .to_string();
+    let prompt = parse_alone("generic", None, payload.as_bytes()).events[0]
+        .prompt
+        .clone()
+        .expect("there is one");
     assert_eq!(prompt.len(), 1 << 20, "a mebibyte is kept");
 }
 
@@ -85,71 +128,154 @@ fn a_long_prompt_is_cut_at_a_character() {
 fn the_last_of_two_fields_of_one_name_counts() {
     let payload = br#"{"session_id":"first","hook_event_name":"Stop","session_id":"second"}"#;
     let parsed = parse_alone("claude-code", None, payload);
-    assert_eq!(parsed.events[0].session_id, "second", "as in JavaScript, where the payloads come from");
+    assert_eq!(
+        parsed.events[0].session_id, "second",
+        "as in JavaScript, where the payloads come from"
+    );
 }
 
 #[test]
 fn an_id_is_data_whatever_it_looks_like() {
     let long = "x".repeat(4096);
-    for id in ["../../x", "/abs", ".", "..", "a/b", "a\\b", "new\nline", "nul\0", "\u{1b}[31m", &long] {
+    for id in [
+        "../../x",
+        "/abs",
+        ".",
+        "..",
+        "a/b",
+        "a\\b",
+        "new\nline",
+        "nul\0",
+        "\u{1b}[31m",
+        &long,
+    ] {
         let payload = json!({"hook_event_name": "Stop", "session_id": id}).to_string();
         let parsed = parse_alone("claude-code", None, payload.as_bytes());
-        assert_eq!(parsed.events[0].session_id, id, "kept as it is, and never made a path of");
+        assert_eq!(
+            parsed.events[0].session_id, id,
+            "kept as it is, and never made a path of"
+        );
     }
 }
 
 #[test]
 fn a_known_event_without_a_session_is_a_problem() {
     let huge = "x".repeat(1 << 20);
-    for id in [json!(null), json!(""), json!(5), json!(["s"]), json!({"a": 1}), json!(true), json!(huge)] {
-        let payload = json!({"hook_event_name": "UserPromptSubmit", "session_id": id, "prompt": "secret"}).to_string();
+    for id in [
+        json!(null),
+        json!(""),
+        json!(5),
+        json!(["s"]),
+        json!({"a": 1}),
+        json!(true),
+        json!(huge),
+    ] {
+        let payload =
+            json!({"hook_event_name": "UserPromptSubmit", "session_id": id, "prompt": "secret"})
+                .to_string();
         let parsed = parse_alone("claude-code", None, payload.as_bytes());
         assert_eq!(parsed.events, Vec::new(), "there is nobody to book it to");
-        assert_eq!(parsed.problems, ["an event of `claude-code` came without a usable `session_id`"], "it is told");
+        assert_eq!(
+            parsed.problems,
+            ["an event of `claude-code` came without a usable `session_id`"],
+            "it is told"
+        );
     }
 }
 
 #[test]
 fn a_wrong_type_costs_only_its_own_field() {
-    for wrong in [json!(null), json!(1), json!(["x"]), json!({"a": 1}), json!(false)] {
+    for wrong in [
+        json!(null),
+        json!(1),
+        json!(["x"]),
+        json!({"a": 1}),
+        json!(false),
+    ] {
         let payload = json!({
             "hook_event_name": "PreToolUse", "session_id": "s", "cwd": wrong, "prompt_id": wrong, "agent_id": wrong,
             "tool_name": "Write", "tool_use_id": wrong, "tool_input": {"file_path": wrong, "notebook_path": "/w/n"},
         });
         let parsed = parse_alone("claude-code", None, payload.to_string().as_bytes());
-        assert_eq!(parsed.problems, Vec::<String>::new(), "{wrong}: none of them is needed");
+        assert_eq!(
+            parsed.problems,
+            Vec::<String>::new(),
+            "{wrong}: none of them is needed"
+        );
         let event = &parsed.events[0];
-        assert_eq!(event.cwd.as_deref(), Some(Path::new("/hook")), "{wrong}: the hook's own directory");
-        assert_eq!((&event.turn_id, &event.tool_use_id, &event.parent_session_id), (&None, &None, &None), "{wrong}");
-        assert_eq!(event.paths, [Path::new("/w/n")], "{wrong}: the field beside it is read");
+        assert_eq!(
+            event.cwd.as_deref(),
+            Some(Path::new("/hook")),
+            "{wrong}: the hook's own directory"
+        );
+        assert_eq!(
+            (&event.turn_id, &event.tool_use_id, &event.parent_session_id),
+            (&None, &None, &None),
+            "{wrong}"
+        );
+        assert_eq!(
+            event.paths,
+            [Path::new("/w/n")],
+            "{wrong}: the field beside it is read"
+        );
     }
 }
 
 #[test]
 fn an_event_that_we_do_not_know_is_skipped() {
-    for event in ["MessageDisplay", "Setup", "BrandNew", "\u{1b}[31m", "user_message"] {
+    for event in [
+        "MessageDisplay",
+        "Setup",
+        "BrandNew",
+        "\u{1b}[31m",
+        "user_message",
+    ] {
         let payload = json!({"hook_event_name": event}).to_string();
-        assert_eq!(parse_alone("claude-code", None, payload.as_bytes()), Parsed::default(), "{event}: of no interest");
+        assert_eq!(
+            parse_alone("claude-code", None, payload.as_bytes()),
+            Parsed::default(),
+            "{event}: of no interest"
+        );
     }
 }
 
 #[test]
 fn what_is_no_object_is_a_problem_and_no_event() {
     let deep = "[".repeat(1_000_000);
-    for payload in ["", "null", "[]", "\"text\"", "7", "{", "nonsense", "\u{feff}", &deep] {
+    for payload in [
+        "", "null", "[]", "\"text\"", "7", "{", "nonsense", "\u{feff}", &deep,
+    ] {
         let parsed = parse_alone("claude-code", None, payload.as_bytes());
-        assert_eq!(parsed.events, Vec::new(), "{:.20}: nothing to record", payload);
-        assert!(!parsed.problems.is_empty(), "{:.20}: and it is told", payload);
+        assert_eq!(
+            parsed.events,
+            Vec::new(),
+            "{:.20}: nothing to record",
+            payload
+        );
+        assert!(
+            !parsed.problems.is_empty(),
+            "{:.20}: and it is told",
+            payload
+        );
     }
 }
 
 #[test]
 fn what_stands_before_a_break_is_kept() {
-    let payload = br#"{"session_id":"s","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"cut o"#;
+    let payload =
+        br#"{"session_id":"s","cwd":"/w","hook_event_name":"UserPromptSubmit","prompt":"cut o"#;
     let parsed = parse_alone("claude-code", None, payload);
-    assert_eq!(parsed.events[0].event, EventKind::UserMessage, "the snapshot is taken");
+    assert_eq!(
+        parsed.events[0].event,
+        EventKind::UserMessage,
+        "the snapshot is taken"
+    );
     assert_eq!(parsed.events[0].prompt, None, "half a prompt is none");
-    assert_eq!(parsed.problems, ["the payload of `claude-code` is not a whole JSON object"], "it is told");
+    assert_eq!(
+        parsed.problems,
+        ["the payload of `claude-code` is not a whole JSON object"],
+        "it is told"
+    );
 }
 
 #[test]
@@ -163,20 +289,31 @@ fn a_problem_quotes_nothing_of_the_payload() {
     for payload in payloads {
         let parsed = parse_alone("claude-code", None, payload.as_bytes());
         assert!(!parsed.problems.is_empty(), "{payload} is not well");
-        assert!(parsed.problems.iter().all(|problem| !problem.contains("secret")), "{:?}", parsed.problems);
+        assert!(
+            parsed
+                .problems
+                .iter()
+                .all(|problem| !problem.contains("secret")),
+            "{:?}",
+            parsed.problems
+        );
     }
 }
 
 #[test]
 fn a_payload_of_no_end_is_read() {
-    let many: String = (0..1_000_000).map(|number| format!("\"k{number}\":1,")).collect();
+    let many: String = (0..1_000_000)
+        .map(|number| format!("\"k{number}\":1,"))
+        .collect();
     let long = "x".repeat(50 << 20);
     for odd in [format!("{{{many}\"z\":1}}"), format!("\"{long}\"")] {
         assert_is_the_prompt(&with_ignored(&odd), "a long field");
     }
     let payload = format!("{{{many}\"session_id\":\"s\"}}");
     assert!(
-        !parse_alone("generic", None, payload.as_bytes()).problems.is_empty(),
+        !parse_alone("generic", None, payload.as_bytes())
+            .problems
+            .is_empty(),
         "past ten thousand fields none is read"
     );
 }
@@ -184,9 +321,17 @@ fn a_payload_of_no_end_is_read() {
 #[test]
 fn the_command_line_names_the_event_where_the_payload_does_not() {
     let parsed = parse_alone("claude-code", Some("Stop"), br#"{"session_id":"s"}"#);
-    assert_eq!(parsed.events[0].event, EventKind::TurnEnd, "the command line's name is enough");
+    assert_eq!(
+        parsed.events[0].event,
+        EventKind::TurnEnd,
+        "the command line's name is enough"
+    );
     let parsed = parse_alone("claude-code", None, br#"{"session_id":"s"}"#);
-    assert_eq!(parsed.problems, ["the payload of `claude-code` does not name its event"], "without one it is told");
+    assert_eq!(
+        parsed.problems,
+        ["the payload of `claude-code` does not name its event"],
+        "without one it is told"
+    );
 }
 
 #[test]
@@ -194,14 +339,26 @@ fn both_styles_of_names_are_read() {
     let payload =
         br#"{"sessionId":"s","hookEventName":"PreToolUse","toolName":"Edit","toolUseId":"u","workspaceRoots":["/w"]}"#;
     let event = &parse_alone("claude-code", None, payload).events[0];
-    assert_eq!((event.session_id.as_str(), event.tool_use_id.as_deref()), ("s", Some("u")), "camel case");
-    assert_eq!(event.cwd.as_deref(), Some(Path::new("/w")), "the first root is the directory");
+    assert_eq!(
+        (event.session_id.as_str(), event.tool_use_id.as_deref()),
+        ("s", Some("u")),
+        "camel case"
+    );
+    assert_eq!(
+        event.cwd.as_deref(),
+        Some(Path::new("/w")),
+        "the first root is the directory"
+    );
 }
 
 #[test]
 fn an_agent_that_we_do_not_know_is_a_problem() {
     let parsed = parse_alone("\u{1b}nobody", None, b"{}");
-    assert_eq!(parsed.problems, ["the agent's name is unknown"], "and not quoted");
+    assert_eq!(
+        parsed.problems,
+        ["the agent's name is unknown"],
+        "and not quoted"
+    );
 }
 
 #[test]
@@ -212,11 +369,23 @@ fn a_generic_event_is_taken_as_it_is() {
         "unknown": {"deep": []},
     });
     let parsed = parse_alone("generic", None, payload.to_string().as_bytes());
-    let [event] = parsed.events.as_slice() else { panic!("one event, not {parsed:?}") };
+    let [event] = parsed.events.as_slice() else {
+        panic!("one event, not {parsed:?}")
+    };
     let written = serde_json::to_value(event).expect("an event is JSON");
     let mut expected = payload;
     expected["paths"] = json!(["/w/a", "b"]);
-    expected.as_object_mut().expect("an object").remove("unknown");
-    assert_eq!(written, expected, "field by field, without the path that is none");
-    assert_eq!(parse_alone("generic", None, br#"{"event":"party"}"#), Parsed::default(), "an unknown event is skipped");
+    expected
+        .as_object_mut()
+        .expect("an object")
+        .remove("unknown");
+    assert_eq!(
+        written, expected,
+        "field by field, without the path that is none"
+    );
+    assert_eq!(
+        parse_alone("generic", None, br#"{"event":"party"}"#),
+        Parsed::default(),
+        "an unknown event is skipped"
+    );
 }

@@ -12,12 +12,19 @@ use super::*;
 
 fn events(agent: &str, event: Option<&str>, payload: &Value) -> Vec<ckpt_schema::event::Event> {
     let parsed = parse_alone(agent, event, payload.to_string().as_bytes());
-    assert_eq!(parsed.problems, Vec::<String>::new(), "{agent} sends it so: {payload}");
+    assert_eq!(
+        parsed.problems,
+        Vec::<String>::new(),
+        "{agent} sends it so: {payload}"
+    );
     parsed.events
 }
 
 fn kinds(agent: &str, event: Option<&str>, payload: &Value) -> Vec<EventKind> {
-    events(agent, event, payload).iter().map(|event| event.event).collect()
+    events(agent, event, payload)
+        .iter()
+        .map(|event| event.event)
+        .collect()
 }
 
 #[test]
@@ -39,7 +46,10 @@ fn every_agent_of_the_design_is_known() {
         "goose",
         "vscode",
     ];
-    assert!(of_the_design.iter().all(|name| names.contains(name)), "{names:?}");
+    assert!(
+        of_the_design.iter().all(|name| names.contains(name)),
+        "{names:?}"
+    );
 }
 
 #[test]
@@ -52,13 +62,26 @@ fn cursor_names_its_roots_and_its_generation() {
     let parsed = parse_alone("cursor", None, text.as_bytes());
     let event = &parsed.events[0];
     assert_eq!(
-        (event.event, event.session_id.as_str(), event.turn_id.as_deref()),
+        (
+            event.event,
+            event.session_id.as_str(),
+            event.turn_id.as_deref()
+        ),
         (UserMessage, "c", Some("g")),
         "ids"
     );
-    assert_eq!(event.cwd.as_deref(), Some(Path::new("/w")), "the first root");
-    let payload = json!({"hook_event_name": "afterFileEdit", "conversation_id": "c", "file_path": "/w/a"});
-    assert_eq!(kinds("cursor", None, &payload), [StepFinish], "an edit ends a step");
+    assert_eq!(
+        event.cwd.as_deref(),
+        Some(Path::new("/w")),
+        "the first root"
+    );
+    let payload =
+        json!({"hook_event_name": "afterFileEdit", "conversation_id": "c", "file_path": "/w/a"});
+    assert_eq!(
+        kinds("cursor", None, &payload),
+        [StepFinish],
+        "an edit ends a step"
+    );
 }
 
 #[test]
@@ -67,48 +90,98 @@ fn windsurf_says_everything_in_its_tool_info() {
                 \"tool_info\":{\"user_prompt\":\"two\nlines\",\"cwd\":\"/w\"}}";
     let parsed = parse_alone("windsurf", None, text.as_bytes());
     let event = &parsed.events[0];
-    assert_eq!((event.prompt.as_deref(), event.cwd.as_deref()), (Some("two\nlines"), Some(Path::new("/w"))), "read");
-    let payload =
-        json!({"agent_action_name": "pre_write_code", "trajectory_id": "t", "tool_info": {"file_path": "/w/a"}});
-    assert_eq!(events("windsurf", None, &payload)[0].paths, [Path::new("/w/a")], "the file is named before the edit");
+    assert_eq!(
+        (event.prompt.as_deref(), event.cwd.as_deref()),
+        (Some("two\nlines"), Some(Path::new("/w"))),
+        "read"
+    );
+    let payload = json!({"agent_action_name": "pre_write_code", "trajectory_id": "t", "tool_info": {"file_path": "/w/a"}});
+    assert_eq!(
+        events("windsurf", None, &payload)[0].paths,
+        [Path::new("/w/a")],
+        "the file is named before the edit"
+    );
 }
 
 #[test]
 fn goose_calls_the_prompt_a_message() {
     let payload = json!({"event": "UserPromptSubmit", "session_id": "s", "message": "do it"});
     let event = &events("goose", None, &payload)[0];
-    assert_eq!((event.event, event.prompt.as_deref()), (UserMessage, Some("do it")), "the words");
+    assert_eq!(
+        (event.event, event.prompt.as_deref()),
+        (UserMessage, Some("do it")),
+        "the words"
+    );
     let payload = json!({"event": "PostToolUse", "session_id": "s", "tool_call_id": "u", "working_dir": "/w"});
     let events = events("goose", None, &payload);
-    assert_eq!(events[1].step_id.as_deref(), Some("tool:u"), "a step ends with its tool");
-    assert_eq!(events[0].cwd.as_deref(), Some(Path::new("/w")), "the tool's directory");
+    assert_eq!(
+        events[1].step_id.as_deref(),
+        Some("tool:u"),
+        "a step ends with its tool"
+    );
+    assert_eq!(
+        events[0].cwd.as_deref(),
+        Some(Path::new("/w")),
+        "the tool's directory"
+    );
 }
 
 #[test]
 fn droid_and_vscode_follow_claude_codes_shape() {
     for (agent, tool) in [("droid", "Create"), ("vscode", "create_file")] {
-        let payload = json!({"sessionId": "s", "toolName": tool, "tool_input": {"filePath": "/w/a"}});
-        assert_eq!(events(agent, Some("PreToolUse"), &payload)[0].paths, [Path::new("/w/a")], "{agent}: the file");
-        assert_eq!(kinds(agent, Some("PostToolUse"), &payload), [ToolFinish, StepFinish], "{agent}: a step ends");
-        assert_eq!(kinds(agent, Some("SubagentStop"), &payload), [], "{agent}: nobody's end");
+        let payload =
+            json!({"sessionId": "s", "toolName": tool, "tool_input": {"filePath": "/w/a"}});
+        assert_eq!(
+            events(agent, Some("PreToolUse"), &payload)[0].paths,
+            [Path::new("/w/a")],
+            "{agent}: the file"
+        );
+        assert_eq!(
+            kinds(agent, Some("PostToolUse"), &payload),
+            [ToolFinish, StepFinish],
+            "{agent}: a step ends"
+        );
+        assert_eq!(
+            kinds(agent, Some("SubagentStop"), &payload),
+            [],
+            "{agent}: nobody's end"
+        );
     }
 }
 
 #[test]
 fn copilot_speaks_in_claude_codes_names_too() {
     let payload = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/w", "prompt": "do it"});
-    assert_eq!(kinds("copilot-cli", None, &payload), [UserMessage], "Pascal case");
+    assert_eq!(
+        kinds("copilot-cli", None, &payload),
+        [UserMessage],
+        "Pascal case"
+    );
     let payload = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "<system_notification>x"});
-    assert_eq!(kinds("copilot-cli", None, &payload), [], "no user wrote that");
+    assert_eq!(
+        kinds("copilot-cli", None, &payload),
+        [],
+        "no user wrote that"
+    );
 }
 
 #[test]
 fn copilot_that_runs_claude_codes_hooks_is_known_for_copilot() {
     let environment = |name: &str| (name == "COPILOT_CLI").then(|| OsString::from("1"));
-    let context = Context { cwd: Path::new("/w"), environment: &environment };
+    let context = Context {
+        cwd: Path::new("/w"),
+        environment: &environment,
+    };
     let payload = br#"{"hook_event_name":"PostToolUse","session_id":"s","tool_name":"Bash"}"#;
     let parsed = parse("claude-code", Some("PostToolUse"), payload, &context);
-    assert!(parsed.events.iter().all(|event| event.agent == "copilot-cli"), "{:?}", parsed.events);
+    assert!(
+        parsed
+            .events
+            .iter()
+            .all(|event| event.agent == "copilot-cli"),
+        "{:?}",
+        parsed.events
+    );
     assert_eq!(parsed.events.len(), 2, "and read as Copilot's");
 }
 
@@ -117,27 +190,54 @@ fn codex_names_the_files_of_a_patch() {
     let patch = "*** Begin Patch\n*** Add File: a b.txt\n+x\n*** Update File: old\n*** Move to: new\n@@\n*** Delete File: gone\n*** End Patch";
     let payload = json!({"hook_event_name": "PreToolUse", "session_id": "s", "tool_name": "apply_patch", "tool_input": {"command": patch}});
     let names = ["a b.txt", "old", "new", "gone"].map(Path::new);
-    assert_eq!(events("codex", None, &payload)[0].paths, names, "each file that the patch touches");
+    assert_eq!(
+        events("codex", None, &payload)[0].paths,
+        names,
+        "each file that the patch touches"
+    );
 }
 
 #[test]
 fn qwen_codes_empty_prompt_is_the_next_step() {
     let with = |prompt: Value| json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt_id": "p", "prompt": prompt});
-    assert_eq!(kinds("qwen-code", None, &with(json!(""))), [StepStart], "a continuation");
-    assert_eq!(kinds("qwen-code", None, &with(json!("and this"))), [UserMessage], "sent while the agent works");
-    assert_eq!(kinds("qwen-code", None, &with(json!("<task-notification>"))), [], "no user wrote that");
+    assert_eq!(
+        kinds("qwen-code", None, &with(json!(""))),
+        [StepStart],
+        "a continuation"
+    );
+    assert_eq!(
+        kinds("qwen-code", None, &with(json!("and this"))),
+        [UserMessage],
+        "sent while the agent works"
+    );
+    assert_eq!(
+        kinds("qwen-code", None, &with(json!("<task-notification>"))),
+        [],
+        "no user wrote that"
+    );
 }
 
 #[test]
 fn a_plugin_may_be_told_odd_things() {
-    let payload =
-        json!({"hook": "chat.message", "input": {"sessionID": "s"}, "output": {"parts": [1, {"type": "file"}]}});
+    let payload = json!({"hook": "chat.message", "input": {"sessionID": "s"}, "output": {"parts": [1, {"type": "file"}]}});
     let event = &events("opencode", None, &payload)[0];
-    assert_eq!((event.message_id.as_deref(), event.prompt.as_deref()), (None, Some("")), "a message without words");
+    assert_eq!(
+        (event.message_id.as_deref(), event.prompt.as_deref()),
+        (None, Some("")),
+        "a message without words"
+    );
     let payload = json!({"hook": "event.message.part.updated", "event": {"properties": {"part": {"type": "text"}}}});
-    assert_eq!(kinds("kilo", None, &payload), [], "only the end of a step is one");
+    assert_eq!(
+        kinds("kilo", None, &payload),
+        [],
+        "only the end of a step is one"
+    );
     let parsed = parse_alone("opencode", None, br#"{"hook":"chat.params","input":{}}"#);
-    assert_eq!(parsed.problems, ["an event of `opencode` came without a usable `sessionID`"], "it is told");
+    assert_eq!(
+        parsed.problems,
+        ["an event of `opencode` came without a usable `sessionID`"],
+        "it is told"
+    );
     let payload = json!({"hook": "agent_end", "ctx": {"sessionId": "s", "cwd": ""}});
     assert_eq!(kinds("pi", None, &payload), [TurnEnd], "Pi's names");
 }
@@ -149,17 +249,30 @@ fn clines_sub_agent_is_no_message() {
     });
     let event = &events("cline", Some("TaskStart"), &payload)[0];
     assert_eq!(
-        (event.event, event.session_id.as_str(), event.message_id.as_deref()),
+        (
+            event.event,
+            event.session_id.as_str(),
+            event.message_id.as_deref()
+        ),
         (SessionStart, "r/b", None),
         "a session below"
     );
-    assert_eq!(kinds("cline", Some("PreToolUse"), &payload), [ToolStart], "and its first tool brings no message");
+    assert_eq!(
+        kinds("cline", Some("PreToolUse"), &payload),
+        [ToolStart],
+        "and its first tool brings no message"
+    );
 }
 
 #[test]
 fn a_context_that_is_made_shorter_is_no_new_start() {
-    let payload = json!({"hook_event_name": "SessionStart", "session_id": "s", "source": "compact"});
+    let payload =
+        json!({"hook_event_name": "SessionStart", "session_id": "s", "source": "compact"});
     for agent in ["claude-code", "codex", "qwen-code"] {
-        assert_eq!(kinds(agent, None, &payload), [], "{agent}: the work goes on");
+        assert_eq!(
+            kinds(agent, None, &payload),
+            [],
+            "{agent}: the work goes on"
+        );
     }
 }

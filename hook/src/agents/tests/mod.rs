@@ -13,5 +13,13 @@ use super::*;
 /// Reads a payload in a process that knows nothing of its own.
 fn parse_alone(agent: &str, event: Option<&str>, payload: &[u8]) -> Parsed {
     let environment = |_: &str| -> Option<OsString> { None };
-    parse(agent, event, payload, &Context { cwd: Path::new("/hook"), environment: &environment })
+    parse(
+        agent,
+        event,
+        payload,
+        &Context {
+            cwd: Path::new("/hook"),
+            environment: &environment,
+        },
+    )
 }

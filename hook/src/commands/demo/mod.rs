@@ -15,7 +15,10 @@ use stage::{Files, Stage};
 /// Plays the session. Fails where a single byte is not as it should be.
 pub fn run(invocation: &Invocation) -> Result<u8, Failure> {
     if invocation.output.is_json() {
-        return Err(Failure::usage("`demo` tells a story; it has no JSON", "leave out `--json`"));
+        return Err(Failure::usage(
+            "`demo` tells a story; it has no JSON",
+            "leave out `--json`",
+        ));
     }
     let mut stage = Stage::set(invocation)?;
     stage.say("This plays a short session in a scratch folder, with the real hook and a store of its own.")?;
@@ -34,10 +37,12 @@ pub fn run(invocation: &Invocation) -> Result<u8, Failure> {
 }
 
 const MENU: &str = "# Menu\n\nsourdough  4.50\nrye        4.20\nbaguette   2.10\n";
-const MENU_WITH_CAKES: &str = "# Menu\n\nsourdough  4.50\nrye        4.20\nbaguette   2.10\napple pie  3.80\n";
+const MENU_WITH_CAKES: &str =
+    "# Menu\n\nsourdough  4.50\nrye        4.20\nbaguette   2.10\napple pie  3.80\n";
 const NOTES: &str = "order flour on Monday\ncall the miller\n";
 const ORDER: &str = "def total(prices):\n    return sum(prices)\n";
-const ORDER_WITH_VAT: &str = "VAT = 0.07\n\n\ndef total(prices):\n    return sum(prices) * (1 + VAT)\n";
+const ORDER_WITH_VAT: &str =
+    "VAT = 0.07\n\n\ndef total(prices):\n    return sum(prices) * (1 + VAT)\n";
 const OWN_LINE: &str = "closed on Sundays\n";
 
 fn opening(stage: &mut Stage<'_>) -> Result<Files, Failure> {
@@ -51,13 +56,18 @@ fn opening(stage: &mut Stage<'_>) -> Result<Files, Failure> {
 
 fn first_message(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.title("You send a message: “add cakes to the menu”")?;
-    stage.event(json!({"event": "user_message", "message_id": "cakes", "prompt": "add cakes to the menu"}))?;
+    stage.event(
+        json!({"event": "user_message", "message_id": "cakes", "prompt": "add cakes to the menu"}),
+    )?;
     stage.event(json!({"event": "step_start"}))?;
     stage.act("The agent edits menu.md with its editor.")?;
     stage.event(json!({"event": "tool_start", "tool_name": "Edit", "tool_use_id": "1", "paths": ["menu.md"]}))?;
     stage.write("menu.md", MENU_WITH_CAKES)?;
     stage.event(json!({"event": "tool_finish", "tool_name": "Edit", "tool_use_id": "1", "paths": ["menu.md"]}))?;
-    stage.shell("2", "mkdir recipes && printf 'apples, flour, butter\\n' > recipes/apple-pie.txt")?;
+    stage.shell(
+        "2",
+        "mkdir recipes && printf 'apples, flour, butter\\n' > recipes/apple-pie.txt",
+    )?;
     stage.event(json!({"event": "step_finish"}))?;
     stage.event(json!({"event": "turn_end"}))
 }
@@ -70,7 +80,9 @@ fn own_edit(stage: &mut Stage<'_>) -> Result<(), Failure> {
 
 fn second_message(stage: &mut Stage<'_>) -> Result<(), Failure> {
     stage.title("You send another message: “charge VAT and tidy up”")?;
-    stage.event(json!({"event": "user_message", "message_id": "tidy", "prompt": "charge VAT and tidy up"}))?;
+    stage.event(
+        json!({"event": "user_message", "message_id": "tidy", "prompt": "charge VAT and tidy up"}),
+    )?;
     stage.event(json!({"event": "step_start"}))?;
     stage.act("The agent edits src/order.py with its editor.")?;
     stage.event(json!({"event": "tool_start", "tool_name": "Edit", "tool_use_id": "3", "paths": ["src/order.py"]}))?;
@@ -92,12 +104,25 @@ fn look(stage: &mut Stage<'_>) -> Result<(), Failure> {
 fn back(stage: &mut Stage<'_>, before: &Files, middle: &Files) -> Result<(), Failure> {
     stage.title("Back to just before the second message")?;
     stage.command(&["revert", "--message", "tidy"])?;
-    check(stage, middle, "Every file is as it was just before that message, byte for byte")?;
+    check(
+        stage,
+        middle,
+        "Every file is as it was just before that message, byte for byte",
+    )?;
     stage.title("Further back, to just before the first one")?;
     stage.command(&["revert", "--message", "cakes"])?;
     let mut expected = before.clone();
-    expected.extend(middle.iter().filter(|(name, _)| is_own(name)).map(|(name, file)| (name.clone(), file.clone())));
-    check(stage, &expected, "The project is as before, and your opening hours are still there")?;
+    expected.extend(
+        middle
+            .iter()
+            .filter(|(name, _)| is_own(name))
+            .map(|(name, file)| (name.clone(), file.clone())),
+    );
+    check(
+        stage,
+        &expected,
+        "The project is as before, and your opening hours are still there",
+    )?;
     stage.command(&["status"])
 }
 
@@ -108,10 +133,18 @@ fn is_own(name: &str) -> bool {
 fn forward(stage: &mut Stage<'_>, middle: &Files, after: &Files) -> Result<(), Failure> {
     stage.title("Changed your mind? One message forward")?;
     stage.command(&["redo"])?;
-    check(stage, middle, "The cakes are back, the second message is not")?;
+    check(
+        stage,
+        middle,
+        "The cakes are back, the second message is not",
+    )?;
     stage.title("And all the way")?;
     stage.command(&["unrevert"])?;
-    check(stage, after, "Everything is as it was before the first revert, byte for byte")?;
+    check(
+        stage,
+        after,
+        "Everything is as it was before the first revert, byte for byte",
+    )?;
     stage.command(&["log", "--operations"])
 }
 
@@ -129,10 +162,16 @@ fn check(stage: &mut Stage<'_>, expected: &Files, what: &str) -> Result<(), Fail
         return stage.checked(what, found.len());
     }
     let differs = |name: &&String| expected.get(*name) != found.get(*name);
-    let mut names: Vec<&String> = expected.keys().chain(found.keys()).filter(differs).collect();
+    let mut names: Vec<&String> = expected
+        .keys()
+        .chain(found.keys())
+        .filter(differs)
+        .collect();
     names.sort();
     names.dedup();
-    Err(Error::failed(format!("the demo found files that are not as they should be: {names:?}"))
-        .hint("this is a bug; please report it with the output above")
-        .into())
+    Err(Error::failed(format!(
+        "the demo found files that are not as they should be: {names:?}"
+    ))
+    .hint("this is a bug; please report it with the output above")
+    .into())
 }

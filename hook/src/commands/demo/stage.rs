@@ -36,7 +36,13 @@ impl<'a> Stage<'a> {
             .tempdir()
             .context(|| "cannot make a scratch folder for the demo")?;
         let binary = std::env::current_exe().context(|| "cannot find the path of this program")?;
-        let stage = Self { invocation, scratch, binary, calls: 0, titles: 0 };
+        let stage = Self {
+            invocation,
+            scratch,
+            binary,
+            calls: 0,
+            titles: 0,
+        };
         for name in ["home", "bakery"] {
             let path = stage.scratch.path().join(name);
             fs::create_dir(&path).context(|| format!("cannot make `{}`", path.display()))?;
@@ -56,7 +62,12 @@ impl<'a> Stage<'a> {
     /// Begins a chapter.
     pub fn title(&mut self, text: &str) -> std::result::Result<(), Failure> {
         self.titles += 1;
-        let title = self.invocation.output.view().paint.strong(&format!("{}. {text}", self.titles));
+        let title = self
+            .invocation
+            .output
+            .view()
+            .paint
+            .strong(&format!("{}. {text}", self.titles));
         self.say(&format!("\n{title}"))
     }
 
@@ -68,19 +79,28 @@ impl<'a> Stage<'a> {
     /// Tells what was compared.
     pub fn checked(&self, what: &str, files: usize) -> std::result::Result<(), Failure> {
         let sign = self.invocation.output.view().paint.good("✓");
-        self.act(&format!("{sign} {what} ({} compared).", count(files as u64, "path")))
+        self.act(&format!(
+            "{sign} {what} ({} compared).",
+            count(files as u64, "path")
+        ))
     }
 
     /// Tells how often the hook was called.
     pub fn calls(&self) -> std::result::Result<(), Failure> {
         let times = count(self.calls, "time");
-        self.act(&format!("It was called {times}, and said nothing: an agent is never disturbed."))
+        self.act(&format!(
+            "It was called {times}, and said nothing: an agent is never disturbed."
+        ))
     }
 
     /// Lists the files of the workspace.
     pub fn list(&self) -> std::result::Result<(), Failure> {
         for (name, (_, bytes)) in self.files()? {
-            self.act(&if bytes.is_empty() { format!("{name}/") } else { name })?;
+            self.act(&if bytes.is_empty() {
+                format!("{name}/")
+            } else {
+                name
+            })?;
         }
         Ok(())
     }
@@ -111,13 +131,21 @@ impl<'a> Stage<'a> {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let causes: Vec<&str> = said.lines().filter_map(|line| Some(line.split_once(": ")?.1)).collect();
-        Err(Error::failed("the hook failed in the demo").because(safe(&causes.join(": ")).into_owned()).into())
+        let causes: Vec<&str> = said
+            .lines()
+            .filter_map(|line| Some(line.split_once(": ")?.1))
+            .collect();
+        Err(Error::failed("the hook failed in the demo")
+            .because(safe(&causes.join(": ")).into_owned())
+            .into())
     }
 
     /// Runs a shell command between the events of a tool.
     pub fn shell(&mut self, id: &str, command: &str) -> std::result::Result<(), Failure> {
-        self.act(&format!("The agent runs: {}", self.invocation.output.view().paint.id(command)))?;
+        self.act(&format!(
+            "The agent runs: {}",
+            self.invocation.output.view().paint.id(command)
+        ))?;
         self.event(json!({"event": "tool_start", "tool_name": "Bash", "tool_use_id": id}))?;
         let status = Command::new("/bin/sh")
             .args(["-c", command])
@@ -125,7 +153,9 @@ impl<'a> Stage<'a> {
             .status()
             .context(|| "cannot run a shell")?;
         if !status.success() {
-            return Err(Error::failed(format!("a shell command of the demo failed: `{command}`")).into());
+            return Err(
+                Error::failed(format!("a shell command of the demo failed: `{command}`")).into(),
+            );
         }
         self.event(json!({"event": "tool_finish", "tool_name": "Bash", "tool_use_id": id}))
     }
@@ -135,19 +165,28 @@ impl<'a> Stage<'a> {
         let line = format!("$ ckpt-hook {}", arguments.join(" "));
         self.act(&self.invocation.output.view().paint.id(&line))?;
         let output = self.run(arguments, b"")?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
         for line in text.lines() {
             self.say(format!("   {line}").trim_end())?;
         }
         if output.status.success() {
             return Ok(());
         }
-        Err(Error::failed(format!("`ckpt-hook {}` failed in the demo", arguments.join(" "))).into())
+        Err(Error::failed(format!(
+            "`ckpt-hook {}` failed in the demo",
+            arguments.join(" ")
+        ))
+        .into())
     }
 
     /// The program itself, with nothing of the user's environment but where to find a shell's commands.
     fn run(&self, arguments: &[&str], stdin: &[u8]) -> std::result::Result<Output, Failure> {
-        let color = if self.invocation.output.view().paint.is_on() { "always" } else { "never" };
+        let color = if self.invocation.output.view().paint.is_on() {
+            "always"
+        } else {
+            "never"
+        };
         let mut child = Command::new(&self.binary)
             .args(["--color", color])
             .args(arguments)
@@ -161,9 +200,12 @@ impl<'a> Stage<'a> {
             .spawn()
             .context(|| "cannot start this program")?;
         let mut pipe = child.stdin.take().expect("it is piped");
-        pipe.write_all(stdin).context(|| "cannot write to this program")?;
+        pipe.write_all(stdin)
+            .context(|| "cannot write to this program")?;
         drop(pipe);
-        Ok(child.wait_with_output().context(|| "cannot wait for this program")?)
+        Ok(child
+            .wait_with_output()
+            .context(|| "cannot wait for this program")?)
     }
 }
 
@@ -174,8 +216,15 @@ fn read(root: &Path, below: &Path, files: &mut Files) -> Result<()> {
         let entry = entry.context(cannot)?;
         let path = below.join(entry.file_name());
         let metadata = entry.metadata().context(cannot)?;
-        let bytes = if metadata.is_dir() { Vec::new() } else { fs::read(entry.path()).context(cannot)? };
-        files.insert(path.to_string_lossy().into_owned(), (metadata.permissions().mode(), bytes));
+        let bytes = if metadata.is_dir() {
+            Vec::new()
+        } else {
+            fs::read(entry.path()).context(cannot)?
+        };
+        files.insert(
+            path.to_string_lossy().into_owned(),
+            (metadata.permissions().mode(), bytes),
+        );
         if metadata.is_dir() {
             read(root, &path, files)?;
         }

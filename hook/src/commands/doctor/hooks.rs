@@ -11,32 +11,65 @@ use crate::install::{self, AgentState, Installed, PATIENCE, Scope, State};
 
 /// Returns what was found, agent by agent.
 pub fn look(invocation: &Invocation) -> Vec<Finding> {
-    let Ok(paths) = Paths::of(invocation) else { return Vec::new() };
+    let Ok(paths) = Paths::of(invocation) else {
+        return Vec::new();
+    };
     let agents = install::list(&paths.place(invocation, false));
     let mut findings: Vec<Finding> = agents.iter().flat_map(agent).collect();
-    if agents.iter().any(|agent| agent.is_installed() || agent.package.is_some()) {
+    if agents
+        .iter()
+        .any(|agent| agent.is_installed() || agent.package.is_some())
+    {
         findings.extend(deadline(invocation.config.settings.hook_deadline));
     } else {
         let hint = Some("`ckpt-hook install AGENT` puts it into an agent's settings");
-        findings.insert(0, finding("warning", "hook", "it is not installed in any agent's settings", hint));
+        findings.insert(
+            0,
+            finding(
+                "warning",
+                "hook",
+                "it is not installed in any agent's settings",
+                hint,
+            ),
+        );
     }
     findings
 }
 
 fn agent(agent: &AgentState) -> Vec<Finding> {
     if !agent.is_installed() {
-        return package(agent).or_else(|| missing(agent)).into_iter().collect();
+        return package(agent)
+            .or_else(|| missing(agent))
+            .into_iter()
+            .collect();
     }
-    let there: Vec<&Installed> = agent.installed.iter().filter(|installed| installed.state != State::Absent).collect();
-    let mut findings: Vec<Finding> = there.iter().flat_map(|installed| installation(agent.agent, installed)).collect();
+    let there: Vec<&Installed> = agent
+        .installed
+        .iter()
+        .filter(|installed| installed.state != State::Absent)
+        .collect();
+    let mut findings: Vec<Finding> = there
+        .iter()
+        .flat_map(|installed| installation(agent.agent, installed))
+        .collect();
     if there.len() > 1 {
-        let hint = format!("`ckpt-hook uninstall {} --project` leaves the one for every project", agent.agent);
-        let message = "both your own and the project's settings call it: every event may come twice";
+        let hint = format!(
+            "`ckpt-hook uninstall {} --project` leaves the one for every project",
+            agent.agent
+        );
+        let message =
+            "both your own and the project's settings call it: every event may come twice";
         findings.push(finding("warning", agent.agent, message, Some(&hint)));
     }
     if let Some(file) = &agent.package {
-        let hint = format!("`ckpt-hook uninstall {}`, or take the package out of the agent", agent.agent);
-        let message = format!("it is installed as a package, too (`{}`): every event comes twice", file.display());
+        let hint = format!(
+            "`ckpt-hook uninstall {}`, or take the package out of the agent",
+            agent.agent
+        );
+        let message = format!(
+            "it is installed as a package, too (`{}`): every event comes twice",
+            file.display()
+        );
         findings.push(finding("warning", agent.agent, message, Some(&hint)));
     }
     findings
@@ -44,19 +77,38 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
 
 fn package(agent: &AgentState) -> Option<Finding> {
     let file = agent.package.as_ref()?;
-    Some(finding("ok", agent.agent, format!("installed as a package, says `{}`", file.display()), None))
+    Some(finding(
+        "ok",
+        agent.agent,
+        format!("installed as a package, says `{}`", file.display()),
+        None,
+    ))
 }
 
 /// Not everybody wants it in every agent that they have.
 fn missing(agent: &AgentState) -> Option<Finding> {
     let presence = agent.presence.as_ref().filter(|presence| presence.found)?;
-    let message = format!("it is on this machine ({}), and the hook is not in its settings", presence.reason);
-    Some(finding("note", agent.agent, message, Some(&format!("`ckpt-hook install {}`", agent.agent))))
+    let message = format!(
+        "it is on this machine ({}), and the hook is not in its settings",
+        presence.reason
+    );
+    Some(finding(
+        "note",
+        agent.agent,
+        message,
+        Some(&format!("`ckpt-hook install {}`", agent.agent)),
+    ))
 }
 
 fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
     let file = installed.file.display();
-    let advice = installed.advice.iter().map(|advice| ("warning", advice.message.as_str(), Some(advice.hint.as_str())));
+    let advice = installed.advice.iter().map(|advice| {
+        (
+            "warning",
+            advice.message.as_str(),
+            Some(advice.hint.as_str()),
+        )
+    });
     let scope = match installed.scope {
         Scope::User => "",
         Scope::Project => " --project",
@@ -65,18 +117,46 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
     let state = match installed.state {
         State::Absent => None,
         State::Installed => Some(("ok", "installed", None)),
-        State::Outdated => Some(("warning", "not as it would be installed now", Some(again.as_str()))),
-        State::Hurried => {
-            Some(("warning", "the agent waits for it for less long than it may take", Some(again.as_str())))
-        }
-        State::Elsewhere => Some(("warning", "it calls another ckpt-hook than this one", Some(again.as_str()))),
-        State::Doubled => Some(("warning", "an event calls it more than once", Some(again.as_str()))),
-        State::Moved => Some(("error", "it calls a program that is not there", Some(again.as_str()))),
+        State::Outdated => Some((
+            "warning",
+            "not as it would be installed now",
+            Some(again.as_str()),
+        )),
+        State::Hurried => Some((
+            "warning",
+            "the agent waits for it for less long than it may take",
+            Some(again.as_str()),
+        )),
+        State::Elsewhere => Some((
+            "warning",
+            "it calls another ckpt-hook than this one",
+            Some(again.as_str()),
+        )),
+        State::Doubled => Some((
+            "warning",
+            "an event calls it more than once",
+            Some(again.as_str()),
+        )),
+        State::Moved => Some((
+            "error",
+            "it calls a program that is not there",
+            Some(again.as_str()),
+        )),
         State::Broken => Some(("error", "the settings cannot be read", None)),
     };
-    let level = |level| if installed.state == State::Broken { "error" } else { level };
-    let state = state.map(|(level, what, hint)| finding(level, agent, format!("{what} in `{file}`"), hint));
-    state.into_iter().chain(advice.map(|(usual, what, hint)| finding(level(usual), agent, what, hint))).collect()
+    let level = |level| {
+        if installed.state == State::Broken {
+            "error"
+        } else {
+            level
+        }
+    };
+    let state =
+        state.map(|(level, what, hint)| finding(level, agent, format!("{what} in `{file}`"), hint));
+    state
+        .into_iter()
+        .chain(advice.map(|(usual, what, hint)| finding(level(usual), agent, what, hint)))
+        .collect()
 }
 
 /// A hook that may take longer than an agent waits is killed at work.

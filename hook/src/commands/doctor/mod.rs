@@ -22,9 +22,17 @@ pub fn run(invocation: &Invocation) -> Result<u8, Failure> {
     findings.extend(store(invocation, &directory));
     findings.extend(log(invocation, &directory));
     findings.extend(hooks::look(invocation));
-    let report = DoctorReport { version: report::VERSION, findings };
-    invocation.output.report(&report, |view| doctor::render(&report, view))?;
-    let is_broken = report.findings.iter().any(|finding| finding.level == "error");
+    let report = DoctorReport {
+        version: report::VERSION,
+        findings,
+    };
+    invocation
+        .output
+        .report(&report, |view| doctor::render(&report, view))?;
+    let is_broken = report
+        .findings
+        .iter()
+        .any(|finding| finding.level == "error");
     Ok(if is_broken { FAILED } else { DONE })
 }
 
@@ -41,11 +49,24 @@ fn finding(level: &str, subject: &str, message: impl Into<String>, hint: Option<
 fn settings(invocation: &Invocation) -> Vec<Finding> {
     const SUBJECT: &str = "settings";
     let config = &invocation.config;
-    let mut findings: Vec<Finding> =
-        config.problems.iter().map(|problem| finding("error", SUBJECT, problem, Some("the default applies"))).collect();
-    findings.extend(config.warnings.iter().map(|warning| finding("warning", SUBJECT, warning, None)));
+    let mut findings: Vec<Finding> = config
+        .problems
+        .iter()
+        .map(|problem| finding("error", SUBJECT, problem, Some("the default applies")))
+        .collect();
+    findings.extend(
+        config
+            .warnings
+            .iter()
+            .map(|warning| finding("warning", SUBJECT, warning, None)),
+    );
     if !config.settings.enabled {
-        findings.push(finding("warning", SUBJECT, "`enabled = false`: nothing is recorded", None));
+        findings.push(finding(
+            "warning",
+            SUBJECT,
+            "`enabled = false`: nothing is recorded",
+            None,
+        ));
     }
     if findings.is_empty() {
         let file = invocation.surroundings.config_file();
@@ -62,11 +83,24 @@ fn store(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
     let mut store = match invocation.open() {
         Ok(store) => store,
         Err(failure) => {
-            let causes: Vec<String> = [failure.message()].into_iter().chain(failure.causes()).collect();
-            return vec![finding("error", "store", causes.join(": "), failure.hint().as_deref())];
+            let causes: Vec<String> = [failure.message()]
+                .into_iter()
+                .chain(failure.causes())
+                .collect();
+            return vec![finding(
+                "error",
+                "store",
+                causes.join(": "),
+                failure.hint().as_deref(),
+            )];
         }
     };
-    let mut findings = vec![finding("ok", "store", format!("`{}` is yours alone", directory.display()), None)];
+    let mut findings = vec![finding(
+        "ok",
+        "store",
+        format!("`{}` is yours alone", directory.display()),
+        None,
+    )];
     findings.extend(check(invocation, &mut store));
     findings.extend(recent(invocation, &mut store));
     findings
@@ -85,24 +119,49 @@ fn check(invocation: &Invocation, store: &mut Store) -> Vec<Finding> {
 
 /// The last diagnostics of the workspace's hooks.
 fn recent(invocation: &Invocation, store: &mut Store) -> Vec<Finding> {
-    let Ok(directory) = invocation.directory() else { return Vec::new() };
+    let Ok(directory) = invocation.directory() else {
+        return Vec::new();
+    };
     match store.status(&directory, None) {
-        Ok(status) if status.diagnostics == 0 => vec![finding("ok", "hooks", "no problem was noted", None)],
+        Ok(status) if status.diagnostics == 0 => {
+            vec![finding("ok", "hooks", "no problem was noted", None)]
+        }
         Ok(status) => status.latest_diagnostics.iter().map(noted).collect(),
-        Err(error) => vec![finding("warning", "workspace", error.to_string(), error.hint_text())],
+        Err(error) => vec![finding(
+            "warning",
+            "workspace",
+            error.to_string(),
+            error.hint_text(),
+        )],
     }
 }
 
 fn noted(diagnostic: &DiagnosticReport) -> Finding {
-    let detail = diagnostic.detail.as_deref().map(|detail| format!(": {detail}")).unwrap_or_default();
-    finding("warning", "hooks", format!("{} {}{detail}", utc(diagnostic.time), diagnostic.message), None)
+    let detail = diagnostic
+        .detail
+        .as_deref()
+        .map(|detail| format!(": {detail}"))
+        .unwrap_or_default();
+    finding(
+        "warning",
+        "hooks",
+        format!("{} {}{detail}", utc(diagnostic.time), diagnostic.message),
+        None,
+    )
 }
 
 /// What the database could not take is in the log file alone.
 fn log(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
-    let log = LogFile::new(directory, invocation.surroundings.log_level.as_deref(), surroundings::now);
+    let log = LogFile::new(
+        directory,
+        invocation.surroundings.log_level.as_deref(),
+        surroundings::now,
+    );
     let subject = format!("log file `{}`", log.path().display());
-    log.last_failures(LOGGED).iter().map(|line| finding("warning", &subject, line, None)).collect()
+    log.last_failures(LOGGED)
+        .iter()
+        .map(|line| finding("warning", &subject, line, None))
+        .collect()
 }
 
 /// So many lines of the log file are shown.

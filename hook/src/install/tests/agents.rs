@@ -7,7 +7,9 @@ use super::*;
 #[test]
 fn every_agent_gets_its_files_where_it_looks_for_them() {
     let world = World::new();
-    TARGETS.iter().for_each(|target| drop(world.install(target.agent)));
+    TARGETS
+        .iter()
+        .for_each(|target| drop(world.install(target.agent)));
     expect![[r#"
         .claude/commands/ckpt-redo.md
         .claude/commands/ckpt-revert.md
@@ -47,7 +49,8 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         Documents/Cline/Hooks/TaskStart"#]]
     .assert_eq(&files_below(&world.path("home")).join("\n"));
     for target in TARGETS {
-        let place = |place: &Place<'_>| install(target.agent, Scope::Project, place, false).map(drop);
+        let place =
+            |place: &Place<'_>| install(target.agent, Scope::Project, place, false).map(drop);
         world.with_place(place).expect("it can be installed");
     }
     expect![[r#"
@@ -89,13 +92,33 @@ fn every_agent_is_installed_once_and_leaves_nothing_behind() {
     for target in TARGETS {
         let world = World::new();
         let agent = target.agent;
-        assert_eq!(world.state(agent), State::Absent, "{agent} begins without us");
+        assert_eq!(
+            world.state(agent),
+            State::Absent,
+            "{agent} begins without us"
+        );
         world.install(agent);
         assert_eq!(world.state(agent), State::Installed, "{agent} has the hook");
-        assert!(world.install(agent).iter().all(|change| change.action == "unchanged"), "{agent}: once is enough");
+        assert!(
+            world
+                .install(agent)
+                .iter()
+                .all(|change| change.action == "unchanged"),
+            "{agent}: once is enough"
+        );
         world.uninstall(agent);
-        assert_eq!(files_below(&world.path("home")), Vec::<String>::new(), "{agent}: all is gone");
-        assert!(world.uninstall(agent).iter().all(|change| change.action == "unchanged"), "{agent}: nothing to do");
+        assert_eq!(
+            files_below(&world.path("home")),
+            Vec::<String>::new(),
+            "{agent}: all is gone"
+        );
+        assert!(
+            world
+                .uninstall(agent)
+                .iter()
+                .all(|change| change.action == "unchanged"),
+            "{agent}: nothing to do"
+        );
     }
 }
 
@@ -103,7 +126,11 @@ fn every_agent_is_installed_once_and_leaves_nothing_behind() {
 fn every_agent_that_can_be_installed_is_understood() {
     for target in TARGETS {
         let agent = crate::agents::find(target.agent).expect("an adapter of that name");
-        assert!(!agent.proven_on().is_empty(), "{}: only what was seen at work is installed", target.agent);
+        assert!(
+            !agent.proven_on().is_empty(),
+            "{}: only what was seen at work is installed",
+            target.agent
+        );
     }
 }
 
@@ -112,26 +139,53 @@ fn a_shell_line_of_every_agent_reaches_the_binary_and_says_nothing() {
     for agent in ["codex", "gemini-cli", "qwen-code"] {
         let world = World::new();
         let log = world.path("log");
-        let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\necho noise >&2\nexit 7\n", log.display());
+        let script = format!(
+            "#!/bin/sh\necho \"$@\" >> '{}'\necho noise >&2\nexit 7\n",
+            log.display()
+        );
         executable::write(&world.path("bin/ckpt-hook"), &script);
         world.install(agent);
         for line in shell_lines(&world) {
-            let output = std::process::Command::new("/bin/sh").args(["-c", &line]).output().expect("a shell");
-            assert!(output.status.success() && output.stderr.is_empty(), "{agent}: nothing can go wrong for the agent");
+            let output = std::process::Command::new("/bin/sh")
+                .args(["-c", &line])
+                .output()
+                .expect("a shell");
+            assert!(
+                output.status.success() && output.stderr.is_empty(),
+                "{agent}: nothing can go wrong for the agent"
+            );
         }
         let calls = fs::read_to_string(log).expect("it was called");
-        assert!(calls.lines().all(|call| call.starts_with(&format!("event --agent {agent} --event "))), "{calls}");
+        assert!(
+            calls
+                .lines()
+                .all(|call| call.starts_with(&format!("event --agent {agent} --event "))),
+            "{calls}"
+        );
     }
 }
 
 /// Returns the command lines in the only settings file of the world's user.
 fn shell_lines(world: &World) -> Vec<String> {
     let files = files_below(&world.path("home"));
-    let settings = files.iter().find(|file| file.ends_with(".json")).expect("the settings");
+    let settings = files
+        .iter()
+        .find(|file| file.ends_with(".json"))
+        .expect("the settings");
     let text = world.read(&format!("home/{settings}"));
     let settings: serde_json::Value = serde_json::from_str(&text).expect("plain JSON");
-    let events = settings["hooks"].as_object().expect("a table of hooks").values();
-    events.map(|groups| groups[0]["hooks"][0]["command"].as_str().expect("a line").to_owned()).collect()
+    let events = settings["hooks"]
+        .as_object()
+        .expect("a table of hooks")
+        .values();
+    events
+        .map(|groups| {
+            groups[0]["hooks"][0]["command"]
+                .as_str()
+                .expect("a line")
+                .to_owned()
+        })
+        .collect()
 }
 
 #[test]
@@ -139,7 +193,10 @@ fn nothing_that_could_refuse_a_tool_is_put_before_copilots_tools() {
     let world = World::new();
     world.install("copilot-cli");
     let text = world.read("home/.copilot/hooks/ckpt-hook.json");
-    assert!(!text.contains("preToolUse") && !text.contains("permissionRequest"), "they fail closed");
+    assert!(
+        !text.contains("preToolUse") && !text.contains("permissionRequest"),
+        "they fail closed"
+    );
 }
 
 #[test]
@@ -147,11 +204,24 @@ fn a_file_of_somebody_else_is_not_replaced_and_not_removed() {
     let world = World::new();
     let theirs = "#!/bin/sh\necho mine\n";
     world.write("home/Documents/Cline/Hooks/PostToolUse", theirs);
-    let error = world.with_place(|place| install("cline", Scope::User, place, false)).expect_err("refused");
-    assert!(error.to_string().contains("PostToolUse"), "the error names the file: {error}");
-    assert_eq!(files_below(&world.path("home")).len(), 1, "none of the other files was made");
+    let error = world
+        .with_place(|place| install("cline", Scope::User, place, false))
+        .expect_err("refused");
+    assert!(
+        error.to_string().contains("PostToolUse"),
+        "the error names the file: {error}"
+    );
+    assert_eq!(
+        files_below(&world.path("home")).len(),
+        1,
+        "none of the other files was made"
+    );
     world.uninstall("cline");
-    assert_eq!(world.read("home/Documents/Cline/Hooks/PostToolUse"), theirs, "it is as it was");
+    assert_eq!(
+        world.read("home/Documents/Cline/Hooks/PostToolUse"),
+        theirs,
+        "it is as it was"
+    );
 }
 
 #[test]
@@ -164,10 +234,21 @@ fn a_plugin_calls_the_binary_by_its_path() {
     ] {
         world.install(agent);
         let text = world.anonymous(&world.read(file));
-        assert!(text.contains("const binary = \"/bin/ckpt-hook\""), "{agent}: the path");
-        assert!(text.contains(&format!("event --agent {agent}`")), "{agent}: what it is known by");
+        assert!(
+            text.contains("const binary = \"/bin/ckpt-hook\""),
+            "{agent}: the path"
+        );
+        assert!(
+            text.contains(&format!("event --agent {agent}`")),
+            "{agent}: what it is known by"
+        );
     }
-    assert!(world.read("home/.config/kilo/plugin/ckpt-hook.js").contains("const agent = \"kilo\""), "its own name");
+    assert!(
+        world
+            .read("home/.config/kilo/plugin/ckpt-hook.js")
+            .contains("const agent = \"kilo\""),
+        "its own name"
+    );
 }
 
 #[test]
@@ -175,7 +256,11 @@ fn a_script_that_is_missing_makes_the_installation_outdated() {
     let world = World::new();
     world.install("cline");
     fs::remove_file(world.path("home/Documents/Cline/Hooks/PostToolUse")).expect("ours");
-    assert_eq!(world.state("cline"), State::Outdated, "not all of it is there");
+    assert_eq!(
+        world.state("cline"),
+        State::Outdated,
+        "not all of it is there"
+    );
 }
 
 #[test]
@@ -183,18 +268,44 @@ fn a_command_of_the_users_own_stays_and_the_hook_works_without_ours() {
     let world = World::new();
     world.write("home/.claude/commands/ckpt-revert.md", "mine\n");
     let changes = world.install("claude-code");
-    let theirs = changes.iter().find(|change| change.file.ends_with("ckpt-revert.md")).expect("it is told of");
-    assert_eq!((theirs.action.as_str(), theirs.notes.len()), ("unchanged", 1), "and why: {:?}", theirs.notes);
-    assert_eq!(world.state("claude-code"), State::Installed, "nothing is missing");
+    let theirs = changes
+        .iter()
+        .find(|change| change.file.ends_with("ckpt-revert.md"))
+        .expect("it is told of");
+    assert_eq!(
+        (theirs.action.as_str(), theirs.notes.len()),
+        ("unchanged", 1),
+        "and why: {:?}",
+        theirs.notes
+    );
+    assert_eq!(
+        world.state("claude-code"),
+        State::Installed,
+        "nothing is missing"
+    );
     world.uninstall("claude-code");
-    assert_eq!(world.read("home/.claude/commands/ckpt-revert.md"), "mine\n", "it is as it was");
-    assert_eq!(files_below(&world.path("home")).len(), 1, "and all else is gone");
+    assert_eq!(
+        world.read("home/.claude/commands/ckpt-revert.md"),
+        "mine\n",
+        "it is as it was"
+    );
+    assert_eq!(
+        files_below(&world.path("home")).len(),
+        1,
+        "and all else is gone"
+    );
 }
 
 #[test]
 fn commands_read_like_this() {
     let world = World::new();
-    for agent in ["claude-code", "codex", "gemini-cli", "qwen-code", "opencode"] {
+    for agent in [
+        "claude-code",
+        "codex",
+        "gemini-cli",
+        "qwen-code",
+        "opencode",
+    ] {
         world.install(agent);
     }
     let revert = |file: &str| world.anonymous(&world.read(&format!("home/{file}")));
@@ -256,6 +367,13 @@ fn commands_read_like_this() {
 
         Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
     "#]].assert_eq(&revert(".codex/skills/ckpt-revert/SKILL.md"));
-    let parsed: toml::Table = revert(".gemini/commands/ckpt-revert.toml").parse().expect("it is TOML");
-    assert!(parsed["prompt"].as_str().is_some_and(|prompt| prompt.contains("!{/bin/ckpt-hook revert")), "{parsed}");
+    let parsed: toml::Table = revert(".gemini/commands/ckpt-revert.toml")
+        .parse()
+        .expect("it is TOML");
+    assert!(
+        parsed["prompt"]
+            .as_str()
+            .is_some_and(|prompt| prompt.contains("!{/bin/ckpt-hook revert")),
+        "{parsed}"
+    );
 }

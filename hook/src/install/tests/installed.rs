@@ -7,15 +7,30 @@ fn an_agent_is_on_this_machine_by_its_program_or_by_its_directory() {
     let world = World::new();
     let presence = |agent: &str| world.agent(agent).presence.expect("its settings are known");
     assert!(!presence("qwen-code").found, "there is nothing of it");
-    assert!(presence("qwen-code").reason.contains("`qwen`"), "and it is told what was looked for");
+    assert!(
+        presence("qwen-code").reason.contains("`qwen`"),
+        "and it is told what was looked for"
+    );
     fs::create_dir(world.path("home/.qwen")).expect("new");
     assert!(presence("qwen-code").found, "its directory is there");
 
     let program = world.executable("tools/gemini");
     let path = |name: &str| (name == "PATH").then(|| world.path("tools").into_os_string());
-    let around = world.with_place(|place| look_around(&Place { environment: &path, ..*place }));
-    let gemini = &around.iter().find(|(agent, _)| *agent == "gemini-cli").expect("it is known").1;
-    assert!(gemini.found && gemini.reason.contains(program.to_str().expect("plain")), "its program is on the PATH");
+    let around = world.with_place(|place| {
+        look_around(&Place {
+            environment: &path,
+            ..*place
+        })
+    });
+    let gemini = &around
+        .iter()
+        .find(|(agent, _)| *agent == "gemini-cli")
+        .expect("it is known")
+        .1;
+    assert!(
+        gemini.found && gemini.reason.contains(program.to_str().expect("plain")),
+        "its program is on the PATH"
+    );
 }
 
 #[test]
@@ -23,45 +38,96 @@ fn every_agent_is_listed_and_those_of_documentation_alone_are_marked() {
     let world = World::new();
     let rows = world.with_place(list);
     let names = |proven: bool| -> Vec<&str> {
-        rows.iter().filter(|row| row.proven_on.is_empty() != proven).map(|row| row.agent).collect()
+        rows.iter()
+            .filter(|row| row.proven_on.is_empty() != proven)
+            .map(|row| row.agent)
+            .collect()
     };
-    assert_eq!(names(false), ["cursor", "windsurf", "droid", "goose", "vscode"], "nobody saw them at work");
-    assert_eq!(names(true).len(), TARGETS.len(), "the others can be installed");
+    assert_eq!(
+        names(false),
+        ["cursor", "windsurf", "droid", "goose", "vscode"],
+        "nobody saw them at work"
+    );
+    assert_eq!(
+        names(true).len(),
+        TARGETS.len(),
+        "the others can be installed"
+    );
 }
 
 #[test]
 fn settings_that_turn_hooks_off_are_told() {
     let world = World::new();
     for (agent, file, off) in [
-        ("claude-code", "home/.claude/settings.json", "{\n  \"disableAllHooks\": true\n}\n"),
-        ("qwen-code", "home/.qwen/settings.json", "{\n  \"disableAllHooks\": true\n}\n"),
-        ("gemini-cli", "home/.gemini/settings.json", "{\n  \"hooksConfig\": { \"enabled\": false }\n}\n"),
+        (
+            "claude-code",
+            "home/.claude/settings.json",
+            "{\n  \"disableAllHooks\": true\n}\n",
+        ),
+        (
+            "qwen-code",
+            "home/.qwen/settings.json",
+            "{\n  \"disableAllHooks\": true\n}\n",
+        ),
+        (
+            "gemini-cli",
+            "home/.gemini/settings.json",
+            "{\n  \"hooksConfig\": { \"enabled\": false }\n}\n",
+        ),
     ] {
         world.write(file, off);
         world.install(agent);
         let advice = world.installed(agent, Scope::User).advice;
-        assert!(advice.iter().any(|advice| advice.message.contains("off")), "{agent}: {advice:?}");
+        assert!(
+            advice.iter().any(|advice| advice.message.contains("off")),
+            "{agent}: {advice:?}"
+        );
     }
 }
 
 #[test]
 fn a_time_that_is_too_short_and_another_binary_are_told() {
     let world = World::new();
-    for (agent, file) in [("claude-code", "home/.claude/settings.json"), ("gemini-cli", "home/.gemini/settings.json")] {
+    for (agent, file) in [
+        ("claude-code", "home/.claude/settings.json"),
+        ("gemini-cli", "home/.gemini/settings.json"),
+    ] {
         world.install(agent);
         let text = world.read(file);
         let hurried = text.replacen("\"timeout\": 30", "\"timeout\": 1", 1);
         world.write(file, &hurried);
-        assert_eq!(world.state(agent), State::Hurried, "{agent} gives one event less time");
-        world.write(file, &text.replacen("\"timeout\": 30", "\"timeout\": 90", 1));
-        assert_eq!(world.state(agent), State::Outdated, "{agent}: more time is no harm, and yet not ours");
+        assert_eq!(
+            world.state(agent),
+            State::Hurried,
+            "{agent} gives one event less time"
+        );
+        world.write(
+            file,
+            &text.replacen("\"timeout\": 30", "\"timeout\": 90", 1),
+        );
+        assert_eq!(
+            world.state(agent),
+            State::Outdated,
+            "{agent}: more time is no harm, and yet not ours"
+        );
         let other = world.executable("other/ckpt-hook");
         let here = world.path("bin/ckpt-hook");
-        let elsewhere = text.replace(here.to_str().expect("plain"), other.to_str().expect("plain"));
+        let elsewhere = text.replace(
+            here.to_str().expect("plain"),
+            other.to_str().expect("plain"),
+        );
         world.write(file, &elsewhere);
-        assert_eq!(world.state(agent), State::Elsewhere, "{agent} calls the other one");
+        assert_eq!(
+            world.state(agent),
+            State::Elsewhere,
+            "{agent} calls the other one"
+        );
         world.install(agent);
-        assert_eq!(world.state(agent), State::Installed, "{agent}: installing again mends it");
+        assert_eq!(
+            world.state(agent),
+            State::Installed,
+            "{agent}: installing again mends it"
+        );
     }
 }
 
@@ -75,8 +141,15 @@ fn a_plugin_or_script_that_calls_what_is_not_there_is_told() {
         let other = world.executable("other/ckpt-hook");
         let (home, project) = (world.path("home"), world.path("project"));
         let elsewhere = list(&place(&home, &project, &other));
-        let row = elsewhere.iter().find(|row| row.agent == agent).expect("a row");
-        assert_eq!(row.installed[0].state, State::Moved, "{agent}: also for a binary at another place");
+        let row = elsewhere
+            .iter()
+            .find(|row| row.agent == agent)
+            .expect("a row");
+        assert_eq!(
+            row.installed[0].state,
+            State::Moved,
+            "{agent}: also for a binary at another place"
+        );
     }
 }
 
@@ -84,45 +157,101 @@ fn a_plugin_or_script_that_calls_what_is_not_there_is_told() {
 fn copilot_is_told_to_run_claude_codes_hooks_too() {
     let world = World::new();
     world.install("copilot-cli");
-    assert_eq!(world.installed("copilot-cli", Scope::User).advice, [], "alone it is well");
-    let project = |place: &Place<'_>| install("claude-code", Scope::Project, place, false).map(drop);
+    assert_eq!(
+        world.installed("copilot-cli", Scope::User).advice,
+        [],
+        "alone it is well"
+    );
+    let project =
+        |place: &Place<'_>| install("claude-code", Scope::Project, place, false).map(drop);
     world.with_place(project).expect("it can be installed");
     let advice = world.installed("copilot-cli", Scope::User).advice;
-    assert!(advice.iter().any(|advice| advice.message.contains(".claude")), "{advice:?}");
+    assert!(
+        advice
+            .iter()
+            .any(|advice| advice.message.contains(".claude")),
+        "{advice:?}"
+    );
 }
 
 #[test]
 fn a_project_that_an_agent_does_not_trust_is_told_and_one_that_it_trusts_is_not() {
     let world = World::new();
     let project = fs::canonicalize(world.path("project")).expect("it is there");
-    let (project, above) =
-        (project.display().to_string(), project.parent().expect("not the root").display().to_string());
+    let (project, above) = (
+        project.display().to_string(),
+        project
+            .parent()
+            .expect("not the root")
+            .display()
+            .to_string(),
+    );
     let asks = "{\"security\": {\"folderTrust\": {\"enabled\": true}}}";
     let never = asks.replace("true", "false");
     let answer = |folder: &str, answer: &str| format!("{{\"{folder}\": \"{answer}\"}}");
     let both = format!("{{\"{above}\": \"TRUST_FOLDER\", \"{project}\": \"DO_NOT_TRUST\"}}");
     for (agent, file, text, is_told) in [
-        ("gemini-cli", ".gemini/trustedFolders.json", "{}".to_owned(), true),
-        ("gemini-cli", ".gemini/trustedFolders.json", answer("/elsewhere", "TRUST_FOLDER"), true),
-        ("gemini-cli", ".gemini/trustedFolders.json", answer(&project, "TRUST_FOLDER"), false),
-        ("gemini-cli", ".gemini/trustedFolders.json", answer(&format!("{above}/other"), "TRUST_PARENT"), false),
+        (
+            "gemini-cli",
+            ".gemini/trustedFolders.json",
+            "{}".to_owned(),
+            true,
+        ),
+        (
+            "gemini-cli",
+            ".gemini/trustedFolders.json",
+            answer("/elsewhere", "TRUST_FOLDER"),
+            true,
+        ),
+        (
+            "gemini-cli",
+            ".gemini/trustedFolders.json",
+            answer(&project, "TRUST_FOLDER"),
+            false,
+        ),
+        (
+            "gemini-cli",
+            ".gemini/trustedFolders.json",
+            answer(&format!("{above}/other"), "TRUST_PARENT"),
+            false,
+        ),
         ("gemini-cli", ".gemini/trustedFolders.json", both, true),
         ("gemini-cli", ".gemini/settings.json", never, false),
         ("qwen-code", ".qwen/settings.json", "{}".to_owned(), false),
         ("qwen-code", ".qwen/settings.json", asks.to_owned(), true),
         ("copilot-cli", ".copilot/config.json", "{}".to_owned(), true),
-        ("copilot-cli", ".copilot/config.json", format!("{{\"trusted_folders\": [\"{above}\"]}}"), false),
-        ("copilot-cli", ".copilot/config.json", format!("{{\"trustedFolders\": [\"{project}\"]}}"), false),
+        (
+            "copilot-cli",
+            ".copilot/config.json",
+            format!("{{\"trusted_folders\": [\"{above}\"]}}"),
+            false,
+        ),
+        (
+            "copilot-cli",
+            ".copilot/config.json",
+            format!("{{\"trustedFolders\": [\"{project}\"]}}"),
+            false,
+        ),
     ] {
         world.write(&format!("home/{file}"), &text);
         let install = |place: &Place<'_>| install(agent, Scope::Project, place, false);
         let changes = world.with_place(install).expect("it can be installed");
         let notes: Vec<&String> = changes.iter().flat_map(|change| &change.notes).collect();
         let is_trust = |text: &str| text.contains("does not trust this project");
-        assert_eq!(notes.iter().any(|note| is_trust(note)), is_told, "{agent} with {text}, at once: {notes:?}");
+        assert_eq!(
+            notes.iter().any(|note| is_trust(note)),
+            is_told,
+            "{agent} with {text}, at once: {notes:?}"
+        );
         let advice = world.installed(agent, Scope::Project).advice;
-        assert_eq!(advice.iter().any(|advice| is_trust(&advice.message)), is_told, "{agent} with {text}: {advice:?}");
-        world.with_place(|place| uninstall(agent, Scope::Project, place, false)).expect("it can be taken out");
+        assert_eq!(
+            advice.iter().any(|advice| is_trust(&advice.message)),
+            is_told,
+            "{agent} with {text}: {advice:?}"
+        );
+        world
+            .with_place(|place| uninstall(agent, Scope::Project, place, false))
+            .expect("it can be taken out");
         fs::remove_file(world.path(&format!("home/{file}"))).expect("ours");
     }
 }
@@ -138,9 +267,19 @@ fn the_documentation_has_every_agent_with_the_versions_that_it_was_proven_on() {
         };
         let row = format!("({0}.md) | `{0}` | {versions} |", agent.agent);
         assert!(table.contains(&row), "the table has a row with `{row}`");
-        let page = fs::read_to_string(folder.join(format!("{}.md", agent.agent))).expect("a page for each agent");
-        assert!(agent.proven_on.iter().all(|version| page.contains(version)), "{}: and its page says so", agent.agent);
+        let page = fs::read_to_string(folder.join(format!("{}.md", agent.agent)))
+            .expect("a page for each agent");
+        assert!(
+            agent.proven_on.iter().all(|version| page.contains(version)),
+            "{}: and its page says so",
+            agent.agent
+        );
         let is_marked = page.contains("**Written from its documentation");
-        assert_eq!(is_marked, agent.proven_on.is_empty(), "{}: what nobody has seen is marked", agent.agent);
+        assert_eq!(
+            is_marked,
+            agent.proven_on.is_empty(),
+            "{}: what nobody has seen is marked",
+            agent.agent
+        );
     }
 }

@@ -25,7 +25,9 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        let world = Self { directory: TempDir::new().expect("a scratch directory") };
+        let world = Self {
+            directory: TempDir::new().expect("a scratch directory"),
+        };
         for directory in ["home", "project", "bin"] {
             fs::create_dir(world.path(directory)).expect("new");
         }
@@ -45,7 +47,8 @@ impl World {
 
     fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.path(name);
-        fs::create_dir_all(path.parent().expect("below the scratch directory")).expect("a directory");
+        fs::create_dir_all(path.parent().expect("below the scratch directory"))
+            .expect("a directory");
         fs::write(&path, text).expect("a file");
         path
     }
@@ -55,31 +58,51 @@ impl World {
     }
 
     fn with_place<T>(&self, act: impl FnOnce(&Place<'_>) -> T) -> T {
-        let (home, project, binary) = (self.path("home"), self.path("project"), self.path("bin/ckpt-hook"));
+        let (home, project, binary) = (
+            self.path("home"),
+            self.path("project"),
+            self.path("bin/ckpt-hook"),
+        );
         act(&place(&home, &project, &binary))
     }
 
     fn install_trusted(&self) -> Vec<SettingsChange> {
-        let trusted = |place: &Place<'_>| install("codex", Scope::User, &Place { trust: true, ..*place }, false);
+        let trusted = |place: &Place<'_>| {
+            install(
+                "codex",
+                Scope::User,
+                &Place {
+                    trust: true,
+                    ..*place
+                },
+                false,
+            )
+        };
         self.with_place(trusted).expect("it can be installed")
     }
 
     fn install(&self, agent: &str) -> Vec<SettingsChange> {
-        self.with_place(|place| install(agent, Scope::User, place, false)).expect("it can be installed")
+        self.with_place(|place| install(agent, Scope::User, place, false))
+            .expect("it can be installed")
     }
 
     fn uninstall(&self, agent: &str) -> Vec<SettingsChange> {
-        self.with_place(|place| uninstall(agent, Scope::User, place, false)).expect("it can be taken out")
+        self.with_place(|place| uninstall(agent, Scope::User, place, false))
+            .expect("it can be taken out")
     }
 
     fn agent(&self, agent: &str) -> AgentState {
         let rows = self.with_place(list);
-        rows.into_iter().find(|row| row.agent == agent).expect("every agent has a row")
+        rows.into_iter()
+            .find(|row| row.agent == agent)
+            .expect("every agent has a row")
     }
 
     fn installed(&self, agent: &str, scope: Scope) -> Installed {
         let rows = self.agent(agent).installed;
-        rows.into_iter().find(|row| row.scope == scope).expect("it has settings of both kinds")
+        rows.into_iter()
+            .find(|row| row.scope == scope)
+            .expect("it has settings of both kinds")
     }
 
     fn state(&self, agent: &str) -> State {
@@ -93,7 +116,14 @@ impl World {
 }
 
 fn place<'a>(home: &'a Path, project: &'a Path, binary: &'a Path) -> Place<'a> {
-    Place { home, project, binary, tool_events: true, trust: false, environment: &no_environment }
+    Place {
+        home,
+        project,
+        binary,
+        tool_events: true,
+        trust: false,
+        environment: &no_environment,
+    }
 }
 
 fn no_environment(_: &str) -> Option<OsString> {
@@ -105,11 +135,21 @@ fn files_below(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting = vec![directory.to_owned()];
     while let Some(next) = waiting.pop() {
-        for entry in fs::read_dir(next).expect("a directory").map(|entry| entry.expect("readable")) {
+        for entry in fs::read_dir(next)
+            .expect("a directory")
+            .map(|entry| entry.expect("readable"))
+        {
             if entry.file_type().expect("known").is_dir() {
                 waiting.push(entry.path());
             } else {
-                found.push(entry.path().strip_prefix(directory).expect("below").display().to_string());
+                found.push(
+                    entry
+                        .path()
+                        .strip_prefix(directory)
+                        .expect("below")
+                        .display()
+                        .to_string(),
+                );
             }
         }
     }

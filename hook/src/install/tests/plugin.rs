@@ -71,7 +71,11 @@ fn run(world: &World, script: &str) -> Option<Output> {
     let plugin = world.read("home/.config/opencode/plugin/ckpt-hook.js");
     world.write("project/plugin.mjs", &plugin);
     let script = world.write("project/script.mjs", script);
-    match Command::new("node").arg(script).current_dir(world.path("project")).output() {
+    match Command::new("node")
+        .arg(script)
+        .current_dir(world.path("project"))
+        .output()
+    {
         Ok(output) => Some(output),
         Err(error) => {
             eprintln!("SKIPPED: the plugin was not run, because `node` is not there ({error})");
@@ -94,11 +98,20 @@ fn recorder(world: &World) {
 fn recorded(world: &World) -> Vec<Event> {
     let log = world.read("log");
     let lines: Vec<_> = log.lines().collect();
-    let context = Context { cwd: Path::new("/hook"), environment: &no_environment };
+    let context = Context {
+        cwd: Path::new("/hook"),
+        environment: &no_environment,
+    };
     let events = lines.chunks(2).flat_map(|call| {
-        let name = call[0].strip_prefix("event --agent opencode --event ").expect("our call");
+        let name = call[0]
+            .strip_prefix("event --agent opencode --event ")
+            .expect("our call");
         let parsed = agents::parse("opencode", Some(name), call[1].as_bytes(), &context);
-        assert_eq!(parsed.problems, Vec::<String>::new(), "{name} is understood");
+        assert_eq!(
+            parsed.problems,
+            Vec::<String>::new(),
+            "{name} is understood"
+        );
         parsed.events
     });
     events.collect()
@@ -108,8 +121,13 @@ fn recorded(world: &World) -> Vec<Event> {
 fn what_the_plugin_hands_on_is_the_conversation_in_its_order() {
     let world = World::new();
     recorder(&world);
-    let Some(output) = run(&world, CONVERSATION) else { return };
-    assert!(output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(), "{output:?}");
+    let Some(output) = run(&world, CONVERSATION) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(),
+        "{output:?}"
+    );
     let line = |event: &Event| format!("{} {}", event.event.name(), event.session_id);
     let lines: Vec<_> = recorded(&world).iter().map(line).collect();
     let expected = [
@@ -123,56 +141,98 @@ fn what_the_plugin_hands_on_is_the_conversation_in_its_order() {
         "step_finish root",
         "turn_end root",
     ];
-    assert_eq!(lines, expected, "the sub-agent's task is no message, the title's prompt no step");
-    assert!(!world.read("log").contains("long"), "no file's content is handed on");
+    assert_eq!(
+        lines, expected,
+        "the sub-agent's task is no message, the title's prompt no step"
+    );
+    assert!(
+        !world.read("log").contains("long"),
+        "no file's content is handed on"
+    );
 }
 
 #[test]
 fn the_plugin_disturbs_nobody_when_the_binary_is_gone() {
     let world = World::new();
     fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
-    let Some(output) = run(&world, CONVERSATION) else { return };
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let Some(output) = run(&world, CONVERSATION) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
 }
 
 #[test]
 fn the_plugin_survives_what_it_does_not_understand() {
     let world = World::new();
     recorder(&world);
-    let Some(output) = run(&world, NONSENSE) else { return };
-    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let Some(output) = run(&world, NONSENSE) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
 }
 
 #[test]
 fn what_the_hook_has_to_say_becomes_a_part_of_the_message_that_the_user_does_not_see() {
     let world = World::new();
-    let Some(output) = run(&world, MESSAGE) else { return };
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "[]", "a hook that says nothing adds nothing");
+    let Some(output) = run(&world, MESSAGE) else {
+        return;
+    };
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        "[]",
+        "a hook that says nothing adds nothing"
+    );
     recorder(&world);
-    let Some(output) = run(&world, MESSAGE) else { return };
+    let Some(output) = run(&world, MESSAGE) else {
+        return;
+    };
     let part = r#"[{"sessionID":"root","messageID":"m1","id":"prt_1z","type":"text","synthetic":true,"text":"noise"}]"#;
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), part, "{output:?}");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim(),
+        part,
+        "{output:?}"
+    );
 }
 
 #[test]
 fn a_command_of_the_user_is_run_for_the_session_that_it_is_typed_in() {
     let world = World::new();
     recorder(&world);
-    let Some(output) = run(&world, COMMANDS) else { return };
-    let text = "This is a command of ckpt-hook, not a task. It printed:\n\nnoise\nnoise\n\nTell the user";
-    assert!(String::from_utf8_lossy(&output.stdout).starts_with(text), "what it printed is in its place: {output:?}");
+    let Some(output) = run(&world, COMMANDS) else {
+        return;
+    };
+    let text =
+        "This is a command of ckpt-hook, not a task. It printed:\n\nnoise\nnoise\n\nTell the user";
+    assert!(
+        String::from_utf8_lossy(&output.stdout).starts_with(text),
+        "what it printed is in its place: {output:?}"
+    );
     let log = world.read("log");
     let called = log.lines().last().expect("it was called");
     assert_eq!(called, "", "it is given nothing on stdin: {log}");
     let asked = "revert --message last --session root --only a b $&";
-    assert!(log.lines().any(|line| line == asked), "the session is the user's own, words are as typed: {log}");
+    assert!(
+        log.lines().any(|line| line == asked),
+        "the session is the user's own, words are as typed: {log}"
+    );
 }
 
 #[test]
 fn a_command_says_so_when_the_binary_is_gone() {
     let world = World::new();
     fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
-    let Some(output) = run(&world, COMMANDS) else { return };
+    let Some(output) = run(&world, COMMANDS) else {
+        return;
+    };
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("\n\nerror: ckpt-hook cannot be started: "), "the user is told: {output:?}");
+    assert!(
+        said.contains("\n\nerror: ckpt-hook cannot be started: "),
+        "the user is told: {output:?}"
+    );
 }

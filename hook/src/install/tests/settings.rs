@@ -12,24 +12,42 @@ const CLAUDE: &str = "home/.claude/settings.json";
 
 /// Settings as people have them, each in a layout of its own.
 const SETTINGS: [(&str, &str); 14] = [
-    ("two spaces", "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"allow\": [\"Bash(ls:*)\"]\n  }\n}\n"),
-    ("four spaces", "{\n    \"model\": \"opus\",\n    \"env\": {\"A\": \"b\"}\n}\n"),
+    (
+        "two spaces",
+        "{\n  \"model\": \"opus\",\n  \"permissions\": {\n    \"allow\": [\"Bash(ls:*)\"]\n  }\n}\n",
+    ),
+    (
+        "four spaces",
+        "{\n    \"model\": \"opus\",\n    \"env\": {\"A\": \"b\"}\n}\n",
+    ),
     ("tabs", "{\n\t\"model\": \"opus\"\n}\n"),
     ("no newline at the end", "{\n  \"model\": \"opus\"\n}"),
     ("Windows line ends", "{\r\n  \"model\": \"opus\"\r\n}\r\n"),
     ("one line", "{\"model\":\"opus\",\"theme\":\"dark\"}"),
-    ("hooks on one line", r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"}]}]},"a":1}"#),
+    (
+        "hooks on one line",
+        r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"say done"}]}]},"a":1}"#,
+    ),
     (
         "hooks on one line of many",
         "{\n  \"a\": 1,\n  \"hooks\": { \"Stop\": [ { \"hooks\": [ { \"command\": \"say done\" } ] } ] },\n  \"b\": 2\n}\n",
     ),
-    ("odd spacing and escapes", "{ \"model\" :\"op\\u0075s\" ,\n\n\n   \"n\": 1.50e+01 }\n\n"),
+    (
+        "odd spacing and escapes",
+        "{ \"model\" :\"op\\u0075s\" ,\n\n\n   \"n\": 1.50e+01 }\n\n",
+    ),
     (
         "comments",
         "// mine\n{\n  // why\n  \"model\": \"opus\", /* or sonnet */\n  \"theme\": \"dark\" // at night\n}\n// end\n",
     ),
-    ("a trailing comma", "{\n  \"model\": \"opus\",\n  \"theme\": \"dark\",\n}\n"),
-    ("a name twice", "{\n  \"model\": \"opus\",\n  \"model\": \"sonnet\"\n}\n"),
+    (
+        "a trailing comma",
+        "{\n  \"model\": \"opus\",\n  \"theme\": \"dark\",\n}\n",
+    ),
+    (
+        "a name twice",
+        "{\n  \"model\": \"opus\",\n  \"model\": \"sonnet\"\n}\n",
+    ),
     (
         "hooks of others",
         "{\n  \"hooks\": {\n    \"Stop\": [\n      {\n        \"matcher\": \"\",\n        \"hooks\": [\n          { \"type\": \"command\", \"command\": \"notify-send done\" }\n        ]\n      }\n    ],\n    \"PreToolUse\": [{\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"guard\", \"args\": [\"event\", \"--agent\", \"x\"]}]}]\n  },\n  \"model\": \"opus\"\n}\n",
@@ -46,10 +64,18 @@ fn what_was_installed_and_taken_out_again_left_no_byte_changed() {
         let world = World::new();
         world.write(CLAUDE, text);
         world.install("claude-code");
-        assert_eq!(world.state("claude-code"), State::Installed, "{layout}: it is in");
+        assert_eq!(
+            world.state("claude-code"),
+            State::Installed,
+            "{layout}: it is in"
+        );
         world.uninstall("claude-code");
         assert_eq!(world.read(CLAUDE), text, "{layout}: the file is as it was");
-        assert_eq!(world.state("claude-code"), State::Absent, "{layout}: it is out");
+        assert_eq!(
+            world.state("claude-code"),
+            State::Absent,
+            "{layout}: it is out"
+        );
     }
 }
 
@@ -75,7 +101,8 @@ fn every_byte_that_was_there_is_still_there_in_its_order() {
         let after = world.read(CLAUDE);
         let mut rest = after.chars();
         assert!(
-            text.chars().all(|byte| rest.any(|candidate| candidate == byte)),
+            text.chars()
+                .all(|byte| rest.any(|candidate| candidate == byte)),
             "{layout}: something is missing in\n{after}"
         );
     }
@@ -131,7 +158,10 @@ fn a_user_without_settings_gets_the_table_and_nothing_stays_of_it() {
               {"#]]
     .assert_eq(&head.join("\n"));
     world.uninstall("claude-code");
-    assert!(!world.path("home/.claude").exists(), "neither file nor directory stays behind");
+    assert!(
+        !world.path("home/.claude").exists(),
+        "neither file nor directory stays behind"
+    );
 }
 
 #[test]
@@ -150,9 +180,17 @@ fn an_older_handler_is_brought_up_to_date_where_it_stands() {
 }
 "#;
     world.write(CLAUDE, &text.replace("OLD", &old));
-    assert_eq!(world.state("claude-code"), State::Elsewhere, "it is ours, and not as we want it");
+    assert_eq!(
+        world.state("claude-code"),
+        State::Elsewhere,
+        "it is ours, and not as we want it"
+    );
     world.install("claude-code");
-    assert_eq!(world.state("claude-code"), State::Installed, "all of it is there, and once");
+    assert_eq!(
+        world.state("claude-code"),
+        State::Installed,
+        "all of it is there, and once"
+    );
     let text = world.anonymous(&world.read(CLAUDE));
     let head: Vec<_> = text.lines().take(16).collect();
     expect![[r#"
@@ -173,8 +211,14 @@ fn an_older_handler_is_brought_up_to_date_where_it_stands() {
                   }
                 ]"#]]
     .assert_eq(&head.join("\n"));
-    assert!(!text.contains("Notification"), "an event that we do not want any more is gone with its list");
-    assert!(!text.contains("matcher"), "a handler for every tool has no matcher");
+    assert!(
+        !text.contains("Notification"),
+        "an event that we do not want any more is gone with its list"
+    );
+    assert!(
+        !text.contains("matcher"),
+        "a handler for every tool has no matcher"
+    );
 }
 
 #[test]
@@ -182,10 +226,18 @@ fn a_handler_that_stands_twice_is_found_and_the_second_one_goes() {
     let world = World::new();
     world.install("claude-code");
     let once = world.read(CLAUDE);
-    let call = r#"{"type": "command", "command": "BIN", "args": ["event", "--agent", "claude-code"]}"#;
+    let call =
+        r#"{"type": "command", "command": "BIN", "args": ["event", "--agent", "claude-code"]}"#;
     let call = call.replace("BIN", &world.path("bin/ckpt-hook").display().to_string());
-    world.write(CLAUDE, &once.replacen("\"hooks\": [\n", &format!("\"hooks\": [\n{call},\n"), 1));
-    assert_eq!(world.state("claude-code"), State::Doubled, "two calls for one event");
+    world.write(
+        CLAUDE,
+        &once.replacen("\"hooks\": [\n", &format!("\"hooks\": [\n{call},\n"), 1),
+    );
+    assert_eq!(
+        world.state("claude-code"),
+        State::Doubled,
+        "two calls for one event"
+    );
     world.install("claude-code");
     assert_eq!(world.state("claude-code"), State::Installed, "one is left");
 }
@@ -195,7 +247,11 @@ fn a_binary_that_is_gone_is_told() {
     let world = World::new();
     world.install("claude-code");
     fs::remove_file(world.path("bin/ckpt-hook")).expect("ours");
-    assert_eq!(world.state("claude-code"), State::Moved, "the settings call what is not there");
+    assert_eq!(
+        world.state("claude-code"),
+        State::Moved,
+        "the settings call what is not there"
+    );
 }
 
 #[test]
@@ -216,10 +272,21 @@ fn broken_settings_are_refused_and_left_alone() {
     for text in broken {
         let world = World::new();
         let path = world.write(CLAUDE, text);
-        let error = world.with_place(|place| install("claude-code", Scope::User, place, false)).expect_err("refused");
-        assert!(error.to_string().contains(&path.display().to_string()), "the error names the file: {error}");
+        let error = world
+            .with_place(|place| install("claude-code", Scope::User, place, false))
+            .expect_err("refused");
+        assert!(
+            error.to_string().contains(&path.display().to_string()),
+            "the error names the file: {error}"
+        );
         assert_eq!(world.read(CLAUDE), text, "and the file is as it was");
-        assert_eq!(fs::read_dir(world.path("home/.claude")).expect("there").count(), 1, "nothing lies beside it");
+        assert_eq!(
+            fs::read_dir(world.path("home/.claude"))
+                .expect("there")
+                .count(),
+            1,
+            "nothing lies beside it"
+        );
     }
 }
 
@@ -235,8 +302,16 @@ fn what_is_no_text_is_refused_and_left_alone() {
     assert_eq!(cause(), "it is not UTF-8", "what is wrong, in words");
     fs::remove_file(&path).expect("ours");
     fs::create_dir(&path).expect("ours");
-    assert_eq!(cause(), "it is a directory, where the agent has its settings", "what is wrong, in words");
-    assert_eq!(world.state("claude-code"), State::Broken, "and the list says so");
+    assert_eq!(
+        cause(),
+        "it is a directory, where the agent has its settings",
+        "what is wrong, in words"
+    );
+    assert_eq!(
+        world.state("claude-code"),
+        State::Broken,
+        "and the list says so"
+    );
 }
 
 #[test]
@@ -244,7 +319,11 @@ fn an_empty_file_counts_as_no_settings() {
     let world = World::new();
     world.write(CLAUDE, "\n");
     world.install("claude-code");
-    assert_eq!(world.state("claude-code"), State::Installed, "there was nothing to lose");
+    assert_eq!(
+        world.state("claude-code"),
+        State::Installed,
+        "there was nothing to lose"
+    );
 }
 
 #[test]
@@ -255,9 +334,16 @@ fn a_symlinked_settings_file_stays_a_symlink() {
     symlink("../../dotfiles/claude.json", world.path(CLAUDE)).expect("new");
     world.install("claude-code");
     assert!(world.path(CLAUDE).is_symlink(), "the link is where it was");
-    assert!(world.read("dotfiles/claude.json").contains("PostToolBatch"), "its target was written");
+    assert!(
+        world.read("dotfiles/claude.json").contains("PostToolBatch"),
+        "its target was written"
+    );
     world.uninstall("claude-code");
-    assert_eq!(fs::read_to_string(real).expect("there"), "{\n  \"model\": \"opus\"\n}\n", "and is as it was");
+    assert_eq!(
+        fs::read_to_string(real).expect("there"),
+        "{\n  \"model\": \"opus\"\n}\n",
+        "and is as it was"
+    );
 }
 
 #[test]
@@ -276,10 +362,18 @@ fn the_mode_of_the_file_is_kept() {
     let path = world.write(CLAUDE, "{}");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("ours");
     world.install("claude-code");
-    assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o7777, 0o640, "as it was");
+    assert_eq!(
+        fs::metadata(&path).expect("there").permissions().mode() & 0o7777,
+        0o640,
+        "as it was"
+    );
     fs::remove_file(&path).expect("ours");
     world.install("claude-code");
-    assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o7777, 0o600, "the user's own");
+    assert_eq!(
+        fs::metadata(&path).expect("there").permissions().mode() & 0o7777,
+        0o600,
+        "the user's own"
+    );
 }
 
 #[test]
@@ -287,8 +381,9 @@ fn a_dry_run_shows_the_change_and_makes_none() {
     let world = World::new();
     let text = "{\n  \"model\": \"opus\"\n}\n";
     world.write(CLAUDE, text);
-    let changes =
-        world.with_place(|place| install("claude-code", Scope::User, place, true)).expect("it can be installed");
+    let changes = world
+        .with_place(|place| install("claude-code", Scope::User, place, true))
+        .expect("it can be installed");
     let diff = world.anonymous(changes[0].diff.as_deref().expect("there is a change"));
     let head: Vec<_> = diff.lines().take(14).collect();
     expect![[r#"
@@ -307,28 +402,57 @@ fn a_dry_run_shows_the_change_and_makes_none() {
         +            "command": "/bin/ckpt-hook",
         +            "args": ["event", "--agent", "claude-code", "--event", "SessionStart"],"#]]
     .assert_eq(&head.join("\n"));
-    assert_eq!((changes[0].action.as_str(), changes[0].dry_run), ("updated", true), "what would be done");
+    assert_eq!(
+        (changes[0].action.as_str(), changes[0].dry_run),
+        ("updated", true),
+        "what would be done"
+    );
     assert_eq!(world.read(CLAUDE), text, "nothing was done");
 }
 
 #[test]
 fn the_project_has_settings_of_its_own() {
     let world = World::new();
-    world.with_place(|place| install("claude-code", Scope::Project, place, false)).expect("it can be installed");
-    assert!(world.path("project/.claude/settings.json").exists(), "the project's file");
+    world
+        .with_place(|place| install("claude-code", Scope::Project, place, false))
+        .expect("it can be installed");
+    assert!(
+        world.path("project/.claude/settings.json").exists(),
+        "the project's file"
+    );
     assert!(!world.path(CLAUDE).exists(), "not the user's");
-    let mode = fs::metadata(world.path("project/.claude/settings.json")).expect("there").permissions().mode();
-    assert_eq!(mode & 0o777, 0o644, "everybody who may read the project may read it");
+    let mode = fs::metadata(world.path("project/.claude/settings.json"))
+        .expect("there")
+        .permissions()
+        .mode();
+    assert_eq!(
+        mode & 0o777,
+        0o644,
+        "everybody who may read the project may read it"
+    );
 }
 
 #[test]
 fn without_tool_events_the_single_tools_are_left_out() {
     let world = World::new();
     world
-        .with_place(|place| install("claude-code", Scope::User, &Place { tool_events: false, ..*place }, false))
+        .with_place(|place| {
+            install(
+                "claude-code",
+                Scope::User,
+                &Place {
+                    tool_events: false,
+                    ..*place
+                },
+                false,
+            )
+        })
         .expect("it can be installed");
     let text = world.read(CLAUDE);
-    assert!(!text.contains("PreToolUse") && !text.contains("\"PostToolUse"), "a process less for every tool");
+    assert!(
+        !text.contains("PreToolUse") && !text.contains("\"PostToolUse"),
+        "a process less for every tool"
+    );
     assert!(text.contains("PostToolBatch"), "steps are still seen");
 }
 
@@ -336,28 +460,61 @@ fn without_tool_events_the_single_tools_are_left_out() {
 fn an_agent_may_have_moved_its_settings() {
     let world = World::new();
     let moved = world.path("elsewhere");
-    let environment = |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| moved.clone().into_os_string());
+    let environment =
+        |name: &str| (name == "CLAUDE_CONFIG_DIR").then(|| moved.clone().into_os_string());
     world
-        .with_place(|place| install("claude-code", Scope::User, &Place { environment: &environment, ..*place }, false))
+        .with_place(|place| {
+            install(
+                "claude-code",
+                Scope::User,
+                &Place {
+                    environment: &environment,
+                    ..*place
+                },
+                false,
+            )
+        })
         .expect("it can be installed");
-    assert!(world.path("elsewhere/settings.json").exists(), "where the agent looks for it");
+    assert!(
+        world.path("elsewhere/settings.json").exists(),
+        "where the agent looks for it"
+    );
 }
 
 #[test]
 fn an_agent_that_we_do_not_know_is_an_error_that_names_those_that_we_know() {
     let world = World::new();
-    let error = world.with_place(|place| install("\u{1b}[31mx", Scope::User, place, false)).expect_err("unknown");
-    assert!(!error.to_string().contains('\u{1b}'), "its name cannot colour a terminal");
-    assert!(error.hint_text().is_some_and(|hint| hint.contains("claude-code")), "the hint helps");
-    for agent in agents::all().iter().map(|agent| agent.name()).filter(|name| *name != GENERIC) {
-        let Err(error) = check_known(&[agent.to_owned()]) else { continue };
+    let error = world
+        .with_place(|place| install("\u{1b}[31mx", Scope::User, place, false))
+        .expect_err("unknown");
+    assert!(
+        !error.to_string().contains('\u{1b}'),
+        "its name cannot colour a terminal"
+    );
+    assert!(
+        error
+            .hint_text()
+            .is_some_and(|hint| hint.contains("claude-code")),
+        "the hint helps"
+    );
+    for agent in agents::all()
+        .iter()
+        .map(|agent| agent.name())
+        .filter(|name| *name != GENERIC)
+    {
+        let Err(error) = check_known(&[agent.to_owned()]) else {
+            continue;
+        };
         let page = format!("docs/agents/{agent}.md");
         assert!(
             error.hint_text().is_some_and(|hint| hint.contains(&page)),
             "{agent}: the hint names its page: {error}"
         );
         let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
-        assert!(manifest.join("..").join(page).exists(), "{agent}: and there is one");
+        assert!(
+            manifest.join("..").join(page).exists(),
+            "{agent}: and there is one"
+        );
     }
 }
 
@@ -382,11 +539,21 @@ fn where_one_file_cannot_be_written_none_is() {
     symlink(&settings, world.path(CLAUDE)).expect("new");
     let before = files_below(&world.path("home"));
     assert!(
-        world.with_place(|place| install("claude-code", Scope::User, place, false)).is_err(),
+        world
+            .with_place(|place| install("claude-code", Scope::User, place, false))
+            .is_err(),
         "nothing fits beside"
     );
-    assert_eq!(files_below(&world.path("home")), before, "the commands that were written before are gone again");
-    assert_eq!(fs::read_to_string(&settings).expect("it is there"), "{}\n", "and it is as it was");
+    assert_eq!(
+        files_below(&world.path("home")),
+        before,
+        "the commands that were written before are gone again"
+    );
+    assert_eq!(
+        fs::read_to_string(&settings).expect("it is there"),
+        "{}\n",
+        "and it is as it was"
+    );
 }
 
 #[test]
@@ -394,11 +561,23 @@ fn a_project_cannot_lead_the_installer_out_of_itself() {
     for link in ["project/.claude", "project/.claude/settings.json"] {
         let world = World::new();
         let outside = world.write("outside/settings.json", "{}\n");
-        let target = if link.ends_with("json") { outside.clone() } else { world.path("outside") };
-        fs::create_dir_all(world.path(link).parent().expect("below the project")).expect("a directory");
+        let target = if link.ends_with("json") {
+            outside.clone()
+        } else {
+            world.path("outside")
+        };
+        fs::create_dir_all(world.path(link).parent().expect("below the project"))
+            .expect("a directory");
         symlink(target, world.path(link)).expect("new");
         let result = world.with_place(|place| install("claude-code", Scope::Project, place, false));
-        assert!(result.is_err(), "{link}: whoever made the project would choose the file");
-        assert_eq!(world.read("outside/settings.json"), "{}\n", "{link}: it is as it was");
+        assert!(
+            result.is_err(),
+            "{link}: whoever made the project would choose the file"
+        );
+        assert_eq!(
+            world.read("outside/settings.json"),
+            "{}\n",
+            "{link}: it is as it was"
+        );
     }
 }

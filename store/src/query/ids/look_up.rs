@@ -18,7 +18,13 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 5] = [Self::Message, Self::Step, Self::Session, Self::Operation, Self::Snapshot];
+    pub(super) const ALL: [Self; 5] = [
+        Self::Message,
+        Self::Step,
+        Self::Session,
+        Self::Operation,
+        Self::Snapshot,
+    ];
 
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -34,10 +40,14 @@ impl Kind {
     pub(super) fn hint(self) -> &'static str {
         match self {
             Self::Message => "`ckpt-hook log` lists the messages",
-            Self::Step => "`ckpt-hook log` lists the messages, `ckpt-hook show MESSAGE` the steps of one",
+            Self::Step => {
+                "`ckpt-hook log` lists the messages, `ckpt-hook show MESSAGE` the steps of one"
+            }
             Self::Session => "`ckpt-hook sessions` lists the sessions",
             Self::Operation => "`ckpt-hook log --operations` lists the operations",
-            Self::Snapshot => "`ckpt-hook show` names the snapshots of messages, steps and operations",
+            Self::Snapshot => {
+                "`ckpt-hook show` names the snapshots of messages, steps and operations"
+            }
         }
     }
 
@@ -129,24 +139,45 @@ impl Candidate {
         read: impl FnOnce(&Connection, &str) -> Result<Option<T>>,
     ) -> Result<T> {
         read(connection, &self.id)?.ok_or_else(|| {
-            Error::unavailable(format!("the {} {} was removed just now", self.kind.name(), trouble::quoted(&self.id)))
+            Error::unavailable(format!(
+                "the {} {} was removed just now",
+                self.kind.name(),
+                trouble::quoted(&self.id)
+            ))
         })
     }
 }
 
 impl Scope {
     pub(super) fn whole(workspace_id: i64) -> Self {
-        Self { workspace_id: Some(workspace_id), session_id: None }
+        Self {
+            workspace_id: Some(workspace_id),
+            session_id: None,
+        }
     }
 
-    pub(super) fn of(connection: &Connection, workspace_id: i64, session_id: Option<&str>) -> Result<Self> {
-        let Some(id) = session_id else { return Ok(Self::whole(workspace_id)) };
+    pub(super) fn of(
+        connection: &Connection,
+        workspace_id: i64,
+        session_id: Option<&str>,
+    ) -> Result<Self> {
+        let Some(id) = session_id else {
+            return Ok(Self::whole(workspace_id));
+        };
         let root = sessions::root_of(connection, &super::session(connection, workspace_id, id)?)?;
-        Ok(Self { session_id: Some(root.id), ..Self::whole(workspace_id) })
+        Ok(Self {
+            session_id: Some(root.id),
+            ..Self::whole(workspace_id)
+        })
     }
 
     /// Returns the newest message, or the one so many before it in its session, which an id asks for.
-    pub(super) fn last(&self, connection: &Connection, before: i64, id: &str) -> Result<MessageRow> {
+    pub(super) fn last(
+        &self,
+        connection: &Connection,
+        before: i64,
+        id: &str,
+    ) -> Result<MessageRow> {
         let sql = "
             SELECT id FROM messages
              WHERE state <> 'discarded'
@@ -155,15 +186,28 @@ impl Scope {
                                   ORDER BY m.seq DESC LIMIT 1)
              ORDER BY seq DESC LIMIT 1 OFFSET ?3";
         let found: Option<String> = connection
-            .query_row(sql, params![self.workspace_id, self.session_id, before], |row| row.get("id"))
+            .query_row(
+                sql,
+                params![self.workspace_id, self.session_id, before],
+                |row| row.get("id"),
+            )
             .optional()
             .context(|| "cannot look the newest message up")?;
         let message = found.map_or(Ok(None), |id| sessions::message(connection, &id))?;
         message.ok_or_else(|| trouble::unknown(Some(Kind::Message), self, id, None))
     }
 
-    pub(super) fn choose(&self, connection: &Connection, kinds: &[Kind], id: &str) -> Result<Candidate> {
-        let kind = if let [kind] = kinds { Some(*kind) } else { None };
+    pub(super) fn choose(
+        &self,
+        connection: &Connection,
+        kinds: &[Kind],
+        id: &str,
+    ) -> Result<Candidate> {
+        let kind = if let [kind] = kinds {
+            Some(*kind)
+        } else {
+            None
+        };
         let mut candidates = Vec::new();
         for kind in kinds.iter().filter(|_| !id.is_empty()) {
             candidates.extend(self.candidates(connection, *kind, id)?);
@@ -179,14 +223,23 @@ impl Scope {
     }
 
     /// Returns the other workspace that knows an id which this one does not.
-    fn elsewhere(&self, connection: &Connection, kinds: &[Kind], id: &str) -> Result<Option<String>> {
+    fn elsewhere(
+        &self,
+        connection: &Connection,
+        kinds: &[Kind],
+        id: &str,
+    ) -> Result<Option<String>> {
         if self.workspace_id.is_none() || self.session_id.is_some() || id.is_empty() {
             return Ok(None);
         }
         for kind in kinds {
             let exact = |candidate: &Candidate| matches!(candidate.fit, Fit::Ours | Fit::Theirs);
             let candidates = Self::default().candidates(connection, *kind, id)?;
-            if let Some(session_id) = candidates.into_iter().find(exact).and_then(|candidate| candidate.session_id) {
+            if let Some(session_id) = candidates
+                .into_iter()
+                .find(exact)
+                .and_then(|candidate| candidate.session_id)
+            {
                 return workspace_of(connection, &session_id).map(Some);
             }
         }
@@ -198,16 +251,26 @@ impl Scope {
         all(connection, kind.sql(), parameters, |row| {
             let ours: String = row.get("ours")?;
             let (fit, name) = fit(id, &ours, row.get("theirs")?);
-            let (seq, session_id, discarded) = (row.get("seq")?, row.get("session")?, row.get("discarded")?);
-            Ok(Candidate { fit, name, kind, seq, id: ours, session_id, discarded })
+            let (seq, session_id, discarded) =
+                (row.get("seq")?, row.get("session")?, row.get("discarded")?);
+            Ok(Candidate {
+                fit,
+                name,
+                kind,
+                seq,
+                id: ours,
+                session_id,
+                discarded,
+            })
         })
     }
 }
 
 fn workspace_of(connection: &Connection, session_id: &str) -> Result<String> {
-    let sql =
-        "SELECT workspaces.path FROM sessions JOIN workspaces ON workspaces.id = workspace_id WHERE sessions.id = ?1";
-    connection.query_row(sql, [session_id], |row| row.get("path")).context(|| "cannot look a workspace up")
+    let sql = "SELECT workspaces.path FROM sessions JOIN workspaces ON workspaces.id = workspace_id WHERE sessions.id = ?1";
+    connection
+        .query_row(sql, [session_id], |row| row.get("path"))
+        .context(|| "cannot look a workspace up")
 }
 
 /// Says how an id fits a row that it is known to fit, and which of the row's ids.
@@ -228,9 +291,14 @@ enum Choice {
 
 /// Chooses by the rules in the module's header. Within a kind, candidates come newest session first.
 fn choose(mut candidates: Vec<Candidate>) -> Choice {
-    let Some(best) = candidates.iter().map(|candidate| candidate.fit).min() else { return Choice::None };
+    let Some(best) = candidates.iter().map(|candidate| candidate.fit).min() else {
+        return Choice::None;
+    };
     candidates.retain(|candidate| candidate.fit == best);
-    if candidates.iter().any(|candidate| candidate.name != candidates[0].name) {
+    if candidates
+        .iter()
+        .any(|candidate| candidate.name != candidates[0].name)
+    {
         return Choice::Many(candidates);
     }
     candidates.sort_by_key(|candidate| candidate.kind);

@@ -51,7 +51,17 @@ fn last_counts_back_from_the_newest_message() {
     assert_eq!(last("last"), Some(0), "the newest");
     assert_eq!(last("last~0"), Some(0), "none before it");
     assert_eq!(last("last~2"), Some(2), "two before it");
-    for other in ["", "las", "last~", "last~-1", "last~+1", "last~x", "last2", "LAST", "last~99999999999999999999"] {
+    for other in [
+        "",
+        "las",
+        "last~",
+        "last~-1",
+        "last~+1",
+        "last~x",
+        "last2",
+        "LAST",
+        "last~99999999999999999999",
+    ] {
         assert_eq!(last(other), None, "{other:?} is an id like any other");
     }
 }
@@ -60,31 +70,70 @@ fn last_counts_back_from_the_newest_message() {
 fn our_ids_and_the_agents_ids_both_name_a_message() {
     assert_eq!(message_id(None, "bbb1"), "bbb1", "ours");
     assert_eq!(message_id(None, "m2"), "aaa2", "the agent's");
-    assert_eq!(message_id(None, "aaa2"), "aaa2", "ours, of the older session");
+    assert_eq!(
+        message_id(None, "aaa2"),
+        "aaa2",
+        "ours, of the older session"
+    );
 }
 
 #[test]
 fn an_id_that_several_sessions_know_is_the_newest_sessions() {
     assert_eq!(message_id(None, "m1"), "bbb1", "S-new was heard of last");
-    assert_eq!(message_id(Some("s1"), "m1"), "aaa1", "unless another session is asked for");
-    assert_eq!(message_id(Some("S-o"), "m1"), "aaa1", "by a prefix of its id as well");
-    assert_eq!(message_id(Some("sub"), "m1"), "bbb1", "the messages of a sub-agent are its root's");
+    assert_eq!(
+        message_id(Some("s1"), "m1"),
+        "aaa1",
+        "unless another session is asked for"
+    );
+    assert_eq!(
+        message_id(Some("S-o"), "m1"),
+        "aaa1",
+        "by a prefix of its id as well"
+    );
+    assert_eq!(
+        message_id(Some("sub"), "m1"),
+        "bbb1",
+        "the messages of a sub-agent are its root's"
+    );
 }
 
 #[test]
 fn a_message_that_is_not_discarded_comes_before_one_that_is() {
-    assert_eq!(message_id(None, "m0"), "bbb2", "bbb0 has the same agent's id, and is discarded");
-    assert_eq!(message_id(None, "bbb0"), "bbb0", "a discarded message is still reachable by its own id");
+    assert_eq!(
+        message_id(None, "m0"),
+        "bbb2",
+        "bbb0 has the same agent's id, and is discarded"
+    );
+    assert_eq!(
+        message_id(None, "bbb0"),
+        "bbb0",
+        "a discarded message is still reachable by its own id"
+    );
 }
 
 #[test]
 fn an_unambiguous_prefix_names_a_message() {
     let connection = world();
-    connection.execute("UPDATE messages SET agent_id = 'bbb' WHERE id = 'aaa1'", []).expect("writable");
-    connection.execute("UPDATE messages SET agent_id = 'bbb1' WHERE id = 'aaa2'", []).expect("writable");
+    connection
+        .execute("UPDATE messages SET agent_id = 'bbb' WHERE id = 'aaa1'", [])
+        .expect("writable");
+    connection
+        .execute(
+            "UPDATE messages SET agent_id = 'bbb1' WHERE id = 'aaa2'",
+            [],
+        )
+        .expect("writable");
     let resolve = |id: &str| message(&connection, 1, None, id).map(|message| message.id);
-    assert_eq!(resolve("bbb").expect("known"), "aaa1", "an exact id, the agent's even, wins over a prefix");
-    assert_eq!(resolve("bbb1").expect("known"), "bbb1", "an exact id of ours wins over the agent's");
+    assert_eq!(
+        resolve("bbb").expect("known"),
+        "aaa1",
+        "an exact id, the agent's even, wins over a prefix"
+    );
+    assert_eq!(
+        resolve("bbb1").expect("known"),
+        "bbb1",
+        "an exact id of ours wins over the agent's"
+    );
     assert_eq!(resolve("bbb2").expect("known"), "bbb2", "exact");
     assert!(resolve("bb").is_err(), "three ids of ours begin so");
 }
@@ -92,15 +141,28 @@ fn an_unambiguous_prefix_names_a_message() {
 #[test]
 fn a_prefix_that_one_id_of_several_sessions_has_is_the_newest_sessions() {
     let connection = world();
-    connection.execute("UPDATE messages SET agent_id = 'prompt-7' WHERE agent_id = 'm1'", []).expect("writable");
-    assert_eq!(message(&connection, 1, None, "prompt").expect("one id").id, "bbb1", "both messages have the same id");
+    connection
+        .execute(
+            "UPDATE messages SET agent_id = 'prompt-7' WHERE agent_id = 'm1'",
+            [],
+        )
+        .expect("writable");
+    assert_eq!(
+        message(&connection, 1, None, "prompt").expect("one id").id,
+        "bbb1",
+        "both messages have the same id"
+    );
 }
 
 #[test]
 fn an_ambiguous_id_is_an_error_that_lists_the_candidates() {
     let error = message_error(None, "b");
     assert_eq!(error.kind, ErrorKind::Failed, "nothing is unavailable");
-    assert_eq!(error.to_string(), "the message `b` is ambiguous: it may be `bbb2`, `bbb1`, `bbb0`", "newest first");
+    assert_eq!(
+        error.to_string(),
+        "the message `b` is ambiguous: it may be `bbb2`, `bbb1`, `bbb0`",
+        "newest first"
+    );
     let error = message_error(None, "m");
     assert_eq!(
         error.to_string(),
@@ -112,20 +174,45 @@ fn an_ambiguous_id_is_an_error_that_lists_the_candidates() {
 #[test]
 fn the_same_agents_id_twice_in_a_session_is_ambiguous() {
     let connection = world();
-    connection.execute("UPDATE messages SET agent_id = 'm1' WHERE session_id = 'S-new'", []).expect("writable");
+    connection
+        .execute(
+            "UPDATE messages SET agent_id = 'm1' WHERE session_id = 'S-new'",
+            [],
+        )
+        .expect("writable");
     let error = message(&connection, 1, None, "m1").expect_err("two live ones");
-    assert_eq!(error.to_string(), "the message `m1` is ambiguous: it may be `bbb2` (`m1`), `bbb1` (`m1`)", "not bbb0");
+    assert_eq!(
+        error.to_string(),
+        "the message `m1` is ambiguous: it may be `bbb2` (`m1`), `bbb1` (`m1`)",
+        "not bbb0"
+    );
 }
 
 #[test]
 fn an_unknown_id_is_unavailable_with_a_hint() {
     for id in ["", "nope", "only-ther", "last~2", "m1 "] {
         let error = message_error(None, id);
-        assert_eq!(error.kind, ErrorKind::Unavailable, "{id:?} is not of this workspace");
-        assert_eq!(error.hint_text(), Some("`ckpt-hook log` lists the messages"), "{id:?}");
+        assert_eq!(
+            error.kind,
+            ErrorKind::Unavailable,
+            "{id:?} is not of this workspace"
+        );
+        assert_eq!(
+            error.hint_text(),
+            Some("`ckpt-hook log` lists the messages"),
+            "{id:?}"
+        );
     }
-    assert_eq!(message_error(None, "nope").to_string(), "there is no message `nope` in this workspace", "plain");
-    assert_eq!(message_error(Some("s1"), "m0").to_string(), "there is no message `m0` in session `S-old`", "narrower");
+    assert_eq!(
+        message_error(None, "nope").to_string(),
+        "there is no message `nope` in this workspace",
+        "plain"
+    );
+    assert_eq!(
+        message_error(Some("s1"), "m0").to_string(),
+        "there is no message `m0` in session `S-old`",
+        "narrower"
+    );
     assert_eq!(
         message_error(Some("s9"), "m0").to_string(),
         "there is no session `s9` in this workspace",
@@ -136,9 +223,20 @@ fn an_unknown_id_is_unavailable_with_a_hint() {
 #[test]
 fn an_id_of_another_workspace_is_unavailable_and_says_where_it_is_known() {
     for id in ["far1", "only-there"] {
-        for error in [message_error(None, id), any(&world(), 1, id).expect_err("not here")] {
-            assert_eq!(error.kind, ErrorKind::Unavailable, "{id:?} is never applied here");
-            assert_eq!(error.hint_text(), Some("it is known in `/two`: go there, or give --workspace"), "{id:?}");
+        for error in [
+            message_error(None, id),
+            any(&world(), 1, id).expect_err("not here"),
+        ] {
+            assert_eq!(
+                error.kind,
+                ErrorKind::Unavailable,
+                "{id:?} is never applied here"
+            );
+            assert_eq!(
+                error.hint_text(),
+                Some("it is known in `/two`: go there, or give --workspace"),
+                "{id:?}"
+            );
         }
     }
 }
@@ -146,7 +244,8 @@ fn an_id_of_another_workspace_is_unavailable_and_says_where_it_is_known() {
 #[test]
 fn a_tree_that_was_taken_twice_is_listed_once() {
     let error = any(&world(), 1, "0123").expect_err("two trees");
-    let text = format!("the id `0123` is ambiguous: it may be snapshot `{TREE}`, snapshot `{OTHER_TREE}`");
+    let text =
+        format!("the id `0123` is ambiguous: it may be snapshot `{TREE}`, snapshot `{OTHER_TREE}`");
     assert_eq!(error.to_string(), text, "newest first");
 }
 
@@ -154,17 +253,38 @@ fn a_tree_that_was_taken_twice_is_listed_once() {
 fn last_counts_live_and_hidden_messages_of_the_chosen_session() {
     assert_eq!(message_id(None, "last"), "bbb2", "hidden, and the newest");
     assert_eq!(message_id(None, "last~1"), "bbb1", "the one before it");
-    assert!(message(&world(), 1, None, "last~2").is_err(), "bbb0 is discarded, and aaa2 is of another session");
-    assert_eq!(message_id(Some("s1"), "last"), "aaa2", "of the session that is asked for");
-    assert_eq!(message_id(Some("s1"), "last~1"), "aaa1", "and back from there");
+    assert!(
+        message(&world(), 1, None, "last~2").is_err(),
+        "bbb0 is discarded, and aaa2 is of another session"
+    );
+    assert_eq!(
+        message_id(Some("s1"), "last"),
+        "aaa2",
+        "of the session that is asked for"
+    );
+    assert_eq!(
+        message_id(Some("s1"), "last~1"),
+        "aaa1",
+        "and back from there"
+    );
 }
 
 #[test]
 fn steps_sessions_operations_and_snapshots_have_ids_too() {
     let connection = world();
-    assert_eq!(step(&connection, 1, Some("s2"), "x").expect("known").id, "step-2", "a sub-agent's step is the root's");
-    assert_eq!(session(&connection, 1, "s1").expect("known").id, "S-old", "not the one of the other workspace");
-    let kind = |id: &str| any(&connection, 1, id).map(|any| format!("{any:?}").split('(').next().map(str::to_owned));
+    assert_eq!(
+        step(&connection, 1, Some("s2"), "x").expect("known").id,
+        "step-2",
+        "a sub-agent's step is the root's"
+    );
+    assert_eq!(
+        session(&connection, 1, "s1").expect("known").id,
+        "S-old",
+        "not the one of the other workspace"
+    );
+    let kind = |id: &str| {
+        any(&connection, 1, id).map(|any| format!("{any:?}").split('(').next().map(str::to_owned))
+    };
     for (id, expected) in [
         ("last", "Message"),
         ("m1", "Message"),
@@ -177,24 +297,39 @@ fn steps_sessions_operations_and_snapshots_have_ids_too() {
     ] {
         assert_eq!(kind(id).expect(id).as_deref(), Some(expected), "{id:?}");
     }
-    for (id, why) in [("0123", "two trees begin so"), ("012", "too short for a tree"), ("before", "labels are whole")] {
+    for (id, why) in [
+        ("0123", "two trees begin so"),
+        ("012", "too short for a tree"),
+        ("before", "labels are whole"),
+    ] {
         assert!(any(&connection, 1, id).is_err(), "{why}");
     }
     let error = any(&connection, 1, "s").expect_err("ambiguous");
-    assert!(error.to_string().contains("step `step-1`"), "the kinds are named: {error}");
+    assert!(
+        error.to_string().contains("step `step-1`"),
+        "the kinds are named: {error}"
+    );
 }
 
 #[test]
 fn a_tree_that_was_taken_twice_is_the_newest_snapshot() {
-    let Any::Snapshot(row) = any(&world(), 1, TREE).expect("known") else { panic!("a snapshot") };
-    assert_eq!(row.id, 3, "its modes may differ, which the tree does not say");
+    let Any::Snapshot(row) = any(&world(), 1, TREE).expect("known") else {
+        panic!("a snapshot")
+    };
+    assert_eq!(
+        row.id, 3,
+        "its modes may differ, which the tree does not say"
+    );
 }
 
 #[test]
 fn an_error_repeats_an_id_harmlessly() {
     let error = message_error(None, &format!("\u{1b}[2J\n{}", "x".repeat(4096)));
     let text = error.to_string();
-    assert!(!text.chars().any(char::is_control), "no escape sequence reaches the terminal: {text}");
+    assert!(
+        !text.chars().any(char::is_control),
+        "no escape sequence reaches the terminal: {text}"
+    );
     assert!(text.len() < 200, "and no page of text: {}", text.len());
 }
 

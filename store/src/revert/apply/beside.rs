@@ -18,7 +18,12 @@ use super::trouble::{Outcome, Trouble};
 impl Hand<'_> {
     /// Makes the target at the place's own name, where nothing stands. `old` is what it will replace. What fails half-way
     /// is taken away again.
-    pub(super) fn put_beside(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+    pub(super) fn put_beside(
+        &self,
+        place: &Place<'_>,
+        old: Option<&Stat>,
+        target: Entry,
+    ) -> Outcome<()> {
         match target.mode.kind() {
             EntryKind::File => self.make_file(place, old, target),
             EntryKind::Symlink => self.make_link(place, old, target),
@@ -27,23 +32,40 @@ impl Hand<'_> {
     }
 
     fn make_file(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let own = &place.own[..];
         let file =
-            retry_on_intr(|| openat(place.directory, own, flags, OpenMode::from_raw_mode(0o600))).map_err(blocked)?;
-        self.write(place, old, target, File::from(file)).inspect_err(|_| self.drop_prepared(place, target))
+            retry_on_intr(|| openat(place.directory, own, flags, OpenMode::from_raw_mode(0o600)))
+                .map_err(blocked)?;
+        self.write(place, old, target, File::from(file))
+            .inspect_err(|_| self.drop_prepared(place, target))
     }
 
-    fn write(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry, mut file: File) -> Outcome<()> {
+    fn write(
+        &self,
+        place: &Place<'_>,
+        old: Option<&Stat>,
+        target: Entry,
+        mut file: File,
+    ) -> Outcome<()> {
         self.fill(&mut file, target)?;
         keep_owner_of_file(place.directory, old, &file)
             .and_then(|()| retry_on_intr(|| fchmod(&file, permissions(target))))
-            .and_then(|()| if self.sync_each { retry_on_intr(|| fsync(&file)) } else { Ok(()) })
+            .and_then(|()| {
+                if self.sync_each {
+                    retry_on_intr(|| fsync(&file))
+                } else {
+                    Ok(())
+                }
+            })
             .map_err(|error| Trouble::of("cannot be written", error).into_failure())
     }
 
     fn fill(&self, to: &mut dyn Write, target: Entry) -> Outcome<()> {
-        let blob = target.blob.ok_or_else(|| Trouble::Failed("its bytes are not stored".to_owned()))?;
+        let blob = target
+            .blob
+            .ok_or_else(|| Trouble::Failed("its bytes are not stored".to_owned()))?;
         (self.contents)(blob, to).map_err(|error| Trouble::from_error(&error))?;
         Ok(())
     }
@@ -51,15 +73,17 @@ impl Hand<'_> {
     fn make_link(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
         let mut text = LinkText(Vec::new());
         self.fill(&mut text, target)?;
-        retry_on_intr(|| symlinkat(&text.0[..], place.directory, &place.own[..])).map_err(blocked)?;
-        let kept =
-            keep_owner(place, old).map_err(|error| Trouble::of("cannot be given to its owner", error).into_failure());
+        retry_on_intr(|| symlinkat(&text.0[..], place.directory, &place.own[..]))
+            .map_err(blocked)?;
+        let kept = keep_owner(place, old)
+            .map_err(|error| Trouble::of("cannot be given to its owner", error).into_failure());
         kept.inspect_err(|_| self.drop_prepared(place, target))
     }
 
     fn make_directory(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
         let own = &place.own[..];
-        retry_on_intr(|| mkdirat(place.directory, own, OpenMode::from_raw_mode(0o700))).map_err(blocked)?;
+        retry_on_intr(|| mkdirat(place.directory, own, OpenMode::from_raw_mode(0o700)))
+            .map_err(blocked)?;
         keep_owner(place, old)
             .and_then(|()| sys::open_readable(place.directory, own))
             .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))))
@@ -80,16 +104,19 @@ fn blocked(error: Errno) -> Trouble {
 /// As root, what is made belongs to whom the old entry belonged, or else to whom the directory belongs.
 fn owner(directory: BorrowedFd<'_>, old: Option<&Stat>) -> Answer<Option<(Uid, Gid)>> {
     match old {
-        Some(stat) if rustix::process::geteuid().is_root() => {
-            Ok(Some((Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid))))
-        }
+        Some(stat) if rustix::process::geteuid().is_root() => Ok(Some((
+            Uid::from_raw(stat.st_uid),
+            Gid::from_raw(stat.st_gid),
+        ))),
         Some(_) => Ok(None),
         None => sys::owner_to_keep(directory),
     }
 }
 
 fn keep_owner(place: &Place<'_>, old: Option<&Stat>) -> Answer<()> {
-    let Some((user, group)) = owner(place.directory, old)? else { return Ok(()) };
+    let Some((user, group)) = owner(place.directory, old)? else {
+        return Ok(());
+    };
     let now = retry_on_intr(|| statat(place.directory, &place.own[..], AtFlags::SYMLINK_NOFOLLOW))?;
     if (now.st_uid, now.st_gid) == (user.as_raw(), group.as_raw()) {
         return Ok(());
@@ -119,7 +146,10 @@ struct LinkText(Vec<u8>);
 impl Write for LinkText {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.0.len() + bytes.len() > 4096 || bytes.contains(&0) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not the target of a symbolic link"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "it is not the target of a symbolic link",
+            ));
         }
         self.0.extend_from_slice(bytes);
         Ok(bytes.len())

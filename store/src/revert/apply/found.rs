@@ -5,7 +5,9 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode as OpenMode, OFlags, Stat, fstat, openat, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode as OpenMode, OFlags, Stat, fstat, openat, readlinkat, statat,
+};
 use rustix::io::{Errno, retry_on_intr};
 use sha1::{Digest, Sha1};
 
@@ -41,7 +43,8 @@ impl Found {
             (Self::Nothing, None) => true,
             (Self::Entry(found), Some(entry)) => *found == entry && entry.is_stored(),
             (Self::Directory { permissions, .. }, Some(entry)) => {
-                entry.mode.kind() == EntryKind::Directory && entry.mode.permissions() == *permissions
+                entry.mode.kind() == EntryKind::Directory
+                    && entry.mode.permissions() == *permissions
             }
             _ => false,
         }
@@ -51,7 +54,9 @@ impl Found {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Nothing => "it is gone",
-            Self::Entry(entry) if entry.mode.kind() == EntryKind::Symlink => "a symbolic link stands there",
+            Self::Entry(entry) if entry.mode.kind() == EntryKind::Symlink => {
+                "a symbolic link stands there"
+            }
             Self::Entry(_) => "a file stands there",
             Self::Directory { .. } => "a directory stands there",
             Self::Special => "a pipe, socket or device stands there",
@@ -72,7 +77,10 @@ pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<(Found, Opt
         FileType::Symlink => look_at_link(directory, name)?,
         FileType::Directory => {
             let permissions = Mode::directory(stat.st_mode).permissions();
-            Found::Directory { permissions, empty: is_empty(directory, name)? }
+            Found::Directory {
+                permissions,
+                empty: is_empty(directory, name)?,
+            }
         }
         _ => Found::Special,
     };
@@ -81,7 +89,8 @@ pub(super) fn look(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<(Found, Opt
 
 /// Opens a regular file to be read, and returns its `fstat`, too; none where it is something else by now.
 pub(super) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Option<(OwnedFd, Stat)>> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags =
+        OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match retry_on_intr(|| openat(directory, name, flags, OpenMode::empty())) {
         Err(error @ (Errno::LOOP | Errno::NXIO)) => {
             // A link or a pipe by now; if it is neither, it is an error like any other.
@@ -96,7 +105,9 @@ pub(super) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Option
 }
 
 fn look_at_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Found> {
-    let Some((file, stat)) = open_file(directory, name)? else { return Ok(Found::Changing) };
+    let Some((file, stat)) = open_file(directory, name)? else {
+        return Ok(Found::Changing);
+    };
     let size = u64::try_from(stat.st_size).unwrap_or(0);
     Ok(match hash_blob(File::from(file), size).map_err(errno)? {
         Some(blob) => Found::Entry(Entry::stored(Mode::file(stat.st_mode), blob)),
@@ -106,7 +117,10 @@ fn look_at_file(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Found> {
 
 fn look_at_link(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<Found> {
     match retry_on_intr(|| readlinkat(directory, name, Vec::new())) {
-        Ok(target) => Ok(Found::Entry(Entry::stored(Mode::SYMLINK, blob_id(target.as_bytes())))),
+        Ok(target) => Ok(Found::Entry(Entry::stored(
+            Mode::SYMLINK,
+            blob_id(target.as_bytes()),
+        ))),
         Err(Errno::INVAL | Errno::NOENT) => Ok(Found::Changing),
         Err(error) => Err(error),
     }
@@ -137,7 +151,12 @@ pub(super) fn blob_id(bytes: &[u8]) -> ObjectId {
 /// Returns git's id of a file's bytes; none where there are more or fewer than `size` bytes, since it is being changed.
 fn hash_blob(mut file: File, size: u64) -> io::Result<Option<ObjectId>> {
     let mut hash = Sha1::new_with_prefix(format!("blob {size}\0"));
-    let mut buffer = vec![0; usize::try_from(size.saturating_add(1)).unwrap_or(usize::MAX).min(1 << 16)];
+    let mut buffer = vec![
+        0;
+        usize::try_from(size.saturating_add(1))
+            .unwrap_or(usize::MAX)
+            .min(1 << 16)
+    ];
     let mut read: u64 = 0;
     loop {
         let count = match file.read(&mut buffer) {

@@ -64,7 +64,8 @@ impl Hand<'_> {
     /// directory shall take its place, and may have done so.
     pub(super) fn remove(&self, place: &Place<'_>, expected: State, filled: bool) -> Outcome<bool> {
         self.settle(place, expected, None)?;
-        let (found, _) = look(place.directory, place.name).map_err(|error| Trouble::of("cannot be read", error))?;
+        let (found, _) = look(place.directory, place.name)
+            .map_err(|error| Trouble::of("cannot be read", error))?;
         match found {
             Found::Nothing => return Ok(false),
             Found::Directory { .. } if filled => return Ok(false),
@@ -77,10 +78,14 @@ impl Hand<'_> {
             Err(error) => return Err(Trouble::of("cannot be moved aside", error)),
         }
         match look(place.directory, &place.own) {
-            Ok((found, _)) if found.is(expected) => match sys::unlink(place.directory, &place.own) {
-                Ok(()) => Ok(true),
-                Err(error) => Err(self.move_back(place, Trouble::of("cannot be removed", error))),
-            },
+            Ok((found, _)) if found.is(expected) => {
+                match sys::unlink(place.directory, &place.own) {
+                    Ok(()) => Ok(true),
+                    Err(error) => {
+                        Err(self.move_back(place, Trouble::of("cannot be removed", error)))
+                    }
+                }
+            }
             Ok((found, _)) => Err(self.move_back(place, Trouble::unexpected(&found))),
             Err(error) => Err(self.move_back(place, Trouble::of("cannot be read", error))),
         }
@@ -97,7 +102,8 @@ impl Hand<'_> {
     /// Removes a directory that is what was expected, if it is empty. Returns whether it was removed.
     pub(super) fn remove_directory(&self, place: &Place<'_>, expected: State) -> Outcome<bool> {
         self.settle(place, expected, None)?;
-        let (found, _) = look(place.directory, place.name).map_err(|error| Trouble::of("cannot be read", error))?;
+        let (found, _) = look(place.directory, place.name)
+            .map_err(|error| Trouble::of("cannot be read", error))?;
         match found {
             Found::Nothing => return Ok(false),
             found if found.is(expected) => {}
@@ -106,7 +112,9 @@ impl Hand<'_> {
         match sys::remove_directory(place.directory, place.name) {
             Ok(()) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
-            Err(Errno::NOTEMPTY | Errno::EXIST) => Err(Trouble::conflict("the directory is not empty")),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {
+                Err(Trouble::conflict("the directory is not empty"))
+            }
             Err(error) => Err(Trouble::of("cannot be removed", error)),
         }
     }
@@ -121,12 +129,19 @@ impl Hand<'_> {
         emptied: bool,
     ) -> Outcome<Prepared> {
         self.settle(place, expected, Some(target))?;
-        let (found, stat) = look(place.directory, place.name).map_err(|error| Trouble::of("cannot be read", error))?;
+        let (found, stat) = look(place.directory, place.name)
+            .map_err(|error| Trouble::of("cannot be read", error))?;
         if found.is(Some(target)) {
             return Ok(Prepared::Already);
         }
-        if let (Found::Directory { empty, .. }, EntryKind::Directory) = (found, target.mode.kind()) {
-            return self.adjust_directory(place, found.is(expected) || empty && emptied, empty, target);
+        if let (Found::Directory { empty, .. }, EntryKind::Directory) = (found, target.mode.kind())
+        {
+            return self.adjust_directory(
+                place,
+                found.is(expected) || empty && emptied,
+                empty,
+                target,
+            );
         }
         if !found.is(expected) {
             return Err(Trouble::unexpected(&found));
@@ -145,10 +160,22 @@ impl Hand<'_> {
 
     /// A directory is there and shall be: only its permissions are wrong, and they are changed where they are what was
     /// expected, or where this operation emptied it.
-    fn adjust_directory(&self, place: &Place<'_>, ours: bool, empty: bool, target: Entry) -> Outcome<Prepared> {
+    fn adjust_directory(
+        &self,
+        place: &Place<'_>,
+        ours: bool,
+        empty: bool,
+        target: Entry,
+    ) -> Outcome<Prepared> {
         if !ours {
-            let why = if empty { "its permissions were changed" } else { "it is not empty, so its permissions stay" };
-            return Err(Trouble::conflict(format!("it is not what was expected: {why}")));
+            let why = if empty {
+                "its permissions were changed"
+            } else {
+                "it is not empty, so its permissions stay"
+            };
+            return Err(Trouble::conflict(format!(
+                "it is not what was expected: {why}"
+            )));
         }
         let changed = sys::open_readable(place.directory, place.name)
             .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))));
@@ -158,18 +185,29 @@ impl Hand<'_> {
 
     /// Changes nothing but permissions, where nothing else differs: the file keeps its inode and its time. Returns false
     /// where that is not enough, or where another name of the same file would change, too.
-    fn change_mode(&self, place: &Place<'_>, stat: &Stat, expected: Entry, target: Entry) -> Outcome<bool> {
-        let files = expected.mode.kind() == EntryKind::File && target.mode.kind() == EntryKind::File;
+    fn change_mode(
+        &self,
+        place: &Place<'_>,
+        stat: &Stat,
+        expected: Entry,
+        target: Entry,
+    ) -> Outcome<bool> {
+        let files =
+            expected.mode.kind() == EntryKind::File && target.mode.kind() == EntryKind::File;
         if !files || expected.blob != target.blob || stat.st_nlink != 1 {
             return Ok(false);
         }
         let what = "its permissions cannot be changed";
-        let file = open_file(place.directory, place.name).map_err(|error| Trouble::of(what, error))?;
-        let Some((file, now)) = file else { return Err(Trouble::unexpected(&Found::Changing)) };
+        let file =
+            open_file(place.directory, place.name).map_err(|error| Trouble::of(what, error))?;
+        let Some((file, now)) = file else {
+            return Err(Trouble::unexpected(&Found::Changing));
+        };
         if now.st_ino != stat.st_ino || now.st_nlink != 1 {
             return Err(Trouble::unexpected(&Found::Changing));
         }
-        retry_on_intr(|| fchmod(&file, permissions(target))).map_err(|error| Trouble::of(what, error))?;
+        retry_on_intr(|| fchmod(&file, permissions(target)))
+            .map_err(|error| Trouble::of(what, error))?;
         if self.sync_each
             && let Err(error) = retry_on_intr(|| fsync(&file))
         {
@@ -183,15 +221,20 @@ impl Hand<'_> {
     /// Puts what [`Hand::prepare`] made into its place.
     pub(super) fn finish(&self, place: &Place<'_>, expected: State, target: Entry) -> Outcome<()> {
         let moved = match expected {
-            None => sys::put_in(self.rename_flags, place.directory, &place.own, place.name).map(|()| None),
-            Some(_) => sys::exchange(self.rename_flags, place.directory, &place.own, place.name).map(Some),
+            None => sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
+                .map(|()| None),
+            Some(_) => {
+                sys::exchange(self.rename_flags, place.directory, &place.own, place.name).map(Some)
+            }
         };
         match moved {
             Ok(None) => Ok(()),
             Ok(Some(true)) => self.check_what_came_out(place, expected, target),
             Ok(Some(false)) => self.replace_checked(place, expected, target),
             // An overlay (the root of a container) cannot rename a directory of a lower layer.
-            Err(Errno::XDEV) if is_directory(expected) => self.replace_checked(place, expected, target),
+            Err(Errno::XDEV) if is_directory(expected) => {
+                self.replace_checked(place, expected, target)
+            }
             Err(error) => {
                 self.drop_prepared(place, target);
                 Err(match error {
@@ -203,7 +246,12 @@ impl Hand<'_> {
         }
     }
 
-    fn check_what_came_out(&self, place: &Place<'_>, expected: State, target: Entry) -> Outcome<()> {
+    fn check_what_came_out(
+        &self,
+        place: &Place<'_>,
+        expected: State,
+        target: Entry,
+    ) -> Outcome<()> {
         let trouble = match look(place.directory, &place.own) {
             Ok((found, _)) if found.is(expected) => match discard(place, &found) {
                 Ok(()) => return Ok(()),
@@ -267,9 +315,11 @@ impl Hand<'_> {
     /// What stood there is gone, so a second try is better than none, and what was made is not taken away.
     fn move_in(&self, place: &Place<'_>) -> Outcome<()> {
         let put = || sys::put_in(self.rename_flags, place.directory, &place.own, place.name);
-        put()
-            .or_else(|_| put())
-            .map_err(|error| Trouble::of("cannot be put into its place", error).into_failure().waits_in(&place.own))
+        put().or_else(|_| put()).map_err(|error| {
+            Trouble::of("cannot be put into its place", error)
+                .into_failure()
+                .waits_in(&place.own)
+        })
     }
 
     /// Lets go of what [`Hand::prepare`] made.

@@ -33,9 +33,17 @@ pub const PREFIX: &str = ".ckpt-hook-";
 
 /// Returns the name that an operation uses beside an entry of this name.
 pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
-    let operation: String = operation.chars().filter(char::is_ascii_alphanumeric).take(16).collect();
+    let operation: String = operation
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .take(16)
+        .collect();
     let hash = Sha1::digest(name);
-    let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    let hash: String = hash
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     format!("{PREFIX}{operation}-{hash}").into_bytes()
 }
 
@@ -43,7 +51,12 @@ impl Hand<'_> {
     /// Puts what an interrupted try left at the place's own name in order; afterwards nothing stands there, or the item is
     /// not to be touched.
     pub(super) fn settle(&self, place: &Place<'_>, expected: State, target: State) -> Outcome<()> {
-        let what = |error: Errno| Trouble::of("what an interrupted try left beside it cannot be put in order", error);
+        let what = |error: Errno| {
+            Trouble::of(
+                "what an interrupted try left beside it cannot be put in order",
+                error,
+            )
+        };
         if !sys::exists(place.directory, &place.own).map_err(what)? {
             return Ok(());
         }
@@ -53,25 +66,32 @@ impl Hand<'_> {
         if standing == Found::Nothing
             && target.is_some_and(|target| left.is(Some(target)) && in_two_calls(expected, target))
         {
-            return sys::put_in(self.rename_flags, place.directory, &place.own, place.name).map_err(what);
+            return sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
+                .map_err(what);
         }
         if stored || self.is_part_of(place, &left, target)? {
             return discard(place, &left).map_err(what);
         }
         match (standing, target) {
             (Found::Nothing, _) => {
-                sys::put_in(self.rename_flags, place.directory, &place.own, place.name).map_err(what)
+                sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
+                    .map_err(what)
             }
             (standing, Some(target)) if standing.is(Some(target)) => {
                 Err(self.swap_back(place, target, Trouble::unexpected(&left)))
             }
-            _ => Err(Trouble::conflict("an interrupted try left bytes that no snapshot holds").kept_in(&place.own)),
+            _ => Err(
+                Trouble::conflict("an interrupted try left bytes that no snapshot holds")
+                    .kept_in(&place.own),
+            ),
         }
     }
 
     /// Returns whether what is left is the beginning of the target, or a hole where a power cut lost its bytes.
     fn is_part_of(&self, place: &Place<'_>, left: &Found, target: State) -> Outcome<bool> {
-        let Some(target) = target else { return Ok(false) };
+        let Some(target) = target else {
+            return Ok(false);
+        };
         match (left, target.mode.kind()) {
             (Found::Entry(entry), EntryKind::Symlink) => Ok(*entry == target),
             (Found::Directory { empty, .. }, EntryKind::Directory) => Ok(*empty),
@@ -83,12 +103,28 @@ impl Hand<'_> {
     }
 
     fn is_beginning_of(&self, place: &Place<'_>, target: Entry) -> Outcome<bool> {
-        let what = |error| Trouble::of("what an interrupted try left beside it cannot be read", error);
-        let Some((left, _)) = open_file(place.directory, &place.own).map_err(what)? else { return Ok(false) };
-        let Some(blob) = target.blob else { return Ok(false) };
-        let mut comparison = Comparison { left: File::from(left), equal: true };
+        let what = |error| {
+            Trouble::of(
+                "what an interrupted try left beside it cannot be read",
+                error,
+            )
+        };
+        let Some((left, _)) = open_file(place.directory, &place.own).map_err(what)? else {
+            return Ok(false);
+        };
+        let Some(blob) = target.blob else {
+            return Ok(false);
+        };
+        let mut comparison = Comparison {
+            left: File::from(left),
+            equal: true,
+        };
         (self.contents)(blob, &mut comparison).map_err(|error| Trouble::from_error(&error))?;
-        let ended = comparison.left.read(&mut [0]).map_err(|error| Trouble::Failed(error.to_string()))? == 0;
+        let ended = comparison
+            .left
+            .read(&mut [0])
+            .map_err(|error| Trouble::Failed(error.to_string()))?
+            == 0;
         Ok(comparison.equal && ended)
     }
 }
@@ -97,7 +133,8 @@ impl Hand<'_> {
 fn in_two_calls(expected: State, target: Entry) -> bool {
     expected.is_some_and(|expected| {
         expected.mode.kind() != target.mode.kind()
-            && (expected.mode.kind() == EntryKind::Directory || target.mode.kind() == EntryKind::Directory)
+            && (expected.mode.kind() == EntryKind::Directory
+                || target.mode.kind() == EntryKind::Directory)
     })
 }
 
@@ -114,7 +151,10 @@ impl Write for Comparison {
         if count == 0 {
             return Ok(bytes.len());
         }
-        self.equal &= left[..count].iter().zip(bytes).all(|(left, byte)| left == byte || *left == 0);
+        self.equal &= left[..count]
+            .iter()
+            .zip(bytes)
+            .all(|(left, byte)| left == byte || *left == 0);
         Ok(count)
     }
 

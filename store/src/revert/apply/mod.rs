@@ -72,9 +72,14 @@ pub fn state_at(root: &Root, path: &WorkspacePath) -> Result<Found> {
     match root.descend(path.parent().as_ref()).map_err(failed)? {
         root::Descent::Directory(directory, _) => {
             use std::os::fd::AsFd;
-            Ok(found::look(directory.as_fd(), path.name()).map_err(failed)?.0)
+            Ok(found::look(directory.as_fd(), path.name())
+                .map_err(failed)?
+                .0)
         }
         root::Descent::Missing | root::Descent::Replaced => Ok(Found::Nothing),
-        root::Descent::Blocked(reason) => Err(Error::failed(format!("cannot read `{}`: {reason}", path.to_text()))),
+        root::Descent::Blocked(reason) => Err(Error::failed(format!(
+            "cannot read `{}`: {reason}",
+            path.to_text()
+        ))),
     }
 }

@@ -50,12 +50,27 @@ pub(super) struct Order {
 pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
     let losing = holders(items, |target| target.is_none());
     let gaining = holders(items, |target| target.is_some());
-    let mut order = Order { losing, gaining, ..Order::default() };
+    let mut order = Order {
+        losing,
+        gaining,
+        ..Order::default()
+    };
     let mut emptied = BTreeMap::new();
-    for (index, item) in items.iter().enumerate().filter(|(_, item)| item.result == FileResult::Planned) {
-        match (item.target.map(|entry| entry.mode.kind()), kind(item.expected)) {
-            (None, Some(EntryKind::Directory)) if order.gaining.contains(&item.path) => order.filled.push(index),
-            (None, Some(EntryKind::Directory)) => _ = emptied.insert(item.path.clone(), Some(index)),
+    for (index, item) in items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| item.result == FileResult::Planned)
+    {
+        match (
+            item.target.map(|entry| entry.mode.kind()),
+            kind(item.expected),
+        ) {
+            (None, Some(EntryKind::Directory)) if order.gaining.contains(&item.path) => {
+                order.filled.push(index)
+            }
+            (None, Some(EntryKind::Directory)) => {
+                _ = emptied.insert(item.path.clone(), Some(index))
+            }
             (None, _) => order.removals.push(index),
             (Some(EntryKind::Directory), _) => order.directories.push(index),
             (Some(EntryKind::File), _) => order.files.push(index),
@@ -67,7 +82,12 @@ pub(super) fn order(items: &[Item], removable: &[WorkspacePath]) -> Order {
     }
     // A directory's path is the beginning of the paths below it, so it sorts before them.
     order.emptied = emptied.into_iter().rev().collect();
-    for indices in [&mut order.removals, &mut order.directories, &mut order.files, &mut order.links] {
+    for indices in [
+        &mut order.removals,
+        &mut order.directories,
+        &mut order.files,
+        &mut order.links,
+    ] {
         indices.sort_by_cached_key(|index| sort_key(&items[*index].path));
     }
     order
@@ -78,13 +98,20 @@ fn kind(state: State) -> Option<EntryKind> {
 }
 
 fn sort_key(path: &WorkspacePath) -> (usize, Option<WorkspacePath>, Vec<u8>) {
-    (path.components().count(), path.parent(), path.name().to_vec())
+    (
+        path.components().count(),
+        path.parent(),
+        path.name().to_vec(),
+    )
 }
 
 /// Returns every directory that holds, at any depth, an item with such a target that is planned or was done by a try before.
 fn holders(items: &[Item], wanted: impl Fn(State) -> bool) -> HashSet<WorkspacePath> {
     let mut holders = HashSet::new();
-    for item in items.iter().filter(|item| is_ours(item) && wanted(item.target)) {
+    for item in items
+        .iter()
+        .filter(|item| is_ours(item) && wanted(item.target))
+    {
         let mut next = item.path.parent();
         while let Some(directory) = next {
             next = directory.parent();
@@ -110,7 +137,9 @@ fn also_emptied(
 ) -> Vec<WorkspacePath> {
     let of_kind = |directory: bool| {
         let items = items.iter().filter(|item| is_ours(item));
-        items.filter(move |item| kind(item.target).is_some_and(|kind| (kind == EntryKind::Directory) == directory))
+        items.filter(move |item| {
+            kind(item.target).is_some_and(|kind| (kind == EntryKind::Directory) == directory)
+        })
     };
     let wanted: HashSet<&WorkspacePath> = of_kind(true).map(|item| &item.path).collect();
     let needed: HashSet<&WorkspacePath> = of_kind(false).map(|item| &item.path).collect();
@@ -139,8 +168,13 @@ pub(super) fn chunks(items: &[Item], indices: &[usize]) -> Vec<Chunk> {
     for &index in indices {
         let directory = items[index].path.parent();
         match chunks.last_mut() {
-            Some(chunk) if chunk.directory == directory && chunk.items.len() < CHUNK => chunk.items.push(index),
-            _ => chunks.push(Chunk { directory, items: vec![index] }),
+            Some(chunk) if chunk.directory == directory && chunk.items.len() < CHUNK => {
+                chunk.items.push(index)
+            }
+            _ => chunks.push(Chunk {
+                directory,
+                items: vec![index],
+            }),
         }
     }
     chunks
@@ -180,10 +214,18 @@ mod tests {
 
     #[test]
     fn a_file_in_place_of_a_directory_needs_the_directories_of_its_removed_files() {
-        let items = [item("foo", None, file()), item("foo/a/b", file(), None), item("other/c", file(), None)];
+        let items = [
+            item("foo", None, file()),
+            item("foo/a/b", file(), None),
+            item("other/c", file(), None),
+        ];
         let order = order(&items, &[]);
         assert_eq!(order.removals, [2, 1], "by depth");
-        assert_eq!(order.emptied, [(path("foo/a"), None), (path("foo"), None)], "deepest first, and not `other`");
+        assert_eq!(
+            order.emptied,
+            [(path("foo/a"), None), (path("foo"), None)],
+            "deepest first, and not `other`"
+        );
         assert_eq!(order.files, [0], "afterwards");
     }
 
@@ -191,7 +233,11 @@ mod tests {
     fn a_directory_that_the_caller_did_not_name_stays() {
         let items = [item("kept/a", file(), None), item("made/a", file(), None)];
         let order = order(&items, &[path("made"), path("elsewhere")]);
-        assert_eq!(order.emptied, [(path("made"), None)], "named, and something goes from it");
+        assert_eq!(
+            order.emptied,
+            [(path("made"), None)],
+            "named, and something goes from it"
+        );
     }
 
     #[test]
@@ -203,15 +249,24 @@ mod tests {
             item("full/b", None, file()),
         ];
         let order = order(&items, &[path("empty"), path("full")]);
-        assert_eq!(order.emptied, [], "one is wanted empty, the other gets a file");
+        assert_eq!(
+            order.emptied,
+            [],
+            "one is wanted empty, the other gets a file"
+        );
         assert_eq!(order.filled, [2], "its item has nothing to do");
     }
 
     #[test]
     fn items_in_one_directory_are_cut_into_pieces() {
-        let items: Vec<Item> = (0..150).map(|number| item(&format!("d/{number:03}"), None, file())).collect();
+        let items: Vec<Item> = (0..150)
+            .map(|number| item(&format!("d/{number:03}"), None, file()))
+            .collect();
         let order = order(&items, &[]);
-        let sizes: Vec<usize> = chunks(&items, &order.files).iter().map(|chunk| chunk.items.len()).collect();
+        let sizes: Vec<usize> = chunks(&items, &order.files)
+            .iter()
+            .map(|chunk| chunk.items.len())
+            .collect();
         assert_eq!(sizes, [64, 64, 22], "at most 64 a piece");
     }
 }

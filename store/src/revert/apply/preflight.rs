@@ -33,18 +33,28 @@ pub enum Problem {
 ///
 /// `size` gives a blob's size in bytes; where it decodes the blob in full, a damaged one is found here, too. What stands in the
 /// way of a path and is not what was expected is no problem of this kind: the hand finds it, as a conflict of that path.
-pub fn preflight(root: &Root, items: &[Item], size: &dyn Fn(ObjectId) -> Result<u64>) -> Result<Vec<Problem>> {
-    let planned: Vec<&Item> = items.iter().filter(|item| item.result == FileResult::Planned).collect();
+pub fn preflight(
+    root: &Root,
+    items: &[Item],
+    size: &dyn Fn(ObjectId) -> Result<u64>,
+) -> Result<Vec<Problem>> {
+    let planned: Vec<&Item> = items
+        .iter()
+        .filter(|item| item.result == FileResult::Planned)
+        .collect();
     if planned.is_empty() {
         return Ok(Vec::new());
     }
     let mut problems = Vec::new();
-    let system = fstatvfs(root.as_fd()).context(|| "cannot ask the workspace's file system for its room")?;
+    let system =
+        fstatvfs(root.as_fd()).context(|| "cannot ask the workspace's file system for its room")?;
     if system.f_flag.contains(StatVfsMountFlags::RDONLY) {
         return Ok(vec![Problem::ReadOnly]);
     }
     let user = rustix::process::geteuid();
-    let owner = fstat(root.as_fd()).context(|| "cannot read the workspace's owner")?.st_uid;
+    let owner = fstat(root.as_fd())
+        .context(|| "cannot read the workspace's owner")?
+        .st_uid;
     if !user.is_root() && owner != user.as_raw() {
         problems.push(Problem::OtherUser);
     }
@@ -55,12 +65,23 @@ pub fn preflight(root: &Root, items: &[Item], size: &dyn Fn(ObjectId) -> Result<
     Ok(problems)
 }
 
-fn bytes_to_write(planned: &[&Item], size: &dyn Fn(ObjectId) -> Result<u64>) -> (u64, Vec<Problem>) {
+fn bytes_to_write(
+    planned: &[&Item],
+    size: &dyn Fn(ObjectId) -> Result<u64>,
+) -> (u64, Vec<Problem>) {
     let mut bytes: u64 = 0;
     let mut unreadable = Vec::new();
     for item in planned {
-        let Some(target) = item.target.filter(|target| target.mode.kind() != EntryKind::Directory) else { continue };
-        if item.expected.is_some_and(|expected| expected.is_stored() && expected.blob == target.blob) {
+        let Some(target) = item
+            .target
+            .filter(|target| target.mode.kind() != EntryKind::Directory)
+        else {
+            continue;
+        };
+        if item
+            .expected
+            .is_some_and(|expected| expected.is_stored() && expected.blob == target.blob)
+        {
             continue;
         }
         let failed = |reason| Problem::Unreadable(item.path.clone(), reason);
@@ -84,13 +105,22 @@ fn lacking_room(
     let files = planned.iter().filter(|item| item.target.is_some()).count() as u64;
     let needed = bytes.saturating_add(files.saturating_mul(system.f_bsize));
     let free = system.f_bavail.saturating_mul(system.f_frsize);
-    let removed = || planned.iter().filter(|item| item.target.is_none()).filter_map(|item| item.expected);
+    let removed = || {
+        planned
+            .iter()
+            .filter(|item| item.target.is_none())
+            .filter_map(|item| item.expected)
+    };
     let freed = || {
-        let sizes = removed().filter_map(|entry| entry.blob).filter_map(|blob| size(blob).ok());
+        let sizes = removed()
+            .filter_map(|entry| entry.blob)
+            .filter_map(|blob| size(blob).ok());
         sizes.fold(free, u64::saturating_add)
     };
     if files > 0 && needed > free && needed > freed() {
-        return Some(format!("the workspace's file system has {free} bytes free, and {needed} are needed"));
+        return Some(format!(
+            "the workspace's file system has {free} bytes free, and {needed} are needed"
+        ));
     }
     if system.f_files > 0 && system.f_favail.saturating_add(removed().count() as u64) < files {
         return Some(format!(
@@ -102,18 +132,28 @@ fn lacking_room(
 }
 
 fn closed(root: &Root, planned: &[&Item]) -> Vec<Problem> {
-    let directories: BTreeSet<Option<WorkspacePath>> =
-        planned.iter().filter(|item| takes_a_name(item)).map(|item| item.path.parent()).collect();
+    let directories: BTreeSet<Option<WorkspacePath>> = planned
+        .iter()
+        .filter(|item| takes_a_name(item))
+        .map(|item| item.path.parent())
+        .collect();
     let directories: Vec<_> = directories.into_iter().collect();
-    let closed = crate::threads::map(&directories, |directory| why_closed(root, directory.as_ref()));
+    let closed = crate::threads::map(&directories, |directory| {
+        why_closed(root, directory.as_ref())
+    });
     // Many directories that are to be made are missing below the same one.
     let closed: BTreeMap<_, _> = closed.into_iter().flatten().collect();
-    closed.into_iter().map(|(directory, reason)| Problem::Closed(directory, reason)).collect()
+    closed
+        .into_iter()
+        .map(|(directory, reason)| Problem::Closed(directory, reason))
+        .collect()
 }
 
 /// Permissions are changed at the file or the directory itself, whatever is above it.
 fn takes_a_name(item: &Item) -> bool {
-    let (Some(expected), Some(target)) = (item.expected, item.target) else { return true };
+    let (Some(expected), Some(target)) = (item.expected, item.target) else {
+        return true;
+    };
     match (expected.mode.kind(), target.mode.kind()) {
         (EntryKind::Directory, EntryKind::Directory) => false,
         (EntryKind::File, EntryKind::File) => expected.blob != target.blob,
@@ -123,14 +163,24 @@ fn takes_a_name(item: &Item) -> bool {
 
 /// Returns the directory that cannot be written to, and why. One that is missing is made, so it is the nearest one above it that
 /// has to be writable.
-fn why_closed(root: &Root, directory: Option<&WorkspacePath>) -> Option<(Option<WorkspacePath>, String)> {
+fn why_closed(
+    root: &Root,
+    directory: Option<&WorkspacePath>,
+) -> Option<(Option<WorkspacePath>, String)> {
     let mut next = directory.cloned();
     loop {
         match root.descend(next.as_ref()) {
             Ok(Descent::Directory(directory, _)) => {
-                let access = accessat(directory.as_fd(), c".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS);
+                let access = accessat(
+                    directory.as_fd(),
+                    c".",
+                    Access::WRITE_OK | Access::EXEC_OK,
+                    AtFlags::EACCESS,
+                );
                 return match access {
-                    Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => Some((next, error.to_string())),
+                    Err(error @ (Errno::ACCESS | Errno::PERM | Errno::ROFS)) => {
+                        Some((next, error.to_string()))
+                    }
                     _ => None,
                 };
             }

@@ -33,7 +33,10 @@ pub(super) struct Identity {
 impl Identity {
     #[expect(clippy::unnecessary_cast, reason = "the types differ between systems")]
     pub(super) fn of(stat: &Stat) -> Self {
-        Self { device: stat.st_dev as u64, inode: stat.st_ino as u64 }
+        Self {
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+        }
     }
 }
 
@@ -66,14 +69,30 @@ impl Root {
     ///
     /// Fails where the path is a symbolic link or not a directory, and where another directory stands there now.
     pub fn open(path: &Path, device: u64, inode: u64) -> Result<Self> {
-        let directory = sys::open_root(path).context(|| format!("cannot open the workspace `{}`", path.display()))?;
-        let rename_flags = cfg!(any(target_os = "linux", target_os = "android", target_vendor = "apple"));
-        let abilities = Abilities { openat2: sys::has_openat2(directory.as_fd()), rename_flags };
-        let stat = fstat(&directory).context(|| format!("cannot read the workspace `{}`", path.display()))?;
-        let root = Self { directory, identity: Identity::of(&stat), abilities };
+        let directory = sys::open_root(path)
+            .context(|| format!("cannot open the workspace `{}`", path.display()))?;
+        let rename_flags = cfg!(any(
+            target_os = "linux",
+            target_os = "android",
+            target_vendor = "apple"
+        ));
+        let abilities = Abilities {
+            openat2: sys::has_openat2(directory.as_fd()),
+            rename_flags,
+        };
+        let stat = fstat(&directory)
+            .context(|| format!("cannot read the workspace `{}`", path.display()))?;
+        let root = Self {
+            directory,
+            identity: Identity::of(&stat),
+            abilities,
+        };
         if root.identity != (Identity { device, inode }) {
-            return Err(Error::unavailable(format!("`{}` is not the directory that was recorded", path.display()))
-                .hint("it was moved or replaced since; nothing was changed"));
+            return Err(Error::unavailable(format!(
+                "`{}` is not the directory that was recorded",
+                path.display()
+            ))
+            .hint("it was moved or replaced since; nothing was changed"));
         }
         Ok(root)
     }
@@ -106,8 +125,16 @@ impl Root {
         made: &mut Vec<usize>,
     ) -> Answer<Descent> {
         let bytes = directory.map_or(&b""[..], WorkspacePath::as_bytes);
-        let of = |length: usize| WorkspacePath::new(&bytes[..length]).ok().and_then(|path| permissions(&path));
-        self.walk(directory, &mut |holder, name, length| match make_directory(holder, name, of(length)) {
+        let of = |length: usize| {
+            WorkspacePath::new(&bytes[..length])
+                .ok()
+                .and_then(|path| permissions(&path))
+        };
+        self.walk(directory, &mut |holder, name, length| match make_directory(
+            holder,
+            name,
+            of(length),
+        ) {
             Ok(()) => {
                 made.push(length);
                 Ok(Made::Yes)
@@ -135,7 +162,9 @@ impl Root {
             here = match next {
                 Ok(next) => next,
                 Err(Errno::NOENT) => return Ok(Descent::Missing),
-                Err(error @ (Errno::NOTDIR | Errno::LOOP)) => return replaced(here.as_fd(), name, error),
+                Err(error @ (Errno::NOTDIR | Errno::LOOP)) => {
+                    return replaced(here.as_fd(), name, error);
+                }
                 Err(Errno::XDEV) => return Ok(Descent::Blocked(MOUNT)),
                 Err(error) => return Err(error),
             };
@@ -144,7 +173,9 @@ impl Root {
                 return Ok(Descent::Blocked(MOUNT));
             }
             if repositories.contains(&identity) {
-                return Ok(Descent::Blocked("a directory above it is a `.git` under another name"));
+                return Ok(Descent::Blocked(
+                    "a directory above it is a `.git` under another name",
+                ));
             }
         }
         Ok(Descent::Directory(here, identity))

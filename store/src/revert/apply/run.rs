@@ -56,7 +56,15 @@ impl<'a> Run<'a> {
             sync_each: order.files.len() <= SYNC_EACH,
             contents: work.contents,
         };
-        Self { root, work, hand, order, done: AtomicUsize::new(0), made: Mutex::default(), changed: Mutex::default() }
+        Self {
+            root,
+            work,
+            hand,
+            order,
+            done: AtomicUsize::new(0),
+            made: Mutex::default(),
+            changed: Mutex::default(),
+        }
     }
 
     pub(super) fn run<R>(self, meanwhile: impl FnOnce() -> R) -> (Vec<Done>, R) {
@@ -66,16 +74,34 @@ impl<'a> Run<'a> {
                 results[index] = Some(result);
             }
         };
-        keep(share(self.helped(), self.chunks(&self.order.removals), |chunk| self.remove(&chunk)).concat());
+        keep(
+            share(self.helped(), self.chunks(&self.order.removals), |chunk| {
+                self.remove(&chunk)
+            })
+            .concat(),
+        );
         keep(self.remove_directories());
-        keep(self.order.filled.iter().map(|index| (*index, self.check_filled(*index))).collect());
+        keep(
+            self.order
+                .filled
+                .iter()
+                .map(|index| (*index, self.check_filled(*index)))
+                .collect(),
+        );
         // Bytes have to be on the disk before a name points at them; directories and links have none.
         let sync_before = !self.hand.sync_each;
-        let phases = [(&self.order.directories, false), (&self.order.files, sync_before), (&self.order.links, false)];
+        let phases = [
+            (&self.order.directories, false),
+            (&self.order.files, sync_before),
+            (&self.order.links, false),
+        ];
         for (phase, sync_before) in phases {
             let mut pieces = self.chunks(phase).into_iter().peekable();
             while pieces.peek().is_some() {
-                keep(self.write(pieces.by_ref().take(sys::directories_at_once()).collect(), sync_before));
+                keep(self.write(
+                    pieces.by_ref().take(sys::directories_at_once()).collect(),
+                    sync_before,
+                ));
             }
         }
         if results.iter().any(|result| matches!(result, Some(Err(_)))) {
@@ -109,14 +135,20 @@ impl<'a> Run<'a> {
             return Err(Trouble::conflict("what stands there is not stored"));
         }
         if item.target.is_some_and(|entry| !entry.is_stored()) {
-            return Err(Trouble::Failed("what shall be put there is not stored".to_owned()));
+            return Err(Trouble::Failed(
+                "what shall be put there is not stored".to_owned(),
+            ));
         }
         Ok(())
     }
 
     fn place<'p>(&self, directory: &'p OwnedFd, path: &'p WorkspacePath) -> Place<'p> {
         let own = own_name(self.work.operation, path.name());
-        Place { directory: directory.as_fd(), name: path.name(), own }
+        Place {
+            directory: directory.as_fd(),
+            name: path.name(),
+            own,
+        }
     }
 
     fn tell_progress(&self, count: usize) {
@@ -127,14 +159,22 @@ impl<'a> Run<'a> {
     }
 
     fn mark_changed(&self, directory: Option<WorkspacePath>) {
-        self.changed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(directory);
+        self.changed
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .insert(directory);
     }
 
     fn mark_made(&self, path: &WorkspacePath, lengths: &[usize]) {
         for length in lengths {
-            let Ok(made) = WorkspacePath::new(&path.as_bytes()[..*length]) else { continue };
+            let Ok(made) = WorkspacePath::new(&path.as_bytes()[..*length]) else {
+                continue;
+            };
             self.mark_changed(made.parent());
-            self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(made);
+            self.made
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .insert(made);
         }
     }
 
@@ -145,23 +185,34 @@ impl<'a> Run<'a> {
             Ok(Descent::Directory(directory, _)) => directory,
             // Nothing stands there, and nothing shall.
             Ok(Descent::Missing | Descent::Replaced) => return self.all(chunk, &Ok(false)),
-            Ok(Descent::Blocked(reason)) => return self.all(chunk, &Err(Trouble::conflict(reason))),
+            Ok(Descent::Blocked(reason)) => {
+                return self.all(chunk, &Err(Trouble::conflict(reason)));
+            }
             Err(error) => {
-                return self.all(chunk, &Err(Trouble::of("its directory cannot be entered", error).into_failure()));
+                return self.all(
+                    chunk,
+                    &Err(Trouble::of("its directory cannot be entered", error).into_failure()),
+                );
             }
         };
         let act = |index: &usize| {
             let item = self.item(*index);
             let filled = self.order.gaining.contains(&item.path);
             let place = self.place(&directory, &item.path);
-            (*index, Self::refuse(item).and_then(|()| self.hand.remove(&place, item.expected, filled)))
+            (
+                *index,
+                Self::refuse(item).and_then(|()| self.hand.remove(&place, item.expected, filled)),
+            )
         };
         let results: Results = chunk.items.iter().map(act).collect();
         self.close_chunk(chunk, results)
     }
 
     fn close_chunk(&self, chunk: &Chunk, results: Results) -> Results {
-        if results.iter().any(|(_, result)| !matches!(result, Ok(false))) {
+        if results
+            .iter()
+            .any(|(_, result)| !matches!(result, Ok(false)))
+        {
             self.mark_changed(chunk.directory.clone());
         }
         self.tell_progress(results.len());
@@ -170,7 +221,11 @@ impl<'a> Run<'a> {
 
     fn all(&self, chunk: &Chunk, result: &Outcome<bool>) -> Results {
         self.tell_progress(chunk.items.len());
-        chunk.items.iter().map(|index| (*index, result.clone())).collect()
+        chunk
+            .items
+            .iter()
+            .map(|index| (*index, result.clone()))
+            .collect()
     }
 
     fn remove_directories(&self) -> Results {
@@ -200,25 +255,41 @@ impl<'a> Run<'a> {
 
     fn remove_directory(&self, path: &WorkspacePath, item: Option<&Item>) -> Outcome<bool> {
         let failed = |error| Trouble::of("its directory cannot be entered", error).into_failure();
-        let Descent::Directory(directory, _) = self.root.descend(path.parent().as_ref()).map_err(failed)? else {
+        let Descent::Directory(directory, _) =
+            self.root.descend(path.parent().as_ref()).map_err(failed)?
+        else {
             return Ok(false);
         };
         if let Some(item) = item {
             Self::refuse(item)?;
-            return self.hand.remove_directory(&self.place(&directory, path), item.expected);
+            return self
+                .hand
+                .remove_directory(&self.place(&directory, path), item.expected);
         }
         match sys::remove_directory(directory.as_fd(), path.name()) {
             Ok(()) => Ok(true),
-            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::LOOP) => Ok(false),
+            Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::LOOP) => {
+                Ok(false)
+            }
             Err(error) => Err(Trouble::of("the directory cannot be removed", error).into_failure()),
         }
     }
 
     fn blame(&self, directory: &WorkspacePath, reason: &str) -> Option<(usize, Outcome<bool>)> {
-        let mut removed =
-            self.order.removals.iter().chain(self.order.emptied.iter().filter_map(|(_, index)| index.as_ref()));
+        let mut removed = self.order.removals.iter().chain(
+            self.order
+                .emptied
+                .iter()
+                .filter_map(|(_, index)| index.as_ref()),
+        );
         let index = removed.find(|index| self.item(**index).path.is_below(directory))?;
-        Some((*index, Err(Trouble::Failed(format!("`{}`: {reason}", directory.to_text())))))
+        Some((
+            *index,
+            Err(Trouble::Failed(format!(
+                "`{}`: {reason}",
+                directory.to_text()
+            ))),
+        ))
     }
 
     /// An empty directory that gets entries has nothing else to be done to it.
@@ -226,7 +297,9 @@ impl<'a> Run<'a> {
         self.tell_progress(1);
         let path = &self.item(index).path;
         let failed = |error| Trouble::of("cannot be read", error).into_failure();
-        let Descent::Directory(directory, _) = self.root.descend(path.parent().as_ref()).map_err(failed)? else {
+        let Descent::Directory(directory, _) =
+            self.root.descend(path.parent().as_ref()).map_err(failed)?
+        else {
             return Ok(false);
         };
         match look(directory.as_fd(), path.name()).map_err(failed)?.0 {
@@ -245,10 +318,17 @@ impl<'a> Run<'a> {
             results.extend(these);
             ready.extend(beside);
         }
-        let synced = if sync_before && !ready.is_empty() { sys::sync_all(self.root.as_fd()) } else { Ok(()) };
+        let synced = if sync_before && !ready.is_empty() {
+            sys::sync_all(self.root.as_fd())
+        } else {
+            Ok(())
+        };
         let finished = share(self.helped(), ready, |beside| match synced {
             Ok(()) => self.finish(&beside),
-            Err(error) => self.give_up(&beside, &Trouble::of("cannot be synced", error).into_failure()),
+            Err(error) => self.give_up(
+                &beside,
+                &Trouble::of("cannot be synced", error).into_failure(),
+            ),
         });
         results.extend(finished.into_iter().flatten());
         results
@@ -270,19 +350,28 @@ impl<'a> Run<'a> {
             }
         }
         let results = self.close_chunk(&chunk, results);
-        let chunk = Chunk { items: beside, ..chunk };
-        let ready = (!chunk.items.is_empty()).then_some(Beside { chunk, directory, identity });
+        let chunk = Chunk {
+            items: beside,
+            ..chunk
+        };
+        let ready = (!chunk.items.is_empty()).then_some(Beside {
+            chunk,
+            directory,
+            identity,
+        });
         (results, ready)
     }
 
     /// Directories are made only for what is new: where something is expected, its directory is there or it is not as
     /// expected.
     fn enter_to_write(&self, chunk: &Chunk) -> Outcome<(OwnedFd, Identity)> {
-        let failed = |error| Trouble::of("its directory cannot be entered or made", error).into_failure();
+        let failed =
+            |error| Trouble::of("its directory cannot be entered or made", error).into_failure();
         let is_new = |index: &usize| self.item(*index).expected.is_none();
         let mut made = Vec::new();
         let descent = if chunk.items.iter().any(is_new) {
-            self.root.descend_making(chunk.directory.as_ref(), self.work.permissions, &mut made)
+            self.root
+                .descend_making(chunk.directory.as_ref(), self.work.permissions, &mut made)
         } else {
             self.root.descend(chunk.directory.as_ref())
         };
@@ -291,8 +380,12 @@ impl<'a> Run<'a> {
         }
         match descent.map_err(failed)? {
             Descent::Directory(directory, identity) => Ok((directory, identity)),
-            Descent::Missing => Err(Trouble::conflict("it is not what was expected: its directory is gone")),
-            Descent::Replaced => Err(Trouble::conflict("a directory above it is not a directory any more")),
+            Descent::Missing => Err(Trouble::conflict(
+                "it is not what was expected: its directory is gone",
+            )),
+            Descent::Replaced => Err(Trouble::conflict(
+                "a directory above it is not a directory any more",
+            )),
             Descent::Blocked(reason) => Err(Trouble::conflict(reason)),
         }
     }
@@ -301,11 +394,17 @@ impl<'a> Run<'a> {
         Self::refuse(item)?;
         let emptied = self.order.losing.contains(&item.path);
         let target = self.target(item);
-        self.hand.prepare(&self.place(directory, &item.path), item.expected, target, emptied)
+        self.hand.prepare(
+            &self.place(directory, &item.path),
+            item.expected,
+            target,
+            emptied,
+        )
     }
 
     fn target(&self, item: &Item) -> Entry {
-        item.target.expect("only items with a target are in the phases that write")
+        item.target
+            .expect("only items with a target are in the phases that write")
     }
 
     /// The way down is walked again: if another directory stands there by now, nothing is put into the old one.
@@ -314,16 +413,27 @@ impl<'a> Run<'a> {
             Ok(Descent::Directory(_, identity)) => identity == beside.identity,
             Ok(Descent::Missing | Descent::Replaced | Descent::Blocked(_)) => false,
             Err(error) => {
-                return self.give_up(beside, &Trouble::of("its directory cannot be entered", error).into_failure());
+                return self.give_up(
+                    beside,
+                    &Trouble::of("its directory cannot be entered", error).into_failure(),
+                );
             }
         };
         if !same {
-            return self.give_up(beside, &Trouble::conflict("its directory was moved or replaced meanwhile"));
+            return self.give_up(
+                beside,
+                &Trouble::conflict("its directory was moved or replaced meanwhile"),
+            );
         }
         let act = |index: &usize| {
             let item = self.item(*index);
             let place = self.place(&beside.directory, &item.path);
-            (*index, self.hand.finish(&place, item.expected, self.target(item)).map(|()| true))
+            (
+                *index,
+                self.hand
+                    .finish(&place, item.expected, self.target(item))
+                    .map(|()| true),
+            )
         };
         let results = beside.chunk.items.iter().map(act).collect();
         self.close_chunk(&beside.chunk, results)
@@ -332,7 +442,10 @@ impl<'a> Run<'a> {
     fn give_up(&self, beside: &Beside, trouble: &Trouble) -> Results {
         for index in &beside.chunk.items {
             let item = self.item(*index);
-            self.hand.drop_prepared(&self.place(&beside.directory, &item.path), self.target(item));
+            self.hand.drop_prepared(
+                &self.place(&beside.directory, &item.path),
+                self.target(item),
+            );
         }
         self.all(&beside.chunk, &Err(trouble.clone()))
     }
@@ -341,9 +454,13 @@ impl<'a> Run<'a> {
 
     /// Directories that were made for files that then could not be put there; what holds anything stays.
     fn take_made_directories_away(&self) {
-        let made = self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let made = self
+            .made
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         for path in made.iter().rev() {
-            if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref()) {
+            if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref())
+            {
                 // Not empty: it is in use, as it should be.
                 let _ = sys::remove_directory(directory.as_fd(), path.name());
             }
@@ -352,10 +469,16 @@ impl<'a> Run<'a> {
 
     /// Once everything is in it, a directory that was made may be one that nobody may write to.
     fn set_permissions(&self) {
-        let made = self.made.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let made = self
+            .made
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         for path in made.iter().rev() {
-            let Some(permissions) = (self.work.permissions)(path) else { continue };
-            if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref()) {
+            let Some(permissions) = (self.work.permissions)(path) else {
+                continue;
+            };
+            if let Ok(Descent::Directory(directory, _)) = self.root.descend(path.parent().as_ref())
+            {
                 // Where it cannot be done, it stays as `mkdir` made it.
                 let _ = sys::set_permissions(directory.as_fd(), path.name(), permissions);
             }
@@ -363,7 +486,10 @@ impl<'a> Run<'a> {
     }
 
     fn sync_changed<R>(&self, meanwhile: impl FnOnce() -> R) -> (Answer<()>, R) {
-        let changed = self.changed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let changed = self
+            .changed
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let sync_all = || sys::sync_all(self.root.as_fd());
         if changed.len() > SYNC_EACH || !self.hand.sync_each && !changed.is_empty() {
             return beside(sync_all, meanwhile);
@@ -388,13 +514,23 @@ impl<'a> Run<'a> {
 
     /// What was put into its place is there, synced or not.
     fn report(&self, results: Vec<Option<Outcome<bool>>>, synced: Answer<()>) -> Vec<Done> {
-        let reason =
-            synced.err().map(|error| format!("done, but a power cut may undo it, for it cannot be synced: {error}"));
+        let reason = synced.err().map(|error| {
+            format!("done, but a power cut may undo it, for it cannot be synced: {error}")
+        });
         let done = |(item, result): (&Item, Option<Outcome<bool>>)| match result {
-            None => Done { result: item.result, reason: item.reason.clone() },
+            None => Done {
+                result: item.result,
+                reason: item.reason.clone(),
+            },
             Some(Err(trouble)) => trouble.into(),
-            Some(Ok(false)) => Done { result: FileResult::Done, reason: None },
-            Some(Ok(true)) => Done { result: FileResult::Done, reason: reason.clone() },
+            Some(Ok(false)) => Done {
+                result: FileResult::Done,
+                reason: None,
+            },
+            Some(Ok(true)) => Done {
+                result: FileResult::Done,
+                reason: reason.clone(),
+            },
         };
         self.work.items.iter().zip(results).map(done).collect()
     }

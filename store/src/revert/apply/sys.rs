@@ -16,11 +16,17 @@ pub(in crate::revert) type Answer<T> = Result<T, Errno>;
 
 /// How a directory is opened that is only passed through or worked in.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) const ENTER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const ENTER: OFlags = OFlags::PATH
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(super) const ENTER: OFlags = READ_DIRECTORY;
 
-const READ_DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const READ_DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 /// Opens a path as the root of a workspace; its last component is not followed.
 pub(super) fn open_root(path: &Path) -> Answer<OwnedFd> {
@@ -41,8 +47,10 @@ pub(super) fn has_openat2(root: BorrowedFd<'_>) -> bool {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(super) fn open_beneath(holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
-    let resolve =
-        ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+    let resolve = ResolveFlags::BENEATH
+        | ResolveFlags::NO_SYMLINKS
+        | ResolveFlags::NO_MAGICLINKS
+        | ResolveFlags::NO_XDEV;
     let mut tries = 0;
     loop {
         match openat2(holder, name, ENTER, Mode::empty(), resolve) {
@@ -63,9 +71,16 @@ pub(super) fn open_beneath(_holder: BorrowedFd<'_>, _name: &[u8]) -> Answer<Owne
 /// Moves what stands at `name` to a name of our own, where nothing stands.
 ///
 /// Without `renameat2`, a plain rename: only a name that nobody else uses could be replaced by it.
-pub(super) fn take_out(flags: bool, directory: BorrowedFd<'_>, name: &[u8], own: &[u8]) -> Answer<()> {
+pub(super) fn take_out(
+    flags: bool,
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+    own: &[u8],
+) -> Answer<()> {
     match rename_with(flags, directory, name, own, Way::NoReplace) {
-        Err(error) if is_lacking(error) => retry_on_intr(|| renameat(directory, name, directory, own)),
+        Err(error) if is_lacking(error) => {
+            retry_on_intr(|| renameat(directory, name, directory, own))
+        }
         other => other,
     }
 }
@@ -74,7 +89,12 @@ pub(super) fn take_out(flags: bool, directory: BorrowedFd<'_>, name: &[u8], own:
 ///
 /// Without `renameat2`, a file is linked and then unlinked, which replaces nothing either. A directory, or a file system
 /// without hard links, leaves the weakest way: to look, and then to rename.
-pub(super) fn put_in(flags: bool, directory: BorrowedFd<'_>, own: &[u8], name: &[u8]) -> Answer<()> {
+pub(super) fn put_in(
+    flags: bool,
+    directory: BorrowedFd<'_>,
+    own: &[u8],
+    name: &[u8],
+) -> Answer<()> {
     match rename_with(flags, directory, own, name, Way::NoReplace) {
         Err(error) if is_lacking(error) => {}
         other => return other,
@@ -92,7 +112,12 @@ pub(super) fn put_in(flags: bool, directory: BorrowedFd<'_>, own: &[u8], name: &
 }
 
 /// Swaps what stands at two names; false where this file system cannot.
-pub(super) fn exchange(flags: bool, directory: BorrowedFd<'_>, own: &[u8], name: &[u8]) -> Answer<bool> {
+pub(super) fn exchange(
+    flags: bool,
+    directory: BorrowedFd<'_>,
+    own: &[u8],
+    name: &[u8],
+) -> Answer<bool> {
     match rename_with(flags, directory, own, name, Way::Exchange) {
         Ok(()) => Ok(true),
         Err(error) if is_lacking(error) => Ok(false),
@@ -107,17 +132,33 @@ enum Way {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn rename_with(flags: bool, directory: BorrowedFd<'_>, from: &[u8], to: &[u8], way: Way) -> Answer<()> {
+fn rename_with(
+    flags: bool,
+    directory: BorrowedFd<'_>,
+    from: &[u8],
+    to: &[u8],
+    way: Way,
+) -> Answer<()> {
     use rustix::fs::{RenameFlags, renameat_with};
     let way = match way {
         Way::NoReplace => RenameFlags::NOREPLACE,
         Way::Exchange => RenameFlags::EXCHANGE,
     };
-    if flags { retry_on_intr(|| renameat_with(directory, from, directory, to, way)) } else { Err(Errno::NOSYS) }
+    if flags {
+        retry_on_intr(|| renameat_with(directory, from, directory, to, way))
+    } else {
+        Err(Errno::NOSYS)
+    }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
-fn rename_with(_flags: bool, _directory: BorrowedFd<'_>, _from: &[u8], _to: &[u8], _way: Way) -> Answer<()> {
+fn rename_with(
+    _flags: bool,
+    _directory: BorrowedFd<'_>,
+    _from: &[u8],
+    _to: &[u8],
+    _way: Way,
+) -> Answer<()> {
     Err(Errno::NOSYS)
 }
 
@@ -195,8 +236,21 @@ pub(in crate::revert) fn owner_to_keep(directory: BorrowedFd<'_>) -> Answer<Opti
 }
 
 /// Gives an entry that we made to its owner; a link itself, never what it points at.
-pub(in crate::revert) fn give_to(directory: BorrowedFd<'_>, name: &[u8], user: Uid, group: Gid) -> Answer<()> {
-    retry_on_intr(|| chownat(directory, name, Some(user), Some(group), AtFlags::SYMLINK_NOFOLLOW))
+pub(in crate::revert) fn give_to(
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+    user: Uid,
+    group: Gid,
+) -> Answer<()> {
+    retry_on_intr(|| {
+        chownat(
+            directory,
+            name,
+            Some(user),
+            Some(group),
+            AtFlags::SYMLINK_NOFOLLOW,
+        )
+    })
 }
 
 /// How many directories are held open at most: the files in so many are synced together.
@@ -208,7 +262,16 @@ pub(super) fn directories_at_once() -> usize {
     let limits = getrlimit(Resource::Nofile);
     let wanted = limits.maximum.unwrap_or(u64::MAX).min(4 * HELD as u64);
     let mut limit = limits.current.unwrap_or(u64::MAX);
-    if limit < wanted && setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limits }).is_ok() {
+    if limit < wanted
+        && setrlimit(
+            Resource::Nofile,
+            Rlimit {
+                current: Some(wanted),
+                ..limits
+            },
+        )
+        .is_ok()
+    {
         limit = wanted;
     }
     (usize::try_from(limit).unwrap_or(usize::MAX) / 4).clamp(1, HELD)

@@ -55,12 +55,18 @@ impl Trouble {
 
     /// Adds where bytes are that could not be put back in their place.
     pub(super) fn kept_in(self, own: &[u8]) -> Self {
-        self.with(&format!("what stood there is beside it, in `{}`", String::from_utf8_lossy(own)))
+        self.with(&format!(
+            "what stood there is beside it, in `{}`",
+            String::from_utf8_lossy(own)
+        ))
     }
 
     /// Adds where the target is that could not be put into its place.
     pub(super) fn waits_in(self, own: &[u8]) -> Self {
-        self.with(&format!("what shall stand there is beside it, in `{}`", String::from_utf8_lossy(own)))
+        self.with(&format!(
+            "what shall stand there is beside it, in `{}`",
+            String::from_utf8_lossy(own)
+        ))
     }
 
     fn with(self, more: &str) -> Self {
@@ -74,8 +80,14 @@ impl Trouble {
 impl From<Trouble> for Done {
     fn from(trouble: Trouble) -> Self {
         match trouble {
-            Trouble::Conflict(reason) => Self { result: FileResult::Conflict, reason: Some(reason) },
-            Trouble::Failed(reason) => Self { result: FileResult::Failed, reason: Some(reason) },
+            Trouble::Conflict(reason) => Self {
+                result: FileResult::Conflict,
+                reason: Some(reason),
+            },
+            Trouble::Failed(reason) => Self {
+                result: FileResult::Failed,
+                reason: Some(reason),
+            },
         }
     }
 }

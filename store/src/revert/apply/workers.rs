@@ -6,7 +6,11 @@ use std::sync::Mutex;
 use std::thread;
 
 /// Does every task, and returns the results in no particular order. With `helped`, a second thread shares them.
-pub(super) fn share<T: Send, R: Send>(helped: bool, tasks: Vec<T>, act: impl Fn(T) -> R + Sync) -> Vec<R> {
+pub(super) fn share<T: Send, R: Send>(
+    helped: bool,
+    tasks: Vec<T>,
+    act: impl Fn(T) -> R + Sync,
+) -> Vec<R> {
     if !helped || tasks.len() < 2 {
         return tasks.into_iter().map(act).collect();
     }
@@ -15,21 +19,33 @@ pub(super) fn share<T: Send, R: Send>(helped: bool, tasks: Vec<T>, act: impl Fn(
     let work = || {
         while let Some(task) = next(&queue) {
             let result = act(task);
-            results.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(result);
+            results
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .push(result);
         }
     };
     thread::scope(|scope| {
         // Where no thread is to be had, this one does it all.
-        let _ = thread::Builder::new().name("apply".to_owned()).spawn_scoped(scope, work);
+        let _ = thread::Builder::new()
+            .name("apply".to_owned())
+            .spawn_scoped(scope, work);
         work();
     });
-    results.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+    results
+        .into_inner()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Does two things, the first of them in a thread of its own: it waits for the disk.
-pub(super) fn beside<A: Send, B>(waiting: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
+pub(super) fn beside<A: Send, B>(
+    waiting: impl Fn() -> A + Sync,
+    other: impl FnOnce() -> B,
+) -> (A, B) {
     thread::scope(|scope| {
-        let thread = thread::Builder::new().name("sync".to_owned()).spawn_scoped(scope, &waiting);
+        let thread = thread::Builder::new()
+            .name("sync".to_owned())
+            .spawn_scoped(scope, &waiting);
         let other = other();
         match thread.map(thread::ScopedJoinHandle::join) {
             Ok(Ok(waited)) => (waited, other),
@@ -41,5 +57,8 @@ pub(super) fn beside<A: Send, B>(waiting: impl Fn() -> A + Sync, other: impl FnO
 }
 
 fn next<T>(queue: &Mutex<std::vec::IntoIter<T>>) -> Option<T> {
-    queue.lock().unwrap_or_else(std::sync::PoisonError::into_inner).next()
+    queue
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .next()
 }

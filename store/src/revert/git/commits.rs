@@ -21,17 +21,27 @@ pub(crate) struct Interval {
 }
 
 /// Returns where the steps of a session moved HEAD, oldest first.
-pub(crate) fn intervals(line: &[SeenGit], spans: &[StepSpan], session: &str, message_seq: i64) -> Vec<Interval> {
+pub(crate) fn intervals(
+    line: &[SeenGit],
+    spans: &[StepSpan],
+    session: &str,
+    message_seq: i64,
+) -> Vec<Interval> {
     let own = |from: i64, to: i64| {
-        spans
-            .iter()
-            .find(|span| span.session_id == session && span.message_seq >= message_seq && covers(span, from, to))
+        spans.iter().find(|span| {
+            span.session_id == session && span.message_seq >= message_seq && covers(span, from, to)
+        })
     };
     let interval = |pair: &[SeenGit]| {
-        let (old, new): (&GitStateRow, &GitStateRow) = (pair[0].state.as_ref()?, pair[1].state.as_ref()?);
+        let (old, new): (&GitStateRow, &GitStateRow) =
+            (pair[0].state.as_ref()?, pair[1].state.as_ref()?);
         let step = own(pair[0].snapshot_id, pair[1].snapshot_id)?;
         let moved = new.head.clone().filter(|_| old.head != new.head)?;
-        Some(Interval { old: old.head.clone(), new: moved, since: step.started_at })
+        Some(Interval {
+            old: old.head.clone(),
+            new: moved,
+            since: step.started_at,
+        })
     };
     line.windows(2).filter_map(interval).collect()
 }
@@ -52,13 +62,19 @@ pub(crate) fn sentence(repository: &Repository, intervals: &[Interval]) -> Optio
     if number == 0 {
         return None;
     }
-    let mut names: Vec<String> =
-        made.iter().take(NAMED).map(|(id, commit)| format!("{} {}", super::short(id), commit.subject)).collect();
+    let mut names: Vec<String> = made
+        .iter()
+        .take(NAMED)
+        .map(|(id, commit)| format!("{} {}", super::short(id), commit.subject))
+        .collect();
     if number > NAMED {
         names.push(format!("and {} more", number - NAMED));
     }
     let commits = if number == 1 { "commit" } else { "commits" };
-    Some(format!("the agent made {number} {commits} since: {}", names.join(", ")))
+    Some(format!(
+        "the agent made {number} {commits} since: {}",
+        names.join(", ")
+    ))
 }
 
 /// Returns whether a commit is another one or one of those before it, as far as it is looked for.
@@ -70,8 +86,15 @@ pub(crate) fn is_before(repository: &Repository, one: &str, other: &str) -> bool
         if id == one {
             return true;
         }
-        let parents = objects.commit(&id).map(|commit| commit.parents).unwrap_or_default();
-        queue.extend(parents.into_iter().filter(|parent| known.insert(parent.clone())));
+        let parents = objects
+            .commit(&id)
+            .map(|commit| commit.parents)
+            .unwrap_or_default();
+        queue.extend(
+            parents
+                .into_iter()
+                .filter(|parent| known.insert(parent.clone())),
+        );
     }
     false
 }
@@ -84,8 +107,14 @@ fn between(objects: &UserObjects, interval: &Interval) -> Vec<(String, Commit)> 
     let mut order = Vec::new();
     for (id, old) in [(Some(&interval.new), false), (interval.old.as_ref(), true)] {
         if let Some(id) = id {
-            is_old.entry(id.clone()).and_modify(|known| *known |= old).or_insert(old);
-            queue.push((objects.commit(id).map_or(0, |commit| commit.time), id.clone()));
+            is_old
+                .entry(id.clone())
+                .and_modify(|known| *known |= old)
+                .or_insert(old);
+            queue.push((
+                objects.commit(id).map_or(0, |commit| commit.time),
+                id.clone(),
+            ));
         }
     }
     while let Some((_, id)) = queue.pop() {
@@ -93,13 +122,18 @@ fn between(objects: &UserObjects, interval: &Interval) -> Vec<(String, Commit)> 
         if order.len() > LOOKED_AT || (is_old[&id] && queue.iter().all(|(_, id)| is_old[id])) {
             break;
         }
-        let Some(commit) = objects.commit(&id) else { continue };
+        let Some(commit) = objects.commit(&id) else {
+            continue;
+        };
         for parent in &commit.parents {
             let old = is_old[&id];
             let is_news = is_old.get(parent).is_none_or(|known| old && !known);
             if is_news {
                 is_old.insert(parent.clone(), old);
-                queue.push((objects.commit(parent).map_or(0, |commit| commit.time), parent.clone()));
+                queue.push((
+                    objects.commit(parent).map_or(0, |commit| commit.time),
+                    parent.clone(),
+                ));
             }
         }
         if commits.insert(id.clone(), commit).is_none() {
@@ -107,5 +141,6 @@ fn between(objects: &UserObjects, interval: &Interval) -> Vec<(String, Commit)> 
         }
     }
     let new = order.into_iter().filter(|id| !is_old[id]);
-    new.filter_map(|id| Some((id.clone(), commits.remove(&id)?))).collect()
+    new.filter_map(|id| Some((id.clone(), commits.remove(&id)?)))
+        .collect()
 }

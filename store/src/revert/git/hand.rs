@@ -28,7 +28,9 @@ pub(crate) struct Work<'a> {
 
 /// Carries the plan for git out, or finishes what a crash left of it; each part says how it went.
 pub(crate) fn carry_out(work: &Work<'_>, items: &mut [GitItem]) {
-    let planned: Vec<usize> = (0..items.len()).filter(|index| items[*index].is_planned()).collect();
+    let planned: Vec<usize> = (0..items.len())
+        .filter(|index| items[*index].is_planned())
+        .collect();
     if planned.is_empty() {
         return;
     }
@@ -80,15 +82,32 @@ impl Work<'_> {
         let place = Place::open(self.repository, item, self.operation, index)?;
         place.settle()?;
         if item.target.is_some() {
-            return Ok(vec![Move { index, place, way: Way::PutIn }]);
+            return Ok(vec![Move {
+                index,
+                place,
+                way: Way::PutIn,
+            }]);
         }
-        let mut moves = vec![Move { index, place, way: Way::TakeOut }];
+        let mut moves = vec![Move {
+            index,
+            place,
+            way: Way::TakeOut,
+        }];
         if item.part == GitPart::Branch {
             let place = Place::packed_refs(self.repository, self.operation, index)?;
             place.settle()?;
             let location = &self.repository.location;
-            if let Some(refs) = state::packed(location, &item.name).and_then(|_| state::packed_refs(location)) {
-                moves.insert(0, Move { index, place, way: Way::Repack(refs) });
+            if let Some(refs) =
+                state::packed(location, &item.name).and_then(|_| state::packed_refs(location))
+            {
+                moves.insert(
+                    0,
+                    Move {
+                        index,
+                        place,
+                        way: Way::Repack(refs),
+                    },
+                );
             }
         }
         Ok(moves)
@@ -102,7 +121,9 @@ impl Work<'_> {
             held.push(place);
             Ok(())
         });
-        let ready = locked.and_then(|()| self.check_all(items, moves)).and_then(|()| self.log_all(items, moves));
+        let ready = locked
+            .and_then(|()| self.check_all(items, moves))
+            .and_then(|()| self.log_all(items, moves));
         if ready.is_err() {
             held.iter().for_each(|place| place.give_up());
         }
@@ -110,18 +131,28 @@ impl Work<'_> {
     }
 
     fn check_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Trouble> {
-        let conflict = |reason: String| Trouble { result: FileResult::Conflict, reason };
+        let conflict = |reason: String| Trouble {
+            result: FileResult::Conflict,
+            reason,
+        };
         for Move { index, way, .. } in moves {
             let item = &items[*index];
             let is_packed_anew = match way {
-                Way::Repack(refs) => state::packed_refs(&self.repository.location).as_ref() != Some(refs),
+                Way::Repack(refs) => {
+                    state::packed_refs(&self.repository.location).as_ref() != Some(refs)
+                }
                 Way::PutIn | Way::TakeOut => false,
             };
             if is_packed_anew || !self.is(item, &item.expected) {
-                return Err(conflict(format!("`{}` was changed in the meantime", item.name)));
+                return Err(conflict(format!(
+                    "`{}` was changed in the meantime",
+                    item.name
+                )));
             }
         }
-        let moves_heads = moves.iter().any(|Move { index, .. }| items[*index].part != GitPart::Index);
+        let moves_heads = moves
+            .iter()
+            .any(|Move { index, .. }| items[*index].part != GitPart::Index);
         match self.repository.doing().filter(|_| moves_heads) {
             Some(doing) => Err(conflict(format!("a {doing} has begun in the meantime"))),
             None => Ok(()),
@@ -132,56 +163,112 @@ impl Work<'_> {
     fn is(&self, item: &GitItem, wanted: &Option<String>) -> bool {
         match item.part {
             GitPart::Branch => self.repository.value_of(&item.name) == *wanted,
-            GitPart::Head => self.repository.head().as_deref().map(normal) == wanted.as_deref().map(normal),
-            GitPart::Index => self.indexes.is_now(wanted.as_deref().and_then(ObjectId::from_hex)),
+            GitPart::Head => {
+                self.repository.head().as_deref().map(normal) == wanted.as_deref().map(normal)
+            }
+            GitPart::Index => self
+                .indexes
+                .is_now(wanted.as_deref().and_then(ObjectId::from_hex)),
         }
     }
 
     /// Returns the file that takes the place; an empty one where nothing does, for the lock.
     fn contents(&self, item: &GitItem, way: &Way) -> Result<NewFile, Trouble> {
         if let Way::Repack(refs) = way {
-            return Ok(NewFile { bytes: state::packed_without(refs, &item.name), time: None });
+            return Ok(NewFile {
+                bytes: state::packed_without(refs, &item.name),
+                time: None,
+            });
         }
         match (item.part, &item.target) {
             (_, None) => Ok(NewFile::default()),
-            (GitPart::Branch | GitPart::Head, Some(text)) => {
-                Ok(NewFile { bytes: format!("{text}\n").into_bytes(), time: None })
-            }
-            (GitPart::Index, Some(blob)) => self.indexes.contents(blob, self.now).ok_or_else(|| Trouble {
-                result: FileResult::Failed,
-                reason: "what the store holds of the index is damaged".to_owned(),
+            (GitPart::Branch | GitPart::Head, Some(text)) => Ok(NewFile {
+                bytes: format!("{text}\n").into_bytes(),
+                time: None,
             }),
+            (GitPart::Index, Some(blob)) => {
+                self.indexes
+                    .contents(blob, self.now)
+                    .ok_or_else(|| Trouble {
+                        result: FileResult::Failed,
+                        reason: "what the store holds of the index is damaged".to_owned(),
+                    })
+            }
         }
     }
 
     fn log_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Trouble> {
-        let own = moves.iter().filter(|Move { way, .. }| !matches!(way, Way::Repack(_)));
+        let own = moves
+            .iter()
+            .filter(|Move { way, .. }| !matches!(way, Way::Repack(_)));
         let moved: Vec<&GitItem> = own.map(|Move { index, .. }| &items[*index]).collect();
         let location = &self.repository.location;
         let from = self.repository.head().unwrap_or_default();
         let head = moved.iter().find(|item| item.part == GitPart::Head);
-        let to = head.and_then(|item| item.target.clone()).unwrap_or_else(|| from.clone());
-        let way = if from == to { String::new() } else { format!(": {}", plan::way(&from, &to)) };
-        let message = format!("ckpt-hook {} {}{way}", self.kind, super::short(self.operation));
-        let signature = Signature { time: self.now, message: &message, id_length: self.repository.id_length };
-        let branches: Vec<&&GitItem> = moved.iter().filter(|item| item.part == GitPart::Branch).collect();
-        let line =
-            |item: &GitItem| Line { name: item.name.clone(), old: item.expected.clone(), new: item.target.clone() };
-        let mut lines: Vec<_> = branches.iter().map(|item| (&location.common, line(item))).collect();
+        let to = head
+            .and_then(|item| item.target.clone())
+            .unwrap_or_else(|| from.clone());
+        let way = if from == to {
+            String::new()
+        } else {
+            format!(": {}", plan::way(&from, &to))
+        };
+        let message = format!(
+            "ckpt-hook {} {}{way}",
+            self.kind,
+            super::short(self.operation)
+        );
+        let signature = Signature {
+            time: self.now,
+            message: &message,
+            id_length: self.repository.id_length,
+        };
+        let branches: Vec<&&GitItem> = moved
+            .iter()
+            .filter(|item| item.part == GitPart::Branch)
+            .collect();
+        let line = |item: &GitItem| Line {
+            name: item.name.clone(),
+            old: item.expected.clone(),
+            new: item.target.clone(),
+        };
+        let mut lines: Vec<_> = branches
+            .iter()
+            .map(|item| (&location.common, line(item)))
+            .collect();
         let old = self.stands_for(&from, |_| None);
-        let new =
-            self.stands_for(&to, |name| branches.iter().find(|item| item.name == name).map(|item| item.target.clone()));
+        let new = self.stands_for(&to, |name| {
+            branches
+                .iter()
+                .find(|item| item.name == name)
+                .map(|item| item.target.clone())
+        });
         if from != to || old != new {
-            lines.push((&location.directory, Line { name: "HEAD".to_owned(), old, new }));
+            lines.push((
+                &location.directory,
+                Line {
+                    name: "HEAD".to_owned(),
+                    old,
+                    new,
+                },
+            ));
         }
         lines.iter().try_for_each(|(folder, line)| {
-            reflog::add(folder, line, signature)
-                .map_err(|error| Trouble::failed(&format!("the reflog of `{}` cannot be written", line.name), error))
+            reflog::add(folder, line, signature).map_err(|error| {
+                Trouble::failed(
+                    &format!("the reflog of `{}` cannot be written", line.name),
+                    error,
+                )
+            })
         })
     }
 
     /// The commit that HEAD stands for with a text in it, with what is about to become of branches.
-    fn stands_for(&self, head: &str, moved: impl Fn(&str) -> Option<Option<String>>) -> Option<String> {
+    fn stands_for(
+        &self,
+        head: &str,
+        moved: impl Fn(&str) -> Option<Option<String>>,
+    ) -> Option<String> {
         match normal(head) {
             (true, branch) => moved(branch).unwrap_or_else(|| self.repository.value_of(branch)),
             (false, commit) => Some(commit.to_owned()).filter(|commit| !commit.is_empty()),
@@ -199,7 +286,9 @@ fn move_all(items: &mut [GitItem], moves: &[Move]) {
             (Ok(()), Way::Repack(_)) => {}
             (Ok(()), Way::PutIn | Way::TakeOut) => items[*index].result = FileResult::Done,
             (Err(trouble), _) => {
-                moves[at..].iter().for_each(|Move { place, .. }| place.give_up());
+                moves[at..]
+                    .iter()
+                    .for_each(|Move { place, .. }| place.give_up());
                 return leave(items, &trouble);
             }
         }

@@ -22,11 +22,14 @@ impl Indexes<'_> {
     /// Returns whether two indexes stage the same, be they split or not; what git only remembers of the files changes with every
     /// `git status`.
     pub fn same(&self, one: Option<ObjectId>, other: Option<ObjectId>) -> bool {
-        let meaning = |blob: ObjectId| self.repository.meaning(&self.snapshots.read_blob(blob).ok()?);
+        let meaning = |blob: ObjectId| {
+            self.repository
+                .meaning(&self.snapshots.read_blob(blob).ok()?)
+        };
         match (one, other) {
-            (Some(one), Some(other)) if one != other => {
-                meaning(one).zip(meaning(other)).is_some_and(|(one, other)| same_meaning(&one, &other))
-            }
+            (Some(one), Some(other)) if one != other => meaning(one)
+                .zip(meaning(other))
+                .is_some_and(|(one, other)| same_meaning(&one, &other)),
             (one, other) => one == other,
         }
     }
@@ -40,7 +43,10 @@ impl Indexes<'_> {
             (None, None) => path.symlink_metadata().is_err(),
             (Some(now), Some(Some(wanted))) if now == wanted => true,
             (Some(now), Some(Some(wanted))) => {
-                let meanings = self.repository.meaning(&now).zip(self.repository.meaning(&wanted));
+                let meanings = self
+                    .repository
+                    .meaning(&now)
+                    .zip(self.repository.meaning(&wanted));
                 meanings.is_some_and(|(one, other)| same_meaning(&one, &other))
             }
             _ => false,
@@ -54,10 +60,15 @@ impl Indexes<'_> {
     /// it, so that those of that moment are looked at again.
     pub fn contents(&self, blob: &str, now: Milliseconds) -> Option<NewFile> {
         let bytes = self.snapshots.read_blob(ObjectId::from_hex(blob)?).ok()?;
-        let newest = self.repository.meaning(&bytes).map(|meaning| meaning.newest);
+        let newest = self
+            .repository
+            .meaning(&bytes)
+            .map(|meaning| meaning.newest);
         let time = newest
             .filter(|newest| *newest != (0, 0))
-            .map(|(seconds, rest)| (i64::from(seconds), i64::from(rest)).min((now / 1000, now % 1000 * 1_000_000)));
+            .map(|(seconds, rest)| {
+                (i64::from(seconds), i64::from(rest)).min((now / 1000, now % 1000 * 1_000_000))
+            });
         Some(NewFile { bytes, time })
     }
 }

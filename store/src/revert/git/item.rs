@@ -23,13 +23,29 @@ pub(crate) struct GitItem {
 
 impl GitItem {
     /// Returns a part that is to be moved.
-    pub fn planned(part: GitPart, name: &str, expected: Option<String>, target: Option<String>) -> Self {
-        Self { part, name: name.to_owned(), expected, target, result: FileResult::Planned, reason: None }
+    pub fn planned(
+        part: GitPart,
+        name: &str,
+        expected: Option<String>,
+        target: Option<String>,
+    ) -> Self {
+        Self {
+            part,
+            name: name.to_owned(),
+            expected,
+            target,
+            result: FileResult::Planned,
+            reason: None,
+        }
     }
 
     /// The same, left as it is.
     pub fn left(self, result: FileResult, reason: impl Into<String>) -> Self {
-        Self { result, reason: Some(reason.into()), ..self }
+        Self {
+            result,
+            reason: Some(reason.into()),
+            ..self
+        }
     }
 
     /// Returns whether it is to be done.
@@ -64,7 +80,11 @@ pub(crate) struct Heads {
 impl Heads {
     /// Returns the part of a state that is not the index.
     pub fn of(state: &GitStateRow) -> Self {
-        Self { branch: state.branch.clone(), commit: state.head.clone(), doing: state.doing.clone() }
+        Self {
+            branch: state.branch.clone(),
+            commit: state.head.clone(),
+            doing: state.doing.clone(),
+        }
     }
 
     /// Returns what git writes into `HEAD`, without the end of the line; none where HEAD could not be read.

@@ -58,12 +58,24 @@ pub(crate) struct GitSide<'a> {
 
 impl GitSide<'_> {
     /// Plans what becomes of git's state in a movement of the revert point.
-    pub fn plan(&self, movement: &Movement, chain: &[ChainOperation], base: Option<i64>) -> Result<Vec<GitItem>> {
+    pub fn plan(
+        &self,
+        movement: &Movement,
+        chain: &[ChainOperation],
+        base: Option<i64>,
+    ) -> Result<Vec<GitItem>> {
         let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
             return Ok(Vec::new());
         };
-        if movement.to.as_ref().is_some_and(|message| message.snapshot_id.is_none()) {
-            return Ok(vec![unknown(now, "what it was before the message was not captured")]);
+        if movement
+            .to
+            .as_ref()
+            .is_some_and(|message| message.snapshot_id.is_none())
+        {
+            return Ok(vec![unknown(
+                now,
+                "what it was before the message was not captured",
+            )]);
         }
         let past = self.past(movement, base)?;
         let Some(base) = past.line.last().and_then(|seen| seen.state.clone()) else {
@@ -75,24 +87,38 @@ impl GitSide<'_> {
         let is_unrecorded = |from: i64, to: i64| {
             let to = Some(to).filter(|to| *to != i64::MAX);
             // What cannot be read is not called the user's either.
-            sessions::was_unrecorded(self.connection, self.place.row.id, Some(from), to).unwrap_or(true)
+            sessions::was_unrecorded(self.connection, self.place.row.id, Some(from), to)
+                .unwrap_or(true)
         };
-        let since =
-            Since { session: &movement.session.id, message_seq: first_seq(movement), is_unrecorded: &is_unrecorded };
+        let since = Since {
+            session: &movement.session.id,
+            message_seq: first_seq(movement),
+            is_unrecorded: &is_unrecorded,
+        };
         let changes = match &movement.to {
             Some(_) => timeline::changes(&past.line, &past.spans, since),
             None => Vec::new(),
         };
         let (moved, left) = self.moved(chain)?;
         let left = left.unwrap_or_else(|| base.clone());
-        let indexes = Indexes { repository: &repository, snapshots: self.snapshots };
+        let indexes = Indexes {
+            repository: &repository,
+            snapshots: self.snapshots,
+        };
         let asked = Asked {
             value_of: &|name| repository.value_of(name),
             same_index: &|one, other| indexes.same(one, other),
             moves_of: &|name| reflog::moves(&repository.location.common, name),
             is_before: &|one, other| commits::is_before(&repository, one, other),
         };
-        let movement = GitMove { base: &base, changes: &changes, left: &left, moved: &moved, now, asked };
+        let movement = GitMove {
+            base: &base,
+            changes: &changes,
+            left: &left,
+            moved: &moved,
+            now,
+            asked,
+        };
         Ok(checked(&repository, &indexes, plan::plan(movement)))
     }
 
@@ -101,8 +127,13 @@ impl GitSide<'_> {
         let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
             return Ok(Vec::new());
         };
-        let Some(wanted) = state_of(self.connection, snapshot_id)? else { return Ok(vec![never_seen(now)]) };
-        let indexes = Indexes { repository: &repository, snapshots: self.snapshots };
+        let Some(wanted) = state_of(self.connection, snapshot_id)? else {
+            return Ok(vec![never_seen(now)]);
+        };
+        let indexes = Indexes {
+            repository: &repository,
+            snapshots: self.snapshots,
+        };
         // Nobody is asked whose a move is.
         let asked = Asked {
             value_of: &|name| repository.value_of(name),
@@ -110,39 +141,78 @@ impl GitSide<'_> {
             moves_of: &|_| Vec::new(),
             is_before: &|_, _| false,
         };
-        Ok(checked(&repository, &indexes, plan::plan_exactly(&wanted, now, asked)))
+        Ok(checked(
+            &repository,
+            &indexes,
+            plan::plan_exactly(&wanted, now, asked),
+        ))
     }
 
     /// Returns a sentence on the commits that the agent made and that stay; none where it made none.
     pub fn commits(&self, movement: &Movement, base: Option<i64>) -> Result<Option<String>> {
-        let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else { return Ok(None) };
+        let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else {
+            return Ok(None);
+        };
         let past = self.past(movement, base)?;
-        let intervals = commits::intervals(&past.line, &past.spans, &movement.session.id, first_seq(movement));
+        let intervals = commits::intervals(
+            &past.line,
+            &past.spans,
+            &movement.session.id,
+            first_seq(movement),
+        );
         Ok(commits::sentence(&repository, &intervals))
     }
 
     /// The states from the point on: up to the first revert, or up to now.
     fn past(&self, movement: &Movement, base: Option<i64>) -> Result<Past> {
-        let first = movement.to.as_ref().and_then(|message| message.snapshot_id).or(base).unwrap_or(i64::MAX);
-        let mut line = sessions::git_line(self.connection, self.place.row.id, first, base.unwrap_or(i64::MAX))?;
+        let first = movement
+            .to
+            .as_ref()
+            .and_then(|message| message.snapshot_id)
+            .or(base)
+            .unwrap_or(i64::MAX);
+        let mut line = sessions::git_line(
+            self.connection,
+            self.place.row.id,
+            first,
+            base.unwrap_or(i64::MAX),
+        )?;
         if base.is_none() {
-            line.push(SeenGit { snapshot_id: i64::MAX, state: self.now.cloned() });
+            line.push(SeenGit {
+                snapshot_id: i64::MAX,
+                state: self.now.cloned(),
+            });
         }
-        Ok(Past { line, spans: sessions::step_spans(self.connection, self.place.row.id, first)? })
+        Ok(Past {
+            line,
+            spans: sessions::step_spans(self.connection, self.place.row.id, first)?,
+        })
     }
 
     /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything.
-    fn moved(&self, chain: &[ChainOperation]) -> Result<(BTreeMap<String, Moved>, Option<GitStateRow>)> {
+    fn moved(
+        &self,
+        chain: &[ChainOperation],
+    ) -> Result<(BTreeMap<String, Moved>, Option<GitStateRow>)> {
         let mut moved: BTreeMap<String, Moved> = BTreeMap::new();
         let mut left = None;
         for operation in chain {
             let items = sessions::git_items(self.connection, &operation.row.id)?;
-            let done: Vec<GitItem> = items.into_iter().filter(|item| item.result == FileResult::Done).collect();
+            let done: Vec<GitItem> = items
+                .into_iter()
+                .filter(|item| item.result == FileResult::Done)
+                .collect();
             if !done.is_empty() {
-                left = operation.row.after_snapshot_id.map_or(Ok(None), |id| state_of(self.connection, id))?;
+                left = operation
+                    .row
+                    .after_snapshot_id
+                    .map_or(Ok(None), |id| state_of(self.connection, id))?;
             }
             for item in done.into_iter().filter(|item| item.part == GitPart::Branch) {
-                let entry = moved.entry(item.name).or_insert(Moved { base: item.expected, left: None });
+                let entry = moved.entry(item.name).or_insert(Moved {
+                    base: item.expected,
+                    left: None,
+                });
                 entry.left = item.target;
             }
         }
@@ -175,8 +245,17 @@ pub(crate) fn carry_out(
     }
     match Repository::of(&place.root) {
         Some(repository) => {
-            let indexes = Indexes { repository: &repository, snapshots };
-            let work = hand::Work { repository: &repository, operation, kind: kind.name(), indexes, now: store.now() };
+            let indexes = Indexes {
+                repository: &repository,
+                snapshots,
+            };
+            let work = hand::Work {
+                repository: &repository,
+                operation,
+                kind: kind.name(),
+                indexes,
+                now: store.now(),
+            };
             hand::carry_out(&work, &mut items);
         }
         None => repository::refuse(&mut items, |_| true, "the repository is gone"),
@@ -187,13 +266,27 @@ pub(crate) fn carry_out(
 /// Returns the locks below `.git` that a killed operation left: those that are links to a file under its own name.
 pub(crate) fn own_locks(store: &Store, place: &Place, operation: &str) -> Result<Vec<String>> {
     let items = sessions::git_items(store.database.connection(), operation)?;
-    let Some(repository) = Repository::of(&place.root) else { return Ok(Vec::new()) };
-    let planned = items.iter().enumerate().filter(|(_, item)| item.is_planned());
-    let locks = |(position, item): (usize, &GitItem)| place::own_locks(&repository, item, operation, position);
-    Ok(planned.flat_map(locks).map(|lock| format!("`{}`", lock.display())).collect())
+    let Some(repository) = Repository::of(&place.root) else {
+        return Ok(Vec::new());
+    };
+    let planned = items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| item.is_planned());
+    let locks = |(position, item): (usize, &GitItem)| {
+        place::own_locks(&repository, item, operation, position)
+    };
+    Ok(planned
+        .flat_map(locks)
+        .map(|lock| format!("`{}`", lock.display()))
+        .collect())
 }
 
-fn checked(repository: &Repository, indexes: &Indexes<'_>, mut items: Vec<GitItem>) -> Vec<GitItem> {
+fn checked(
+    repository: &Repository,
+    indexes: &Indexes<'_>,
+    mut items: Vec<GitItem>,
+) -> Vec<GitItem> {
     let meaning = |blob: &Option<String>| {
         let blob = blob.as_deref().and_then(ObjectId::from_hex);
         blob.map_or_else(
@@ -201,7 +294,9 @@ fn checked(repository: &Repository, indexes: &Indexes<'_>, mut items: Vec<GitIte
             |blob| repository.meaning(&indexes.snapshots.read_blob(blob).ok()?),
         )
     };
-    let index = items.iter().find(|item| item.part == GitPart::Index && item.is_planned());
+    let index = items
+        .iter()
+        .find(|item| item.part == GitPart::Index && item.is_planned());
     let meanings = index.and_then(|item| meaning(&item.expected).zip(meaning(&item.target)));
     repository.check(&mut items, meanings);
     items
@@ -214,7 +309,9 @@ fn first_seq(movement: &Movement) -> i64 {
 
 fn state_of(connection: &Connection, snapshot_id: i64) -> Result<Option<GitStateRow>> {
     let row = sessions::snapshot(connection, snapshot_id)?;
-    row.git_state_id.map(|id| sessions::git_state(connection, id)).transpose()
+    row.git_state_id
+        .map(|id| sessions::git_state(connection, id))
+        .transpose()
 }
 
 /// There was no repository then, or it was not seen.

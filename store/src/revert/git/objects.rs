@@ -59,19 +59,32 @@ impl UserObjects {
             next += 1;
         }
         folders.truncate(FOLDERS);
-        Self { folders, id_length, packs: OnceCell::new() }
+        Self {
+            folders,
+            id_length,
+            packs: OnceCell::new(),
+        }
     }
 
     /// Returns whether an object is there.
     pub fn contains(&self, id: &str) -> bool {
-        let Some(bytes) = self.bytes_of(id) else { return false };
-        self.folders.iter().any(|folder| loose(folder, id).is_file()) || self.packed(&bytes).is_some()
+        let Some(bytes) = self.bytes_of(id) else {
+            return false;
+        };
+        self.folders
+            .iter()
+            .any(|folder| loose(folder, id).is_file())
+            || self.packed(&bytes).is_some()
     }
 
     /// Returns a commit.
     pub fn commit(&self, id: &str) -> Option<Commit> {
         let bytes = self.bytes_of(id)?;
-        let text = match self.folders.iter().find_map(|folder| read_loose(&loose(folder, id))) {
+        let text = match self
+            .folders
+            .iter()
+            .find_map(|folder| read_loose(&loose(folder, id)))
+        {
             Some(text) => text,
             None => {
                 let (pack, offset) = self.packed(&bytes)?;
@@ -90,16 +103,27 @@ impl UserObjects {
     }
 
     fn packed(&self, id: &[u8]) -> Option<(&Pack, u64)> {
-        let packs = self.packs.get_or_init(|| self.folders.iter().flat_map(|folder| packs(folder)).collect());
-        packs.iter().find_map(|pack| Some((pack, pack.find(id, self.id_length)?)))
+        let packs = self.packs.get_or_init(|| {
+            self.folders
+                .iter()
+                .flat_map(|folder| packs(folder))
+                .collect()
+        });
+        packs
+            .iter()
+            .find_map(|pack| Some((pack, pack.find(id, self.id_length)?)))
     }
 }
 
 /// Relative ones are meant from the folder that names them.
 fn alternates(folder: &Path) -> Vec<PathBuf> {
-    let text = read_small(&folder.join("info/alternates"), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
+    let text =
+        read_small(&folder.join("info/alternates"), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();
-    text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(|line| folder.join(line)).collect()
+    text.lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| folder.join(line))
+        .collect()
 }
 
 fn loose(folder: &Path, id: &str) -> PathBuf {
@@ -110,7 +134,10 @@ fn loose(folder: &Path, id: &str) -> PathBuf {
 fn read_loose(path: &Path) -> Option<Vec<u8>> {
     let file = read_small(path, LARGEST, OFlags::NOFOLLOW)?;
     let mut text = Vec::new();
-    ZlibDecoder::new(&file[..]).take(LARGEST).read_to_end(&mut text).ok()?;
+    ZlibDecoder::new(&file[..])
+        .take(LARGEST)
+        .read_to_end(&mut text)
+        .ok()?;
     let end = text.iter().position(|byte| *byte == 0)?;
     let size = text[..end].strip_prefix(b"commit ")?;
     let size: usize = std::str::from_utf8(size).ok()?.parse().ok()?;
@@ -119,7 +146,9 @@ fn read_loose(path: &Path) -> Option<Vec<u8>> {
 }
 
 fn packs(folder: &Path) -> Vec<Pack> {
-    let Ok(entries) = std::fs::read_dir(folder.join("pack")) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(folder.join("pack")) else {
+        return Vec::new();
+    };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     paths
         .filter(|path| path.extension().is_some_and(|ending| ending == "idx"))
@@ -148,16 +177,27 @@ impl Pack {
         for (count, bytes) in fanout.iter_mut().zip(head[8..].chunks_exact(4)) {
             *count = u32::from_be_bytes(bytes.try_into().ok()?);
         }
-        fanout.is_sorted().then(|| Self { index, data: path.with_extension("pack"), fanout })
+        fanout.is_sorted().then(|| Self {
+            index,
+            data: path.with_extension("pack"),
+            fanout,
+        })
     }
 
     fn find(&self, id: &[u8], id_length: usize) -> Option<u64> {
         let bucket = usize::from(id[0]);
-        let (mut low, mut high) = (bucket.checked_sub(1).map_or(0, |before| self.fanout[before]), self.fanout[bucket]);
+        let (mut low, mut high) = (
+            bucket
+                .checked_sub(1)
+                .map_or(0, |before| self.fanout[before]),
+            self.fanout[bucket],
+        );
         let mut found = vec![0; id_length];
         while low < high {
             let middle = low + (high - low) / 2;
-            self.index.read_exact_at(&mut found, IDS + u64::from(middle) * id_length as u64).ok()?;
+            self.index
+                .read_exact_at(&mut found, IDS + u64::from(middle) * id_length as u64)
+                .ok()?;
             match found[..].cmp(id) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
@@ -172,13 +212,20 @@ impl Pack {
         let count = u64::from(self.fanout[255]);
         let offsets = IDS + count * (id_length as u64 + 4);
         let mut small = [0; 4];
-        self.index.read_exact_at(&mut small, offsets + u64::from(place) * 4).ok()?;
+        self.index
+            .read_exact_at(&mut small, offsets + u64::from(place) * 4)
+            .ok()?;
         let small = u32::from_be_bytes(small);
         if small & LARGE == 0 {
             return Some(u64::from(small));
         }
         let mut large = [0; 8];
-        self.index.read_exact_at(&mut large, offsets + count * 4 + u64::from(small & !LARGE) * 8).ok()?;
+        self.index
+            .read_exact_at(
+                &mut large,
+                offsets + count * 4 + u64::from(small & !LARGE) * 8,
+            )
+            .ok()?;
         Some(u64::from_be_bytes(large))
     }
 
@@ -207,7 +254,10 @@ impl Pack {
             match base {
                 Some(base) => (at, deltas) = (base, [deltas, vec![bytes]].concat()),
                 None if kind == COMMIT => {
-                    return deltas.iter().rev().try_fold(bytes, |base, delta| apply_delta(&base, delta, LARGEST).ok());
+                    return deltas
+                        .iter()
+                        .rev()
+                        .try_fold(bytes, |base, delta| apply_delta(&base, delta, LARGEST).ok());
                 }
                 None => return None,
             }
@@ -228,7 +278,9 @@ fn header(reader: &mut impl Read) -> Option<(u8, u64)> {
     let (mut size, mut shift) = (u64::from(next & 0x0f), 4);
     while next & 0x80 != 0 {
         next = byte(reader)?;
-        size |= u64::from(next & 0x7f).checked_shl(shift).filter(|_| shift < 57)?;
+        size |= u64::from(next & 0x7f)
+            .checked_shl(shift)
+            .filter(|_| shift < 57)?;
         shift += 7;
     }
     Some((kind, size))
@@ -258,8 +310,13 @@ fn parse(text: &[u8]) -> Option<Commit> {
             _ => {}
         }
     }
-    commit.subject =
-        String::from_utf8_lossy(lines.find(|line| !line.trim_ascii().is_empty()).unwrap_or_default()).trim().to_owned();
+    commit.subject = String::from_utf8_lossy(
+        lines
+            .find(|line| !line.trim_ascii().is_empty())
+            .unwrap_or_default(),
+    )
+    .trim()
+    .to_owned();
     (!commit.tree.is_empty()).then_some(commit)
 }
 
@@ -276,9 +333,17 @@ mod tests {
             time: 77,
             subject: "first".to_owned(),
         };
-        assert_eq!(parse(text), Some(expected), "headers that go on are no parents");
+        assert_eq!(
+            parse(text),
+            Some(expected),
+            "headers that go on are no parents"
+        );
         let bare = parse(b"tree 1\ncommitter C <> 5 +0000\n\n").expect("a commit");
-        assert_eq!((bare.subject.as_str(), bare.parents.len()), ("", 0), "a first commit without a word");
+        assert_eq!(
+            (bare.subject.as_str(), bare.parents.len()),
+            ("", 0),
+            "a first commit without a word"
+        );
         assert_eq!(parse(b"object 1\ntype commit\n\nx"), None, "a tag is none");
     }
 }

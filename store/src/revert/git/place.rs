@@ -30,7 +30,10 @@ pub(super) struct Trouble {
 
 impl Trouble {
     pub fn failed(what: &str, error: Errno) -> Self {
-        Self { result: FileResult::Failed, reason: format!("{what}: {error}") }
+        Self {
+            result: FileResult::Failed,
+            reason: format!("{what}: {error}"),
+        }
     }
 }
 
@@ -55,28 +58,53 @@ pub(super) struct Place {
 /// Where git packs refs, in the common folder.
 pub(super) const PACKED_REFS: &str = "packed-refs";
 
-const CREATE: OFlags =
-    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const CREATE: OFlags = OFlags::WRONLY
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 impl Place {
     /// Opens the place of a part; folders of a branch that are missing are made.
-    pub fn open(repository: &Repository, item: &GitItem, operation: &str, position: usize) -> Result<Self, Trouble> {
+    pub fn open(
+        repository: &Repository,
+        item: &GitItem,
+        operation: &str,
+        position: usize,
+    ) -> Result<Self, Trouble> {
         let (folder, name) = repository.place(item);
         Self::at(folder, name, own_name(operation, position))
     }
 
     /// Opens the place of the packed refs, of which a branch is to be taken out.
-    pub fn packed_refs(repository: &Repository, operation: &str, position: usize) -> Result<Self, Trouble> {
-        Self::at(&repository.location.common, PACKED_REFS, format!("{}-packed", own_name(operation, position)))
+    pub fn packed_refs(
+        repository: &Repository,
+        operation: &str,
+        position: usize,
+    ) -> Result<Self, Trouble> {
+        Self::at(
+            &repository.location.common,
+            PACKED_REFS,
+            format!("{}-packed", own_name(operation, position)),
+        )
     }
 
     fn at(folder: &Path, name: &str, own: String) -> Result<Self, Trouble> {
-        let what = |error| Trouble::failed(&format!("the folder of `{name}` cannot be entered"), error);
+        let what =
+            |error| Trouble::failed(&format!("the folder of `{name}` cannot be entered"), error);
         let home = open_folder(folder).map_err(what)?;
         let (below, leaf) = name.rsplit_once('/').unwrap_or(("", name));
         let directory = enter(&home, below, true).map_err(what)?;
-        Ok(Self { directory, name: leaf.to_owned(), home, own })
+        Ok(Self {
+            directory,
+            name: leaf.to_owned(),
+            home,
+            own,
+        })
     }
 
     fn lock_name(&self) -> String {
@@ -85,8 +113,11 @@ impl Place {
 
     /// Takes away what an interrupted try of the same operation left: its lock, and the file under our own name.
     pub fn settle(&self) -> Result<(), Trouble> {
-        let what = |error| Trouble::failed("what an interrupted try left cannot be taken away", error);
-        let Some(own) = stat(&self.home, &self.own).map_err(what)? else { return Ok(()) };
+        let what =
+            |error| Trouble::failed("what an interrupted try left cannot be taken away", error);
+        let Some(own) = stat(&self.home, &self.own).map_err(what)? else {
+            return Ok(());
+        };
         let lock = stat(&self.directory, &self.lock_name()).map_err(what)?;
         if lock.is_some_and(|lock| (lock.st_dev, lock.st_ino) == (own.st_dev, own.st_ino)) {
             self.unlock().map_err(what)?;
@@ -96,12 +127,18 @@ impl Place {
 
     /// Takes the lock; the file that is to take the place, where there is to be one, is in it, whole and synced.
     pub fn lock(&self, new: &NewFile) -> Result<(), Trouble> {
-        let what = |error| Trouble::failed(&format!("`{}` cannot be made", self.lock_name()), error);
+        let what =
+            |error| Trouble::failed(&format!("`{}` cannot be made", self.lock_name()), error);
         self.write_own(new).map_err(what)?;
-        self.link().inspect_err(|_| _ = remove(&self.home, &self.own)).map_err(|error| match error {
-            Errno::EXIST => Trouble { result: FileResult::Failed, reason: locked(&self.lock_name()) },
-            error => what(error),
-        })
+        self.link()
+            .inspect_err(|_| _ = remove(&self.home, &self.own))
+            .map_err(|error| match error {
+                Errno::EXIST => Trouble {
+                    result: FileResult::Failed,
+                    reason: locked(&self.lock_name()),
+                },
+                error => what(error),
+            })
     }
 
     /// Where there are no links, the lock is made first and then replaced: after a kill nobody can tell it from one of git's, and
@@ -110,7 +147,9 @@ impl Place {
         let (own, lock) = (&*self.own, self.lock_name());
         match retry_on_intr(|| linkat(&self.home, own, &self.directory, &*lock, AtFlags::empty())) {
             Err(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS | Errno::MLINK) => {
-                retry_on_intr(|| openat(&self.directory, &*lock, CREATE, Mode::from_raw_mode(0o666)))?;
+                retry_on_intr(|| {
+                    openat(&self.directory, &*lock, CREATE, Mode::from_raw_mode(0o666))
+                })?;
                 retry_on_intr(|| renameat(&self.home, own, &self.directory, &*lock))
             }
             linked => linked,
@@ -119,7 +158,8 @@ impl Place {
 
     fn write_own(&self, new: &NewFile) -> Result<(), Errno> {
         // The umask makes of it what git's own files have.
-        let file = retry_on_intr(|| openat(&self.home, &*self.own, CREATE, Mode::from_raw_mode(0o666)))?;
+        let file =
+            retry_on_intr(|| openat(&self.home, &*self.own, CREATE, Mode::from_raw_mode(0o666)))?;
         let written = self.fill(file, new);
         if written.is_err() {
             let _ = remove(&self.home, &self.own);
@@ -129,7 +169,8 @@ impl Place {
 
     fn fill(&self, file: OwnedFd, new: &NewFile) -> Result<(), Errno> {
         let mut file = File::from(file);
-        file.write_all(&new.bytes).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        file.write_all(&new.bytes)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         if let Some(old) = stat(&self.directory, &self.name)? {
             retry_on_intr(|| fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o777)))?;
         }
@@ -137,24 +178,43 @@ impl Place {
             retry_on_intr(|| fchown(&file, Some(user), Some(group)))?;
         }
         if let Some((seconds, nanoseconds)) = new.time {
-            let time = Timespec { tv_sec: seconds, tv_nsec: nanoseconds };
-            retry_on_intr(|| futimens(&file, &Timestamps { last_access: time, last_modification: time }))?;
+            let time = Timespec {
+                tv_sec: seconds,
+                tv_nsec: nanoseconds,
+            };
+            retry_on_intr(|| {
+                futimens(
+                    &file,
+                    &Timestamps {
+                        last_access: time,
+                        last_modification: time,
+                    },
+                )
+            })?;
         }
         retry_on_intr(|| fsync(&file))
     }
 
     /// Puts what is in the lock into the place, and so gives the lock up.
     pub fn put_in(&self) -> Result<(), Trouble> {
-        retry_on_intr(|| renameat(&self.directory, &*self.lock_name(), &self.directory, &*self.name))
-            .map_err(|error| Trouble::failed(&format!("`{}` cannot be replaced", self.name), error))?;
+        retry_on_intr(|| {
+            renameat(
+                &self.directory,
+                &*self.lock_name(),
+                &self.directory,
+                &*self.name,
+            )
+        })
+        .map_err(|error| Trouble::failed(&format!("`{}` cannot be replaced", self.name), error))?;
         self.tidy();
         Ok(())
     }
 
     /// Takes what is in the place away, and gives the lock up.
     pub fn take_out(&self) -> Result<(), Trouble> {
-        remove(&self.directory, &self.name)
-            .map_err(|error| Trouble::failed(&format!("`{}` cannot be removed", self.name), error))?;
+        remove(&self.directory, &self.name).map_err(|error| {
+            Trouble::failed(&format!("`{}` cannot be removed", self.name), error)
+        })?;
         self.give_up();
         Ok(())
     }
@@ -182,12 +242,23 @@ fn own_name(operation: &str, position: usize) -> String {
 }
 
 /// Returns the locks of a part that stand there and are an operation's own. It reads, and changes nothing.
-pub(super) fn own_locks(repository: &Repository, item: &GitItem, operation: &str, position: usize) -> Vec<PathBuf> {
+pub(super) fn own_locks(
+    repository: &Repository,
+    item: &GitItem,
+    operation: &str,
+    position: usize,
+) -> Vec<PathBuf> {
     let own = own_name(operation, position);
     let packed = format!("{own}-packed");
     let (folder, name) = repository.place(item);
-    let places = [(folder, name, own), (&repository.location.common, PACKED_REFS, packed)];
-    places.iter().filter_map(|(folder, name, own)| own_lock(folder, name, own)).collect()
+    let places = [
+        (folder, name, own),
+        (&repository.location.common, PACKED_REFS, packed),
+    ];
+    places
+        .iter()
+        .filter_map(|(folder, name, own)| own_lock(folder, name, own))
+        .collect()
 }
 
 fn own_lock(folder: &Path, name: &str, own: &str) -> Option<PathBuf> {

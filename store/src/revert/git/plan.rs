@@ -85,15 +85,38 @@ type Goal<T> = Result<T, String>;
 
 /// Plans to undo what the agent did.
 pub(crate) fn plan(movement: GitMove<'_>) -> Vec<GitItem> {
-    let GitMove { base, changes, asked, .. } = movement;
-    let heads = fold(Heads::of(base), changes, Heads::of, |one, other| one == other);
-    let index = fold(base.index, changes, |state| state.index, |one, other| (asked.same_index)(*one, *other));
+    let GitMove {
+        base,
+        changes,
+        asked,
+        ..
+    } = movement;
+    let heads = fold(Heads::of(base), changes, Heads::of, |one, other| {
+        one == other
+    });
+    let index = fold(
+        base.index,
+        changes,
+        |state| state.index,
+        |one, other| (asked.same_index)(*one, *other),
+    );
     towards(movement, heads, index)
 }
 
 /// Plans to make it what it was, whoever changed it since: `restore`.
-pub(crate) fn plan_exactly(wanted: &GitStateRow, now: &GitStateRow, asked: Asked<'_>) -> Vec<GitItem> {
-    let movement = GitMove { base: now, changes: &[], left: now, moved: &BTreeMap::new(), now, asked };
+pub(crate) fn plan_exactly(
+    wanted: &GitStateRow,
+    now: &GitStateRow,
+    asked: Asked<'_>,
+) -> Vec<GitItem> {
+    let movement = GitMove {
+        base: now,
+        changes: &[],
+        left: now,
+        moved: &BTreeMap::new(),
+        now,
+        asked,
+    };
     towards(movement, Ok(Heads::of(wanted)), Ok(wanted.index))
 }
 
@@ -122,7 +145,11 @@ fn fold<T>(
     Ok(state)
 }
 
-fn towards(movement: GitMove<'_>, heads: Goal<Heads>, index: Goal<Option<ObjectId>>) -> Vec<GitItem> {
+fn towards(
+    movement: GitMove<'_>,
+    heads: Goal<Heads>,
+    index: Goal<Option<ObjectId>>,
+) -> Vec<GitItem> {
     let mut items = match heads {
         Ok(goal) => heads_items(movement, &goal),
         Err(reason) => vec![whole(movement, wanted(movement)).left(FileResult::Conflict, reason)],
@@ -134,7 +161,10 @@ fn towards(movement: GitMove<'_>, heads: Goal<Heads>, index: Goal<Option<ObjectI
 
 /// Where HEAD was before the oldest change that is to be undone: what a conflict is about.
 fn wanted(movement: GitMove<'_>) -> Heads {
-    let oldest = movement.changes.iter().rfind(|change| change.claim == GitClaim::Undo);
+    let oldest = movement
+        .changes
+        .iter()
+        .rfind(|change| change.claim == GitClaim::Undo);
     Heads::of(oldest.map_or(movement.base, |change| &change.old))
 }
 
@@ -142,7 +172,9 @@ fn wanted(movement: GitMove<'_>) -> Heads {
 fn whole(movement: GitMove<'_>, goal: Heads) -> GitItem {
     let now = Heads::of(movement.now);
     match &goal.branch {
-        Some(branch) if now.branch == goal.branch => GitItem::planned(GitPart::Branch, branch, now.commit, goal.commit),
+        Some(branch) if now.branch == goal.branch => {
+            GitItem::planned(GitPart::Branch, branch, now.commit, goal.commit)
+        }
         _ => GitItem::planned(GitPart::Head, "HEAD", now.text(), goal.text()),
     }
 }
@@ -160,7 +192,9 @@ fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
     let head = (now.text() != goal.text()).then_some(head);
     // On a branch that stands elsewhere HEAD would be at a commit where nobody wants it.
     if items.iter().any(|item| !item.is_planned()) {
-        items.extend(head.map(|head| head.left(FileResult::Conflict, "it stays, for the branch does")));
+        items.extend(
+            head.map(|head| head.left(FileResult::Conflict, "it stays, for the branch does")),
+        );
         return items;
     }
     items.extend(others(movement, goal));
@@ -172,8 +206,14 @@ fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
 fn why_not(movement: GitMove<'_>, goal: &Heads, now: &Heads) -> Option<String> {
     let is_there = now.is_at(goal);
     match (&now.doing, &goal.doing) {
-        (Some(doing), None) => return Some(format!("a {doing} has begun since and is not finished")),
-        (None, Some(doing)) => return Some(format!("a {doing} was under way then, and cannot be taken up again")),
+        (Some(doing), None) => {
+            return Some(format!("a {doing} has begun since and is not finished"));
+        }
+        (None, Some(doing)) => {
+            return Some(format!(
+                "a {doing} was under way then, and cannot be taken up again"
+            ));
+        }
         (Some(doing), Some(_)) if !is_there || now.doing != goal.doing => {
             return Some(format!("a {doing} is under way"));
         }
@@ -201,30 +241,56 @@ fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitI
     let base = moved.map_or(&value, |moved| &moved.base).clone();
     let undone = fold_branch(branch, base, movement.changes);
     let is_left_alone = moved.is_none_or(|moved| moved.left == value);
-    if is_left_alone && (undone.as_ref() == Ok(&goal.commit) || is_proven(movement, branch, &value, &goal.commit)) {
+    if is_left_alone
+        && (undone.as_ref() == Ok(&goal.commit)
+            || is_proven(movement, branch, &value, &goal.commit))
+    {
         return Some(item);
     }
-    Some(item.left(FileResult::Conflict, "nothing tells that it was the agent who moved it"))
+    Some(item.left(
+        FileResult::Conflict,
+        "nothing tells that it was the agent who moved it",
+    ))
 }
 
 /// Whether the branch's own reflog says that it was the agent who moved it while HEAD was not seen on it.
-fn is_proven(movement: GitMove<'_>, branch: &str, value: &Option<String>, goal: &Option<String>) -> bool {
+fn is_proven(
+    movement: GitMove<'_>,
+    branch: &str,
+    value: &Option<String>,
+    goal: &Option<String>,
+) -> bool {
     let moves = (movement.asked.moves_of)(branch);
-    let way = Way { branch, from: goal.as_deref(), to: value.as_deref() };
+    let way = Way {
+        branch,
+        from: goal.as_deref(),
+        to: value.as_deref(),
+    };
     proof::is_the_agents(way, &moves, movement.changes, movement.asked.is_before)
 }
 
 /// What a branch was before the agent's commits on it, as far as they were seen while HEAD was on it.
 fn fold_branch(branch: &str, base: Option<String>, changes: &[GitChange]) -> Goal<Option<String>> {
     let is_on = |state: &GitStateRow| state.branch.as_deref() == Some(branch);
-    let on: Vec<GitChange> =
-        changes.iter().filter(|change| is_on(&change.old) && is_on(&change.new)).cloned().collect();
-    fold(base, &on, |state| state.head.clone(), |one, other| one == other)
+    let on: Vec<GitChange> = changes
+        .iter()
+        .filter(|change| is_on(&change.old) && is_on(&change.new))
+        .cloned()
+        .collect();
+    fold(
+        base,
+        &on,
+        |state| state.head.clone(),
+        |one, other| one == other,
+    )
 }
 
 /// The branches that a revert before moved, and that this one leaves: they are what they were.
 fn others(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
-    let rest = movement.moved.iter().filter(|(name, _)| goal.branch.as_ref() != Some(*name));
+    let rest = movement
+        .moved
+        .iter()
+        .filter(|(name, _)| goal.branch.as_ref() != Some(*name));
     let item = |(name, moved): (&String, &Moved)| {
         let value = (movement.asked.value_of)(name);
         let item = GitItem::planned(GitPart::Branch, name, value.clone(), moved.base.clone());
@@ -241,7 +307,11 @@ fn index_item(movement: GitMove<'_>, goal: Goal<Option<ObjectId>>, stays: bool) 
     let same = movement.asked.same_index;
     let now = movement.now.index;
     let target = goal.clone().unwrap_or_else(|_| {
-        movement.changes.iter().rfind(|change| change.claim == GitClaim::Undo).and_then(|change| change.old.index)
+        movement
+            .changes
+            .iter()
+            .rfind(|change| change.claim == GitClaim::Undo)
+            .and_then(|change| change.old.index)
     });
     if same(now, target) {
         return None;
@@ -251,7 +321,9 @@ fn index_item(movement: GitMove<'_>, goal: Goal<Option<ObjectId>>, stays: bool) 
     Some(match goal {
         Err(reason) => item.left(FileResult::Conflict, reason),
         Ok(_) if stays => item.left(FileResult::Conflict, "it stays with HEAD"),
-        Ok(_) if !same(now, movement.left.index) => item.left(FileResult::Conflict, "changed since by the user"),
+        Ok(_) if !same(now, movement.left.index) => {
+            item.left(FileResult::Conflict, "changed since by the user")
+        }
         Ok(_) => item,
     })
 }

@@ -24,7 +24,12 @@ fn at(branch: &str, commit: &str, number: u8) -> GitStateRow {
 }
 
 fn change(old: &GitStateRow, new: &GitStateRow, claim: GitClaim) -> GitChange {
-    GitChange { old: old.clone(), new: new.clone(), claim, span: (0, 0) }
+    GitChange {
+        old: old.clone(),
+        new: new.clone(),
+        claim,
+        span: (0, 0),
+    }
 }
 
 fn user() -> GitClaim {
@@ -33,7 +38,12 @@ fn user() -> GitClaim {
 
 /// A repository without reflogs.
 fn asked(value_of: &dyn Fn(&str) -> Option<String>) -> Asked<'_> {
-    Asked { value_of, same_index: &|one, other| one == other, moves_of: &|_| Vec::new(), is_before: &|_, _| false }
+    Asked {
+        value_of,
+        same_index: &|one, other| one == other,
+        moves_of: &|_| Vec::new(),
+        is_before: &|_, _| false,
+    }
 }
 
 /// What branches there are; indexes are equal where their numbers are.
@@ -46,17 +56,38 @@ fn planned(
     others: &[(&str, &str)],
 ) -> Vec<GitItem> {
     let value_of = |name: &str| {
-        let on_head = now.head.clone().filter(|_| now.branch.as_deref() == Some(name));
-        on_head.or_else(|| others.iter().find(|(other, _)| *other == name).map(|(_, commit)| (*commit).to_owned()))
+        let on_head = now
+            .head
+            .clone()
+            .filter(|_| now.branch.as_deref() == Some(name));
+        on_head.or_else(|| {
+            others
+                .iter()
+                .find(|(other, _)| *other == name)
+                .map(|(_, commit)| (*commit).to_owned())
+        })
     };
     let moved: BTreeMap<String, Moved> = moved
         .iter()
         .map(|(name, base, left)| {
-            ((*name).to_owned(), Moved { base: Some((*base).to_owned()), left: Some((*left).to_owned()) })
+            (
+                (*name).to_owned(),
+                Moved {
+                    base: Some((*base).to_owned()),
+                    left: Some((*left).to_owned()),
+                },
+            )
         })
         .collect();
     let asked = asked(&value_of);
-    plan(GitMove { base, changes, left, moved: &moved, now, asked })
+    plan(GitMove {
+        base,
+        changes,
+        left,
+        moved: &moved,
+        now,
+        asked,
+    })
 }
 
 /// A first revert: what is there is what it starts from.
@@ -65,7 +96,10 @@ fn first(now: &GitStateRow, changes: &[GitChange], others: &[(&str, &str)]) -> V
 }
 
 fn told(items: &[GitItem]) -> Vec<(GitPart, Option<&str>, FileResult)> {
-    items.iter().map(|item| (item.part, item.target.as_deref(), item.result)).collect()
+    items
+        .iter()
+        .map(|item| (item.part, item.target.as_deref(), item.result))
+        .collect()
 }
 
 use FileResult::{Conflict, Planned};
@@ -74,82 +108,211 @@ use GitPart::{Branch, Head, Index};
 #[test]
 fn commits_of_the_agent_are_undone_one_after_the_other() {
     let (x, a, b) = (at("main", "x", 1), at("main", "a", 2), at("main", "b", 3));
-    let items = first(&b, &[change(&a, &b, GitClaim::Undo), change(&x, &a, GitClaim::Undo)], &[]);
+    let items = first(
+        &b,
+        &[
+            change(&a, &b, GitClaim::Undo),
+            change(&x, &a, GitClaim::Undo),
+        ],
+        &[],
+    );
     let blob = index(1).map(|blob| blob.to_string());
-    assert_eq!(told(&items), [(Branch, Some("x"), Planned), (Index, blob.as_deref(), Planned)], "back to the first");
+    assert_eq!(
+        told(&items),
+        [
+            (Branch, Some("x"), Planned),
+            (Index, blob.as_deref(), Planned)
+        ],
+        "back to the first"
+    );
 }
 
 #[test]
 fn a_commit_of_the_user_in_between_or_afterwards_keeps_everything() {
     let (x, a, u) = (at("main", "x", 1), at("main", "a", 2), at("main", "u", 3));
-    let items = first(&u, &[change(&a, &u, user()), change(&x, &a, GitClaim::Undo)], &[]);
-    assert!(items.iter().all(|item| item.result == Conflict), "HEAD and index: {items:?}");
+    let items = first(
+        &u,
+        &[change(&a, &u, user()), change(&x, &a, GitClaim::Undo)],
+        &[],
+    );
+    assert!(
+        items.iter().all(|item| item.result == Conflict),
+        "HEAD and index: {items:?}"
+    );
     let b = at("main", "b", 4);
-    let changes = [change(&u, &b, GitClaim::Undo), change(&a, &u, user()), change(&x, &a, GitClaim::Undo)];
-    assert!(first(&b, &changes, &[]).iter().all(|item| item.result == Conflict), "never half of it");
+    let changes = [
+        change(&u, &b, GitClaim::Undo),
+        change(&a, &u, user()),
+        change(&x, &a, GitClaim::Undo),
+    ];
+    assert!(
+        first(&b, &changes, &[])
+            .iter()
+            .all(|item| item.result == Conflict),
+        "never half of it"
+    );
 }
 
 #[test]
 fn what_the_user_did_and_took_back_is_no_matter() {
     let (x, a, u) = (at("main", "x", 1), at("main", "a", 2), at("main", "u", 3));
-    let changes = [change(&u, &a, user()), change(&a, &u, user()), change(&x, &a, GitClaim::Undo)];
-    assert!(first(&a, &changes, &[]).iter().all(|item| item.result == Planned), "it stands where the agent left it");
+    let changes = [
+        change(&u, &a, user()),
+        change(&a, &u, user()),
+        change(&x, &a, GitClaim::Undo),
+    ];
+    assert!(
+        first(&a, &changes, &[])
+            .iter()
+            .all(|item| item.result == Planned),
+        "it stands where the agent left it"
+    );
 }
 
 #[test]
 fn what_the_user_committed_before_the_agent_is_kept() {
     let (x, u, a) = (at("main", "x", 1), at("main", "u", 1), at("main", "a", 1));
-    let items = first(&a, &[change(&u, &a, GitClaim::Undo), change(&x, &u, user())], &[]);
-    assert_eq!(told(&items), [(Branch, Some("u"), Planned)], "only the agent's");
+    let items = first(
+        &a,
+        &[change(&u, &a, GitClaim::Undo), change(&x, &u, user())],
+        &[],
+    );
+    assert_eq!(
+        told(&items),
+        [(Branch, Some("u"), Planned)],
+        "only the agent's"
+    );
 }
 
 #[test]
 fn what_two_sessions_did_at_once_is_left() {
     let (x, a) = (at("main", "x", 1), at("main", "a", 2));
-    let items = first(&a, &[change(&x, &a, GitClaim::Shared("pi (session `t`)".to_owned()))], &[]);
-    assert!(items.iter().all(|item| item.result == Conflict), "{items:?}");
-    assert!(items[0].reason.as_deref().is_some_and(|reason| reason.contains("pi")), "and it says who: {items:?}");
+    let items = first(
+        &a,
+        &[change(
+            &x,
+            &a,
+            GitClaim::Shared("pi (session `t`)".to_owned()),
+        )],
+        &[],
+    );
+    assert!(
+        items.iter().all(|item| item.result == Conflict),
+        "{items:?}"
+    );
+    assert!(
+        items[0]
+            .reason
+            .as_deref()
+            .is_some_and(|reason| reason.contains("pi")),
+        "and it says who: {items:?}"
+    );
 }
 
 #[test]
 fn head_goes_back_to_a_branch_that_stayed_where_it_was() {
     let (x, f) = (at("main", "x", 1), at("feature", "f", 1));
-    let items = first(&f, &[change(&x, &f, GitClaim::Undo)], &[("refs/heads/main", "x")]);
-    assert_eq!(told(&items), [(Head, Some("ref: refs/heads/main"), Planned)], "`feature` is kept");
-    let items = first(&f, &[change(&x, &f, GitClaim::Undo)], &[("refs/heads/main", "elsewhere")]);
-    let expected = [(Branch, Some("x"), Conflict), (Head, Some("ref: refs/heads/main"), Conflict)];
-    assert_eq!(told(&items), expected, "nobody saw who moved `main`, and HEAD goes to it or stays: {items:?}");
+    let items = first(
+        &f,
+        &[change(&x, &f, GitClaim::Undo)],
+        &[("refs/heads/main", "x")],
+    );
+    assert_eq!(
+        told(&items),
+        [(Head, Some("ref: refs/heads/main"), Planned)],
+        "`feature` is kept"
+    );
+    let items = first(
+        &f,
+        &[change(&x, &f, GitClaim::Undo)],
+        &[("refs/heads/main", "elsewhere")],
+    );
+    let expected = [
+        (Branch, Some("x"), Conflict),
+        (Head, Some("ref: refs/heads/main"), Conflict),
+    ];
+    assert_eq!(
+        told(&items),
+        expected,
+        "nobody saw who moved `main`, and HEAD goes to it or stays: {items:?}"
+    );
     let items = first(&f, &[change(&x, &f, GitClaim::Undo)], &[]);
-    assert_eq!(told(&items)[0], (Branch, Some("x"), Planned), "one that is gone is made again: {items:?}");
+    assert_eq!(
+        told(&items)[0],
+        (Branch, Some("x"), Planned),
+        "one that is gone is made again: {items:?}"
+    );
 }
 
 #[test]
 fn a_merge_that_began_since_keeps_everything_and_one_that_goes_on_only_head() {
     let (x, a) = (at("main", "x", 1), at("main", "a", 2));
-    let merging = |state: &GitStateRow| GitStateRow { doing: Some("merge".to_owned()), ..state.clone() };
-    let items = first(&merging(&a), &[change(&x, &merging(&a), GitClaim::Undo)], &[]);
-    assert!(items.iter().all(|item| item.result == Conflict), "in the middle of it: {items:?}");
-    let resolved = GitStateRow { index: index(2), ..merging(&x) };
-    let items = first(&resolved, &[change(&merging(&x), &resolved, GitClaim::Undo)], &[]);
+    let merging = |state: &GitStateRow| GitStateRow {
+        doing: Some("merge".to_owned()),
+        ..state.clone()
+    };
+    let items = first(
+        &merging(&a),
+        &[change(&x, &merging(&a), GitClaim::Undo)],
+        &[],
+    );
+    assert!(
+        items.iter().all(|item| item.result == Conflict),
+        "in the middle of it: {items:?}"
+    );
+    let resolved = GitStateRow {
+        index: index(2),
+        ..merging(&x)
+    };
+    let items = first(
+        &resolved,
+        &[change(&merging(&x), &resolved, GitClaim::Undo)],
+        &[],
+    );
     let blob = index(1).map(|blob| blob.to_string());
-    assert_eq!(told(&items), [(Index, blob.as_deref(), Planned)], "what was resolved in the user's own merge");
+    assert_eq!(
+        told(&items),
+        [(Index, blob.as_deref(), Planned)],
+        "what was resolved in the user's own merge"
+    );
 }
 
 #[test]
 fn on_the_way_back_everything_is_what_it_was_before_the_first_revert() {
     let (base, left) = (at("feature", "f", 3), at("main", "x", 1));
     let moved = [("refs/heads/main", "a", "x")];
-    let items = planned(&base, &[], &left, &left, &moved, &[("refs/heads/feature", "f")]);
+    let items = planned(
+        &base,
+        &[],
+        &left,
+        &left,
+        &moved,
+        &[("refs/heads/feature", "f")],
+    );
     let blob = index(3).map(|blob| blob.to_string());
     let expected = [
         (Branch, Some("a"), Planned),
         (Head, Some("ref: refs/heads/feature"), Planned),
         (Index, blob.as_deref(), Planned),
     ];
-    assert_eq!(told(&items), expected, "the branch that was moved, HEAD and the index");
+    assert_eq!(
+        told(&items),
+        expected,
+        "the branch that was moved, HEAD and the index"
+    );
     let now = at("main", "u", 1);
-    let items = planned(&base, &[], &left, &now, &moved, &[("refs/heads/feature", "f")]);
-    assert_eq!(items[0].result, Conflict, "the user committed while reverted: {items:?}");
+    let items = planned(
+        &base,
+        &[],
+        &left,
+        &now,
+        &moved,
+        &[("refs/heads/feature", "f")],
+    );
+    assert_eq!(
+        items[0].result, Conflict,
+        "the user committed while reverted: {items:?}"
+    );
 }
 
 #[test]
@@ -165,9 +328,15 @@ fn restore_asks_nobody_but_moves_no_branch_behind_heads_back() {
     let (x, u) = (at("main", "x", 1), at("main", "u", 2));
     let asked = asked(&|_| Some("u".to_owned()));
     let items = plan_exactly(&x, &u, asked);
-    assert!(items.iter().all(|item| item.result == Planned), "whoever committed: {items:?}");
+    assert!(
+        items.iter().all(|item| item.result == Planned),
+        "whoever committed: {items:?}"
+    );
     let elsewhere = at("feature", "f", 2);
     let items = plan_exactly(&x, &elsewhere, asked);
     let is_left = |item: &GitItem| item.result == Conflict;
-    assert!(items.iter().all(is_left), "the snapshot before it would not hold where `main` was: {items:?}");
+    assert!(
+        items.iter().all(is_left),
+        "the snapshot before it would not hold where `main` was: {items:?}"
+    );
 }

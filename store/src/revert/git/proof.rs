@@ -23,14 +23,25 @@ pub(super) fn is_the_agents(
     changes: &[GitChange],
     is_before: &dyn Fn(&str, &str) -> bool,
 ) -> bool {
-    let Some(first) = moves.iter().rposition(|line| line.old.as_deref() == way.from) else { return false };
+    let Some(first) = moves
+        .iter()
+        .rposition(|line| line.old.as_deref() == way.from)
+    else {
+        return false;
+    };
     let mut at = way.from;
     let mut step = None;
     for line in &moves[first..] {
         let ends = |change: &&GitChange| ends_in_time(line, change, is_before);
         let begins = |change: &&GitChange| begins_in_time(line, change, way.branch);
-        let undone = || changes.iter().filter(|change| change.claim == GitClaim::Undo);
-        step = step.filter(ends).or_else(|| undone().find(|change| begins(change) && ends(change)));
+        let undone = || {
+            changes
+                .iter()
+                .filter(|change| change.claim == GitClaim::Undo)
+        };
+        step = step
+            .filter(ends)
+            .or_else(|| undone().find(|change| begins(change) && ends(change)));
         if step.is_none() || line.old.as_deref() != at {
             return false;
         }
@@ -45,10 +56,18 @@ fn begins_in_time(line: &RefMove, change: &GitChange, branch: &str) -> bool {
     line.time >= begin / 1000 && (found || line.time * 1000 >= begin)
 }
 
-fn ends_in_time(line: &RefMove, change: &GitChange, is_before: &dyn Fn(&str, &str) -> bool) -> bool {
+fn ends_in_time(
+    line: &RefMove,
+    change: &GitChange,
+    is_before: &dyn Fn(&str, &str) -> bool,
+) -> bool {
     let (_, end) = change.span;
-    let is_known =
-        || line.new.as_deref().zip(change.new.head.as_deref()).is_some_and(|(new, head)| is_before(new, head));
+    let is_known = || {
+        line.new
+            .as_deref()
+            .zip(change.new.head.as_deref())
+            .is_some_and(|(new, head)| is_before(new, head))
+    };
     line.time <= end / 1000 && ((line.time + 1).saturating_mul(1000) <= end || is_known())
 }
 
@@ -58,7 +77,11 @@ mod tests {
     use crate::sessions::GitStateRow;
 
     fn line(old: &str, new: &str, time: i64) -> RefMove {
-        RefMove { old: Some(old.to_owned()), new: Some(new.to_owned()), time }
+        RefMove {
+            old: Some(old.to_owned()),
+            new: Some(new.to_owned()),
+            time,
+        }
     }
 
     /// A step from second 10 to second 20 and a half that found `main` at `a` and left HEAD on `x` at `c`.
@@ -68,24 +91,42 @@ mod tests {
             branch: Some(format!("refs/heads/{branch}")),
             ..GitStateRow::default()
         };
-        GitChange { old: state("main", "a"), new: state("x", "c"), claim, span: (10_500, 20_500) }
+        GitChange {
+            old: state("main", "a"),
+            new: state("x", "c"),
+            claim,
+            span: (10_500, 20_500),
+        }
     }
 
     fn is_proven(moves: &[RefMove], to: &str, change: GitChange) -> bool {
-        let way = Way { branch: "refs/heads/main", from: Some("a"), to: Some(to) };
+        let way = Way {
+            branch: "refs/heads/main",
+            from: Some("a"),
+            to: Some(to),
+        };
         is_the_agents(way, moves, &[change], &|one, other| one <= other)
     }
 
     #[test]
     fn lines_between_the_start_and_the_finish_that_begin_where_it_started_are_the_steps() {
         let undone = || step(GitClaim::Undo);
-        assert!(is_proven(&[line("a", "b", 15)], "b", undone()), "in the middle of it");
+        assert!(
+            is_proven(&[line("a", "b", 15)], "b", undone()),
+            "in the middle of it"
+        );
         assert!(
             is_proven(&[line("a", "b", 10), line("b", "c", 10)], "c", undone()),
             "it found `a`, so this came after"
         );
-        assert!(is_proven(&[line("a", "b", 20)], "b", undone()), "in its last second, and HEAD had it at the end");
-        assert!(is_proven(&[line("0", "a", 3), line("a", "b", 15)], "b", undone()), "what was before is no matter");
+        assert!(
+            is_proven(&[line("a", "b", 20)], "b", undone()),
+            "in its last second, and HEAD had it at the end"
+        );
+        assert!(
+            is_proven(&[line("0", "a", 3), line("a", "b", 15)], "b", undone()),
+            "what was before is no matter"
+        );
     }
 
     #[test]
@@ -94,12 +135,27 @@ mod tests {
         assert!(!is_proven(&[], "b", undone()), "there is no log");
         assert!(!is_proven(&[line("a", "b", 9)], "b", undone()), "before it");
         assert!(!is_proven(&[line("a", "b", 21)], "b", undone()), "after it");
-        assert!(!is_proven(&[line("a", "d", 20)], "d", undone()), "in its last second, and it never had that commit");
-        assert!(!is_proven(&[line("a", "b", 15), line("b", "u", 30)], "u", undone()), "somebody went on");
-        assert!(!is_proven(&[line("a", "b", 15)], "u", undone()), "it stands elsewhere");
-        assert!(!is_proven(&[line("a", "b", 15), line("c", "d", 16)], "d", undone()), "a line is missing");
+        assert!(
+            !is_proven(&[line("a", "d", 20)], "d", undone()),
+            "in its last second, and it never had that commit"
+        );
+        assert!(
+            !is_proven(&[line("a", "b", 15), line("b", "u", 30)], "u", undone()),
+            "somebody went on"
+        );
+        assert!(
+            !is_proven(&[line("a", "b", 15)], "u", undone()),
+            "it stands elsewhere"
+        );
+        assert!(
+            !is_proven(&[line("a", "b", 15), line("c", "d", 16)], "d", undone()),
+            "a line is missing"
+        );
         let shared = GitClaim::Shared("pi".to_owned());
-        assert!(!is_proven(&[line("a", "b", 15)], "b", step(shared)), "two were at work");
+        assert!(
+            !is_proven(&[line("a", "b", 15)], "b", step(shared)),
+            "two were at work"
+        );
     }
 
     #[test]
@@ -109,7 +165,14 @@ mod tests {
         later.span = (30_500, 40_500);
         later.old.head = Some("u".to_owned());
         let moves = [line("a", "b", 15), line("b", "u", 30), line("u", "v", 31)];
-        let way = Way { branch: "refs/heads/main", from: Some("a"), to: Some("v") };
-        assert!(!is_the_agents(way, &moves, &[later, first], &|_, _| true), "`u` was there when it began");
+        let way = Way {
+            branch: "refs/heads/main",
+            from: Some("a"),
+            to: Some("v"),
+        };
+        assert!(
+            !is_the_agents(way, &moves, &[later, first], &|_, _| true),
+            "`u` was there when it began"
+        );
     }
 }

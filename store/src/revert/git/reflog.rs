@@ -39,13 +39,20 @@ impl Signature<'_> {
         let none = "0".repeat(self.id_length * 2);
         let id = |id: &Option<String>| id.clone().unwrap_or_else(|| none.clone());
         let seconds = self.time / 1000;
-        format!("{} {} {WHO} {seconds} +0000\t{}\n", id(&line.old), id(&line.new), self.message)
+        format!(
+            "{} {} {WHO} {seconds} +0000\t{}\n",
+            id(&line.old),
+            id(&line.new),
+            self.message
+        )
     }
 
     /// An interrupted try of the same operation may have written it; its time is another one.
     fn is_written(self, line: &Line, last: &[u8]) -> bool {
         let text = self.text(line);
-        let Some((ids, _)) = text.split_once(" ckpt-hook ") else { return false };
+        let Some((ids, _)) = text.split_once(" ckpt-hook ") else {
+            return false;
+        };
         last.starts_with(ids.as_bytes()) && last.ends_with(self.message.as_bytes())
     }
 }
@@ -70,16 +77,32 @@ impl RefMove {
         let (_, after) = rest.split('\t').next()?.rsplit_once('>')?;
         let time = after.split_ascii_whitespace().next()?.parse().ok()?;
         let id = |id: &str| Some(id.to_owned()).filter(|id| id.bytes().any(|digit| digit != b'0'));
-        Some(Self { old: id(old), new: id(new), time })
+        Some(Self {
+            old: id(old),
+            new: id(new),
+            time,
+        })
     }
 }
 
 /// Returns what moved a ref, oldest first, without our own operations; nothing where the log is none, large or damaged.
 pub(crate) fn moves(folder: &Path, name: &str) -> Vec<RefMove> {
-    let text = read_small(&folder.join("logs").join(name), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
-    let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let is_ours = |line: &&[u8]| String::from_utf8_lossy(line).split('\t').next().is_some_and(|who| who.contains(WHO));
-    lines.filter(|line| !is_ours(line)).map(RefMove::read).collect::<Option<_>>().unwrap_or_default()
+    let text =
+        read_small(&folder.join("logs").join(name), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
+    let lines = text
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    let is_ours = |line: &&[u8]| {
+        String::from_utf8_lossy(line)
+            .split('\t')
+            .next()
+            .is_some_and(|who| who.contains(WHO))
+    };
+    lines
+        .filter(|line| !is_ours(line))
+        .map(RefMove::read)
+        .collect::<Option<_>>()
+        .unwrap_or_default()
 }
 
 /// No person did it.
@@ -88,7 +111,8 @@ const WHO: &str = "ckpt-hook <ckpt-hook@localhost>";
 /// Adds a line to a ref's reflog in a folder of the repository; where the ref has none, none is made.
 pub(super) fn add(folder: &Path, line: &Line, signature: Signature<'_>) -> Result<(), Errno> {
     let (below, leaf) = line.name.rsplit_once('/').unwrap_or(("", &line.name));
-    let flags = OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let flags =
+        OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = open_folder(folder)
         .and_then(|folder| enter(&folder, &format!("logs/{below}"), false))
         .and_then(|directory| retry_on_intr(|| openat(&directory, leaf, flags, Mode::empty())));
@@ -108,11 +132,17 @@ fn append(mut file: &File, line: &Line, signature: Signature<'_>) -> io::Result<
     let start = metadata.len().saturating_sub(4096);
     let mut end = vec![0; usize::try_from(metadata.len() - start).unwrap_or(4096)];
     file.read_exact_at(&mut end, start)?;
-    let last = end.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let last = end
+        .trim_ascii_end()
+        .rsplit(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     if signature.is_written(line, last) {
         return Ok(());
     }
-    let written = file.write_all(signature.text(line).as_bytes()).and_then(|()| file.sync_data());
+    let written = file
+        .write_all(signature.text(line).as_bytes())
+        .and_then(|()| file.sync_data());
     if written.is_err() {
         // Half a line would make git complain of the log.
         let _ = file.set_len(metadata.len());
@@ -130,21 +160,53 @@ mod tests {
         let logs = directory.path().join("logs/refs/heads");
         std::fs::create_dir_all(&logs).expect("writable");
         std::fs::write(logs.join("main"), "0 1 A <a> 1 +0000\tcommit\n").expect("writable");
-        let line = Line { name: "refs/heads/main".to_owned(), old: Some("1".to_owned()), new: None };
+        let line = Line {
+            name: "refs/heads/main".to_owned(),
+            old: Some("1".to_owned()),
+            new: None,
+        };
         for time in [5000, 6000] {
-            let signature = Signature { time, message: "ckpt-hook revert 1", id_length: 2 };
+            let signature = Signature {
+                time,
+                message: "ckpt-hook revert 1",
+                id_length: 2,
+            };
             add(directory.path(), &line, signature).expect("writable");
         }
-        let missing = Line { name: "refs/heads/other".to_owned(), ..line };
-        add(directory.path(), &missing, Signature { time: 1, message: "x", id_length: 2 }).expect("nothing to do");
+        let missing = Line {
+            name: "refs/heads/other".to_owned(),
+            ..line
+        };
+        add(
+            directory.path(),
+            &missing,
+            Signature {
+                time: 1,
+                message: "x",
+                id_length: 2,
+            },
+        )
+        .expect("nothing to do");
         assert_eq!(
             std::fs::read_to_string(logs.join("main")).expect("there"),
             "0 1 A <a> 1 +0000\tcommit\n1 0000 ckpt-hook <ckpt-hook@localhost> 5 +0000\tckpt-hook revert 1\n",
             "old, new, who, when and why"
         );
-        let first = RefMove { old: None, new: Some("1".to_owned()), time: 1 };
-        assert_eq!(moves(directory.path(), "refs/heads/main"), [first], "what we did is not told again");
-        assert_eq!(moves(directory.path(), "refs/heads/other"), [], "nothing is known of it");
+        let first = RefMove {
+            old: None,
+            new: Some("1".to_owned()),
+            time: 1,
+        };
+        assert_eq!(
+            moves(directory.path(), "refs/heads/main"),
+            [first],
+            "what we did is not told again"
+        );
+        assert_eq!(
+            moves(directory.path(), "refs/heads/other"),
+            [],
+            "nothing is known of it"
+        );
         assert!(!logs.join("other").exists(), "git was told not to keep one");
     }
 }

@@ -29,17 +29,25 @@ impl Repository {
     pub fn of(root: &Path) -> Option<Self> {
         let location = Location::of(root)?;
         let id_length = if location.is_sha256() { 32 } else { 20 };
-        Some(Self { location, id_length })
+        Some(Self {
+            location,
+            id_length,
+        })
     }
 
     /// Returns why nothing of it may be written, whatever is asked for.
     pub fn obstacle(&self) -> Option<String> {
-        if self.config("extensions", "refstorage").is_some_and(|storage| !storage.eq_ignore_ascii_case(b"files")) {
+        if self
+            .config("extensions", "refstorage")
+            .is_some_and(|storage| !storage.eq_ignore_ascii_case(b"files"))
+        {
             return Some("the repository does not keep its refs in files".to_owned());
         }
         let user = rustix::process::geteuid();
         let is_foreign = |folder: &PathBuf| {
-            folder.symlink_metadata().map_or(true, |metadata| !metadata.is_dir() || metadata.uid() != user.as_raw())
+            folder.symlink_metadata().map_or(true, |metadata| {
+                !metadata.is_dir() || metadata.uid() != user.as_raw()
+            })
         };
         let folders = [&self.location.directory, &self.location.common];
         if !user.is_root() && folders.into_iter().any(is_foreign) {
@@ -66,7 +74,9 @@ impl Repository {
     /// Returns what an index says, a split one together with its shared index where that is there; none where it is damaged.
     pub fn meaning(&self, index: &[u8]) -> Option<Meaning> {
         let own = index::meaning(index, self.id_length)?;
-        let joined = self.shared(&own).and_then(|shared| split_index::join(&own, shared, self.id_length));
+        let joined = self
+            .shared(&own)
+            .and_then(|shared| split_index::join(&own, shared, self.id_length));
         Some(joined.unwrap_or(own))
     }
 
@@ -76,7 +86,10 @@ impl Repository {
             return Some(Meaning::default());
         }
         let path = self.location.directory.join(format!("sharedindex.{id}"));
-        index::meaning(&read_small(&path, LARGEST, OFlags::NOFOLLOW)?, self.id_length)
+        index::meaning(
+            &read_small(&path, LARGEST, OFlags::NOFOLLOW)?,
+            self.id_length,
+        )
     }
 
     /// Returns the folder that holds a part's file, and the file's name below it.
@@ -90,7 +103,9 @@ impl Repository {
     /// Leaves alone what cannot be done, and says why: nothing is begun that is known to fail. `indexes` are the bytes of the
     /// index now, and of the one that is to be put there.
     pub fn check(&self, items: &mut [GitItem], indexes: Option<(Meaning, Meaning)>) {
-        let refusal = self.obstacle().or_else(|| items.iter().find_map(|item| self.why_not(item)));
+        let refusal = self
+            .obstacle()
+            .or_else(|| items.iter().find_map(|item| self.why_not(item)));
         if let Some(reason) = refusal {
             refuse(items, |_| true, &reason);
         }
@@ -100,7 +115,11 @@ impl Repository {
     }
 
     fn config(&self, section: &str, key: &str) -> Option<Vec<u8>> {
-        let config = read_small(&self.location.common.join("config"), SMALL, OFlags::NOFOLLOW)?;
+        let config = read_small(
+            &self.location.common.join("config"),
+            SMALL,
+            OFlags::NOFOLLOW,
+        )?;
         excludes::value(&config, section, key)
     }
 
@@ -113,12 +132,20 @@ impl Repository {
         if folder.join(&lock).symlink_metadata().is_ok() {
             return Some(locked(&lock));
         }
-        if folder.join(name).symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
+        if folder
+            .join(name)
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_symlink())
+        {
             return Some(format!("`{name}` is a symbolic link"));
         }
         match (item.part, &item.target) {
-            (GitPart::Branch, None) => self.why_not_branch(name).or_else(|| self.why_not_removed(name)),
-            (GitPart::Branch, Some(commit)) => self.why_not_branch(name).or_else(|| self.why_not_commit(commit)),
+            (GitPart::Branch, None) => self
+                .why_not_branch(name)
+                .or_else(|| self.why_not_removed(name)),
+            (GitPart::Branch, Some(commit)) => self
+                .why_not_branch(name)
+                .or_else(|| self.why_not_commit(commit)),
             (GitPart::Head, Some(text)) => match text.strip_prefix("ref: ") {
                 Some(branch) => self.why_not_branch(branch),
                 None => self.why_not_commit(text),
@@ -131,28 +158,52 @@ impl Repository {
         if !is_branch(name) {
             return Some(format!("`{name}` is no branch"));
         }
-        let elsewhere = self.elsewhere().into_iter().find(|folder| head_of(folder) == Some(format!("ref: {name}")))?;
-        Some(format!("`{}` is checked out in another worktree (`{}`)", plain(name), elsewhere.display()))
+        let elsewhere = self
+            .elsewhere()
+            .into_iter()
+            .find(|folder| head_of(folder) == Some(format!("ref: {name}")))?;
+        Some(format!(
+            "`{}` is checked out in another worktree (`{}`)",
+            plain(name),
+            elsewhere.display()
+        ))
     }
 
     /// The folders of the repository's other worktrees; the main one's is the common folder.
     fn elsewhere(&self) -> Vec<PathBuf> {
-        let linked = std::fs::read_dir(self.location.common.join("worktrees")).into_iter().flatten();
+        let linked = std::fs::read_dir(self.location.common.join("worktrees"))
+            .into_iter()
+            .flatten();
         let linked = linked.filter_map(|entry| Some(entry.ok()?.path()));
         let own = self.location.directory.canonicalize().ok();
-        linked.chain([self.location.common.clone()]).filter(|folder| folder.canonicalize().ok() != own).collect()
+        linked
+            .chain([self.location.common.clone()])
+            .filter(|folder| folder.canonicalize().ok() != own)
+            .collect()
     }
 
     fn why_not_removed(&self, name: &str) -> Option<String> {
         state::packed(&self.location, name)?;
         let lock = format!("{PACKED_REFS}.lock");
-        self.location.common.join(&lock).symlink_metadata().is_ok().then(|| locked(&lock))
+        self.location
+            .common
+            .join(&lock)
+            .symlink_metadata()
+            .is_ok()
+            .then(|| locked(&lock))
     }
 
     fn why_not_commit(&self, commit: &str) -> Option<String> {
         let objects = UserObjects::open(&self.location, self.id_length);
-        let is_whole = objects.commit(commit).is_some_and(|commit| objects.contains(&commit.tree));
-        (!is_whole).then(|| format!("commit {} is no longer in the repository", super::short(commit)))
+        let is_whole = objects
+            .commit(commit)
+            .is_some_and(|commit| objects.contains(&commit.tree));
+        (!is_whole).then(|| {
+            format!(
+                "commit {} is no longer in the repository",
+                super::short(commit)
+            )
+        })
     }
 
     /// What was staged then, and is not now, may be gone.
@@ -167,10 +218,15 @@ impl Repository {
         let known: BTreeSet<&Staged> = now.entries.iter().collect();
         let objects = UserObjects::open(&self.location, self.id_length);
         let is_gone = |entry: &&Staged| {
-            !known.contains(entry) && !LINK_TREE.contains(&entry.mode) && !objects.contains(&super::hex(&entry.id))
+            !known.contains(entry)
+                && !LINK_TREE.contains(&entry.mode)
+                && !objects.contains(&super::hex(&entry.id))
         };
         let gone = then.entries.iter().find(is_gone)?;
-        Some(format!("what was staged of `{}` is no longer in the repository", String::from_utf8_lossy(&gone.path)))
+        Some(format!(
+            "what was staged of `{}` is no longer in the repository",
+            String::from_utf8_lossy(&gone.path)
+        ))
     }
 }
 
@@ -187,9 +243,11 @@ pub(super) fn locked(lock: &str) -> String {
 /// Returns whether a name is one of a branch that git would take (`git check-ref-format`, in short); one that was not UTF-8 is
 /// not known any more.
 pub(super) fn is_branch(name: &str) -> bool {
-    let is_plain = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
+    let is_plain =
+        |part: &str| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock");
     let is_odd = |byte: u8| byte <= b' ' || byte == 0x7f || b"~^:?*[\\".contains(&byte);
-    name.strip_prefix("refs/heads/").is_some_and(|rest| rest.split('/').all(is_plain))
+    name.strip_prefix("refs/heads/")
+        .is_some_and(|rest| rest.split('/').all(is_plain))
         && !name.bytes().any(is_odd)
         && !name.contains("..")
         && !name.contains(char::REPLACEMENT_CHARACTER)
@@ -197,7 +255,10 @@ pub(super) fn is_branch(name: &str) -> bool {
 
 /// Leaves planned parts as they are, for a reason.
 pub(super) fn refuse(items: &mut [GitItem], which: impl Fn(&GitItem) -> bool, reason: &str) {
-    for item in items.iter_mut().filter(|item| item.is_planned() && which(item)) {
+    for item in items
+        .iter_mut()
+        .filter(|item| item.is_planned() && which(item))
+    {
         *item = item.clone().left(FileResult::Failed, reason);
     }
 }

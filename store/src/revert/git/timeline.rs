@@ -21,7 +21,8 @@ pub(crate) struct Since<'a> {
 pub(crate) fn changes(line: &[SeenGit], spans: &[StepSpan], since: Since<'_>) -> Vec<GitChange> {
     let changes = line.windows(2).filter_map(|pair| {
         let [before, after] = pair else { return None };
-        let (old, new): (&GitStateRow, &GitStateRow) = (before.state.as_ref()?, after.state.as_ref()?);
+        let (old, new): (&GitStateRow, &GitStateRow) =
+            (before.state.as_ref()?, after.state.as_ref()?);
         (old != new).then(|| {
             let (from, to) = (before.snapshot_id, after.snapshot_id);
             let at_work: Vec<_> = spans.iter().filter(|span| covers(span, from, to)).collect();
@@ -30,8 +31,18 @@ pub(crate) fn changes(line: &[SeenGit], spans: &[StepSpan], since: Since<'_>) ->
                 Some(claim) => claim,
             };
             let own = at_work.iter().find(|span| span.session_id == since.session);
-            let span = own.map(|span| (span.started_at, span.finished_at.unwrap_or(Milliseconds::MAX)));
-            GitChange { old: old.clone(), new: new.clone(), claim, span: span.unwrap_or_default() }
+            let span = own.map(|span| {
+                (
+                    span.started_at,
+                    span.finished_at.unwrap_or(Milliseconds::MAX),
+                )
+            });
+            GitChange {
+                old: old.clone(),
+                new: new.clone(),
+                claim,
+                span: span.unwrap_or_default(),
+            }
         })
     });
     let mut changes: Vec<GitChange> = changes.collect();
@@ -45,7 +56,11 @@ pub(crate) fn covers(span: &StepSpan, from: i64, to: i64) -> bool {
 }
 
 fn nobody(is_unrecorded: bool) -> Author {
-    if is_unrecorded { Author::Unrecorded } else { Author::User }
+    if is_unrecorded {
+        Author::Unrecorded
+    } else {
+        Author::User
+    }
 }
 
 /// None where no step was at work that was recorded.
@@ -58,7 +73,9 @@ fn claim(at_work: &[&StepSpan], since: Since<'_>) -> Option<GitClaim> {
         (None, None) => return None,
         (None, Some(other)) => GitClaim::Keep(name(other)),
         // A message before the point keeps what it did; what was undone once is not undone again.
-        (Some(own), _) if own.message_seq < since.message_seq || own.is_undone => GitClaim::Keep(name(own)),
+        (Some(own), _) if own.message_seq < since.message_seq || own.is_undone => {
+            GitClaim::Keep(name(own))
+        }
         (Some(_), Some(other)) => GitClaim::Shared(name(other)),
         (Some(_), None) => GitClaim::Undo,
     })
@@ -69,8 +86,14 @@ mod tests {
     use super::*;
 
     fn seen(snapshot_id: i64, commit: &str) -> SeenGit {
-        let state = GitStateRow { head: Some(commit.to_owned()), ..GitStateRow::default() };
-        SeenGit { snapshot_id, state: Some(state) }
+        let state = GitStateRow {
+            head: Some(commit.to_owned()),
+            ..GitStateRow::default()
+        };
+        SeenGit {
+            snapshot_id,
+            state: Some(state),
+        }
     }
 
     fn span(session: &str, message_seq: i64, start: i64, finish: Option<i64>) -> StepSpan {
@@ -88,25 +111,52 @@ mod tests {
 
     fn claims(spans: &[StepSpan]) -> Vec<GitClaim> {
         let line = [seen(1, "a"), seen(2, "b"), seen(3, "b"), seen(4, "c")];
-        let since = Since { session: "s", message_seq: 5, is_unrecorded: &|from, _| from == 1 && spans.is_empty() };
-        changes(&line, spans, since).into_iter().map(|change| change.claim).collect()
+        let since = Since {
+            session: "s",
+            message_seq: 5,
+            is_unrecorded: &|from, _| from == 1 && spans.is_empty(),
+        };
+        changes(&line, spans, since)
+            .into_iter()
+            .map(|change| change.claim)
+            .collect()
     }
 
     #[test]
     fn a_change_belongs_to_the_step_that_was_open_in_between() {
         let user = GitClaim::Keep("the user".to_owned());
         let unsure = GitClaim::Keep("the user, or in a step that was not recorded".to_owned());
-        assert_eq!(claims(&[]), [user.clone(), unsure], "b to c and a to b, when one was at work; nothing from b to b");
-        assert_eq!(claims(&[span("s", 5, 1, Some(2))]), [user.clone(), GitClaim::Undo], "a to b is the step's");
-        assert_eq!(claims(&[span("s", 5, 3, None)]), [GitClaim::Undo, user], "an open step goes on up to now");
+        assert_eq!(
+            claims(&[]),
+            [user.clone(), unsure],
+            "b to c and a to b, when one was at work; nothing from b to b"
+        );
+        assert_eq!(
+            claims(&[span("s", 5, 1, Some(2))]),
+            [user.clone(), GitClaim::Undo],
+            "a to b is the step's"
+        );
+        assert_eq!(
+            claims(&[span("s", 5, 3, None)]),
+            [GitClaim::Undo, user],
+            "an open step goes on up to now"
+        );
     }
 
     #[test]
     fn what_two_sessions_saw_and_what_came_before_the_point_is_not_undone() {
         let other = "pi (session `t`)".to_owned();
         let both = [span("s", 5, 1, Some(4)), span("t", 6, 3, Some(4))];
-        assert_eq!(claims(&both), [GitClaim::Shared(other), GitClaim::Undo], "only where both were open");
+        assert_eq!(
+            claims(&both),
+            [GitClaim::Shared(other), GitClaim::Undo],
+            "only where both were open"
+        );
         let own = GitClaim::Keep("pi (session `s`)".to_owned());
-        assert_eq!(claims(&[span("s", 4, 1, Some(4))]), [own.clone(), own], "of an earlier message");
+        assert_eq!(
+            claims(&[span("s", 4, 1, Some(4))]),
+            [own.clone(), own],
+            "of an earlier message"
+        );
     }
 }

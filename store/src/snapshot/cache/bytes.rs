@@ -36,13 +36,21 @@ pub(super) fn put_stamp(bytes: &mut Vec<u8>, stamp: &Stamp) {
 }
 
 pub(super) fn stamp(bytes: &[u8]) -> Stamp {
-    let eight = |at: usize| bytes[at..at + 8].try_into().expect("the slice has eight bytes");
+    let eight = |at: usize| {
+        bytes[at..at + 8]
+            .try_into()
+            .expect("the slice has eight bytes")
+    };
     Stamp {
         mtime: i64::from_le_bytes(eight(0)),
         ctime: i64::from_le_bytes(eight(8)),
         inode: u64::from_le_bytes(eight(16)),
         size: u64::from_le_bytes(eight(24)),
-        mode: u32::from_le_bytes(bytes[32..STAMP].try_into().expect("the slice has four bytes")),
+        mode: u32::from_le_bytes(
+            bytes[32..STAMP]
+                .try_into()
+                .expect("the slice has four bytes"),
+        ),
     }
 }
 

@@ -37,7 +37,9 @@ impl Header {
         put_text(&mut bytes, &self.boot);
         put_stamp(&mut bytes, &self.packs);
         bytes.extend_from_slice(self.wishes.as_bytes());
-        let (stamp, is_settled, id) = self.index.unwrap_or((Stamp::default(), false, ObjectId::EMPTY_TREE));
+        let (stamp, is_settled, id) =
+            self.index
+                .unwrap_or((Stamp::default(), false, ObjectId::EMPTY_TREE));
         put_stamp(&mut bytes, &stamp);
         bytes.push(u8::from(is_settled));
         put_id(&mut bytes, self.index.map(|_| id));
@@ -48,7 +50,11 @@ impl Header {
             put_text(&mut bytes, directory);
             put_text(&mut bytes, lines);
         }
-        for id in [Some(self.snapshot.tree), self.snapshot.attributes, self.snapshot.rules] {
+        for id in [
+            Some(self.snapshot.tree),
+            self.snapshot.attributes,
+            self.snapshot.rules,
+        ] {
             put_id(&mut bytes, id);
         }
         put_length(&mut bytes, self.gaps.len());
@@ -68,16 +74,35 @@ impl Header {
         let index = (stamp(reader.take(STAMP)?), reader.take(1)?[0] != 0);
         let index = reader.optional_id()?.map(|id| (index.0, index.1, id));
         let (named, forced) = (reader.texts()?, reader.texts()?);
-        let watched = (0..reader.length()?).map(|_| Some((reader.text()?, reader.text()?))).collect::<Option<_>>()?;
-        let snapshot =
-            Snapshot { tree: reader.optional_id()??, attributes: reader.optional_id()?, rules: reader.optional_id()? };
+        let watched = (0..reader.length()?)
+            .map(|_| Some((reader.text()?, reader.text()?)))
+            .collect::<Option<_>>()?;
+        let snapshot = Snapshot {
+            tree: reader.optional_id()??,
+            attributes: reader.optional_id()?,
+            rules: reader.optional_id()?,
+        };
         let mut gaps = Vec::new();
         for _ in 0..reader.length()? {
             let path = reader.text()?;
             let reason = reason(reader.take(1)?[0])?;
             let size = u64::from_le_bytes(reader.take(8)?.try_into().ok()?);
-            gaps.push(Gap { path, reason, size: (size != u64::MAX).then_some(size) });
+            gaps.push(Gap {
+                path,
+                reason,
+                size: (size != u64::MAX).then_some(size),
+            });
         }
-        Some(Self { boot, packs, wishes, index, named, forced, watched, snapshot, gaps })
+        Some(Self {
+            boot,
+            packs,
+            wishes,
+            index,
+            named,
+            forced,
+            watched,
+            snapshot,
+            gaps,
+        })
     }
 }

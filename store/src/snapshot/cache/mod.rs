@@ -66,7 +66,14 @@ impl Cache {
         is_sound(&bytes, &header, boot).then_some(())?;
         let directories = records(reader.0, bytes.len() - reader.0.len())?;
         let whole = bytes.len();
-        let cache = Self { bytes, whole, id, directories, gone: Vec::new(), header };
+        let cache = Self {
+            bytes,
+            whole,
+            id,
+            directories,
+            gone: Vec::new(),
+            header,
+        };
         match fs::read(folder.join("cache.changes")) {
             Ok(changes) => cache.overlaid(changes, boot),
             Err(_) => Some(cache),
@@ -90,7 +97,11 @@ impl Cache {
         self.gone = reader.texts()?;
         let changed = records(reader.0, self.bytes.len() + changes.len() - reader.0.len())?;
         self.bytes.extend_from_slice(changes);
-        let gone: HashSet<usize> = self.gone.iter().filter_map(|path| self.find(path)).collect();
+        let gone: HashSet<usize> = self
+            .gone
+            .iter()
+            .filter_map(|path| self.find(path))
+            .collect();
         let mut directories = Vec::with_capacity(self.directories.len() + changed.len());
         let mut next = 0;
         for start in changed {
@@ -107,7 +118,9 @@ impl Cache {
     }
 
     fn kept(&self, numbers: Range<usize>, gone: &HashSet<usize>) -> impl Iterator<Item = usize> {
-        numbers.filter(|number| !gone.contains(number)).map(|number| self.directories[number])
+        numbers
+            .filter(|number| !gone.contains(number))
+            .map(|number| self.directories[number])
     }
 
     /// Writes what changed since a cache was read (`overlay`), or all of it where that is much, or there was none.
@@ -131,7 +144,11 @@ impl Cache {
     /// Returns what goes into the file of changes: those there were, and the overlay's.
     fn changes(&self, header: &Header, overlay: &Overlay<'_>) -> Vec<u8> {
         let mut changes = begin(CHANGES, self.id, header);
-        let gone = self.gone.iter().chain(overlay.gone()).filter(|path| !overlay.has_fresh(path));
+        let gone = self
+            .gone
+            .iter()
+            .chain(overlay.gone())
+            .filter(|path| !overlay.has_fresh(path));
         put_texts(&mut changes, &gone.cloned().collect::<Vec<_>>());
         for seen in overlay.iter() {
             if self.is_change(&seen) {
@@ -170,8 +187,11 @@ impl Cache {
     }
 
     fn search(&self, path: &[u8]) -> std::result::Result<usize, usize> {
-        let compare = |start: &usize| Directory::parse(&self.bytes[*start..]).map(|directory| directory.path.cmp(path));
-        self.directories.binary_search_by(|start| compare(start).unwrap_or(std::cmp::Ordering::Less))
+        let compare = |start: &usize| {
+            Directory::parse(&self.bytes[*start..]).map(|directory| directory.path.cmp(path))
+        };
+        self.directories
+            .binary_search_by(|start| compare(start).unwrap_or(std::cmp::Ordering::Less))
     }
 
     /// Returns what was seen of a directory.
@@ -246,6 +266,11 @@ fn put(folder: &Path, name: &str, mut bytes: Vec<u8>) -> Result<()> {
 
 fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
-    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)?;
     file.write_all(bytes)
 }

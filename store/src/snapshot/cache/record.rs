@@ -50,7 +50,13 @@ impl<'a> Directory<'a> {
         let fixed = reader.take(FIXED)?;
         let path = reader.take(path)?;
         let items = reader.take(items.checked_mul(ITEM)?)?;
-        Some(Self { raw, fixed, path, items, names: reader.0 })
+        Some(Self {
+            raw,
+            fixed,
+            path,
+            items,
+            names: reader.0,
+        })
     }
 
     /// Returns its stamp.
@@ -92,11 +98,18 @@ impl<'a> Directory<'a> {
     pub fn items(&self) -> impl Iterator<Item = CachedItem<'a>> + use<'a> {
         let mut names = self.names;
         self.items.chunks_exact(ITEM).map(move |item| {
-            let length = usize::from(u16::from_le_bytes([item[STAMP], item[STAMP + 1]])).min(names.len());
+            let length =
+                usize::from(u16::from_le_bytes([item[STAMP], item[STAMP + 1]])).min(names.len());
             let (name, rest) = names.split_at(length);
             names = rest;
             let (code, flags) = (item[STAMP + 2], item[STAMP + 3]);
-            CachedItem { name, stamp: stamp(item), is_settled: flags & 1 != 0, code, id: id(&item[STAMP + 4..]) }
+            CachedItem {
+                name,
+                stamp: stamp(item),
+                is_settled: flags & 1 != 0,
+                code,
+                id: id(&item[STAMP + 4..]),
+            }
         })
     }
 
@@ -118,7 +131,12 @@ impl<'a> Directory<'a> {
     pub fn listing(&self) -> Option<Listing> {
         let item = |item: CachedItem<'_>| {
             let kind = item.kind()?;
-            Some(Item { name: item.name.to_vec(), stamp: item.stamp, is_settled: item.is_settled, kind })
+            Some(Item {
+                name: item.name.to_vec(),
+                stamp: item.stamp,
+                is_settled: item.is_settled,
+                kind,
+            })
         };
         Some(Listing {
             stamp: self.stamp(),
@@ -167,8 +185,17 @@ pub(crate) fn put_listing(bytes: &mut Vec<u8>, path: &[u8], listing: &Listing) {
         View::Ignored => 2,
         View::Passage => 3,
     });
-    let bits = [listing.is_settled, listing.is_empty, listing.rules.is_some(), listing.tree.is_some()];
-    bytes.push(bits.iter().rev().fold(0, |flags, bit| flags << 1 | u8::from(*bit)));
+    let bits = [
+        listing.is_settled,
+        listing.is_empty,
+        listing.rules.is_some(),
+        listing.tree.is_some(),
+    ];
+    bytes.push(
+        bits.iter()
+            .rev()
+            .fold(0, |flags, bit| flags << 1 | u8::from(*bit)),
+    );
     bytes.push(0);
     put_stamp(bytes, &listing.stamp);
     for id in [listing.rules, listing.tree] {
@@ -176,7 +203,10 @@ pub(crate) fn put_listing(bytes: &mut Vec<u8>, path: &[u8], listing: &Listing) {
     }
     bytes.extend_from_slice(path);
     listing.items.iter().for_each(|item| put_item(bytes, item));
-    listing.items.iter().for_each(|item| bytes.extend_from_slice(&item.name));
+    listing
+        .items
+        .iter()
+        .for_each(|item| bytes.extend_from_slice(&item.name));
     let length = (bytes.len() - start - 8) as u64;
     bytes[start..start + 8].copy_from_slice(&length.to_le_bytes());
 }
@@ -184,7 +214,11 @@ pub(crate) fn put_listing(bytes: &mut Vec<u8>, path: &[u8], listing: &Listing) {
 fn put_item(bytes: &mut Vec<u8>, item: &Item) {
     put_stamp(bytes, &item.stamp);
     // The kernel gives no name that is longer than its entry, whose length has 16 bits.
-    bytes.extend_from_slice(&u16::try_from(item.name.len()).unwrap_or(u16::MAX).to_le_bytes());
+    bytes.extend_from_slice(
+        &u16::try_from(item.name.len())
+            .unwrap_or(u16::MAX)
+            .to_le_bytes(),
+    );
     let (code, id) = match &item.kind {
         Kind::Content(id) => (0, *id),
         Kind::Directory => (1, ObjectId::EMPTY_TREE),
@@ -205,7 +239,11 @@ pub(super) fn code(reason: &GapReason) -> u8 {
         GapReason::ReservedName => 13,
         GapReason::TooDeep => 14,
         GapReason::Mount => 15,
-        GapReason::Special(what) => 16 + (0..3).find(|number| SPECIAL[usize::from(*number)] == *what).unwrap_or(3),
+        GapReason::Special(what) => {
+            16 + (0..3)
+                .find(|number| SPECIAL[usize::from(*number)] == *what)
+                .unwrap_or(3)
+        }
     }
 }
 

@@ -13,35 +13,57 @@ use super::{Location, SMALL, read_small};
 
 /// Returns the bytes of the repository's `info/exclude`.
 pub(crate) fn of_repository(location: &Location) -> Vec<u8> {
-    read_small(&location.common.join("info/exclude"), SMALL, OFlags::NOFOLLOW).unwrap_or_default()
+    read_small(
+        &location.common.join("info/exclude"),
+        SMALL,
+        OFlags::NOFOLLOW,
+    )
+    .unwrap_or_default()
 }
 
 /// Returns the bytes of the user's global excludes.
 pub(crate) fn of_user(home: Option<&Path>, config_home: Option<&Path>) -> Vec<u8> {
     let path = global_path(home, config_home, "excludesfile", "git/ignore");
-    path.and_then(|path| read_small(&path, SMALL, OFlags::empty())).unwrap_or_default()
+    path.and_then(|path| read_small(&path, SMALL, OFlags::empty()))
+        .unwrap_or_default()
 }
 
 /// Returns the bytes of the user's and the system's attributes.
 pub(crate) fn attributes_of_user(home: Option<&Path>, config_home: Option<&Path>) -> Vec<u8> {
     let user = global_path(home, config_home, "attributesfile", "git/attributes");
-    let files = [user, Some(PathBuf::from("/etc/gitattributes"))].into_iter().flatten();
+    let files = [user, Some(PathBuf::from("/etc/gitattributes"))]
+        .into_iter()
+        .flatten();
     let files = files.filter_map(|path| read_small(&path, SMALL, OFlags::empty()));
     files.collect::<Vec<_>>().join(&b'\n')
 }
 
 /// Returns whether a repository's own configuration names further attributes, or may do so.
 pub(crate) fn has_own_attributes(location: &Location) -> bool {
-    [location.common.join("config"), location.directory.join("config.worktree")].iter().any(|path| {
-        let bytes = read_small(path, SMALL, OFlags::NOFOLLOW).unwrap_or_default().to_ascii_lowercase();
+    [
+        location.common.join("config"),
+        location.directory.join("config.worktree"),
+    ]
+    .iter()
+    .any(|path| {
+        let bytes = read_small(path, SMALL, OFlags::NOFOLLOW)
+            .unwrap_or_default()
+            .to_ascii_lowercase();
         let names = |name: &[u8]| bytes.windows(name.len()).any(|part| part == name);
         names(b"attributesfile") || names(b"[include")
     })
 }
 
 /// The last of git's three files that sets `core.<key>` wins; without one it is a file beside `git/config`.
-fn global_path(home: Option<&Path>, config_home: Option<&Path>, key: &str, default: &str) -> Option<PathBuf> {
-    let config_home = config_home.map(Path::to_owned).or_else(|| Some(home?.join(".config")));
+fn global_path(
+    home: Option<&Path>,
+    config_home: Option<&Path>,
+    key: &str,
+    default: &str,
+) -> Option<PathBuf> {
+    let config_home = config_home
+        .map(Path::to_owned)
+        .or_else(|| Some(home?.join(".config")));
     let configurations = [
         home.map(|home| home.join(".gitconfig")),
         config_home.as_ref().map(|folder| folder.join("git/config")),
@@ -73,12 +95,23 @@ pub(crate) fn value(configuration: &[u8], section: &str, key: &str) -> Option<Ve
     for line in configuration.split(|byte| *byte == b'\n') {
         let mut line = line.trim_ascii();
         if line.first() == Some(&b'[') {
-            let end = line.iter().position(|byte| *byte == b']').unwrap_or(line.len());
-            inside = line[1..end].trim_ascii().eq_ignore_ascii_case(section.as_bytes());
+            let end = line
+                .iter()
+                .position(|byte| *byte == b']')
+                .unwrap_or(line.len());
+            inside = line[1..end]
+                .trim_ascii()
+                .eq_ignore_ascii_case(section.as_bytes());
             line = line.get(end + 1..).unwrap_or_default().trim_ascii();
         }
-        let Some(equals) = line.iter().position(|byte| *byte == b'=') else { continue };
-        if inside && line[..equals].trim_ascii().eq_ignore_ascii_case(key.as_bytes()) {
+        let Some(equals) = line.iter().position(|byte| *byte == b'=') else {
+            continue;
+        };
+        if inside
+            && line[..equals]
+                .trim_ascii()
+                .eq_ignore_ascii_case(key.as_bytes())
+        {
             found = Some(unquote(line[equals + 1..].trim_ascii()));
         }
     }
@@ -118,14 +151,26 @@ mod tests {
     #[test]
     fn a_value_is_read_as_git_reads_it() {
         let text = b"[user]\n\texcludesfile = no\n[Core] a = b\n  excludesFile = \"~/my # file\" ; comment\n[core \"x\"]\nexcludesfile=sub\n";
-        assert_eq!(value(text, "core", "excludesfile").as_deref(), Some(&b"~/my # file"[..]), "quoted, commented");
-        assert_eq!(value(text, "core", "a").as_deref(), Some(&b"b"[..]), "beside the section's name");
+        assert_eq!(
+            value(text, "core", "excludesfile").as_deref(),
+            Some(&b"~/my # file"[..]),
+            "quoted, commented"
+        );
+        assert_eq!(
+            value(text, "core", "a").as_deref(),
+            Some(&b"b"[..]),
+            "beside the section's name"
+        );
         assert_eq!(value(b"[core\nx", "core", "x"), None, "nonsense is nothing");
     }
 
     #[test]
     fn a_tilde_is_the_home_directory() {
-        assert_eq!(expand(b"~/x", Some(Path::new("/h"))), Some(PathBuf::from("/h/x")), "git expands it");
+        assert_eq!(
+            expand(b"~/x", Some(Path::new("/h"))),
+            Some(PathBuf::from("/h/x")),
+            "git expands it"
+        );
         assert_eq!(expand(b"", None), None, "an empty value means no file");
     }
 }

@@ -60,7 +60,10 @@ pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<Index> {
     if !(2..=4).contains(&version) {
         return None;
     }
-    let mut index = Index { is_whole: true, ..Index::default() };
+    let mut index = Index {
+        is_whole: true,
+        ..Index::default()
+    };
     for _ in 0..count {
         let previous = index.entries.last().map_or(&b""[..], |entry| &entry.path);
         let read = reader.entry(version, id_length, previous)?;
@@ -106,14 +109,27 @@ pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
     let mut meaning = Meaning::default();
     for _ in 0..reader.u32()? {
         let previous = meaning.entries.last().map_or(&b""[..], |entry| &entry.path);
-        let Read { entry, id, flags, extended } = reader.entry(version, id_length, previous)?;
+        let Read {
+            entry,
+            id,
+            flags,
+            extended,
+        } = reader.entry(version, id_length, previous)?;
         meaning.newest = meaning.newest.max(entry.stat.mtime);
         let flags = flags & (ASSUME_VALID | STAGE);
         let extended = extended & SKIP_WORKTREE_OR_INTENT;
-        meaning.entries.push(Staged { path: entry.path, id: id.to_vec(), mode: entry.stat.mode, flags, extended });
+        meaning.entries.push(Staged {
+            path: entry.path,
+            id: id.to_vec(),
+            mode: entry.stat.mode,
+            flags,
+            extended,
+        });
     }
     let mut index = Index::default();
-    meaning.link = reader.extensions(id_length, &mut index)?.map(<[u8]>::to_vec);
+    meaning.link = reader
+        .extensions(id_length, &mut index)?
+        .map(<[u8]>::to_vec);
     Some(meaning)
 }
 
@@ -154,18 +170,50 @@ impl<'a> Bytes<'a> {
         let (_user, _group, size) = (self.u32()?, self.u32()?, self.u32()?);
         let id = self.take(id_length)?;
         let flags = self.u16()?;
-        let extended = if version >= 3 && flags & EXTENDED != 0 { self.u16()? } else { 0 };
-        let path = if version == 4 { self.compressed_path(previous)? } else { self.padded_path(start)? };
+        let extended = if version >= 3 && flags & EXTENDED != 0 {
+            self.u16()?
+        } else {
+            0
+        };
+        let path = if version == 4 {
+            self.compressed_path(previous)?
+        } else {
+            self.padded_path(start)?
+        };
         let stage = (flags >> 12) & 3;
-        let silent = stage != 0 || flags & ASSUME_VALID != 0 || extended & SKIP_WORKTREE_OR_INTENT != 0;
+        let silent =
+            stage != 0 || flags & ASSUME_VALID != 0 || extended & SKIP_WORKTREE_OR_INTENT != 0;
         let is_content = matches!(mode & 0o170_000, 0o100_000 | 0o120_000);
-        let blob = id.try_into().ok().map(ObjectId::new).filter(|_| !silent && is_content);
-        let entry = IndexEntry { path, stat: IndexStat { mtime, ctime, inode, size, mode }, blob };
-        Some(Read { entry, id, flags, extended })
+        let blob = id
+            .try_into()
+            .ok()
+            .map(ObjectId::new)
+            .filter(|_| !silent && is_content);
+        let entry = IndexEntry {
+            path,
+            stat: IndexStat {
+                mtime,
+                ctime,
+                inode,
+                size,
+                mode,
+            },
+            blob,
+        };
+        Some(Read {
+            entry,
+            id,
+            flags,
+            extended,
+        })
     }
 
     fn name(&mut self) -> Option<&'a [u8]> {
-        let length = self.bytes.get(self.position..)?.iter().position(|byte| *byte == 0)?;
+        let length = self
+            .bytes
+            .get(self.position..)?
+            .iter()
+            .position(|byte| *byte == 0)?;
         let name = self.take(length)?;
         self.take(1)?;
         Some(name)
@@ -191,7 +239,10 @@ impl<'a> Bytes<'a> {
         let mut value = usize::from(byte & 0x7f);
         while byte & 0x80 != 0 {
             byte = self.take(1)?[0];
-            value = value.checked_add(1)?.checked_mul(128)?.checked_add(usize::from(byte & 0x7f))?;
+            value = value
+                .checked_add(1)?
+                .checked_mul(128)?
+                .checked_add(usize::from(byte & 0x7f))?;
         }
         Some(value)
     }
@@ -225,10 +276,26 @@ mod tests {
 
     #[test]
     fn nonsense_is_no_index() {
-        for bytes in [&b""[..], b"DIRC", b"DIRC\0\0\0\x63\0\0\0\0", b"DIRC\0\0\0\x02\xff\xff\xff\xff"] {
-            assert_eq!(parse(bytes, 20), None, "{bytes:?} is cut off or of an unknown version");
+        for bytes in [
+            &b""[..],
+            b"DIRC",
+            b"DIRC\0\0\0\x63\0\0\0\0",
+            b"DIRC\0\0\0\x02\xff\xff\xff\xff",
+        ] {
+            assert_eq!(
+                parse(bytes, 20),
+                None,
+                "{bytes:?} is cut off or of an unknown version"
+            );
         }
         let empty = [&b"DIRC\0\0\0\x02\0\0\0\0"[..], &[0; 20]].concat();
-        assert_eq!(parse(&empty, 20), Some(Index { is_whole: true, ..Index::default() }), "no entries");
+        assert_eq!(
+            parse(&empty, 20),
+            Some(Index {
+                is_whole: true,
+                ..Index::default()
+            }),
+            "no entries"
+        );
     }
 }

@@ -42,12 +42,16 @@ impl Location {
         directory.join("HEAD").symlink_metadata().ok()?;
         let common = read_small(&directory.join("commondir"), SMALL, OFlags::NOFOLLOW);
         let common = common.and_then(|text| Some(directory.join(path_of(&text)?)));
-        Some(Self { common: common.unwrap_or_else(|| directory.clone()), directory })
+        Some(Self {
+            common: common.unwrap_or_else(|| directory.clone()),
+            directory,
+        })
     }
 
     /// Returns whether its objects have SHA-256 ids, which are none of ours.
     pub fn is_sha256(&self) -> bool {
-        let config = read_small(&self.common.join("config"), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
+        let config =
+            read_small(&self.common.join("config"), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
         excludes::value(&config, "extensions", "objectformat")
             .is_some_and(|format| format.eq_ignore_ascii_case(b"sha256"))
     }

@@ -27,13 +27,23 @@ pub(crate) fn join(split: &Meaning, shared: Meaning, id_length: usize) -> Option
         // Its name is in the shared index alone.
         let entry = own.next().filter(|entry| entry.path.is_empty())?;
         let path = std::mem::take(&mut entries[number].path);
-        entries[number] = Staged { path, ..entry.clone() };
+        entries[number] = Staged {
+            path,
+            ..entry.clone()
+        };
     }
     let place = |entry: Staged| ((entry.path.clone(), entry.flags & STAGE), entry);
-    let kept = entries.into_iter().enumerate().filter(|(number, _)| !deleted.contains(number));
+    let kept = entries
+        .into_iter()
+        .enumerate()
+        .filter(|(number, _)| !deleted.contains(number));
     let mut joined: BTreeMap<_, _> = kept.map(|(_, entry)| place(entry)).collect();
     joined.extend(own.cloned().map(place));
-    Some(Meaning { entries: joined.into_values().collect(), link: None, newest: split.newest.max(shared.newest) })
+    Some(Meaning {
+        entries: joined.into_values().collect(),
+        link: None,
+        newest: split.newest.max(shared.newest),
+    })
 }
 
 /// Returns the numbers of the bits that are set; none where one is beyond the shared index.

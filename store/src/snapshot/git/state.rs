@@ -14,7 +14,9 @@ const LINKS: usize = 5;
 
 /// Returns the commit and the branch that HEAD stands for.
 pub(crate) fn head(location: &Location) -> (Option<String>, Option<String>) {
-    let Some(text) = read_small(&location.directory.join("HEAD"), SMALL, OFlags::NOFOLLOW) else { return (None, None) };
+    let Some(text) = read_small(&location.directory.join("HEAD"), SMALL, OFlags::NOFOLLOW) else {
+        return (None, None);
+    };
     match text.strip_prefix(b"ref:") {
         Some(name) => {
             let name = String::from_utf8_lossy(name.trim_ascii()).into_owned();
@@ -38,7 +40,10 @@ const UNDER_WAY: [(&str, &str); 7] = [
 /// Returns what git is in the middle of, by its command's name.
 pub(crate) fn doing(location: &Location) -> Option<String> {
     let is_there = |name: &str| rustix::fs::lstat(location.directory.join(name)).is_ok();
-    UNDER_WAY.iter().find(|(name, _)| is_there(name)).map(|(_, what)| (*what).to_owned())
+    UNDER_WAY
+        .iter()
+        .find(|(name, _)| is_there(name))
+        .map(|(_, what)| (*what).to_owned())
 }
 
 /// Returns the commit that a ref names itself, not through another ref.
@@ -47,7 +52,8 @@ pub(crate) fn value(location: &Location, name: &str) -> Option<String> {
 }
 
 fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
-    let is_plain = name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
+    let is_plain =
+        name.starts_with("refs/") && !name.split('/').any(|part| matches!(part, "" | "." | ".."));
     if !is_plain || links == 0 {
         return None;
     }
@@ -58,7 +64,11 @@ fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
         .find_map(|folder| read_small(&folder.join(file), SMALL, OFlags::NOFOLLOW))
     {
         Some(text) => match text.strip_prefix(b"ref:") {
-            Some(next) => resolve(location, std::str::from_utf8(next.trim_ascii()).ok()?, links - 1),
+            Some(next) => resolve(
+                location,
+                std::str::from_utf8(next.trim_ascii()).ok()?,
+                links - 1,
+            ),
             None => commit(&text),
         },
         None => packed(location, name),
@@ -68,28 +78,43 @@ fn resolve(location: &Location, name: &str, links: usize) -> Option<String> {
 /// Returns the commit that `packed-refs` has for a ref.
 pub(crate) fn packed(location: &Location, name: &str) -> Option<String> {
     let refs = packed_refs(location)?;
-    let line = refs.split(|byte| *byte == b'\n').find(|line| is_of(line, name))?;
+    let line = refs
+        .split(|byte| *byte == b'\n')
+        .find(|line| is_of(line, name))?;
     commit(line.split(|byte| *byte == b' ').next()?)
 }
 
 /// Returns all of `packed-refs`.
 pub(crate) fn packed_refs(location: &Location) -> Option<Vec<u8>> {
-    read_small(&location.common.join("packed-refs"), PACKED_REFS, OFlags::NOFOLLOW)
+    read_small(
+        &location.common.join("packed-refs"),
+        PACKED_REFS,
+        OFlags::NOFOLLOW,
+    )
 }
 
 /// Returns a `packed-refs` without a ref, and without the line on what that ref's tag stands for, if it is one.
 pub(crate) fn packed_without(refs: &[u8], name: &str) -> Vec<u8> {
     let mut is_left_out = false;
     let is_kept = |line: &&[u8]| {
-        is_left_out = if line.starts_with(b"^") { is_left_out } else { is_of(line.trim_ascii_end(), name) };
+        is_left_out = if line.starts_with(b"^") {
+            is_left_out
+        } else {
+            is_of(line.trim_ascii_end(), name)
+        };
         !is_left_out
     };
-    refs.split_inclusive(|byte| *byte == b'\n').filter(is_kept).flatten().copied().collect()
+    refs.split_inclusive(|byte| *byte == b'\n')
+        .filter(is_kept)
+        .flatten()
+        .copied()
+        .collect()
 }
 
 /// Whether a line of `packed-refs` is that of a ref.
 fn is_of(line: &[u8], name: &str) -> bool {
-    line.strip_suffix(name.as_bytes()).is_some_and(|start| start.ends_with(b" ") && start[0] != b'#')
+    line.strip_suffix(name.as_bytes())
+        .is_some_and(|start| start.ends_with(b" ") && start[0] != b'#')
 }
 
 /// A commit's id in hex, of SHA-1 or SHA-256.

@@ -37,11 +37,16 @@ impl Tracked {
     pub fn read(location: &Location) -> Self {
         let bytes = read_small(&path(location), LARGEST, OFlags::NOFOLLOW);
         let id_length = if location.is_sha256() { 32 } else { 20 };
-        let mut index = bytes.as_ref().and_then(|bytes| index::parse(bytes, id_length)).unwrap_or_default();
+        let mut index = bytes
+            .as_ref()
+            .and_then(|bytes| index::parse(bytes, id_length))
+            .unwrap_or_default();
         if let Some(shared) = &index.shared {
             let shared = shared_entries(location, shared, id_length);
             index.entries.extend(shared);
-            index.entries.sort_by(|left, right| left.path.cmp(&right.path));
+            index
+                .entries
+                .sort_by(|left, right| left.path.cmp(&right.path));
         }
         Self { bytes, index }
     }
@@ -58,7 +63,11 @@ impl Tracked {
 
     /// Returns the entry of a path; one of several where it is unmerged.
     pub fn entry(&self, path: &[u8]) -> Option<&IndexEntry> {
-        let place = self.index.entries.binary_search_by(|other| other.path[..].cmp(path)).ok()?;
+        let place = self
+            .index
+            .entries
+            .binary_search_by(|other| other.path[..].cmp(path))
+            .ok()?;
         Some(&self.index.entries[place])
     }
 
@@ -68,8 +77,14 @@ impl Tracked {
             return self.entry(path).is_some();
         }
         let start = [path, b"/"].concat();
-        let first = self.index.entries.partition_point(|other| other.path < start);
-        self.index.entries.get(first).is_some_and(|other| other.path.starts_with(&start))
+        let first = self
+            .index
+            .entries
+            .partition_point(|other| other.path < start);
+        self.index
+            .entries
+            .get(first)
+            .is_some_and(|other| other.path.starts_with(&start))
     }
 
     /// Returns the tracked names by directory.
@@ -86,6 +101,13 @@ impl Tracked {
 /// captured, none too few.
 fn shared_entries(location: &Location, id: &[u8], id_length: usize) -> Vec<IndexEntry> {
     let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-    let bytes = read_small(&location.directory.join(format!("sharedindex.{name}")), LARGEST, OFlags::NOFOLLOW);
-    bytes.and_then(|bytes| index::parse(&bytes, id_length)).unwrap_or_default().entries
+    let bytes = read_small(
+        &location.directory.join(format!("sharedindex.{name}")),
+        LARGEST,
+        OFlags::NOFOLLOW,
+    );
+    bytes
+        .and_then(|bytes| index::parse(&bytes, id_length))
+        .unwrap_or_default()
+        .entries
 }

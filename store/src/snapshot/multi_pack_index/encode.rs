@@ -33,32 +33,60 @@ pub(super) fn encode(names: &[Vec<u8>], places: &[Place]) -> Vec<u8> {
     let (offsets, large) = offsets(places);
     let mut chunks = vec![
         (NAMES, padded(names)),
-        (FANOUT, fanout(places.iter().map(|place| place.id)).iter().flat_map(|count| count.to_be_bytes()).collect()),
-        (IDS, places.iter().flat_map(|place| *place.id.as_bytes()).collect()),
+        (
+            FANOUT,
+            fanout(places.iter().map(|place| place.id))
+                .iter()
+                .flat_map(|count| count.to_be_bytes())
+                .collect(),
+        ),
+        (
+            IDS,
+            places
+                .iter()
+                .flat_map(|place| *place.id.as_bytes())
+                .collect(),
+        ),
         (OFFSETS, offsets),
     ];
     chunks.extend((!large.is_empty()).then_some((LARGE_OFFSETS, large)));
     let mut bytes = MAGIC.to_vec();
-    bytes.extend([u8::try_from(chunks.len()).expect("there are five at most"), 0]);
-    bytes.extend(u32::try_from(names.len()).expect("nobody has so many packs").to_be_bytes());
+    bytes.extend([
+        u8::try_from(chunks.len()).expect("there are five at most"),
+        0,
+    ]);
+    bytes.extend(
+        u32::try_from(names.len())
+            .expect("nobody has so many packs")
+            .to_be_bytes(),
+    );
     look_up(&chunks, &mut bytes);
-    chunks.iter().for_each(|(_, chunk)| bytes.extend_from_slice(chunk));
+    chunks
+        .iter()
+        .for_each(|(_, chunk)| bytes.extend_from_slice(chunk));
     let checksum = Sha1::digest(&bytes);
     bytes.extend_from_slice(&checksum);
     bytes
 }
 
 fn padded(names: &[Vec<u8>]) -> Vec<u8> {
-    let mut bytes = names.iter().flat_map(|name| name.iter().copied().chain([0])).collect::<Vec<u8>>();
+    let mut bytes = names
+        .iter()
+        .flat_map(|name| name.iter().copied().chain([0]))
+        .collect::<Vec<u8>>();
     bytes.resize(bytes.len().next_multiple_of(4), 0);
     bytes
 }
 
 fn offsets(places: &[Place]) -> (Vec<u8>, Vec<u8>) {
-    let needs_large = places.iter().any(|place| u32::try_from(place.offset).is_err());
+    let needs_large = places
+        .iter()
+        .any(|place| u32::try_from(place.offset).is_err());
     let (mut offsets, mut large) = (Vec::with_capacity(places.len() * 8), Vec::new());
     for place in places {
-        let small = u32::try_from(place.offset).ok().filter(|small| !needs_large || small & LARGE == 0);
+        let small = u32::try_from(place.offset)
+            .ok()
+            .filter(|small| !needs_large || small & LARGE == 0);
         let number = small.unwrap_or_else(|| {
             large.extend(place.offset.to_be_bytes());
             LARGE | u32::try_from(large.len() / 8 - 1).expect("there are fewer than 2^31 objects")

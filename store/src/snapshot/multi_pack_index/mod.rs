@@ -56,15 +56,28 @@ impl MultiPackIndex {
         let bytes = IndexBytes::open(file, WHOLE)?;
         let chunks = Chunks::read(&bytes)?;
         let names = chunks.insist(NAMES)?;
-        let names = Names::of(bytes.block(names.start, names.end - names.start)?, bytes.u32(HEADER - 4)?)?;
-        let (fanout, id_range, offsets) = (chunks.insist(FANOUT)?, chunks.insist(IDS)?, chunks.insist(OFFSETS)?);
+        let names = Names::of(
+            bytes.block(names.start, names.end - names.start)?,
+            bytes.u32(HEADER - 4)?,
+        )?;
+        let (fanout, id_range, offsets) = (
+            chunks.insist(FANOUT)?,
+            chunks.insist(IDS)?,
+            chunks.insist(OFFSETS)?,
+        );
         let ids = IdTable::read(&bytes, fanout.start, id_range.start)?;
         let count = u64::from(ids.count());
         let fits = |range: &Range<u64>, length: u64| range.end - range.start == length;
         if !fits(&fanout, 1024) || !fits(&id_range, count * 20) || !fits(&offsets, count * 8) {
             return Err(torn());
         }
-        Ok(Self { names, ids, offsets: offsets.start, large: chunks.find(LARGE_OFFSETS), bytes })
+        Ok(Self {
+            names,
+            ids,
+            offsets: offsets.start,
+            large: chunks.find(LARGE_OFFSETS),
+            bytes,
+        })
     }
 
     /// Returns how many packs it names.
@@ -84,9 +97,12 @@ impl MultiPackIndex {
 
     /// Returns where an object stands; none where it is not named.
     pub fn find(&self, id: ObjectId) -> Result<Option<Place>> {
-        let Some(place) = self.ids.find(&self.bytes, id)? else { return Ok(None) };
+        let Some(place) = self.ids.find(&self.bytes, id)? else {
+            return Ok(None);
+        };
         let mut row = [0; 8];
-        self.bytes.read(self.offsets + u64::from(place) * 8, &mut row)?;
+        self.bytes
+            .read(self.offsets + u64::from(place) * 8, &mut row)?;
         self.place(id, &row).map(Some)
     }
 
@@ -115,7 +131,9 @@ impl MultiPackIndex {
 
     fn places(&self, rows: Vec<(ObjectId, u32)>) -> Result<Vec<Place>> {
         let mut offsets = Rows::new(&self.bytes, self.offsets, self.ids.count());
-        rows.into_iter().map(|(id, row)| self.place(id, offsets.row(row)?)).collect()
+        rows.into_iter()
+            .map(|(id, row)| self.place(id, offsets.row(row)?))
+            .collect()
     }
 
     fn place(&self, id: ObjectId, row: &[u8; 8]) -> Result<Place> {
@@ -156,19 +174,27 @@ impl Chunks {
         }
         let table = bytes.block(HEADER, (u64::from(header[6]) + 1) * LOOK_UP)?;
         let (lines, _) = table.as_chunks::<{ LOOK_UP as usize }>();
-        let start = |line: &[u8; LOOK_UP as usize]| u64::from_be_bytes(line[4..].try_into().expect("eight are left"));
+        let start = |line: &[u8; LOOK_UP as usize]| {
+            u64::from_be_bytes(line[4..].try_into().expect("eight are left"))
+        };
         let end = bytes.length().checked_sub(CHECKSUM).ok_or_else(torn)?;
         if !lines.is_sorted_by_key(start) || lines.last().is_none_or(|line| start(line) != end) {
             return Err(torn());
         }
         let chunk = |pair: &[[u8; LOOK_UP as usize]]| {
-            (pair[0][..4].try_into().expect("four are there"), start(&pair[0])..start(&pair[1]))
+            (
+                pair[0][..4].try_into().expect("four are there"),
+                start(&pair[0])..start(&pair[1]),
+            )
         };
         Ok(Self(lines.windows(2).map(chunk).collect()))
     }
 
     fn find(&self, id: [u8; 4]) -> Option<Range<u64>> {
-        self.0.iter().find(|(other, _)| *other == id).map(|(_, range)| range.clone())
+        self.0
+            .iter()
+            .find(|(other, _)| *other == id)
+            .map(|(_, range)| range.clone())
     }
 
     fn insist(&self, id: [u8; 4]) -> Result<Range<u64>> {
@@ -184,11 +210,18 @@ struct Names {
 
 impl Names {
     fn of(bytes: Vec<u8>, count: u32) -> Result<Self> {
-        let zeroes = bytes.iter().enumerate().filter(|(_, byte)| **byte == 0).map(|(at, _)| at);
+        let zeroes = bytes
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == 0)
+            .map(|(at, _)| at);
         let ends: Vec<usize> = zeroes.take(count as usize).collect();
         let names = Self { bytes, ends };
         let is_whole = names.ends.len() == count as usize;
-        if is_whole && (0..names.ends.len()).is_sorted_by(|left, right| names.get(*left) < names.get(*right)) {
+        if is_whole
+            && (0..names.ends.len())
+                .is_sorted_by(|left, right| names.get(*left) < names.get(*right))
+        {
             Ok(names)
         } else {
             Err(torn())
@@ -197,7 +230,9 @@ impl Names {
 
     fn get(&self, number: usize) -> Option<&[u8]> {
         let end = *self.ends.get(number)?;
-        let start = number.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
+        let start = number
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before] + 1);
         self.bytes.get(start..end)
     }
 

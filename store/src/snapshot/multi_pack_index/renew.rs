@@ -28,7 +28,11 @@ const LONGEST: u64 = 1 << 20;
 
 /// Writes a new multi-pack-index where many packs are in none, and returns whether it did.
 pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
-    let few = FEW.max(packs.joint().map_or(0, |joint| joint.packs() as usize / SHARE));
+    let few = FEW.max(
+        packs
+            .joint()
+            .map_or(0, |joint| joint.packs() as usize / SHARE),
+    );
     if packs.alone().len() <= few {
         return Ok(false);
     }
@@ -36,9 +40,15 @@ pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
     if alone.len() <= few {
         return Ok(false);
     }
-    let (last, joined) = match packs.joint().filter(|joint| packs.has_all_joint() && joint.is_sound()) {
+    let (last, joined) = match packs
+        .joint()
+        .filter(|joint| packs.has_all_joint() && joint.is_sound())
+    {
         Some(joint) => (Some(joint), alone),
-        None => (None, Joined::read(packs.alone().iter().chain(packs.each_joint()))),
+        None => (
+            None,
+            Joined::read(packs.alone().iter().chain(packs.each_joint())),
+        ),
     };
     write(directory, &join(last, joined)?)?;
     Ok(true)
@@ -57,8 +67,16 @@ impl Joined {
     fn read<'p>(packs: impl Iterator<Item = &'p Arc<PackFile>>) -> Vec<Self> {
         let read = |pack: &Arc<PackFile>| {
             let (index, written) = pack.short_index(LONGEST).ok()??;
-            let name = pack.name().with_extension("idx").into_os_string().into_encoded_bytes();
-            Some(Self { name, written, index })
+            let name = pack
+                .name()
+                .with_extension("idx")
+                .into_os_string()
+                .into_encoded_bytes();
+            Some(Self {
+                name,
+                written,
+                index,
+            })
         };
         let mut joined: Vec<_> = packs.filter_map(read).collect();
         joined.sort_by_key(|joined| Reverse(joined.written));
@@ -70,19 +88,37 @@ impl Joined {
 /// written counts: it may have been stored again because another copy is damaged.
 fn join(last: Option<&MultiPackIndex>, joined: Vec<Joined>) -> Result<Vec<u8>> {
     let old = last.map_or(0, MultiPackIndex::packs);
-    let old_names = (0..old).filter_map(|number| last?.name(number)).map(<[u8]>::to_vec);
+    let old_names = (0..old)
+        .filter_map(|number| last?.name(number))
+        .map(<[u8]>::to_vec);
     let names = old_names.chain(joined.iter().map(|joined| joined.name.clone()));
     let sorted: BTreeMap<Vec<u8>, u32> = names.zip(0..).collect();
     let mut numbers = vec![0; sorted.len()];
-    sorted.values().zip(0..).for_each(|(before, now)| numbers[*before as usize] = now);
+    sorted
+        .values()
+        .zip(0..)
+        .for_each(|(before, now)| numbers[*before as usize] = now);
     let mut places: Vec<(ObjectId, u32, Place)> = Vec::new();
     for (joined, rank) in joined.iter().zip(0..) {
         let pack = numbers[(old + rank) as usize];
-        places.extend(joined.index.entries()?.into_iter().map(|(id, offset)| (id, rank, Place { id, pack, offset })));
+        places.extend(
+            joined
+                .index
+                .entries()?
+                .into_iter()
+                .map(|(id, offset)| (id, rank, Place { id, pack, offset })),
+        );
     }
     if let Some(last) = last {
-        let renumbered = |place: Place| Place { pack: numbers[place.pack as usize], ..place };
-        places.extend(last.all()?.into_iter().map(|place| (place.id, u32::MAX, renumbered(place))));
+        let renumbered = |place: Place| Place {
+            pack: numbers[place.pack as usize],
+            ..place
+        };
+        places.extend(
+            last.all()?
+                .into_iter()
+                .map(|place| (place.id, u32::MAX, renumbered(place))),
+        );
     }
     places.sort_unstable_by_key(|(id, rank, _)| (*id, *rank));
     places.dedup_by_key(|(id, _, _)| *id);

@@ -21,8 +21,15 @@ fn contents() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<Place>)> {
     let places = proptest::collection::btree_map(any::<[u8; 20]>(), (any::<u32>(), offsets), 0..40);
     (names, places).prop_map(|(names, places): (BTreeSet<String>, BTreeMap<_, _>)| {
         let count = u32::try_from(names.len()).expect("few");
-        let place = |(id, (pack, offset))| Place { id: ObjectId::new(id), pack: pack % count, offset };
-        (names.into_iter().map(String::into_bytes).collect(), places.into_iter().map(place).collect())
+        let place = |(id, (pack, offset))| Place {
+            id: ObjectId::new(id),
+            pack: pack % count,
+            offset,
+        };
+        (
+            names.into_iter().map(String::into_bytes).collect(),
+            places.into_iter().map(place).collect(),
+        )
     })
 }
 
@@ -70,10 +77,18 @@ proptest! {
 
 #[test]
 fn offsets_beyond_32_bits_stand_in_a_table_of_their_own() {
-    let place = |first, offset| Place { id: ObjectId::new([first; 20]), pack: 0, offset };
+    let place = |first, offset| Place {
+        id: ObjectId::new([first; 20]),
+        pack: 0,
+        offset,
+    };
     let name = [b"pack-1.idx".to_vec()];
     for offsets in [[1, 2, 3 << 30], [1, 3 << 30, 5 << 40]] {
-        let places = [place(1, offsets[0]), place(2, offsets[1]), place(3, offsets[2])];
+        let places = [
+            place(1, offsets[0]),
+            place(2, offsets[1]),
+            place(3, offsets[2]),
+        ];
         let index = open(&encode(&name, &places)).expect("our own");
         assert_eq!(
             index.all().expect("sound"),

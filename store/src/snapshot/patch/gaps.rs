@@ -26,13 +26,19 @@ impl<'a> Gaps<'a> {
     fn cover(&self, path: &WorkspacePath) -> bool {
         let bytes = path.as_bytes();
         let mut ends = (0..bytes.len()).filter(|end| bytes[*end] == b'/');
-        !self.0.is_empty() && ends.any(|end| self.0.get(&bytes[..end]).is_some_and(|gap| !is_file(gap)))
+        !self.0.is_empty()
+            && ends.any(|end| self.0.get(&bytes[..end]).is_some_and(|gap| !is_file(gap)))
     }
 
     /// Returns whether a gap is at a path or below it.
     pub(super) fn has_at_or_below(&self, path: &WorkspacePath) -> bool {
         let below = [path.as_bytes(), b"/"].concat();
-        self.at(path).is_some() || self.0.range(&below[..]..).next().is_some_and(|(other, _)| other.starts_with(&below))
+        self.at(path).is_some()
+            || self
+                .0
+                .range(&below[..]..)
+                .next()
+                .is_some_and(|(other, _)| other.starts_with(&below))
     }
 
     fn files(&self) -> impl Iterator<Item = &'a Gap> {
@@ -45,14 +51,20 @@ fn is_file(gap: &Gap) -> bool {
     match gap.reason {
         GapReason::TooLarge | GapReason::Changing => true,
         GapReason::Unreadable(_) => gap.size.is_some(),
-        GapReason::ReservedName | GapReason::TooDeep | GapReason::Special(_) | GapReason::Mount => false,
+        GapReason::ReservedName | GapReason::TooDeep | GapReason::Special(_) | GapReason::Mount => {
+            false
+        }
     }
 }
 
 /// Returns the change with the side that is in a gap as an entry whose bytes are not stored; none where nobody can say
 /// whether there was a change.
 pub(super) fn explain(change: Change, old: &Gaps<'_>, new: &Gaps<'_>) -> Option<Change> {
-    let Change { path, old: before, new: after } = change;
+    let Change {
+        path,
+        old: before,
+        new: after,
+    } = change;
     if (before.is_none() || after.is_none()) && (old.cover(&path) || new.cover(&path)) {
         return None;
     }
@@ -66,16 +78,25 @@ fn fill(state: State, other: State, gap: Option<&Gap>) -> Option<State> {
     match (state, other, gap) {
         // An empty directory that cannot be read any more may be as it was.
         (None, Some(other), Some(_)) if other.mode.kind() == EntryKind::Directory => None,
-        (None, Some(other), Some(_)) => Some(Some(Entry { mode: other.mode, blob: None })),
+        (None, Some(other), Some(_)) => Some(Some(Entry {
+            mode: other.mode,
+            blob: None,
+        })),
         (state, _, _) => Some(state),
     }
 }
 
 /// Adds the changes of files that neither side stores: what came, went, or has another size.
-pub(super) fn append_unstored(changes: &mut Vec<Change>, before: &Seen<'_>, after: &Seen<'_>) -> Result<()> {
+pub(super) fn append_unstored(
+    changes: &mut Vec<Change>,
+    before: &Seen<'_>,
+    after: &Seen<'_>,
+) -> Result<()> {
     let mut seen: HashSet<_> = changes.iter().map(|change| change.path.clone()).collect();
     for gap in before.gaps.files().chain(after.gaps.files()) {
-        let Ok(path) = WorkspacePath::new(&gap.path[..]) else { continue };
+        let Ok(path) = WorkspacePath::new(&gap.path[..]) else {
+            continue;
+        };
         if !seen.insert(path.clone()) || before.gaps.cover(&path) || after.gaps.cover(&path) {
             continue;
         }
@@ -94,6 +115,13 @@ fn unstored(path: WorkspacePath, before: &Seen<'_>, after: &Seen<'_>) -> Option<
     {
         return None;
     }
-    let entry = |_| Entry { mode: Mode::file(0o644), blob: None };
-    Some(Change { path, old: old.map(entry), new: new.map(entry) })
+    let entry = |_| Entry {
+        mode: Mode::file(0o644),
+        blob: None,
+    };
+    Some(Change {
+        path,
+        old: old.map(entry),
+        new: new.map(entry),
+    })
 }

@@ -27,7 +27,10 @@ pub(crate) struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn open(reader: &'a Reader, side: Side<'a>) -> Result<Self> {
-        Ok(Self { view: View::open(reader, &side.snapshot)?, gaps: Gaps::of(side.gaps) })
+        Ok(Self {
+            view: View::open(reader, &side.snapshot)?,
+            gaps: Gaps::of(side.gaps),
+        })
     }
 
     /// Returns whether a directory was there, whatever it held.
@@ -37,11 +40,17 @@ impl<'a> Seen<'a> {
 }
 
 /// Returns what somebody changed, by path.
-pub(crate) fn patch(reader: &Reader, root: &Path, old: Side<'_>, new: Side<'_>) -> Result<Vec<Change>> {
+pub(crate) fn patch(
+    reader: &Reader,
+    root: &Path,
+    old: Side<'_>,
+    new: Side<'_>,
+) -> Result<Vec<Change>> {
     let (before, after) = (Seen::open(reader, old)?, Seen::open(reader, new)?);
     let difference = between(&before.view, &after.view)?;
     let rules = (old.snapshot.rules, new.snapshot.rules);
-    let visibility = Visibility::where_it_changed(reader, (&before.view, &after.view), rules, &difference)?;
+    let visibility =
+        Visibility::where_it_changed(reader, (&before.view, &after.view), rules, &difference)?;
     let mut changes = Vec::with_capacity(difference.len());
     for change in difference {
         if !is_one_directory(root, &change, &before, &after)? {
@@ -56,8 +65,14 @@ pub(crate) fn patch(reader: &Reader, root: &Path, old: Side<'_>, new: Side<'_>) 
 }
 
 /// Returns whether the change is that of a directory that is there on both sides, and empty on one.
-fn is_one_directory(root: &Path, change: &Change, before: &Seen<'_>, after: &Seen<'_>) -> Result<bool> {
-    let is_directory = |state: State| state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
+fn is_one_directory(
+    root: &Path,
+    change: &Change,
+    before: &Seen<'_>,
+    after: &Seen<'_>,
+) -> Result<bool> {
+    let is_directory =
+        |state: State| state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);
     match (change.old, change.new) {
         // It may be ignored itself by now, so that no snapshot knows of it.
         (old, None) if is_directory(old) => {

@@ -23,10 +23,17 @@ impl<'a> Visibility<'a> {
         (old_rules, new_rules): (Option<ObjectId>, Option<ObjectId>),
         difference: &[Change],
     ) -> Result<Option<Self>> {
-        if old_rules == new_rules && !difference.iter().any(|change| change.path.name() == b".gitignore") {
+        if old_rules == new_rules
+            && !difference
+                .iter()
+                .any(|change| change.path.name() == b".gitignore")
+        {
             return Ok(None);
         }
-        Ok(Some(Self { old: matcher(reader, old, old_rules)?, new: matcher(reader, new, new_rules)? }))
+        Ok(Some(Self {
+            old: matcher(reader, old, old_rules)?,
+            new: matcher(reader, new, new_rules)?,
+        }))
     }
 
     /// Returns whether the change is one that ignore rules do not explain.
@@ -36,14 +43,19 @@ impl<'a> Visibility<'a> {
             (None, Some(_)) => self.old.is_visible(path),
             // What went out of view is still there; what is not was deleted, whatever the rules say of it now.
             (Some(_), None) => {
-                self.new.is_visible(path) || file_type(root, &change.path).is_none_or(|kind| kind.is_dir())
+                self.new.is_visible(path)
+                    || file_type(root, &change.path).is_none_or(|kind| kind.is_dir())
             }
             _ => true,
         }
     }
 }
 
-fn matcher<'a>(reader: &Reader, view: &'a View<'_>, rules: Option<ObjectId>) -> Result<Matcher<'a>> {
+fn matcher<'a>(
+    reader: &Reader,
+    view: &'a View<'_>,
+    rules: Option<ObjectId>,
+) -> Result<Matcher<'a>> {
     let rules = match rules {
         Some(rules) => Rules::decode(&reader.blob(rules)?)?,
         None => Rules::default(),

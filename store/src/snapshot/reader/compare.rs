@@ -21,7 +21,10 @@ pub(super) enum Problem {
 impl<'a> Comparer<'a> {
     /// Compares with what this reader gives.
     pub fn new(reader: &'a mut dyn Read) -> Self {
-        Self { reader, problem: None }
+        Self {
+            reader,
+            problem: None,
+        }
     }
 
     /// Returns what was wrong until now.
@@ -32,7 +35,9 @@ impl<'a> Comparer<'a> {
     /// Returns whether the reader has nothing more.
     pub fn at_end(&mut self) -> Result<bool> {
         let mut more = Vec::new();
-        Read::take(&mut self.reader, 1).read_to_end(&mut more).context(|| "cannot read the bytes to compare")?;
+        Read::take(&mut self.reader, 1)
+            .read_to_end(&mut more)
+            .context(|| "cannot read the bytes to compare")?;
         Ok(more.is_empty())
     }
 }
@@ -46,7 +51,9 @@ impl Write for Comparer<'_> {
             _ => Problem::Differs,
         };
         self.problem = Some(problem);
-        Err(std::io::Error::other("the bytes are not those that are stored"))
+        Err(std::io::Error::other(
+            "the bytes are not those that are stored",
+        ))
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

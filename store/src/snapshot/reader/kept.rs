@@ -28,7 +28,12 @@ struct Objects {
 impl Kept {
     /// Returns an object.
     pub fn get(&self, id: ObjectId) -> Option<(ObjectKind, Bytes)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).by_id.get(&id).cloned()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .by_id
+            .get(&id)
+            .cloned()
     }
 
     /// Keeps an object that was hashed, where there is room.
@@ -36,7 +41,12 @@ impl Kept {
         let bytes = Arc::new(bytes);
         let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let has_room = bytes.len() as u64 <= LARGEST && objects.bytes + bytes.len() <= MOST;
-        if has_room && objects.by_id.insert(id, (kind, Arc::clone(&bytes))).is_none() {
+        if has_room
+            && objects
+                .by_id
+                .insert(id, (kind, Arc::clone(&bytes)))
+                .is_none()
+        {
             objects.bytes += bytes.len();
         }
         bytes
@@ -57,12 +67,15 @@ mod tests {
         let large = usize::try_from(LARGEST).expect("it fits");
         for number in 0..40 {
             assert_eq!(
-                kept.keep(ObjectKind::Blob, id(number), vec![number; large]).len(),
+                kept.keep(ObjectKind::Blob, id(number), vec![number; large])
+                    .len(),
                 large,
                 "it is given back in any case"
             );
         }
-        let there = (0..40).filter(|number| kept.get(id(*number)).is_some()).count();
+        let there = (0..40)
+            .filter(|number| kept.get(id(*number)).is_some())
+            .count();
         assert_eq!(there, MOST / large, "as many as there is room for");
         let kept = Kept::default();
         kept.keep(ObjectKind::Blob, id(1), vec![1; large + 1]);

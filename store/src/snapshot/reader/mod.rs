@@ -48,7 +48,11 @@ impl Reader {
     pub(crate) fn open(repository: &Path) -> Result<Self> {
         let directory = repository.join("objects/pack");
         let packs = Packs::list(&directory, &Packs::default())?.unwrap_or_default();
-        Ok(Self { directory, packs: RwLock::new(Arc::new(packs)), kept: Kept::default() })
+        Ok(Self {
+            directory,
+            packs: RwLock::new(Arc::new(packs)),
+            kept: Kept::default(),
+        })
     }
 
     /// Looks for packs that were added or removed since.
@@ -80,9 +84,15 @@ impl Reader {
     /// Returns whether exactly these bytes are stored under `id`: what to ask before leaving an object out of a pack.
     pub(crate) fn holds(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Held {
         if let Some((stored_kind, stored)) = self.kept.get(id) {
-            return if stored_kind == kind && stored[..] == *bytes { Held::Yes } else { Held::Collision };
+            return if stored_kind == kind && stored[..] == *bytes {
+                Held::Yes
+            } else {
+                Held::Collision
+            };
         }
-        match first(id, self.packs().likely(id), |pack, offset| pack.object(offset, id)) {
+        match first(id, self.packs().likely(id), |pack, offset| {
+            pack.object(offset, id)
+        }) {
             Ok(Some((stored_kind, stored))) if (stored_kind, &stored[..]) == (kind, bytes) => {
                 self.kept.keep(kind, id, stored);
                 Held::Yes
@@ -94,13 +104,21 @@ impl Reader {
 
     /// The same for a blob that is read in pieces. Fails where the reader does.
     pub(crate) fn holds_stream(&self, id: ObjectId, reader: &mut dyn Read) -> Result<Held> {
-        let Ok(Some((pack, offset))) = first(id, self.packs().likely(id), sound_copy(id)) else { return Ok(Held::No) };
+        let Ok(Some((pack, offset))) = first(id, self.packs().likely(id), sound_copy(id)) else {
+            return Ok(Held::No);
+        };
         let mut comparer = Comparer::new(reader);
         let copied = pack.copy_blob(offset, id, &mut comparer);
         match (comparer.problem(), copied) {
-            (Some(Problem::Read(error)), _) => Err(error).context(|| "cannot read the bytes to compare"),
+            (Some(Problem::Read(error)), _) => {
+                Err(error).context(|| "cannot read the bytes to compare")
+            }
             (Some(Problem::Differs), _) => Ok(Held::Collision),
-            (None, Ok(_)) => Ok(if comparer.at_end()? { Held::Yes } else { Held::Collision }),
+            (None, Ok(_)) => Ok(if comparer.at_end()? {
+                Held::Yes
+            } else {
+                Held::Collision
+            }),
             (None, Err(_)) => Ok(Held::No),
         }
     }
@@ -120,7 +138,8 @@ impl Reader {
         let bytes = match self.kept_blob(id) {
             Some(bytes) => Some(bytes),
             None => {
-                let bytes = self.insist_believing(id, |pack, offset| pack.small_blob(offset, id, limit))?;
+                let bytes =
+                    self.insist_believing(id, |pack, offset| pack.small_blob(offset, id, limit))?;
                 bytes.map(|bytes| self.kept.keep(ObjectKind::Blob, id, bytes))
             }
         };
@@ -128,7 +147,10 @@ impl Reader {
     }
 
     fn kept_blob(&self, id: ObjectId) -> Option<Arc<Vec<u8>>> {
-        self.kept.get(id).filter(|(kind, _)| *kind == ObjectKind::Blob).map(|(_, bytes)| bytes)
+        self.kept
+            .get(id)
+            .filter(|(kind, _)| *kind == ObjectKind::Blob)
+            .map(|(_, bytes)| bytes)
     }
 
     /// Returns a blob's size in bytes.
@@ -144,10 +166,13 @@ impl Reader {
     pub(crate) fn copy_blob(&self, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
         let small = match self.kept_blob(id) {
             Some(bytes) => Some(bytes),
-            None => self.insist(id, |pack, offset| pack.small_blob(offset, id, AT_ONCE))?.map(Arc::new),
+            None => self
+                .insist(id, |pack, offset| pack.small_blob(offset, id, AT_ONCE))?
+                .map(Arc::new),
         };
         if let Some(bytes) = small {
-            to.write_all(&bytes).context(|| format!("cannot write the bytes of `{id}`"))?;
+            to.write_all(&bytes)
+                .context(|| format!("cannot write the bytes of `{id}`"))?;
             return Ok(bytes.len() as u64);
         }
         // Two passes: which copy is sound has to be known before anything is written.
@@ -163,7 +188,9 @@ impl Reader {
         let packs = self.packs();
         let places = packs.likely(id).chain(packs.unlikely(id));
         let check = |pack: &Arc<PackFile>, offset| {
-            let Some(bytes) = pack.small_blob(offset, id, kept::LARGEST)? else { return pack.check_blob(offset, id) };
+            let Some(bytes) = pack.small_blob(offset, id, kept::LARGEST)? else {
+                return pack.check_blob(offset, id);
+            };
             self.kept.keep(ObjectKind::Blob, id, bytes);
             Ok(())
         };
@@ -176,8 +203,9 @@ impl Reader {
             return Ok(Vec::new());
         }
         let bytes = self.object(ObjectKind::Tree, id)?;
-        tree::decode(&bytes)
-            .map_err(|error| Error::unavailable(format!("the tree `{id}` cannot be used")).because(error))
+        tree::decode(&bytes).map_err(|error| {
+            Error::unavailable(format!("the tree `{id}` cannot be used")).because(error)
+        })
     }
 
     fn object(&self, kind: ObjectKind, id: ObjectId) -> Result<Arc<Vec<u8>>> {
@@ -189,13 +217,21 @@ impl Reader {
             }
         };
         if stored != kind {
-            return Err(Error::unavailable(format!("the object `{id}` is a {}, not a {}", stored.name(), kind.name())));
+            return Err(Error::unavailable(format!(
+                "the object `{id}` is a {}, not a {}",
+                stored.name(),
+                kind.name()
+            )));
         }
         Ok(bytes)
     }
 
     /// Reads an object, hashing it; where no likely copy is sound, looks once for packs that were added since, and everywhere.
-    fn insist<T>(&self, id: ObjectId, mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>) -> Result<T> {
+    fn insist<T>(
+        &self,
+        id: ObjectId,
+        mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>,
+    ) -> Result<T> {
         if let Ok(Some(found)) = first(id, self.packs().likely(id), &mut read) {
             return Ok(found);
         }
@@ -205,7 +241,11 @@ impl Reader {
     }
 
     /// The same where what is read is not hashed.
-    fn insist_believing<T>(&self, id: ObjectId, mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>) -> Result<T> {
+    fn insist_believing<T>(
+        &self,
+        id: ObjectId,
+        mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>,
+    ) -> Result<T> {
         if let Ok(Some(found)) = first(id, self.packs().certain(id), &mut read) {
             return Ok(found);
         }
@@ -233,7 +273,9 @@ fn first<'p, T>(
         }
     }
     match failure {
-        Some(error) => Err(Error::unavailable(format!("the object `{id}` is damaged")).because(error)),
+        Some(error) => {
+            Err(Error::unavailable(format!("the object `{id}` is damaged")).because(error))
+        }
         None => Ok(None),
     }
 }

@@ -59,56 +59,91 @@ impl Packs {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(Self::default())),
             Err(error) => return Err(error).context(what),
         };
-        let stamp = Stamp::of(&rustix::fs::fstat(&opened).map_err(std::io::Error::from).context(what)?);
+        let stamp = Stamp::of(
+            &rustix::fs::fstat(&opened)
+                .map_err(std::io::Error::from)
+                .context(what)?,
+        );
         if known.settled == Some(stamp) {
             return Ok(None);
         }
         let mut joint = Joint::open(directory, known);
         let alone = names(&opened, joint.as_mut()).context(what)?;
-        let old: HashMap<&[u8], &Arc<PackFile>> =
-            known.alone.iter().map(|pack| (pack.name().as_os_str().as_bytes(), pack)).collect();
+        let old: HashMap<&[u8], &Arc<PackFile>> = known
+            .alone
+            .iter()
+            .map(|pack| (pack.name().as_os_str().as_bytes(), pack))
+            .collect();
         let pack = |name: Vec<u8>| match old.get(&name[..]) {
             Some(pack) => Arc::clone(pack),
-            None => Arc::new(PackFile::new(directory, Path::new(OsStr::from_bytes(&name)))),
+            None => Arc::new(PackFile::new(
+                directory,
+                Path::new(OsStr::from_bytes(&name)),
+            )),
         };
         let alone = alone.into_iter().map(pack).collect();
-        Ok(Some(Self { settled: stamp.is_settled(now, 0).then_some(stamp), joint, alone }))
+        Ok(Some(Self {
+            settled: stamp.is_settled(now, 0).then_some(stamp),
+            joint,
+            alone,
+        }))
     }
 
     /// Returns where an object may stand: good enough for whoever hashes what stands there.
     pub fn likely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
         let joint = self.joint.as_ref().and_then(|joint| joint.find(id));
-        joint.into_iter().chain(self.alone.iter().filter_map(move |pack| Some((pack, pack.find(id)?))))
+        joint.into_iter().chain(
+            self.alone
+                .iter()
+                .filter_map(move |pack| Some((pack, pack.find(id)?))),
+        )
     }
 
     /// The same for whoever believes what stands there.
     pub fn certain(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
-        let is_sound = self.joint.as_ref().is_none_or(|joint| joint.opened.is_sound());
+        let is_sound = self
+            .joint
+            .as_ref()
+            .is_none_or(|joint| joint.opened.is_sound());
         let likely = self.likely(id);
         likely.filter(move |(pack, offset)| is_sound || pack.find(id) == Some(*offset))
     }
 
     /// Returns where an object stands by the own indexes of the packs that the multi-pack-index names, should that be wrong.
     pub fn unlikely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
-        self.each_joint().filter_map(move |pack| Some((pack, pack.find(id)?)))
+        self.each_joint()
+            .filter_map(move |pack| Some((pack, pack.find(id)?)))
     }
 
     /// Returns whether each of the sorted ids is in a pack. The packs that stand alone are the last that were written, and have
     /// to be whole.
     pub fn have_all(&self, ids: &[ObjectId]) -> bool {
         let mut is_found = vec![false; ids.len()];
-        let mut note = |id: &ObjectId| ids.binary_search(id).into_iter().for_each(|at| is_found[at] = true);
+        let mut note = |id: &ObjectId| {
+            ids.binary_search(id)
+                .into_iter()
+                .for_each(|at| is_found[at] = true)
+        };
         match &self.joint {
             Some(joint) if joint.opened.is_sound() => {
                 let places = joint.opened.index.find_all(ids).unwrap_or_default();
-                places.iter().filter(|place| joint.is_there[place.pack as usize]).for_each(|place| note(&place.id));
+                places
+                    .iter()
+                    .filter(|place| joint.is_there[place.pack as usize])
+                    .for_each(|place| note(&place.id));
             }
             _ => self.each_joint().for_each(|pack| {
-                pack.offsets(ids).unwrap_or_default().iter().for_each(|(id, _)| note(id));
+                pack.offsets(ids)
+                    .unwrap_or_default()
+                    .iter()
+                    .for_each(|(id, _)| note(id));
             }),
         }
         for pack in self.alone.iter().filter(|pack| pack.has_its_end()) {
-            pack.offsets(ids).unwrap_or_default().iter().for_each(|(id, _)| note(id));
+            pack.offsets(ids)
+                .unwrap_or_default()
+                .iter()
+                .for_each(|(id, _)| note(id));
         }
         is_found.iter().all(|is_found| *is_found)
     }
@@ -125,12 +160,16 @@ impl Packs {
 
     /// Returns whether all packs are there that the multi-pack-index names.
     pub fn has_all_joint(&self) -> bool {
-        self.joint.iter().all(|joint| joint.is_there.iter().all(|is_there| *is_there))
+        self.joint
+            .iter()
+            .all(|joint| joint.is_there.iter().all(|is_there| *is_there))
     }
 
     /// Returns the packs that the multi-pack-index names and that are there.
     pub fn each_joint(&self) -> impl Iterator<Item = &Arc<PackFile>> {
-        self.joint.iter().flat_map(|joint| (0..joint.opened.index.packs()).filter_map(|number| joint.pack(number)))
+        self.joint.iter().flat_map(|joint| {
+            (0..joint.opened.index.packs()).filter_map(|number| joint.pack(number))
+        })
     }
 }
 
@@ -141,7 +180,11 @@ impl Joint {
         let stamp = Stamp::of(&rustix::fs::fstat(&file).ok()?);
         let opened = match &known.joint {
             Some(joint) if joint.opened.stamp == stamp => Arc::clone(&joint.opened),
-            _ => Arc::new(Opened::new(directory, stamp, MultiPackIndex::open(file).ok()?)),
+            _ => Arc::new(Opened::new(
+                directory,
+                stamp,
+                MultiPackIndex::open(file).ok()?,
+            )),
         };
         let is_there = vec![false; opened.packs.len()];
         Some(Self { opened, is_there })
@@ -149,13 +192,19 @@ impl Joint {
 
     /// Notes a file of the directory. Returns false where it belongs to no pack that is named.
     fn note(&mut self, name: &[u8]) -> bool {
-        let Some(stem) = name.strip_suffix(PACK) else { return self.opened.index.number(name).is_some() };
+        let Some(stem) = name.strip_suffix(PACK) else {
+            return self.opened.index.number(name).is_some();
+        };
         let number = self.opened.index.number(&[stem, INDEX].concat());
-        number.inspect(|number| self.is_there[*number as usize] = true).is_some()
+        number
+            .inspect(|number| self.is_there[*number as usize] = true)
+            .is_some()
     }
 
     fn pack(&self, number: u32) -> Option<&Arc<PackFile>> {
-        self.is_there.get(number as usize).filter(|is_there| **is_there)?;
+        self.is_there
+            .get(number as usize)
+            .filter(|is_there| **is_there)?;
         self.opened.pack(number)
     }
 
@@ -168,14 +217,23 @@ impl Joint {
 impl Opened {
     fn new(directory: &Path, stamp: Stamp, index: MultiPackIndex) -> Self {
         let packs = (0..index.packs()).map(|_| OnceLock::new()).collect();
-        Self { directory: directory.to_owned(), stamp, index, is_sound: OnceLock::new(), packs }
+        Self {
+            directory: directory.to_owned(),
+            stamp,
+            index,
+            is_sound: OnceLock::new(),
+            packs,
+        }
     }
 
     fn pack(&self, number: u32) -> Option<&Arc<PackFile>> {
         let stem = self.index.name(number)?.strip_suffix(INDEX)?;
         let make = || {
             let name = [stem, PACK].concat();
-            Arc::new(PackFile::new(&self.directory, Path::new(OsStr::from_bytes(&name))))
+            Arc::new(PackFile::new(
+                &self.directory,
+                Path::new(OsStr::from_bytes(&name)),
+            ))
         };
         Some(self.packs.get(number as usize)?.get_or_init(make))
     }
@@ -206,6 +264,9 @@ fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<Vec
         }
     }
     // An index without its pack is what a crash leaves; it names objects that are not there.
-    packs.retain(|name| name.strip_suffix(PACK).is_some_and(|stem| indexes.contains(stem)));
+    packs.retain(|name| {
+        name.strip_suffix(PACK)
+            .is_some_and(|stem| indexes.contains(stem))
+    });
     Ok(packs)
 }

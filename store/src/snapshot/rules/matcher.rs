@@ -63,14 +63,25 @@ impl Drop for Link {
 impl Rules {
     /// Returns the matcher of these rules and the `.gitignore` files that `gitignores` gives by directory (the root's path
     /// is empty). Each is asked for once, when it first matters.
-    pub fn matcher<'a>(&self, gitignores: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'a) -> Matcher<'a> {
+    pub fn matcher<'a>(
+        &self,
+        gitignores: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'a,
+    ) -> Matcher<'a> {
         Matcher {
             global: Patterns::parse(&self.global),
             info: Patterns::parse(&self.info),
             include: Patterns::parse(&self.include),
             exclude: Patterns::parse(&self.exclude),
-            built_in: Patterns::parse(if self.built_in { BUILT_IN.as_bytes() } else { b"" }),
-            untracked: self.untracked.iter().map(|(path, lines)| (path.clone(), Patterns::parse(lines))).collect(),
+            built_in: Patterns::parse(if self.built_in {
+                BUILT_IN.as_bytes()
+            } else {
+                b""
+            }),
+            untracked: self
+                .untracked
+                .iter()
+                .map(|(path, lines)| (path.clone(), Patterns::parse(lines)))
+                .collect(),
             scope: self.scope.clone(),
             forced: self.forced.clone(),
             gitignores: Box::new(gitignores),
@@ -84,17 +95,26 @@ impl Matcher<'_> {
     pub fn is_visible(&self, path: &[u8]) -> bool {
         let mut view = self.root_view();
         for end in (0..path.len()).filter(|end| path[*end] == b'/') {
-            match self.decide(view, &path[..end], true, &|path, is_directory| self.is_forced(path, is_directory)) {
+            match self.decide(view, &path[..end], true, &|path, is_directory| {
+                self.is_forced(path, is_directory)
+            }) {
                 Some(next) => view = next,
                 None => return false,
             }
         }
-        self.decide(view, path, false, &|path, is_directory| self.is_forced(path, is_directory)).is_some()
+        self.decide(view, path, false, &|path, is_directory| {
+            self.is_forced(path, is_directory)
+        })
+        .is_some()
     }
 
     /// Returns the view of the workspace's root.
     pub fn root_view(&self) -> View {
-        if self.scope.is_some() { View::Passage } else { View::Open }
+        if self.scope.is_some() {
+            View::Passage
+        } else {
+            View::Open
+        }
     }
 
     /// Returns whether ignore files alone would leave this path out, whoever tracks or names it.
@@ -121,7 +141,13 @@ impl Matcher<'_> {
         is_directory: bool,
         is_forced: &dyn Fn(&[u8], bool) -> bool,
     ) -> Option<View> {
-        self.decide_among(&Neighbours::default(), parent, path, is_directory, is_forced)
+        self.decide_among(
+            &Neighbours::default(),
+            parent,
+            path,
+            is_directory,
+            is_forced,
+        )
     }
 
     /// The same for one of many entries of a directory.
@@ -133,22 +159,34 @@ impl Matcher<'_> {
         is_directory: bool,
         is_forced: &dyn Fn(&[u8], bool) -> bool,
     ) -> Option<View> {
-        let name = path.iter().rposition(|byte| *byte == b'/').map(|slash| slash + 1);
-        let excluded = !self.exclude.is_empty() && self.exclude.matched(path, name, is_directory) == Some(true);
+        let name = path
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .map(|slash| slash + 1);
+        let excluded = !self.exclude.is_empty()
+            && self.exclude.matched(path, name, is_directory) == Some(true);
         if excluded || !self.is_in_scope(path, is_directory) {
             return None;
         }
         let passage = self.is_passage(path);
-        if !self.include.is_empty() && self.include.matched(path, name, is_directory) == Some(true) {
-            return Some(if passage { View::Passage } else { View::Included });
+        if !self.include.is_empty() && self.include.matched(path, name, is_directory) == Some(true)
+        {
+            return Some(if passage {
+                View::Passage
+            } else {
+                View::Included
+            });
         }
         match parent {
             View::Included => Some(View::Included),
-            View::Open | View::Passage if !self.is_ignored_here(neighbours, path, name, is_directory) => {
+            View::Open | View::Passage
+                if !self.is_ignored_here(neighbours, path, name, is_directory) =>
+            {
                 Some(if passage { View::Passage } else { View::Open })
             }
             View::Open | View::Passage | View::Ignored => {
-                let wanted = is_forced(path, is_directory) || is_directory && self.leads_to_included(path);
+                let wanted =
+                    is_forced(path, is_directory) || is_directory && self.leads_to_included(path);
                 wanted.then_some(View::Ignored)
             }
         }
@@ -157,16 +195,25 @@ impl Matcher<'_> {
     fn is_in_scope(&self, path: &[u8], is_directory: bool) -> bool {
         match &self.scope {
             None => true,
-            Some(scope) => is_below(path, scope) || is_directory && (path == &scope[..] || is_below(scope, path)),
+            Some(scope) => {
+                is_below(path, scope)
+                    || is_directory && (path == &scope[..] || is_below(scope, path))
+            }
         }
     }
 
     fn is_passage(&self, path: &[u8]) -> bool {
-        self.scope.as_ref().is_some_and(|scope| is_below(scope, path))
+        self.scope
+            .as_ref()
+            .is_some_and(|scope| is_below(scope, path))
     }
 
     fn is_forced(&self, path: &[u8], is_directory: bool) -> bool {
-        if is_directory { has_below(&self.forced, path) } else { self.forced.contains(path) }
+        if is_directory {
+            has_below(&self.forced, path)
+        } else {
+            self.forced.contains(path)
+        }
     }
 
     /// An ignored directory is entered for an `include` pattern only where the pattern spells out the way to it.
@@ -176,38 +223,79 @@ impl Matcher<'_> {
 
     /// Whether no pattern of any kind can match a path, wherever it stands.
     fn has_no_patterns_for(&self, path: &[u8]) -> bool {
-        let outer = [&self.global, &self.info, &self.include, &self.exclude, &self.built_in];
-        let directory = path.iter().rposition(|byte| *byte == b'/').unwrap_or_default();
+        let outer = [
+            &self.global,
+            &self.info,
+            &self.include,
+            &self.exclude,
+            &self.built_in,
+        ];
+        let directory = path
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .unwrap_or_default();
         self.scope.is_none()
             && outer.iter().all(|patterns| patterns.is_empty())
             && self.chain(&path[..directory]).is_none()
     }
 
-    fn is_ignored_here(&self, neighbours: &Neighbours, path: &[u8], name: Option<usize>, is_directory: bool) -> bool {
+    fn is_ignored_here(
+        &self,
+        neighbours: &Neighbours,
+        path: &[u8],
+        name: Option<usize>,
+        is_directory: bool,
+    ) -> bool {
         let directory = &path[..name.map_or(0, |name| name - 1)];
         let mut chain = neighbours.0.get_or_init(|| self.chain(directory));
         while let Some(link) = chain {
-            let start = if link.directory_length == 0 { 0 } else { link.directory_length + 1 };
+            let start = if link.directory_length == 0 {
+                0
+            } else {
+                link.directory_length + 1
+            };
             let inner_name = name.map(|name| name - start).filter(|name| *name > 0);
-            if let Some(ignored) = link.patterns.matched(&path[start..], inner_name, is_directory) {
+            if let Some(ignored) = link
+                .patterns
+                .matched(&path[start..], inner_name, is_directory)
+            {
                 return ignored;
             }
             chain = &link.outer;
         }
         let outer = [&self.info, &self.global, &self.built_in];
-        outer.iter().find_map(|patterns| patterns.matched(path, name, is_directory)).unwrap_or(false)
+        outer
+            .iter()
+            .find_map(|patterns| patterns.matched(path, name, is_directory))
+            .unwrap_or(false)
     }
 
     fn chain(&self, directory: &[u8]) -> Chain {
-        if let Some(chain) = self.chains.read().unwrap_or_else(PoisonError::into_inner).get(directory) {
+        if let Some(chain) = self
+            .chains
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(directory)
+        {
             return chain.clone();
         }
-        let ends = (0..directory.len()).filter(|end| directory[*end] == b'/').chain([directory.len()]);
-        let ends: Vec<_> = if directory.is_empty() { vec![0] } else { [0].into_iter().chain(ends).collect() };
+        let ends = (0..directory.len())
+            .filter(|end| directory[*end] == b'/')
+            .chain([directory.len()]);
+        let ends: Vec<_> = if directory.is_empty() {
+            vec![0]
+        } else {
+            [0].into_iter().chain(ends).collect()
+        };
         let (known, mut chain) = {
             let chains = self.chains.read().unwrap_or_else(PoisonError::into_inner);
-            let known = ends.iter().rposition(|end| chains.contains_key(&directory[..*end]));
-            (known, known.and_then(|known| chains[&directory[..ends[known]]].clone()))
+            let known = ends
+                .iter()
+                .rposition(|end| chains.contains_key(&directory[..*end]));
+            (
+                known,
+                known.and_then(|known| chains[&directory[..ends[known]]].clone()),
+            )
         };
         for end in &ends[known.map_or(0, |known| known + 1)..] {
             // The file is read while nobody waits; what was first counts for all.
@@ -242,6 +330,10 @@ impl Matcher<'_> {
         if patterns.is_empty() {
             return outer;
         }
-        Some(Arc::new(Link { directory_length: directory.len(), patterns, outer }))
+        Some(Arc::new(Link {
+            directory_length: directory.len(),
+            patterns,
+            outer,
+        }))
     }
 }

@@ -63,8 +63,12 @@ impl Rules {
         if self.built_in {
             section("built-in", BUILT_IN.as_bytes());
         }
-        let plain =
-            [("global", &self.global), ("info", &self.info), ("include", &self.include), ("exclude", &self.exclude)];
+        let plain = [
+            ("global", &self.global),
+            ("info", &self.info),
+            ("include", &self.include),
+            ("exclude", &self.exclude),
+        ];
         for (name, bytes) in plain.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
             section(name, bytes);
         }
@@ -75,7 +79,14 @@ impl Rules {
             section("untracked", &[directory, &b"\0"[..], lines].concat());
         }
         if !self.forced.is_empty() {
-            section("forced", &self.forced.iter().flat_map(|path| [path, &b"\0"[..]].concat()).collect::<Vec<_>>());
+            section(
+                "forced",
+                &self
+                    .forced
+                    .iter()
+                    .flat_map(|path| [path, &b"\0"[..]].concat())
+                    .collect::<Vec<_>>(),
+            );
         }
         Some(text)
     }
@@ -103,10 +114,13 @@ impl Rules {
             b"scope" => self.scope = Some(bytes.to_vec()),
             b"untracked" => {
                 let end = bytes.iter().position(|byte| *byte == 0)?;
-                self.untracked.push((bytes[..end].to_vec(), bytes[end + 1..].to_vec()));
+                self.untracked
+                    .push((bytes[..end].to_vec(), bytes[end + 1..].to_vec()));
             }
             b"forced" => {
-                let paths = bytes.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+                let paths = bytes
+                    .split(|byte| *byte == 0)
+                    .filter(|path| !path.is_empty());
                 self.forced = paths.map(<[u8]>::to_vec).collect();
             }
             _ => return None,
@@ -118,7 +132,10 @@ impl Rules {
 fn section(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let end = text.iter().position(|byte| *byte == b'\n')?;
     let space = text[..end].iter().position(|byte| *byte == b' ')?;
-    let length: usize = std::str::from_utf8(&text[space + 1..end]).ok()?.parse().ok()?;
+    let length: usize = std::str::from_utf8(&text[space + 1..end])
+        .ok()?
+        .parse()
+        .ok()?;
     let rest = &text[end + 1..];
     let after = rest.get(length..)?.strip_prefix(b"\n")?;
     Some((&text[..space], &rest[..length], after))
@@ -127,13 +144,18 @@ fn section(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
 /// Returns whether `path` is below `directory`; everything is below the root, whose path is empty.
 pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {
     directory.is_empty() && !path.is_empty()
-        || path.len() > directory.len() && path.starts_with(directory) && path[directory.len()] == b'/'
+        || path.len() > directory.len()
+            && path.starts_with(directory)
+            && path[directory.len()] == b'/'
 }
 
 /// Returns whether a sorted set of paths has one below `directory`.
 pub(crate) fn has_below(paths: &BTreeSet<Vec<u8>>, directory: &[u8]) -> bool {
     let start = [directory, b"/"].concat();
-    paths.range(start.clone()..).next().is_some_and(|path| path.starts_with(&start))
+    paths
+        .range(start.clone()..)
+        .next()
+        .is_some_and(|path| path.starts_with(&start))
 }
 
 #[cfg(test)]
@@ -141,7 +163,10 @@ mod tests {
     use super::*;
 
     fn rules(info: &str) -> Rules {
-        Rules { info: info.into(), ..Rules::default() }
+        Rules {
+            info: info.into(),
+            ..Rules::default()
+        }
     }
 
     #[test]
@@ -155,18 +180,28 @@ mod tests {
             ..Rules::default()
         };
         let text = rules.encode().expect("there are rules");
-        assert_eq!(Rules::decode(&text).expect("sound"), rules, "what went in comes out");
+        assert_eq!(
+            Rules::decode(&text).expect("sound"),
+            rules,
+            "what went in comes out"
+        );
         assert_eq!(Rules::default().encode(), None, "no rules, no blob");
         assert!(Rules::decode(&text[..text.len() - 1]).is_err(), "cut off");
     }
 
     #[test]
     fn a_forced_file_in_an_ignored_directory_is_visible_alone() {
-        let rules = Rules { forced: [b"out/kept".to_vec()].into(), ..rules("out/\n") };
+        let rules = Rules {
+            forced: [b"out/kept".to_vec()].into(),
+            ..rules("out/\n")
+        };
         let matcher = rules.matcher(|_| None);
         assert!(matcher.is_visible(b"out/kept"), "it is forced");
         assert!(!matcher.is_visible(b"out/other"), "its neighbour is not");
-        assert!(matcher.is_ignored(b"out/kept"), "the rules alone leave it out");
+        assert!(
+            matcher.is_ignored(b"out/kept"),
+            "the rules alone leave it out"
+        );
     }
 
     #[test]
@@ -178,7 +213,10 @@ mod tests {
         };
         let matcher = rules.matcher(|_| None);
         assert!(matcher.is_visible(b"a/.env"), "included by name");
-        assert!(matcher.is_visible(b"dist/app/x.js"), "the pattern spells out the way");
+        assert!(
+            matcher.is_visible(b"dist/app/x.js"),
+            "the pattern spells out the way"
+        );
         assert!(!matcher.is_visible(b"dist/app/x.css"), "not included");
         assert!(!matcher.is_visible(b"a/secret/x"), "excluded");
     }
@@ -194,15 +232,24 @@ mod tests {
         matcher.note_without_rules(b"a/b");
         assert!(matcher.is_ignored(b"a/b/x.log"), "the one above holds");
         assert!(!matcher.is_ignored(b"a/b/x.txt"), "as far as it says");
-        let untracked = Rules { untracked: vec![(b"c".to_vec(), b"*.log\n".to_vec())], ..Rules::default() };
+        let untracked = Rules {
+            untracked: vec![(b"c".to_vec(), b"*.log\n".to_vec())],
+            ..Rules::default()
+        };
         let matcher = untracked.matcher(|_| None);
         matcher.note_without_rules(b"c");
-        assert!(matcher.is_ignored(b"c/x.log"), "rules that are no file of the tree hold all the same");
+        assert!(
+            matcher.is_ignored(b"c/x.log"),
+            "rules that are no file of the tree hold all the same"
+        );
     }
 
     #[test]
     fn only_the_scope_is_visible() {
-        let rules = Rules { scope: Some(b"a/b".to_vec()), ..Rules::default() };
+        let rules = Rules {
+            scope: Some(b"a/b".to_vec()),
+            ..Rules::default()
+        };
         let matcher = rules.matcher(|_| None);
         assert!(matcher.is_visible(b"a/b/c/d"), "below the scope");
         assert!(!matcher.is_visible(b"a/c"), "beside it");

@@ -7,8 +7,12 @@ use super::is_below;
 /// Returns the lines of an ignore file that mean something: no comments, no blank lines, no byte order mark.
 pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let lines = bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
-    let lines = lines.filter(|line| !line.is_empty() && line[0] != b'#' && !line.iter().all(|byte| *byte == b' '));
+    let lines = bytes
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line));
+    let lines = lines.filter(|line| {
+        !line.is_empty() && line[0] != b'#' && !line.iter().all(|byte| *byte == b' ')
+    });
     lines.flat_map(|line| [line, b"\n"].concat()).collect()
 }
 
@@ -19,7 +23,9 @@ pub(super) struct Patterns(Vec<Pattern>);
 impl Patterns {
     pub fn parse(bytes: &[u8]) -> Self {
         let lines = significant_lines(bytes);
-        let lines = lines.split(|byte| *byte == b'\n').map(without_trailing_spaces);
+        let lines = lines
+            .split(|byte| *byte == b'\n')
+            .map(without_trailing_spaces);
         Self(lines.filter_map(Pattern::from_bytes).collect())
     }
 
@@ -39,9 +45,14 @@ impl Patterns {
     pub fn matched(&self, path: &[u8], name: Option<usize>, is_directory: bool) -> Option<bool> {
         let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
         let case = gix_glob::pattern::Case::Sensitive;
-        let matches =
-            |pattern: &&Pattern| pattern.matches_repo_relative_path(path.into(), name, Some(is_directory), case, mode);
-        self.0.iter().rev().find(matches).map(|pattern| !pattern.is_negative())
+        let matches = |pattern: &&Pattern| {
+            pattern.matches_repo_relative_path(path.into(), name, Some(is_directory), case, mode)
+        };
+        self.0
+            .iter()
+            .rev()
+            .find(matches)
+            .map(|pattern| !pattern.is_negative())
     }
 }
 

@@ -15,7 +15,11 @@ use crate::snapshot::tree::{self, TreeEntry, TreeMode};
 use crate::threads;
 
 /// Makes the trees of the directories that `touched` names, innermost first, and returns the root's.
-pub(crate) fn trees(overlay: &mut Overlay<'_>, touched: &[Vec<u8>], sink: &Sink<'_>) -> Result<ObjectId> {
+pub(crate) fn trees(
+    overlay: &mut Overlay<'_>,
+    touched: &[Vec<u8>],
+    sink: &Sink<'_>,
+) -> Result<ObjectId> {
     // A directory's tree names those of the directories in it, which are one level deeper.
     let mut levels: BTreeMap<usize, Vec<&[u8]>> = BTreeMap::new();
     for path in touched {
@@ -32,26 +36,44 @@ pub(crate) fn trees(overlay: &mut Overlay<'_>, touched: &[Vec<u8>], sink: &Sink<
     }
     match overlay.tree(b"") {
         Some(id) => Ok(id),
-        None => Ok(sink.add(ObjectKind::Tree, b"")?.unwrap_or(ObjectId::EMPTY_TREE)),
+        None => Ok(sink
+            .add(ObjectKind::Tree, b"")?
+            .unwrap_or(ObjectId::EMPTY_TREE)),
     }
 }
 
 fn depth(path: &[u8]) -> usize {
-    if path.is_empty() { 0 } else { 1 + path.iter().filter(|byte| **byte == b'/').count() }
+    if path.is_empty() {
+        0
+    } else {
+        1 + path.iter().filter(|byte| **byte == b'/').count()
+    }
 }
 
 type Made<'p> = Vec<(&'p [u8], Option<ObjectId>)>;
 
 /// Makes the trees of one level.
 fn level<'p>(overlay: &Overlay<'_>, paths: &[&'p [u8]], sink: &Sink<'_>) -> Result<Made<'p>> {
-    threads::map(paths, |path| Ok((*path, tree(overlay, path, sink)?))).into_iter().collect()
+    threads::map(paths, |path| Ok((*path, tree(overlay, path, sink)?)))
+        .into_iter()
+        .collect()
 }
 
 /// Makes one tree; none where nothing of the directory is captured.
 fn tree(overlay: &Overlay<'_>, path: &[u8], sink: &Sink<'_>) -> Result<Option<ObjectId>> {
-    let items = overlay.fresh(path).map(|listing| &listing.items[..]).unwrap_or_default();
-    let mut entries: Vec<_> = items.iter().filter_map(|item| entry(overlay, path, item)).collect();
-    if entries.is_empty() { Ok(None) } else { sink.add(ObjectKind::Tree, &tree::encode(&mut entries)) }
+    let items = overlay
+        .fresh(path)
+        .map(|listing| &listing.items[..])
+        .unwrap_or_default();
+    let mut entries: Vec<_> = items
+        .iter()
+        .filter_map(|item| entry(overlay, path, item))
+        .collect();
+    if entries.is_empty() {
+        Ok(None)
+    } else {
+        sink.add(ObjectKind::Tree, &tree::encode(&mut entries))
+    }
 }
 
 fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &Item) -> Option<TreeEntry> {
@@ -60,7 +82,11 @@ fn entry(overlay: &Overlay<'_>, directory: &[u8], item: &Item) -> Option<TreeEnt
         Kind::Directory => (TreeMode::Tree, overlay.tree(&join(directory, &item.name))?),
         Kind::Gap(_) | Kind::Watched(_) => return None,
     };
-    Some(TreeEntry { name: item.name.clone(), mode, id })
+    Some(TreeEntry {
+        name: item.name.clone(),
+        mode,
+        id,
+    })
 }
 
 fn tree_mode(st_mode: u32) -> TreeMode {
@@ -115,8 +141,14 @@ struct Part {
 
 impl Part {
     fn of(directories: &[Seen<'_>]) -> Self {
-        let mut part = Self { census: Census::default(), bare: Vec::new(), gaps: Vec::new() };
-        for_each_bearer(directories, |_, _, bearer, permissions| part.census.count(bearer, permissions));
+        let mut part = Self {
+            census: Census::default(),
+            bare: Vec::new(),
+            gaps: Vec::new(),
+        };
+        for_each_bearer(directories, |_, _, bearer, permissions| {
+            part.census.count(bearer, permissions)
+        });
         for directory in directories {
             directory.add_gaps(&mut part.gaps);
             if !directory.path().is_empty()

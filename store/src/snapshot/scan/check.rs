@@ -58,7 +58,10 @@ pub(crate) fn check(cache: &Cache, numbers: Option<&[usize]>, against: &Check<'_
             }
             for place in start..count.min(start + BATCH) {
                 let number = numbers.map_or(place, |numbers| numbers[place]);
-                match cache.directory(number).map(|directory| against.compare(&directory, &mut anchor)) {
+                match cache
+                    .directory(number)
+                    .map(|directory| against.compare(&directory, &mut anchor))
+                {
                     Some(Verdict::Same) => {}
                     Some(Verdict::Rules) => found.rules.push(number),
                     Some(Verdict::Changed) | None => found.directories.push(number),
@@ -85,13 +88,22 @@ enum Verdict {
 
 impl Check<'_> {
     fn compare(&self, cached: &Directory<'_>, anchor: &mut Anchor) -> Verdict {
-        let Ok(directory) = anchor.open_directory(self.root, cached.path) else { return Verdict::Changed };
-        let Ok(stat) = rustix::fs::fstat(&directory) else { return Verdict::Changed };
+        let Ok(directory) = anchor.open_directory(self.root, cached.path) else {
+            return Verdict::Changed;
+        };
+        let Ok(stat) = rustix::fs::fstat(&directory) else {
+            return Verdict::Changed;
+        };
         let is_store = self.store == Some((stat.st_dev, stat.st_ino));
         if is_store || cached.is_left_out() {
-            return if is_store && cached.is_left_out() { Verdict::Same } else { Verdict::Changed };
+            return if is_store && cached.is_left_out() {
+                Verdict::Same
+            } else {
+                Verdict::Changed
+            };
         }
-        let has_names = cached.is_settled() && !self.is_remote && cached.stamp() == Stamp::of(&stat);
+        let has_names =
+            cached.is_settled() && !self.is_remote && cached.stamp() == Stamp::of(&stat);
         let mut changed = !has_names;
         let mut young = Vec::new();
         for item in cached.items() {
@@ -106,11 +118,19 @@ impl Check<'_> {
             }
         }
         // Files are read only where nothing else tells that the directory has to be looked at: there they are read again.
-        if !changed && young.iter().all(|item| self.is_as_remembered(item, directory.as_fd())) {
+        if !changed
+            && young
+                .iter()
+                .all(|item| self.is_as_remembered(item, directory.as_fd()))
+        {
             return Verdict::Same;
         }
         let rules = directory::rules_of(directory.as_fd()).map(|(_, id)| id);
-        if rules == cached.rules() { Verdict::Changed } else { Verdict::Rules }
+        if rules == cached.rules() {
+            Verdict::Changed
+        } else {
+            Verdict::Rules
+        }
     }
 
     fn compare_item(&self, item: &CachedItem<'_>, directory: BorrowedFd<'_>) -> Likeness {
@@ -123,14 +143,23 @@ impl Check<'_> {
             };
         }
         let is_same = match item.kind() {
-            Some(Kind::Content(_) | Kind::Watched(_)) => item.is_settled && stamp() == Some(item.stamp),
+            Some(Kind::Content(_) | Kind::Watched(_)) => {
+                item.is_settled && stamp() == Some(item.stamp)
+            }
             Some(Kind::Gap(GapReason::TooLarge)) => stamp() == Some(item.stamp),
-            Some(Kind::Gap(GapReason::Special(_))) => stamp().is_some_and(|now| now.file_type() == item.stamp.mode),
+            Some(Kind::Gap(GapReason::Special(_))) => {
+                stamp().is_some_and(|now| now.file_type() == item.stamp.mode)
+            }
             // A directory is compared by itself; of a name that says why, nothing else matters.
             Some(Kind::Directory | Kind::Gap(GapReason::ReservedName | GapReason::TooDeep)) => true,
-            Some(Kind::Gap(GapReason::Unreadable(_) | GapReason::Changing | GapReason::Mount)) | None => false,
+            Some(Kind::Gap(GapReason::Unreadable(_) | GapReason::Changing | GapReason::Mount))
+            | None => false,
         };
-        if is_same { Likeness::Same } else { Likeness::Other }
+        if is_same {
+            Likeness::Same
+        } else {
+            Likeness::Other
+        }
     }
 
     /// Whether the stamp of a file cannot be trusted yet. Where it can be by now, the walk looks, so that the next cache says
@@ -139,19 +168,26 @@ impl Check<'_> {
         item.name != b".gitignore"
             && item.stamp.file_type() == 0o100_000
             && item.stamp.size <= read::STREAMED
-            && !item.stamp.is_settled(self.now, walk::margin(self.is_remote))
+            && !item
+                .stamp
+                .is_settled(self.now, walk::margin(self.is_remote))
     }
 
     /// Reads a file, and returns whether it is what is remembered of it: stamp and hash.
     fn is_as_remembered(&self, item: &CachedItem<'_>, directory: BorrowedFd<'_>) -> bool {
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if self
+            .deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+        {
             return false;
         }
         match read::file(directory, item.name) {
             Ok(Outcome::Bytes(bytes, stamp)) => {
                 stamp == item.stamp && Some(hash::hash(ObjectKind::Blob, &bytes)) == item.content()
             }
-            Ok(Outcome::Large(_) | Outcome::Gone | Outcome::Gap(_) | Outcome::Other) | Err(_) => false,
+            Ok(Outcome::Large(_) | Outcome::Gone | Outcome::Gap(_) | Outcome::Other) | Err(_) => {
+                false
+            }
         }
     }
 }

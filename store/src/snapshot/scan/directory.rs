@@ -41,18 +41,30 @@ pub(super) struct Open<'a> {
 impl Open<'_> {
     /// Lists it; files to be read and directories below become tasks.
     pub fn listing(&self, stamp: Stamp, trust: Names, queue: &Queue<Task>) -> Result<Listing> {
-        let known = self.old.filter(|old| trust == Names::Known && !self.walk.is_remote && old.has_names_of(&stamp));
+        let known = self.old.filter(|old| {
+            trust == Names::Known && !self.walk.is_remote && old.has_names_of(&stamp)
+        });
         let mut names: Vec<(Vec<u8>, Option<bool>)> = match known {
-            Some(old) => old.items.iter().map(|item| (item.name.clone(), None)).collect(),
+            Some(old) => old
+                .items
+                .iter()
+                .map(|item| (item.name.clone(), None))
+                .collect(),
             None => match disk::names(self.directory) {
                 Ok(names) => {
-                    (self.walk.listed)(self.path, &|wanted| names.iter().any(|(name, _)| name == wanted));
+                    (self.walk.listed)(self.path, &|wanted| {
+                        names.iter().any(|(name, _)| name == wanted)
+                    });
                     names
                 }
                 Err(error) if read::is_ours(error) => return Err(ours(error)),
                 Err(error) => {
                     let reason = read::gap_of(error).unwrap_or(GapReason::Changing);
-                    return Ok(Listing::unread(Stamp::default(), self.view, State::Gap(reason)));
+                    return Ok(Listing::unread(
+                        Stamp::default(),
+                        self.view,
+                        State::Gap(reason),
+                    ));
                 }
             },
         };
@@ -78,22 +90,30 @@ impl Open<'_> {
     }
 
     fn share(&self, unread: Vec<Unread>, queue: &Queue<Task>) {
-        let tasks =
-            unread.chunks(FILES_A_TASK).map(|files| Task::Files { path: self.path.to_vec(), files: files.to_vec() });
+        let tasks = unread.chunks(FILES_A_TASK).map(|files| Task::Files {
+            path: self.path.to_vec(),
+            files: files.to_vec(),
+        });
         if !unread.is_empty() {
             queue.push(tasks);
         }
     }
 
     fn descend(&self, items: &[Item], trust: Names, queue: &Queue<Task>) {
-        let directories = items.iter().filter(|item| matches!(item.kind, Kind::Directory));
+        let directories = items
+            .iter()
+            .filter(|item| matches!(item.kind, Kind::Directory));
         let tasks: Vec<_> = directories
             .filter_map(|item| {
                 let path = join(self.path, &item.name);
                 let view = self.decide(&path, true)?;
                 let is_stale = trust == Names::AgainBelow;
                 let is_known = !is_stale && (self.walk.remembered_view)(&path) == Some(view);
-                let names = if is_stale { Names::AgainBelow } else { Names::Known };
+                let names = if is_stale {
+                    Names::AgainBelow
+                } else {
+                    Names::Known
+                };
                 (!is_known).then_some(Task::Directory { path, view, names })
             })
             .collect();
@@ -101,11 +121,22 @@ impl Open<'_> {
     }
 
     fn decide(&self, path: &[u8], is_directory: bool) -> Option<View> {
-        self.walk.matcher.decide_among(&self.neighbours, self.view, path, is_directory, &self.walk.is_forced)
+        self.walk.matcher.decide_among(
+            &self.neighbours,
+            self.view,
+            path,
+            is_directory,
+            &self.walk.is_forced,
+        )
     }
 
     /// Looks at one entry; it goes to `unread` where a file has to be read, and the item then only holds the place.
-    fn item(&self, name: &[u8], listed: Option<bool>, unread: &mut Vec<Unread>) -> Result<Option<Item>> {
+    fn item(
+        &self,
+        name: &[u8],
+        listed: Option<bool>,
+        unread: &mut Vec<Unread>,
+    ) -> Result<Option<Item>> {
         let path = join(self.path, name);
         if let Some(is_directory) = listed
             && self.decide(&path, is_directory).is_none()
@@ -115,7 +146,11 @@ impl Open<'_> {
         let stamp = match disk::stat(self.directory, name) {
             Ok(stamp) => stamp,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
-            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
+            Err(error) => {
+                return Ok(
+                    read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))
+                );
+            }
         };
         let is_directory = stamp.file_type() == 0o040_000;
         if listed != Some(is_directory) && self.decide(&path, is_directory).is_none() {
@@ -124,16 +159,32 @@ impl Open<'_> {
         if check_component(name).is_err() {
             return Ok(Some(Item::gap(
                 name,
-                Stamp { mode: stamp.file_type(), ..Stamp::default() },
+                Stamp {
+                    mode: stamp.file_type(),
+                    ..Stamp::default()
+                },
                 GapReason::ReservedName,
             )));
         }
         self.entry(name, &path, stamp, unread)
     }
 
-    fn entry(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Unread>) -> Result<Option<Item>> {
+    fn entry(
+        &self,
+        name: &[u8],
+        path: &[u8],
+        stamp: Stamp,
+        unread: &mut Vec<Unread>,
+    ) -> Result<Option<Item>> {
         let special = |what| {
-            Ok(Some(Item::gap(name, Stamp { mode: stamp.file_type(), ..Stamp::default() }, GapReason::Special(what))))
+            Ok(Some(Item::gap(
+                name,
+                Stamp {
+                    mode: stamp.file_type(),
+                    ..Stamp::default()
+                },
+                GapReason::Special(what),
+            )))
         };
         match stamp.file_type() {
             0o040_000 => Ok(Some(self.subdirectory(name, path))),
@@ -147,18 +198,29 @@ impl Open<'_> {
     }
 
     fn subdirectory(&self, name: &[u8], path: &[u8]) -> Item {
-        let stamp = Stamp { mode: 0o040_000, ..Stamp::default() };
+        let stamp = Stamp {
+            mode: 0o040_000,
+            ..Stamp::default()
+        };
         if path.iter().filter(|byte| **byte == b'/').count() >= DEEPEST {
             return Item::gap(name, stamp, GapReason::TooDeep);
         }
-        Item { name: name.to_vec(), stamp, is_settled: true, kind: Kind::Directory }
+        Item {
+            name: name.to_vec(),
+            stamp,
+            is_settled: true,
+            kind: Kind::Directory,
+        }
     }
 
     fn file(&self, name: &[u8], path: &[u8], stamp: Stamp, unread: &mut Vec<Unread>) -> Item {
         if stamp.size > self.walk.max_file_size && !(self.walk.is_any_size)(path) {
             return Item::gap(name, stamp, GapReason::TooLarge);
         }
-        let old = self.old.and_then(|old| old.item(name)).filter(|old| old.stamp == stamp);
+        let old = self
+            .old
+            .and_then(|old| old.item(name))
+            .filter(|old| old.stamp == stamp);
         let remembered = old.and_then(|old| old.content());
         if let Some(old) = old.filter(|old| old.is_settled && remembered.is_some()) {
             return old.clone();
@@ -166,7 +228,10 @@ impl Open<'_> {
         if let Some(id) = (self.walk.seeded)(path, &stamp) {
             return self.walk.content(name, stamp, id);
         }
-        unread.push(Unread { name: name.to_vec(), remembered: remembered.map(|id| (stamp, id)) });
+        unread.push(Unread {
+            name: name.to_vec(),
+            remembered: remembered.map(|id| (stamp, id)),
+        });
         Item::gap(name, stamp, GapReason::Changing)
     }
 
@@ -183,12 +248,21 @@ impl Open<'_> {
         let target = match disk::read_link(self.directory, name) {
             Ok(target) => target,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
-            Err(Errno::INVAL) => return Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing))),
-            Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
+            Err(Errno::INVAL) => {
+                return Ok(Some(Item::gap(name, Stamp::default(), GapReason::Changing)));
+            }
+            Err(error) => {
+                return Ok(
+                    read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))
+                );
+            }
         };
         self.walk.count(0);
         let id = self.walk.sink.add(ObjectKind::Blob, target.as_bytes())?;
-        Ok(Some(id.map_or_else(|| Item::gap(name, stamp, collision()), |id| self.walk.content(name, stamp, id))))
+        Ok(Some(id.map_or_else(
+            || Item::gap(name, stamp, collision()),
+            |id| self.walk.content(name, stamp, id),
+        )))
     }
 
     /// An ignore file that ignores itself decides about its neighbours all the same.
@@ -198,9 +272,16 @@ impl Open<'_> {
         }
         let stamp = disk::stat(self.directory, name).ok()?;
         let (bytes, id) = rules_of(self.directory)?;
-        let mut watched = self.walk.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut watched = self
+            .walk
+            .watched
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         watched.insert(self.path.to_vec(), rules::significant_lines(&bytes));
-        Some(Item { kind: Kind::Watched(id), ..self.walk.content(name, stamp, id) })
+        Some(Item {
+            kind: Kind::Watched(id),
+            ..self.walk.content(name, stamp, id)
+        })
     }
 }
 

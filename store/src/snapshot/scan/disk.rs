@@ -49,7 +49,11 @@ impl Stamp {
     /// have to have passed.
     pub fn is_settled(&self, now: i64, margin: i64) -> bool {
         let is_old = |time: i64| {
-            let coarse = if time % 1_000_000_000 == 0 { 2_000_000_000 } else { 0 };
+            let coarse = if time % 1_000_000_000 == 0 {
+                2_000_000_000
+            } else {
+                0
+            };
             time > i64::MIN && time.saturating_add(margin.max(coarse)) < now
         };
         is_old(self.mtime) && is_old(self.ctime)
@@ -72,7 +76,10 @@ pub(crate) fn now() -> i64 {
     nanoseconds(i128::from(time.tv_sec), i128::from(time.tv_nsec))
 }
 
-const COMMON: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
+const COMMON: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NONBLOCK);
 
 /// Opens the workspace's root.
 pub(crate) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
@@ -87,11 +94,22 @@ pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedF
     let mut opened: Option<OwnedFd> = None;
     let mut rest = path;
     while rest.len() > LONGEST_PATH {
-        let cut = rest[..LONGEST_PATH].iter().rposition(|byte| *byte == b'/').ok_or(Errno::NAMETOOLONG)?;
-        opened = Some(open_beneath(opened.as_ref().map_or(root, AsFd::as_fd), &rest[..cut], OFlags::DIRECTORY)?);
+        let cut = rest[..LONGEST_PATH]
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .ok_or(Errno::NAMETOOLONG)?;
+        opened = Some(open_beneath(
+            opened.as_ref().map_or(root, AsFd::as_fd),
+            &rest[..cut],
+            OFlags::DIRECTORY,
+        )?);
         rest = &rest[cut + 1..];
     }
-    open_beneath(opened.as_ref().map_or(root, AsFd::as_fd), rest, OFlags::DIRECTORY)
+    open_beneath(
+        opened.as_ref().map_or(root, AsFd::as_fd),
+        rest,
+        OFlags::DIRECTORY,
+    )
 }
 
 /// So many levels below its anchor a directory is opened in one go.
@@ -105,7 +123,9 @@ pub(crate) struct Anchor(Option<(Vec<u8>, OwnedFd)>);
 impl Anchor {
     /// Opens a directory by its path below the root, which is always the same one.
     pub fn open_directory(&mut self, root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
-        let Some(cut) = cut(path) else { return open_directory(root, path) };
+        let Some(cut) = cut(path) else {
+            return open_directory(root, path);
+        };
         let (upper, lower) = (&path[..cut], &path[cut + 1..]);
         let anchor = match self.0.take() {
             Some((anchored, directory)) if anchored == upper => directory,
@@ -122,7 +142,11 @@ fn cut(path: &[u8]) -> Option<usize> {
     if path.len() <= 2 * REACH {
         return None;
     }
-    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
+    let slashes = path
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'/')
+        .map(|(at, _)| at);
     slashes.skip(REACH - 1).step_by(REACH).last()
 }
 
@@ -139,18 +163,30 @@ pub(crate) fn stat(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Stamp, Errn
 }
 
 /// Reads the target of a link of an open directory.
-pub(crate) fn read_link(directory: BorrowedFd<'_>, name: &[u8]) -> Result<std::ffi::CString, Errno> {
+pub(crate) fn read_link(
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+) -> Result<std::ffi::CString, Errno> {
     twice(|| rustix::fs::readlinkat(directory, name, Vec::new())).map_err(without_link)
 }
 
 /// Where nothing is followed, a link is no reason to fail.
 fn without_link(error: Errno) -> Errno {
-    if error == Errno::LOOP { Errno::IO } else { error }
+    if error == Errno::LOOP {
+        Errno::IO
+    } else {
+        error
+    }
 }
 
 /// `ELOOP` is not among them: it says that a link came in between, and that can be seen. Neither is `EXDEV`: where something is
 /// mounted, the second answer is the same.
-const SAYS_WHAT_IS_THERE: [Errno; 4] = [Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG, Errno::INVAL];
+const SAYS_WHAT_IS_THERE: [Errno; 4] = [
+    Errno::NOENT,
+    Errno::NOTDIR,
+    Errno::NAMETOOLONG,
+    Errno::INVAL,
+];
 
 /// Tries again what failed, unless the answer says what is there: a call that fails by chance need not make a gap.
 pub(super) fn twice<T>(act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
@@ -170,10 +206,16 @@ fn open_beneath(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result
 /// Returns whether a symbolic link is at a path, or on the way to it; what cannot be looked at may be one.
 fn has_link(directory: BorrowedFd<'_>, path: &[u8]) -> bool {
     let ends = (0..=path.len()).filter(|end| path.get(*end).is_none_or(|byte| *byte == b'/'));
-    ends.into_iter().any(|end| stat(directory, &path[..end]).map_or(true, |stamp| stamp.file_type() == 0o120_000))
+    ends.into_iter().any(|end| {
+        stat(directory, &path[..end]).map_or(true, |stamp| stamp.file_type() == 0o120_000)
+    })
 }
 
-fn open_beneath_once(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+fn open_beneath_once(
+    directory: BorrowedFd<'_>,
+    path: &[u8],
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     while !NO_OPENAT2.load(Ordering::Relaxed) {
         match rustix::fs::openat2(directory, path, COMMON | flags, Mode::empty(), resolve) {
@@ -188,7 +230,11 @@ fn open_beneath_once(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> R
     open_by_component(directory, path, flags)
 }
 
-fn open_by_component(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+fn open_by_component(
+    directory: BorrowedFd<'_>,
+    path: &[u8],
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
     let device = rustix::fs::fstat(directory)?.st_dev;
     let mut opened: Option<OwnedFd> = None;
     let mut components = path.split(|byte| *byte == b'/').peekable();
@@ -261,9 +307,21 @@ mod tests {
     fn a_deep_path_is_cut_behind_a_multiple_of_the_reach() {
         let path = |depth: usize| vec!["ab"; depth].join("/").into_bytes();
         assert_eq!(cut(&path(REACH)), None, "it is opened from the root");
-        assert_eq!(cut(&path(REACH + 1)), Some(3 * REACH - 1), "one name is left");
-        assert_eq!(cut(&path(2 * REACH)), Some(3 * REACH - 1), "all that is in reach");
-        assert_eq!(cut(&path(5 * REACH + 7)), Some(15 * REACH - 1), "seven names are left");
+        assert_eq!(
+            cut(&path(REACH + 1)),
+            Some(3 * REACH - 1),
+            "one name is left"
+        );
+        assert_eq!(
+            cut(&path(2 * REACH)),
+            Some(3 * REACH - 1),
+            "all that is in reach"
+        );
+        assert_eq!(
+            cut(&path(5 * REACH + 7)),
+            Some(15 * REACH - 1),
+            "seven names are left"
+        );
         assert_eq!(cut(&[b'a'; 4 * REACH]), None, "a long name is not deep");
     }
 
@@ -275,18 +333,34 @@ mod tests {
         let mut directory = open_root(folder.path()).expect("it is there");
         for _ in 0..2 * REACH + 10 {
             rustix::fs::mkdirat(&directory, "d", Mode::RWXU).expect("writable");
-            directory = open_beneath(directory.as_fd(), b"d", OFlags::DIRECTORY).expect("it was made");
-            paths.push(if paths.len() == 1 { b"d".to_vec() } else { [&paths[paths.len() - 1][..], b"/d"].concat() });
+            directory =
+                open_beneath(directory.as_fd(), b"d", OFlags::DIRECTORY).expect("it was made");
+            paths.push(if paths.len() == 1 {
+                b"d".to_vec()
+            } else {
+                [&paths[paths.len() - 1][..], b"/d"].concat()
+            });
         }
-        let inode =
-            |opened: Result<OwnedFd, Errno>| rustix::fs::fstat(opened.expect("it is there")).expect("open").st_ino;
+        let inode = |opened: Result<OwnedFd, Errno>| {
+            rustix::fs::fstat(opened.expect("it is there"))
+                .expect("open")
+                .st_ino
+        };
         let mut anchor = Anchor::default();
         for path in paths.iter().chain(paths.iter().rev()) {
             let expected = inode(open_directory(root.as_fd(), path));
-            assert_eq!(inode(anchor.open_directory(root.as_fd(), path)), expected, "down and up again");
+            assert_eq!(
+                inode(anchor.open_directory(root.as_fd(), path)),
+                expected,
+                "down and up again"
+            );
         }
         let missing = [&paths[paths.len() - 1][..], b"/x"].concat();
-        assert_eq!(anchor.open_directory(root.as_fd(), &missing).err(), Some(Errno::NOENT), "as from the root");
+        assert_eq!(
+            anchor.open_directory(root.as_fd(), &missing).err(),
+            Some(Errno::NOENT),
+            "as from the root"
+        );
     }
 
     #[test]
@@ -295,24 +369,57 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("a/b")).expect("writable");
         std::os::unix::fs::symlink("b", folder.path().join("a/link")).expect("writable");
         let root = open_root(folder.path()).expect("it is there");
-        for (path, expected) in [("a/b", false), ("a/link", true), ("a/link/c", true), ("a", false), ("a/c", true)] {
-            assert_eq!(has_link(root.as_fd(), path.as_bytes()), expected, "{path}: what is gone may have been one");
+        for (path, expected) in [
+            ("a/b", false),
+            ("a/link", true),
+            ("a/link/c", true),
+            ("a", false),
+            ("a/c", true),
+        ] {
+            assert_eq!(
+                has_link(root.as_fd(), path.as_bytes()),
+                expected,
+                "{path}: what is gone may have been one"
+            );
         }
         for (path, error) in [("a/link", Errno::NOTDIR), ("a/link/c", Errno::LOOP)] {
             let opened = open_directory(root.as_fd(), path.as_bytes());
-            assert_eq!(opened.err(), Some(error), "{path}: the kernel is believed where there is one");
+            assert_eq!(
+                opened.err(),
+                Some(error),
+                "{path}: the kernel is believed where there is one"
+            );
         }
     }
 
     #[test]
     fn a_stamp_is_settled_only_when_a_later_change_must_show() {
-        let stamp = |mtime, ctime| Stamp { mtime, ctime, ..Stamp::default() };
+        let stamp = |mtime, ctime| Stamp {
+            mtime,
+            ctime,
+            ..Stamp::default()
+        };
         let now = 100 * SECOND + 5;
-        assert!(stamp(now - 1, now - 1).is_settled(now, 0), "older than the moment");
+        assert!(
+            stamp(now - 1, now - 1).is_settled(now, 0),
+            "older than the moment"
+        );
         assert!(!stamp(now, now - 1).is_settled(now, 0), "the same tick");
-        assert!(!stamp(now - 1, now + SECOND).is_settled(now, 0), "from the future");
-        assert!(!stamp(99 * SECOND, now - 1).is_settled(now, 0), "whole seconds need two of them");
-        assert!(!stamp(now - 9, now - 9).is_settled(now, 10), "within the margin");
-        assert!(!stamp(i64::MIN, now - 1).is_settled(now, 0), "a time that does not fit says nothing");
+        assert!(
+            !stamp(now - 1, now + SECOND).is_settled(now, 0),
+            "from the future"
+        );
+        assert!(
+            !stamp(99 * SECOND, now - 1).is_settled(now, 0),
+            "whole seconds need two of them"
+        );
+        assert!(
+            !stamp(now - 9, now - 9).is_settled(now, 10),
+            "within the margin"
+        );
+        assert!(
+            !stamp(i64::MIN, now - 1).is_settled(now, 0),
+            "a time that does not fit says nothing"
+        );
     }
 }

@@ -66,12 +66,24 @@ pub(crate) enum Kind {
 impl Listing {
     /// Returns the listing of a directory whose names were not read.
     pub fn unread(stamp: Stamp, view: View, state: State) -> Self {
-        Self { stamp, is_settled: false, state, view, is_empty: false, rules: None, tree: None, items: Vec::new() }
+        Self {
+            stamp,
+            is_settled: false,
+            state,
+            view,
+            is_empty: false,
+            rules: None,
+            tree: None,
+            items: Vec::new(),
+        }
     }
 
     /// Returns the entry of a name.
     pub fn item(&self, name: &[u8]) -> Option<&Item> {
-        self.items.binary_search_by(|item| item.name[..].cmp(name)).ok().map(|index| &self.items[index])
+        self.items
+            .binary_search_by(|item| item.name[..].cmp(name))
+            .ok()
+            .map(|index| &self.items[index])
     }
 }
 
@@ -104,5 +116,9 @@ pub(crate) fn parent(path: &[u8]) -> Option<&[u8]> {
 
 /// Returns the directory that holds a path, and the name in it.
 pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    path.iter().rposition(|byte| *byte == b'/').map_or((&b""[..], path), |slash| (&path[..slash], &path[slash + 1..]))
+    path.iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or((&b""[..], path), |slash| {
+            (&path[..slash], &path[slash + 1..])
+        })
 }

@@ -29,7 +29,11 @@ pub(crate) enum Seen<'a> {
 impl<'c> Overlay<'c> {
     /// Lies over a cache, or over nothing.
     pub fn over(below: Option<&'c Cache>) -> Self {
-        Self { below, fresh: BTreeMap::new(), gone: BTreeSet::new() }
+        Self {
+            below,
+            fresh: BTreeMap::new(),
+            gone: BTreeSet::new(),
+        }
     }
 
     /// Returns the cache that it lies over.
@@ -86,7 +90,10 @@ impl<'c> Overlay<'c> {
     }
 
     fn remembered(&self, path: &[u8]) -> Option<Directory<'c>> {
-        let number = self.below?.find(path).filter(|_| !self.gone.contains(path))?;
+        let number = self
+            .below?
+            .find(path)
+            .filter(|_| !self.gone.contains(path))?;
         self.below?.directory(number)
     }
 
@@ -118,13 +125,18 @@ impl<'c> Overlay<'c> {
         if let Some((path, listing)) = self.fresh.get_key_value(path) {
             return Some(Seen::Fresh(path, listing));
         }
-        let number = self.below?.find(path).filter(|_| !self.gone.contains(path))?;
+        let number = self
+            .below?
+            .find(path)
+            .filter(|_| !self.gone.contains(path))?;
         Some(Seen::Remembered(number, self.below?.directory(number)?))
     }
 
     fn has_directory(&self, directory: &[u8], name: &[u8]) -> bool {
         match self.fresh.get(directory) {
-            Some(listing) => listing.item(name).is_some_and(|item| item.kind == Kind::Directory),
+            Some(listing) => listing
+                .item(name)
+                .is_some_and(|item| item.kind == Kind::Directory),
             None => self
                 .remembered(directory)
                 .and_then(|directory| directory.item(name))
@@ -136,7 +148,9 @@ impl<'c> Overlay<'c> {
     pub fn is_watched(&self, directory: &[u8]) -> bool {
         let kind = match self.fresh.get(directory) {
             Some(listing) => listing.item(b".gitignore").map(|item| item.kind.clone()),
-            None => self.remembered(directory).and_then(|directory| directory.item(b".gitignore")?.kind()),
+            None => self
+                .remembered(directory)
+                .and_then(|directory| directory.item(b".gitignore")?.kind()),
         };
         matches!(kind, Some(Kind::Watched(_)))
     }
@@ -158,7 +172,9 @@ impl<'c> Overlay<'c> {
         let numbers = 0..self.below.map_or(0, Cache::len);
         let mut remembered = numbers
             .filter_map(|number| Some((number, self.below?.directory(number)?)))
-            .filter(|(_, directory)| !self.gone.contains(directory.path) && !self.fresh.contains_key(directory.path))
+            .filter(|(_, directory)| {
+                !self.gone.contains(directory.path) && !self.fresh.contains_key(directory.path)
+            })
             .peekable();
         let mut fresh = self.fresh.iter().peekable();
         std::iter::from_fn(move || {
@@ -167,9 +183,13 @@ impl<'c> Overlay<'c> {
                 (first, _) => first.is_some(),
             };
             if is_fresh_next {
-                return fresh.next().map(|(path, listing)| Seen::Fresh(path, listing));
+                return fresh
+                    .next()
+                    .map(|(path, listing)| Seen::Fresh(path, listing));
             }
-            remembered.next().map(|(number, directory)| Seen::Remembered(number, directory))
+            remembered
+                .next()
+                .map(|(number, directory)| Seen::Remembered(number, directory))
         })
     }
 
@@ -187,7 +207,12 @@ impl<'c> Overlay<'c> {
 
     /// A directory's path comes before those of what it holds.
     fn drop_orphans(&mut self) {
-        let paths: Vec<Vec<u8>> = self.fresh.keys().filter(|path| !path.is_empty()).cloned().collect();
+        let paths: Vec<Vec<u8>> = self
+            .fresh
+            .keys()
+            .filter(|path| !path.is_empty())
+            .cloned()
+            .collect();
         for path in paths {
             let (outer, name) = split(&path);
             if !self.has_directory(outer, name) {
@@ -198,9 +223,18 @@ impl<'c> Overlay<'c> {
 
     /// What a directory held when it was remembered, and holds no more.
     fn drop_what_went(&mut self, path: &[u8]) {
-        let Some(old) = self.below.and_then(|below| below.directory(below.find(path)?)) else { return };
-        let directories = old.items().filter(|item| item.kind() == Some(Kind::Directory));
-        let went: Vec<_> = directories.filter(|item| !self.has_directory(path, item.name)).collect();
+        let Some(old) = self
+            .below
+            .and_then(|below| below.directory(below.find(path)?))
+        else {
+            return;
+        };
+        let directories = old
+            .items()
+            .filter(|item| item.kind() == Some(Kind::Directory));
+        let went: Vec<_> = directories
+            .filter(|item| !self.has_directory(path, item.name))
+            .collect();
         for item in went {
             self.remove(&join(path, item.name));
         }
@@ -211,7 +245,9 @@ impl<'c> Overlay<'c> {
         let Some(below) = self.below else { return };
         for number in below.first_from(&start)..below.len() {
             match below.directory(number) {
-                Some(directory) if directory.path.starts_with(&start) => self.remove(directory.path),
+                Some(directory) if directory.path.starts_with(&start) => {
+                    self.remove(directory.path)
+                }
                 _ => break,
             }
         }
@@ -220,10 +256,18 @@ impl<'c> Overlay<'c> {
     /// A directory that vanished after its name was read is looked for again the next time.
     fn distrust_torn(&mut self) {
         let is_torn = |(path, listing): &(&Vec<u8>, &Listing)| {
-            let mut directories = listing.items.iter().filter(|item| item.kind == Kind::Directory);
+            let mut directories = listing
+                .items
+                .iter()
+                .filter(|item| item.kind == Kind::Directory);
             directories.any(|item| !self.contains(&join(path, &item.name)))
         };
-        let mut torn: Vec<Vec<u8>> = self.fresh.iter().filter(is_torn).map(|(path, _)| path.clone()).collect();
+        let mut torn: Vec<Vec<u8>> = self
+            .fresh
+            .iter()
+            .filter(is_torn)
+            .map(|(path, _)| path.clone())
+            .collect();
         let outer = |path: &Vec<u8>| {
             let (outer, name) = split(path);
             self.has_directory(outer, name).then(|| outer.to_vec())
@@ -281,8 +325,13 @@ impl<'a> Seen<'a> {
 
     fn has_directories(&self) -> bool {
         match self {
-            Self::Fresh(_, listing) => listing.items.iter().any(|item| item.kind == Kind::Directory),
-            Self::Remembered(_, directory) => directory.items().any(|item| item.kind() == Some(Kind::Directory)),
+            Self::Fresh(_, listing) => listing
+                .items
+                .iter()
+                .any(|item| item.kind == Kind::Directory),
+            Self::Remembered(_, directory) => directory
+                .items()
+                .any(|item| item.kind() == Some(Kind::Directory)),
         }
     }
 
@@ -291,7 +340,11 @@ impl<'a> Seen<'a> {
         match self {
             Self::Fresh(_, listing) => {
                 let is_content = |item: &&Item| matches!(item.kind, Kind::Content(_));
-                listing.items.iter().filter(is_content).for_each(|item| each(&item.name, item.stamp.mode));
+                listing
+                    .items
+                    .iter()
+                    .filter(is_content)
+                    .for_each(|item| each(&item.name, item.stamp.mode));
             }
             Self::Remembered(_, directory) => {
                 let contents = directory.items().filter(|item| item.content().is_some());
@@ -305,7 +358,11 @@ impl<'a> Seen<'a> {
         let path = self.path();
         let mut add = |name: &[u8], reason: &GapReason, mode: u32, size: u64| {
             let size = (mode & 0o170_000 == 0o100_000).then_some(size);
-            gaps.push(Gap { path: join(path, name), reason: reason.clone(), size });
+            gaps.push(Gap {
+                path: join(path, name),
+                reason: reason.clone(),
+                size,
+            });
         };
         match self {
             Self::Fresh(_, listing) => {
@@ -324,7 +381,11 @@ impl<'a> Seen<'a> {
             }
         }
         if let Some(State::Gap(reason)) = self.state() {
-            gaps.push(Gap { path: path.to_vec(), reason, size: None });
+            gaps.push(Gap {
+                path: path.to_vec(),
+                reason,
+                size: None,
+            });
         }
     }
 

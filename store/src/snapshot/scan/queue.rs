@@ -25,9 +25,21 @@ impl<T: Send> Queue<T> {
         threads: usize,
         work: impl Fn(T, &mut G, &Self) -> Result<()> + Sync,
     ) -> Result<Vec<G>> {
-        let queue = Self { state: Mutex::new(State { tasks, at_work: 0, failure: None }), changed: Condvar::new() };
+        let queue = Self {
+            state: Mutex::new(State {
+                tasks,
+                at_work: 0,
+                failure: None,
+            }),
+            changed: Condvar::new(),
+        };
         let gathered = threads::run(threads, |_| queue.work(&work));
-        match queue.state.into_inner().unwrap_or_else(PoisonError::into_inner).failure {
+        match queue
+            .state
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .failure
+        {
             Some(failure) => Err(failure),
             None => Ok(gathered),
         }
@@ -71,7 +83,10 @@ impl<T: Send> Queue<T> {
             if state.at_work == 0 {
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -82,7 +97,8 @@ struct Busy<'a, T: Send>(&'a Queue<T>);
 impl<T: Send> Drop for Busy<'_, T> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.0.fail(Error::failed("a thread of the snapshot panicked"));
+            self.0
+                .fail(Error::failed("a thread of the snapshot panicked"));
         }
         let mut state = self.0.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.at_work -= 1;

@@ -33,7 +33,9 @@ pub(crate) fn gap_of(error: Errno) -> Option<GapReason> {
     match error {
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP => None,
         Errno::XDEV => Some(GapReason::Mount),
-        error => Some(GapReason::Unreadable(std::io::Error::from(error).to_string())),
+        error => Some(GapReason::Unreadable(
+            std::io::Error::from(error).to_string(),
+        )),
     }
 }
 
@@ -70,5 +72,6 @@ fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<Outcome>, Errno
     let read = file.by_ref().take(before.size).read_to_end(&mut bytes);
     read.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     let after = Stamp::of(&rustix::fs::fstat(file.as_fd())?);
-    Ok((before == after && bytes.len() as u64 == before.size).then_some(Outcome::Bytes(bytes, before)))
+    Ok((before == after && bytes.len() as u64 == before.size)
+        .then_some(Outcome::Bytes(bytes, before)))
 }

@@ -54,7 +54,11 @@ impl<'a> Sink<'a> {
             Held::No => {}
         }
         let before = self.stored.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        let effort = if self.keeps && before < LITTLE { Effort::More } else { Effort::Least };
+        let effort = if self.keeps && before < LITTLE {
+            Effort::More
+        } else {
+            Effort::Least
+        };
         let packed = pack_object(kind, id, bytes, effort);
         let is_added = self.with_writer(|writer| writer.add(packed))?;
         if is_added && self.keeps {
@@ -75,7 +79,11 @@ impl<'a> Sink<'a> {
 
     /// Syncs what was added. Returns whether anything was.
     pub fn finish(self) -> Result<bool> {
-        match self.writer.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        match self
+            .writer
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+        {
             Some(writer) => {
                 writer.finish()?;
                 self.reader.note_new_pack()?;
@@ -89,7 +97,9 @@ impl<'a> Sink<'a> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.is_none() {
             objects::prepare(self.objects.repository())?;
-            *writer = Some(PackWriter::begin(self.objects.repository())?.knowing(Arc::clone(&self.reader)));
+            *writer = Some(
+                PackWriter::begin(self.objects.repository())?.knowing(Arc::clone(&self.reader)),
+            );
         }
         act(writer.as_mut().expect("it was begun above"))
     }

@@ -32,7 +32,11 @@ const REMOTE_CLOCK: i64 = 60_000_000_000;
 
 /// Returns for how long, in nanoseconds, the stamp of a file that was touched is not trusted.
 pub(crate) fn margin(is_remote: bool) -> i64 {
-    if is_remote { MAPPED + REMOTE_CLOCK } else { MAPPED }
+    if is_remote {
+        MAPPED + REMOTE_CLOCK
+    } else {
+        MAPPED
+    }
 }
 
 /// See [`Walk::listed`].
@@ -144,7 +148,12 @@ impl Walk<'_> {
                     if old.is_none() || names == Names::AgainBelow {
                         found.fresh.push(path.clone());
                     }
-                    let task = Look { path: &path, view, names, old: old.as_ref() };
+                    let task = Look {
+                        path: &path,
+                        view,
+                        names,
+                        old: old.as_ref(),
+                    };
                     let listing = self.directory(&task, queue, &mut found.anchor)?;
                     found.listings.push((path, listing));
                 }
@@ -158,29 +167,53 @@ impl Walk<'_> {
     pub fn check_deadline(&self) -> Result<()> {
         match self.deadline {
             Some(deadline) if Instant::now() >= deadline => {
-                Err(Error::failed("the snapshot was not done in time").hint("raise `hook_deadline` in the settings"))
+                Err(Error::failed("the snapshot was not done in time")
+                    .hint("raise `hook_deadline` in the settings"))
             }
             _ => Ok(()),
         }
     }
 
-    fn directory(&self, look: &Look<'_>, queue: &Queue<Task>, anchor: &mut Anchor) -> Result<Option<Listing>> {
-        let &Look { path, view, names, old } = look;
+    fn directory(
+        &self,
+        look: &Look<'_>,
+        queue: &Queue<Task>,
+        anchor: &mut Anchor,
+    ) -> Result<Option<Listing>> {
+        let &Look {
+            path,
+            view,
+            names,
+            old,
+        } = look;
         let directory = match anchor.open_directory(self.root.as_fd(), path) {
             Ok(directory) => directory,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
                 let gap = read::gap_of(error);
-                return Ok(gap.map(|reason| Listing::unread(Stamp::default(), view, State::Gap(reason))));
+                return Ok(
+                    gap.map(|reason| Listing::unread(Stamp::default(), view, State::Gap(reason)))
+                );
             }
         };
         let stat = rustix::fs::fstat(&directory).map_err(ours)?;
         let stamp = Stamp::of(&stat);
         if self.store == Some((stat.st_dev, stat.st_ino)) {
-            return Ok(Some(Listing::unread(Stamp::default(), view, State::LeftOut)));
+            return Ok(Some(Listing::unread(
+                Stamp::default(),
+                view,
+                State::LeftOut,
+            )));
         }
         let neighbours = Neighbours::default();
-        let open = Open { walk: self, path, directory: directory.as_fd(), view, old, neighbours };
+        let open = Open {
+            walk: self,
+            path,
+            directory: directory.as_fd(),
+            view,
+            old,
+            neighbours,
+        };
         open.listing(stamp, names, queue).map(Some)
     }
 
@@ -191,7 +224,9 @@ impl Walk<'_> {
             Err(error) => {
                 let gap = read::gap_of(error);
                 let item = |name: &[u8]| Some(Item::gap(name, Stamp::default(), gap.clone()?));
-                let items = files.into_iter().map(|file| (path.clone(), file.name.clone(), item(&file.name)));
+                let items = files
+                    .into_iter()
+                    .map(|file| (path.clone(), file.name.clone(), item(&file.name)));
                 found.files.extend(items);
                 return Ok(());
             }
@@ -212,7 +247,9 @@ impl Walk<'_> {
             Outcome::Bytes(bytes, stamp) => {
                 self.count(stamp.size);
                 let id = hash::hash(ObjectKind::Blob, &bytes);
-                match file.remembered == Some((stamp, id)) || self.sink.add_hashed(ObjectKind::Blob, id, &bytes)? {
+                match file.remembered == Some((stamp, id))
+                    || self.sink.add_hashed(ObjectKind::Blob, id, &bytes)?
+                {
                     true => Some(self.content(name, stamp, id)),
                     false => Some(Item::gap(name, stamp, collision())),
                 }
@@ -237,13 +274,20 @@ impl Walk<'_> {
             let file = match opened {
                 Ok(file) => file,
                 Err(error) if read::is_ours(error) => return Err(ours(error)),
-                Err(error) => return Ok(read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))),
+                Err(error) => {
+                    return Ok(
+                        read::gap_of(error).map(|reason| Item::gap(name, Stamp::default(), reason))
+                    );
+                }
             };
             let before = Stamp::of(&rustix::fs::fstat(&file).map_err(ours)?);
             if before.file_type() != 0o100_000 {
                 break;
             }
-            let mut file = Timed { file: std::fs::File::from(file), walk: self };
+            let mut file = Timed {
+                file: std::fs::File::from(file),
+                walk: self,
+            };
             let id = self.stream(&mut file, before.size, old)?;
             let after = Stamp::of(&rustix::fs::fstat(&file.file).map_err(ours)?);
             if let Some(id) = id.filter(|_| before == after) {
@@ -255,21 +299,37 @@ impl Walk<'_> {
     }
 
     /// Stores a large file's bytes, unless they are those that were stored of it before.
-    fn stream(&self, file: &mut Timed<'_>, size: u64, old: Option<&Item>) -> Result<Option<ObjectId>> {
-        if let Some(Item { kind: Kind::Content(id), stamp, .. }) = old
+    fn stream(
+        &self,
+        file: &mut Timed<'_>,
+        size: u64,
+        old: Option<&Item>,
+    ) -> Result<Option<ObjectId>> {
+        if let Some(Item {
+            kind: Kind::Content(id),
+            stamp,
+            ..
+        }) = old
             && stamp.size == size
         {
             if self.sink.holds_stream(*id, &mut (&mut *file).take(size))? {
                 return Ok(Some(*id));
             }
-            file.file.seek(SeekFrom::Start(0)).context(|| "cannot read a large file again")?;
+            file.file
+                .seek(SeekFrom::Start(0))
+                .context(|| "cannot read a large file again")?;
         }
         self.sink.add_stream(size, file)
     }
 
     pub(super) fn content(&self, name: &[u8], stamp: Stamp, id: ObjectId) -> Item {
         let is_settled = stamp.is_settled(self.now, margin(self.is_remote));
-        Item { name: name.to_vec(), stamp, is_settled, kind: Kind::Content(id) }
+        Item {
+            name: name.to_vec(),
+            stamp,
+            is_settled,
+            kind: Kind::Content(id),
+        }
     }
 
     pub(super) fn count(&self, bytes: u64) {
@@ -312,7 +372,12 @@ impl std::io::Read for Timed<'_> {
 
 impl Item {
     pub(super) fn gap(name: &[u8], stamp: Stamp, reason: GapReason) -> Self {
-        Self { name: name.to_vec(), stamp, is_settled: false, kind: Kind::Gap(reason) }
+        Self {
+            name: name.to_vec(),
+            stamp,
+            is_settled: false,
+            kind: Kind::Gap(reason),
+        }
     }
 }
 

@@ -28,10 +28,22 @@ pub(super) struct Conversions<'a> {
 
 impl<'a> Conversions<'a> {
     /// Reads the attribute files outside the work tree; those in it are read when they first matter.
-    pub fn of(request: &Request<'_>, location: &Location, root: &'a OwnedFd, tracked: &'a Tracked) -> Self {
-        let info = read_small(&location.common.join("info/attributes"), git::SMALL, OFlags::NOFOLLOW);
+    pub fn of(
+        request: &Request<'_>,
+        location: &Location,
+        root: &'a OwnedFd,
+        tracked: &'a Tracked,
+    ) -> Self {
+        let info = read_small(
+            &location.common.join("info/attributes"),
+            git::SMALL,
+            OFlags::NOFOLLOW,
+        );
         let rules = Rules {
-            global: patterns(&excludes::attributes_of_user(request.home, request.config_home)),
+            global: patterns(&excludes::attributes_of_user(
+                request.home,
+                request.config_home,
+            )),
             info: patterns(&info.unwrap_or_default()),
             ..Rules::default()
         };
@@ -68,11 +80,17 @@ fn of_directory(root: &OwnedFd, tracked: &Tracked, directory: &[u8]) -> Vec<u8> 
 /// Returns the patterns of the lines that name such an attribute, one a line.
 fn patterns(attributes: &[u8]) -> Vec<u8> {
     let mut patterns = Vec::new();
-    for line in attributes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
+    for line in attributes
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+    {
         if line.first() == Some(&b'#') || !is_conversion(line) {
             continue;
         }
-        let pattern = line.split(|byte| byte.is_ascii_whitespace()).next().unwrap_or_default();
+        let pattern = line
+            .split(|byte| byte.is_ascii_whitespace())
+            .next()
+            .unwrap_or_default();
         // Quoted, or the definition of a macro that any line may use.
         let is_plain = !matches!(pattern.first(), Some(b'"' | b'!' | b'[') | None);
         patterns.extend_from_slice(if is_plain { pattern } else { b"*" });
@@ -93,12 +111,20 @@ mod tests {
     #[test]
     fn lines_with_a_filter_or_an_encoding_give_their_patterns() {
         let text = b"*.txt text=auto\n  *.bin filter=lfs -text\n# *.c filter=x\n*.u working-tree-encoding=UTF-16\n";
-        assert_eq!(patterns(text), b"*.bin\n*.u\n", "the others keep the bytes, or change their number");
+        assert_eq!(
+            patterns(text),
+            b"*.bin\n*.u\n",
+            "the others keep the bytes, or change their number"
+        );
     }
 
     #[test]
     fn what_is_not_plain_matches_everything() {
-        for line in [&b"\"a b\" filter=x"[..], b"[attr]lfs filter=lfs", b"!x filter=y"] {
+        for line in [
+            &b"\"a b\" filter=x"[..],
+            b"[attr]lfs filter=lfs",
+            b"!x filter=y",
+        ] {
             assert_eq!(patterns(line), b"*\n", "{}", line.escape_ascii());
         }
     }

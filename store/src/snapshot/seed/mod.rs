@@ -50,18 +50,33 @@ impl<'a> Seeds<'a> {
         index: &Stamp,
         objects: &Objects,
     ) -> Option<Self> {
-        if !request.seed || !tracked.is_whole() || location.is_sha256() || excludes::has_own_attributes(location) {
+        if !request.seed
+            || !tracked.is_whole()
+            || location.is_sha256()
+            || excludes::has_own_attributes(location)
+        {
             return None;
         }
-        let usable = |entry: &&IndexEntry| entry.blob.is_some() && is_older(&entry.stat, index.mtime);
-        let entries: HashMap<_, _> = tracked.entries().filter(usable).map(|entry| (&entry.path[..], entry)).collect();
-        let mut wanted: Vec<(ObjectId, u64)> =
-            entries.values().filter_map(|entry| Some((entry.blob?, u64::from(entry.stat.size)))).collect();
+        let usable =
+            |entry: &&IndexEntry| entry.blob.is_some() && is_older(&entry.stat, index.mtime);
+        let entries: HashMap<_, _> = tracked
+            .entries()
+            .filter(usable)
+            .map(|entry| (&entry.path[..], entry))
+            .collect();
+        let mut wanted: Vec<(ObjectId, u64)> = entries
+            .values()
+            .filter_map(|entry| Some((entry.blob?, u64::from(entry.stat.size))))
+            .collect();
         wanted.sort_unstable();
         wanted.dedup_by_key(|(id, _)| *id);
         let places = packs::take(location, &wanted, objects);
         let conversions = Conversions::of(request, location, root, tracked);
-        (!places.is_empty()).then_some(Self { entries, conversions, places })
+        (!places.is_empty()).then_some(Self {
+            entries,
+            conversions,
+            places,
+        })
     }
 
     /// Is told of a directory whose names were read.
@@ -86,10 +101,17 @@ impl<'a> Seeds<'a> {
 fn is_same(entry: &IndexStat, stamp: &Stamp) -> bool {
     let low = |number: u64| u32::try_from(number & u64::from(u32::MAX)).unwrap_or_default();
     let time = |nanoseconds: i64| {
-        let (seconds, rest) = (nanoseconds.div_euclid(SECOND), nanoseconds.rem_euclid(SECOND));
+        let (seconds, rest) = (
+            nanoseconds.div_euclid(SECOND),
+            nanoseconds.rem_euclid(SECOND),
+        );
         (low(seconds.cast_unsigned()), low(rest.cast_unsigned()))
     };
-    let mode = if stamp.mode & 0o100 == 0 { 0o100_644 } else { 0o100_755 };
+    let mode = if stamp.mode & 0o100 == 0 {
+        0o100_644
+    } else {
+        0o100_755
+    };
     entry.mtime == time(stamp.mtime)
         && entry.ctime == time(stamp.ctime)
         && entry.inode == low(stamp.inode)
@@ -100,7 +122,12 @@ fn is_same(entry: &IndexStat, stamp: &Stamp) -> bool {
 
 /// Whether a later change of the file must show in its times. Where these are whole seconds, two of them have to lie between.
 fn is_older(entry: &IndexStat, index_time: i64) -> bool {
-    let time = |(seconds, nanoseconds): (u32, u32)| i64::from(seconds) * SECOND + i64::from(nanoseconds);
-    let margin = if entry.mtime.1 == 0 && entry.ctime.1 == 0 { 2 * SECOND } else { 0 };
+    let time =
+        |(seconds, nanoseconds): (u32, u32)| i64::from(seconds) * SECOND + i64::from(nanoseconds);
+    let margin = if entry.mtime.1 == 0 && entry.ctime.1 == 0 {
+        2 * SECOND
+    } else {
+        0
+    };
     time(entry.mtime).max(time(entry.ctime)) + margin < index_time
 }

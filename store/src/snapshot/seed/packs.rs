@@ -28,18 +28,37 @@ pub(super) fn take(location: &Location, wanted: &[(ObjectId, u64)], objects: &Ob
     let mut is_any_new = false;
     for name in names(&location.common.join("objects/pack")) {
         let theirs = Arc::new(PackFile::new(&location.common.join("objects/pack"), &name));
-        let Ok(found) = theirs.offsets(&ids) else { continue };
+        let Ok(found) = theirs.offsets(&ids) else {
+            continue;
+        };
         if found.len() < WORTH_IT {
             continue;
         }
-        let size = |(id, _): &(ObjectId, u64)| wanted.binary_search_by_key(id, |(id, _)| *id).map(|at| wanted[at].1);
+        let size = |(id, _): &(ObjectId, u64)| {
+            wanted
+                .binary_search_by_key(id, |(id, _)| *id)
+                .map(|at| wanted[at].1)
+        };
         let saved = found.iter().filter_map(|found| size(found).ok()).sum();
-        if hold(&location.common.join("objects/pack"), &to, &name, saved, objects).is_ok() {
+        if hold(
+            &location.common.join("objects/pack"),
+            &to,
+            &name,
+            saved,
+            objects,
+        )
+        .is_ok()
+        {
             is_any_new = true;
-            places.extend(found.into_iter().map(|(id, offset)| (id, (Arc::clone(&theirs), offset))));
+            places.extend(
+                found
+                    .into_iter()
+                    .map(|(id, offset)| (id, (Arc::clone(&theirs), offset))),
+            );
         }
     }
-    let is_safe = !is_any_new || sync(&to).is_ok() && objects.reader().and_then(|reader| reader.refresh()).is_ok();
+    let is_safe = !is_any_new
+        || sync(&to).is_ok() && objects.reader().and_then(|reader| reader.refresh()).is_ok();
     if is_safe { places } else { Places::new() }
 }
 
@@ -47,7 +66,10 @@ pub(super) fn take(location: &Location, wanted: &[(ObjectId, u64)], objects: &Ob
 fn names(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let names = entries.map(|entry| PathBuf::from(entry.file_name()));
-    let packs = names.filter(|name| name.extension().is_some_and(|extension| extension == "pack"));
+    let packs = names.filter(|name| {
+        name.extension()
+            .is_some_and(|extension| extension == "pack")
+    });
     let mut packs: Vec<_> = packs
         .filter_map(|name| {
             let metadata = directory.join(&name).symlink_metadata().ok()?;
@@ -80,7 +102,9 @@ fn copy(from: &Path, to: &Path, limit: u64) -> Result<()> {
     let what = || format!("cannot copy `{}`", from.display());
     let length = from.symlink_metadata().context(what)?.len();
     if length > limit {
-        return Err(crate::error::Error::failed("the pack is larger than what it holds for us"));
+        return Err(crate::error::Error::failed(
+            "the pack is larger than what it holds for us",
+        ));
     }
     let temporary = to.with_file_name(format!("tmp_pack_{}_copy", std::process::id()));
     let copied = fs::copy(from, &temporary)

@@ -29,20 +29,38 @@ impl<'l> Index<'l> {
             && old == stamp
         {
             let stamp = Some((stamp, true));
-            return Self { location, tracked: OnceLock::new(), stamp, blob: Some(blob), is_new: false };
+            return Self {
+                location,
+                tracked: OnceLock::new(),
+                stamp,
+                blob: Some(blob),
+                is_new: false,
+            };
         }
         let tracked = location.map(Tracked::read).unwrap_or_default();
-        let blob = tracked.bytes.as_ref().map(|bytes| hash::hash(ObjectKind::Blob, bytes));
-        let stamp = stamp.filter(|_| blob.is_some()).map(|stamp| (stamp, stamp.is_settled(now, 0)));
+        let blob = tracked
+            .bytes
+            .as_ref()
+            .map(|bytes| hash::hash(ObjectKind::Blob, bytes));
+        let stamp = stamp
+            .filter(|_| blob.is_some())
+            .map(|stamp| (stamp, stamp.is_settled(now, 0)));
         let is_new = cache.is_none()
             || old.map(|(_, _, blob)| blob) != blob
             || old.map(|(stamp, _, _)| stamp) != stamp.map(|(stamp, _)| stamp);
-        Self { location, tracked: tracked.into(), stamp, blob, is_new }
+        Self {
+            location,
+            tracked: tracked.into(),
+            stamp,
+            blob,
+            is_new,
+        }
     }
 
     /// Returns what is tracked.
     pub fn tracked(&self) -> &Tracked {
-        self.tracked.get_or_init(|| self.location.map(Tracked::read).unwrap_or_default())
+        self.tracked
+            .get_or_init(|| self.location.map(Tracked::read).unwrap_or_default())
     }
 
     /// Returns its stamp, read before its bytes were.
@@ -52,11 +70,16 @@ impl<'l> Index<'l> {
 
     /// Returns the raw index, where it has to be stored.
     pub fn new_bytes(&self) -> Option<Vec<u8>> {
-        self.tracked.get().filter(|_| self.is_new).and_then(|tracked| tracked.bytes.clone())
+        self.tracked
+            .get()
+            .filter(|_| self.is_new)
+            .and_then(|tracked| tracked.bytes.clone())
     }
 
     /// Returns what the next snapshot is to know of it: its stamp, whether that is to be trusted, and its blob.
     pub fn remembered(&self) -> Option<(Stamp, bool, ObjectId)> {
-        self.stamp.zip(self.blob).map(|((stamp, is_settled), blob)| (stamp, is_settled, blob))
+        self.stamp
+            .zip(self.blob)
+            .map(|((stamp, is_settled), blob)| (stamp, is_settled, blob))
     }
 }

@@ -35,11 +35,16 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     let scene = Scene::open(objects, request)?;
     let boot = boot();
     let cache = Cache::read(folder, &boot);
-    let is_trusted = cache.as_ref().is_some_and(|cache| scene.holds_all(cache, &boot));
+    let is_trusted = cache
+        .as_ref()
+        .is_some_and(|cache| scene.holds_all(cache, &boot));
     let cache = cache.filter(|cache| is_trusted || scene.verify(cache));
     let index = Index::look(scene.location.as_ref(), cache.as_ref(), scene.now);
     let tasks = scene.tasks(cache.as_ref(), &index);
-    if let Some(cache) = cache.as_ref().filter(|_| is_trusted && tasks.is_empty() && !index.is_new) {
+    if let Some(cache) = cache
+        .as_ref()
+        .filter(|_| is_trusted && tasks.is_empty() && !index.is_new)
+    {
         let header = cache.header.clone();
         return Ok(scene.taken(header.snapshot, header.gaps, index.blob));
     }
@@ -74,7 +79,11 @@ impl<'a> Scene<'a> {
             request,
             objects,
             is_remote: disk::is_remote(root.as_fd()),
-            store: request.store.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino())),
+            store: request
+                .store
+                .metadata()
+                .ok()
+                .map(|metadata| (metadata.dev(), metadata.ino())),
             rules: outer_rules(request, location.as_ref()),
             location,
             now,
@@ -84,41 +93,71 @@ impl<'a> Scene<'a> {
 
     /// The hash of all that decides, besides the workspace itself, what is captured of it.
     fn wishes(&self) -> ObjectId {
-        let sizes = self.request.whatever_size.iter().map(|path| [path.as_bytes(), b"\0"].concat());
-        let sizes: Vec<u8> = sizes.flatten().chain(self.request.max_file_size.to_le_bytes()).collect();
-        hash::hash(ObjectKind::Blob, &[self.rules.encode().unwrap_or_default(), sizes].concat())
+        let sizes = self
+            .request
+            .whatever_size
+            .iter()
+            .map(|path| [path.as_bytes(), b"\0"].concat());
+        let sizes: Vec<u8> = sizes
+            .flatten()
+            .chain(self.request.max_file_size.to_le_bytes())
+            .collect();
+        hash::hash(
+            ObjectKind::Blob,
+            &[self.rules.encode().unwrap_or_default(), sizes].concat(),
+        )
     }
 
     fn named(&self) -> BTreeSet<Vec<u8>> {
-        self.request.named.iter().map(|path| path.as_bytes().to_vec()).collect()
+        self.request
+            .named
+            .iter()
+            .map(|path| path.as_bytes().to_vec())
+            .collect()
     }
 
     fn is_named(&self, path: &[u8]) -> bool {
-        self.request.named.iter().any(|named| named.as_bytes() == path)
+        self.request
+            .named
+            .iter()
+            .any(|named| named.as_bytes() == path)
     }
 
     fn packs(&self) -> Stamp {
         let folder = self.objects.repository().join("objects/pack");
-        rustix::fs::lstat(folder).map(|stat| Stamp::of(&stat)).unwrap_or_default()
+        rustix::fs::lstat(folder)
+            .map(|stat| Stamp::of(&stat))
+            .unwrap_or_default()
     }
 
     /// Whether nobody but us can have touched the objects that a cache names.
     fn holds_all(&self, cache: &Cache, boot: &[u8]) -> bool {
-        cache.header.boot == boot && cache.header.packs == self.packs() && cache.header.packs != Stamp::default()
+        cache.header.boot == boot
+            && cache.header.packs == self.packs()
+            && cache.header.packs != Stamp::default()
     }
 
     /// Looks whether the store has every object that a cache names: the power may have failed, or `gc` have run.
     fn verify(&self, cache: &Cache) -> bool {
-        let Ok(reader) = self.objects.reader() else { return false };
+        let Ok(reader) = self.objects.reader() else {
+            return false;
+        };
         if reader.refresh().is_err() {
             return false;
         }
         let header = &cache.header;
         let index = header.index.map(|(_, _, blob)| blob);
-        let own = [Some(header.snapshot.tree), header.snapshot.attributes, header.snapshot.rules, index];
+        let own = [
+            Some(header.snapshot.tree),
+            header.snapshot.attributes,
+            header.snapshot.rules,
+            index,
+        ];
         let mut ids: Vec<ObjectId> = own.into_iter().flatten().collect();
         for number in 0..cache.len() {
-            let Some(directory) = cache.directory(number) else { return false };
+            let Some(directory) = cache.directory(number) else {
+                return false;
+            };
             ids.extend(directory.tree());
             ids.extend(directory.items().filter_map(|item| item.content()));
         }
@@ -136,16 +175,33 @@ impl<'a> Scene<'a> {
     ) -> Result<Taken> {
         let sink = Sink::new(self.objects)?.keeping(cache.is_some());
         let wishes = self.wishes();
-        let is_stale = tasks.iter().any(|task| matches!(task, Task::Directory { names: Names::AgainBelow, .. }));
+        let is_stale = tasks.iter().any(|task| {
+            matches!(
+                task,
+                Task::Directory {
+                    names: Names::AgainBelow,
+                    ..
+                }
+            )
+        });
         let known = cache.filter(|_| !is_stale && !index.is_new);
-        let Scanned { mut overlay, touched, forced, watched } = self.scan(cache, known, &index, tasks, &sink)?;
+        let Scanned {
+            mut overlay,
+            touched,
+            forced,
+            watched,
+        } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
         let (attributes, gaps) = assemble::survey(&overlay);
         let attributes = store(&sink, attributes.encode())?;
         let rules = store(&sink, self.rules_of(&forced, &watched).encode())?;
         store(&sink, index.new_bytes())?;
         sink.finish()?;
-        let snapshot = Snapshot { tree, attributes, rules };
+        let snapshot = Snapshot {
+            tree,
+            attributes,
+            rules,
+        };
         let header = Header {
             boot,
             packs: self.packs(),
@@ -166,10 +222,17 @@ impl<'a> Scene<'a> {
 
     /// The rules of the snapshot that are not files of its tree.
     fn rules_of(&self, forced: &BTreeSet<Vec<u8>>, watched: &BTreeMap<Vec<u8>, Vec<u8>>) -> Rules {
-        let mut rules = Rules { forced: forced.clone(), ..self.rules.clone() };
+        let mut rules = Rules {
+            forced: forced.clone(),
+            ..self.rules.clone()
+        };
         let is_new = |directory: &[u8]| rules.untracked.iter().all(|(above, _)| above != directory);
-        let own = watched.iter().filter(|(directory, lines)| !lines.is_empty() && is_new(directory));
-        let own: Vec<_> = own.map(|(directory, lines)| (directory.clone(), lines.clone())).collect();
+        let own = watched
+            .iter()
+            .filter(|(directory, lines)| !lines.is_empty() && is_new(directory));
+        let own: Vec<_> = own
+            .map(|(directory, lines)| (directory.clone(), lines.clone()))
+            .collect();
         rules.untracked.extend(own);
         rules
     }
@@ -177,9 +240,18 @@ impl<'a> Scene<'a> {
     fn taken(&self, snapshot: Snapshot, gaps: Vec<super::Gap>, index: Option<ObjectId>) -> Taken {
         let git = self.location.as_ref().map(|location| {
             let (head, branch) = state::head(location);
-            GitState { head, branch, index, doing: state::doing(location) }
+            GitState {
+                head,
+                branch,
+                index,
+                doing: state::doing(location),
+            }
         });
-        Taken { snapshot, gaps, git }
+        Taken {
+            snapshot,
+            gaps,
+            git,
+        }
     }
 }
 

@@ -17,7 +17,10 @@ pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) ->
     Rules {
         global: rules::significant_lines(&excludes::of_user(request.home, request.config_home)),
         info: rules::significant_lines(&location.map(excludes::of_repository).unwrap_or_default()),
-        untracked: request.scope.map(|scope| rules_above(request.root, scope.as_bytes())).unwrap_or_default(),
+        untracked: request
+            .scope
+            .map(|scope| rules_above(request.root, scope.as_bytes()))
+            .unwrap_or_default(),
         scope: request.scope.map(|scope| scope.as_bytes().to_vec()),
         include: lines(request.include),
         exclude: lines(request.exclude),
@@ -28,7 +31,9 @@ pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) ->
 
 /// The ignore files of the directories above the scope are not files of the tree.
 fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let Ok(root) = disk::open_root(root) else { return Vec::new() };
+    let Ok(root) = disk::open_root(root) else {
+        return Vec::new();
+    };
     let ends = std::iter::once(0).chain((0..scope.len()).filter(|end| scope[*end] == b'/'));
     let read = |end| {
         let directory = disk::open_directory(root.as_fd(), &scope[..end]).ok()?;
@@ -57,7 +62,11 @@ pub(crate) fn read_rules(
     let id = rules.as_ref().map(|(_, id)| *id);
     let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
     // Two threads may have read it, and it may have changed in between: then no file is the one that counted.
-    let counted = if used.get(directory).is_some_and(|other| *other != id) { Some(NONE_OF_THEM) } else { id };
+    let counted = if used.get(directory).is_some_and(|other| *other != id) {
+        Some(NONE_OF_THEM)
+    } else {
+        id
+    };
     used.insert(directory.to_vec(), counted);
     rules.map(|(bytes, _)| bytes)
 }

@@ -36,8 +36,18 @@ pub(super) struct Scanned<'c> {
 impl Scene<'_> {
     /// The first snapshot takes from the user's repository what it can.
     fn seeds<'s>(&'s self, cache: Option<&Cache>, index: &'s Index<'_>) -> Option<Seeds<'s>> {
-        let (None, Some(location), Some(stamp)) = (cache, self.location.as_ref(), index.stamp()) else { return None };
-        Seeds::take(self.request, location, &self.root, index.tracked(), &stamp, self.objects)
+        let (None, Some(location), Some(stamp)) = (cache, self.location.as_ref(), index.stamp())
+        else {
+            return None;
+        };
+        Seeds::take(
+            self.request,
+            location,
+            &self.root,
+            index.tracked(),
+            &stamp,
+            self.objects,
+        )
     }
 
     /// Looks at the directories and stores what is new of them. `known` is the cache where what it says of forced files
@@ -51,13 +61,25 @@ impl Scene<'_> {
         sink: &Sink<'_>,
     ) -> Result<Scanned<'c>> {
         let (used, anchor) = (Mutex::new(HashMap::new()), Mutex::default());
-        let matcher = self.rules.matcher(|directory| read_rules(&self.root, directory, &used, &anchor));
+        let matcher = self
+            .rules
+            .matcher(|directory| read_rules(&self.root, directory, &used, &anchor));
         let named = self.named();
-        let any_size: BTreeSet<_> = self.request.whatever_size.iter().map(|path| path.as_bytes()).collect();
-        let old_forced: Option<BTreeSet<Vec<u8>>> = known.map(|cache| cache.header.forced.iter().cloned().collect());
+        let any_size: BTreeSet<_> = self
+            .request
+            .whatever_size
+            .iter()
+            .map(|path| path.as_bytes())
+            .collect();
+        let old_forced: Option<BTreeSet<Vec<u8>>> =
+            known.map(|cache| cache.header.forced.iter().cloned().collect());
         let hits = Mutex::new(BTreeSet::new());
         let looks_forced = |path: &[u8], is_directory: bool| {
-            let is_named = if is_directory { rules::has_below(&named, path) } else { named.contains(path) };
+            let is_named = if is_directory {
+                rules::has_below(&named, path)
+            } else {
+                named.contains(path)
+            };
             is_named
                 || match &old_forced {
                     Some(forced) if is_directory => rules::has_below(forced, path),
@@ -68,26 +90,35 @@ impl Scene<'_> {
         let is_forced = |path: &[u8], is_directory: bool| {
             let is_forced = looks_forced(path, is_directory);
             if is_forced && !is_directory {
-                hits.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_vec());
+                hits.lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .insert(path.to_vec());
             }
             is_forced
         };
         let seeds = self.seeds(cache, index);
         let walk = Walk {
-            root: self.root.try_clone().context(|| "cannot open the workspace twice")?,
+            root: self
+                .root
+                .try_clone()
+                .context(|| "cannot open the workspace twice")?,
             store: self.store,
             matcher: &matcher,
             is_forced: &is_forced,
             is_any_size: &|path| any_size.contains(path) || index.tracked().holds(path, false),
             max_file_size: self.request.max_file_size,
             remembered: &|path| cache.and_then(|cache| cache.listing(path)),
-            remembered_view: &|path| cache.and_then(|cache| Some(cache.directory(cache.find(path)?)?.view())),
+            remembered_view: &|path| {
+                cache.and_then(|cache| Some(cache.directory(cache.find(path)?)?.view()))
+            },
             seeded: &|path, stamp| seeds.as_ref().and_then(|seeds| seeds.id(path, stamp)),
             listed: &|directory, has| {
                 if !has(b".gitignore") {
                     matcher.note_without_rules(directory);
                 }
-                seeds.iter().for_each(|seeds| seeds.note_listed(directory, has));
+                seeds
+                    .iter()
+                    .for_each(|seeds| seeds.note_listed(directory, has));
             },
             sink,
             now: self.now,
@@ -99,19 +130,28 @@ impl Scene<'_> {
             watched: Mutex::default(),
         };
         let found = walk.run(tasks, threads::count())?;
-        let fresh: Vec<_> = found.iter().flat_map(|found| found.fresh.iter().cloned()).collect();
+        let fresh: Vec<_> = found
+            .iter()
+            .flat_map(|found| found.fresh.iter().cloned())
+            .collect();
         // Under other wishes all was looked at afresh, and what the cache knew of other directories is of no interest.
         let mut overlay = Overlay::over(cache.filter(|cache| cache.header.wishes == self.wishes()));
         let touched = merge(&mut overlay, found, &walk)?;
         check_root(&overlay, self.request.root)?;
         note_rules(&mut overlay, &fresh, &used);
         let watched = watched(&overlay, walk.watched);
-        let forced = match old_forced.filter(|_| known.is_some_and(|cache| cache.header.named.iter().eq(&named))) {
+        let forced = match old_forced
+            .filter(|_| known.is_some_and(|cache| cache.header.named.iter().eq(&named)))
+        {
             Some(forced) => forced,
             None => {
                 let mut candidates = hits.into_inner().unwrap_or_else(PoisonError::into_inner);
                 candidates.extend(named);
-                candidates.extend(cache.iter().flat_map(|cache| cache.header.forced.iter().cloned()));
+                candidates.extend(
+                    cache
+                        .iter()
+                        .flat_map(|cache| cache.header.forced.iter().cloned()),
+                );
                 let tracked = index.tracked();
                 candidates.retain(|path| tracked.holds(path, false) || self.is_named(path));
                 candidates.extend(missing(&overlay, tracked));
@@ -119,25 +159,48 @@ impl Scene<'_> {
                 candidates
             }
         };
-        Ok(Scanned { overlay, touched, forced, watched })
+        Ok(Scanned {
+            overlay,
+            touched,
+            forced,
+            watched,
+        })
     }
 }
 
 /// Returns the ignore files that ignore themselves: of the directories that were looked at as they were `seen`, of others as
 /// they are remembered.
-fn watched(overlay: &Overlay<'_>, seen: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>) -> BTreeMap<Vec<u8>, Vec<u8>> {
+fn watched(
+    overlay: &Overlay<'_>,
+    seen: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
+) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let remembered = overlay.below().into_iter().flat_map(|cache| cache.header.watched.iter().cloned());
-    remembered.chain(seen).filter(|(directory, _)| overlay.is_watched(directory)).collect()
+    let remembered = overlay
+        .below()
+        .into_iter()
+        .flat_map(|cache| cache.header.watched.iter().cloned());
+    remembered
+        .chain(seen)
+        .filter(|(directory, _)| overlay.is_watched(directory))
+        .collect()
 }
 
 /// Notes by which ignore file each directory's contents were decided. Where that is another one than was captured, the next
 /// snapshot looks again.
-fn note_rules(overlay: &mut Overlay<'_>, touched: &[Vec<u8>], used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>) {
+fn note_rules(
+    overlay: &mut Overlay<'_>,
+    touched: &[Vec<u8>],
+    used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>,
+) {
     let used = used.lock().unwrap_or_else(PoisonError::into_inner);
     for path in touched {
-        let Some(listing) = overlay.fresh_mut(path) else { continue };
-        let item = listing.items.iter_mut().find(|item| item.name == b".gitignore");
+        let Some(listing) = overlay.fresh_mut(path) else {
+            continue;
+        };
+        let item = listing
+            .items
+            .iter_mut()
+            .find(|item| item.name == b".gitignore");
         let captured = item.as_ref().and_then(|item| match item.kind {
             Kind::Content(id) | Kind::Watched(id) => {
                 (item.stamp.file_type() == 0o100_000 && item.stamp.size <= git::SMALL).then_some(id)
@@ -166,8 +229,17 @@ fn missing(overlay: &Overlay<'_>, tracked: &Tracked) -> Vec<Vec<u8>> {
 }
 
 fn check_root(overlay: &Overlay<'_>, root: &Path) -> Result<()> {
-    let is_known = overlay.fresh(b"").map_or(overlay.contains(b""), |listing| listing.state == State::Listed);
-    if is_known { Ok(()) } else { Err(Error::failed(format!("cannot read the directory `{}`", root.display()))) }
+    let is_known = overlay.fresh(b"").map_or(overlay.contains(b""), |listing| {
+        listing.state == State::Listed
+    });
+    if is_known {
+        Ok(())
+    } else {
+        Err(Error::failed(format!(
+            "cannot read the directory `{}`",
+            root.display()
+        )))
+    }
 }
 
 /// Puts together what the threads found, and reads the large files. Returns the directories whose trees may have changed:
@@ -214,8 +286,13 @@ fn touch(touched: &mut HashSet<Vec<u8>>, path: &[u8]) {
 }
 
 fn fill(overlay: &mut Overlay<'_>, path: &[u8], item: Item) {
-    let Some(listing) = overlay.fresh_mut(path) else { return };
-    if let Ok(index) = listing.items.binary_search_by(|old| old.name.cmp(&item.name)) {
+    let Some(listing) = overlay.fresh_mut(path) else {
+        return;
+    };
+    if let Ok(index) = listing
+        .items
+        .binary_search_by(|old| old.name.cmp(&item.name))
+    {
         listing.items[index] = item;
     }
 }

@@ -18,10 +18,21 @@ impl Scene<'_> {
     /// changed.
     pub(super) fn tasks(&self, cache: Option<&Cache>, index: &Index<'_>) -> Vec<Task> {
         let Some(cache) = cache.filter(|cache| cache.header.wishes == self.wishes()) else {
-            let view = if self.rules.scope.is_some() { View::Passage } else { View::Open };
-            return vec![Task::Directory { path: Vec::new(), view, names: Names::AgainBelow }];
+            let view = if self.rules.scope.is_some() {
+                View::Passage
+            } else {
+                View::Open
+            };
+            return vec![Task::Directory {
+                path: Vec::new(),
+                view,
+                names: Names::AgainBelow,
+            }];
         };
-        let numbers = self.request.only_around.map(|paths| numbers_around(cache, paths));
+        let numbers = self
+            .request
+            .only_around
+            .map(|paths| numbers_around(cache, paths));
         let differences = check::check(cache, numbers.as_deref(), &self.against());
         let again = self.again(cache, index);
         tasks_of(cache, &differences, &again)
@@ -67,14 +78,19 @@ fn numbers_around(cache: &Cache, paths: &BTreeSet<WorkspacePath>) -> Vec<usize> 
     for path in paths {
         let mut next = parent(path.as_bytes());
         while let Some(directory) = next
-            && cache.find(directory).is_none_or(|number| numbers.insert(number))
+            && cache
+                .find(directory)
+                .is_none_or(|number| numbers.insert(number))
         {
             next = parent(directory);
         }
         numbers.extend(cache.find(path.as_bytes()));
         let start = [path.as_bytes(), b"/"].concat();
-        let is_below =
-            |number: &usize| cache.directory(*number).is_some_and(|directory| directory.path.starts_with(&start));
+        let is_below = |number: &usize| {
+            cache
+                .directory(*number)
+                .is_some_and(|directory| directory.path.starts_with(&start))
+        };
         numbers.extend((cache.first_from(&start)..cache.len()).take_while(is_below));
     }
     numbers.into_iter().collect()
@@ -83,21 +99,40 @@ fn numbers_around(cache: &Cache, paths: &BTreeSet<WorkspacePath>) -> Vec<usize> 
 fn tasks_of(cache: &Cache, differences: &Differences, again: &HashSet<Vec<u8>>) -> Vec<Task> {
     let mut tasks = Vec::new();
     let mut stale: HashSet<&[u8]> = HashSet::new();
-    for directory in differences.rules.iter().filter_map(|number| cache.directory(*number)) {
+    for directory in differences
+        .rules
+        .iter()
+        .filter_map(|number| cache.directory(*number))
+    {
         // Paths come in order: what is below a stale directory comes after it.
         if !is_in_or_below(&stale, directory.path) {
             stale.insert(directory.path);
             let (path, view) = (directory.path.to_vec(), directory.view());
-            tasks.push(Task::Directory { path, view, names: Names::AgainBelow });
+            tasks.push(Task::Directory {
+                path,
+                view,
+                names: Names::AgainBelow,
+            });
         }
     }
     let changed = differences.directories.iter().copied();
     let again_numbers = again.iter().filter_map(|path| cache.find(path));
     let numbers: BTreeSet<usize> = changed.chain(again_numbers).collect();
-    for directory in numbers.into_iter().filter_map(|number| cache.directory(number)) {
+    for directory in numbers
+        .into_iter()
+        .filter_map(|number| cache.directory(number))
+    {
         if !is_in_or_below(&stale, directory.path) {
-            let names = if again.contains(directory.path) { Names::Again } else { Names::Known };
-            tasks.push(Task::Directory { path: directory.path.to_vec(), view: directory.view(), names });
+            let names = if again.contains(directory.path) {
+                Names::Again
+            } else {
+                Names::Known
+            };
+            tasks.push(Task::Directory {
+                path: directory.path.to_vec(),
+                view: directory.view(),
+                names,
+            });
         }
     }
     tasks
@@ -118,9 +153,13 @@ fn is_in_or_below(directories: &HashSet<&[u8]>, path: &[u8]) -> bool {
 fn uncaptured(cache: &Cache, tracked: &Tracked) -> Vec<Vec<u8>> {
     let mut missing = Vec::new();
     for (directory, names) in tracked.by_directory() {
-        let cached = cache.find(directory).and_then(|number| cache.directory(number));
+        let cached = cache
+            .find(directory)
+            .and_then(|number| cache.directory(number));
         let items = cached.iter().flat_map(|directory| directory.items());
-        let captured: HashSet<&[u8]> = items.filter_map(|item| item.content().map(|_| item.name)).collect();
+        let captured: HashSet<&[u8]> = items
+            .filter_map(|item| item.content().map(|_| item.name))
+            .collect();
         let names = names.into_iter().filter(|name| !captured.contains(name));
         missing.extend(names.map(|name| join(directory, name)));
     }

@@ -29,9 +29,16 @@ fn check(agent: &str, folder: &str, expected: Expect) {
     let mut lines = String::new();
     for (number, event, payload) in recording(folder) {
         let payload = plugin.hand_on(payload);
-        let context = Context { cwd: Path::new("/workspace"), environment: &|_| None };
+        let context = Context {
+            cwd: Path::new("/workspace"),
+            environment: &|_| None,
+        };
         let parsed = parse(agent, Some(&event), &payload, &context);
-        assert_eq!(parsed.problems, Vec::<String>::new(), "{folder}/{number}-{event} is a payload of the real agent");
+        assert_eq!(
+            parsed.problems,
+            Vec::<String>::new(),
+            "{folder}/{number}-{event} is a payload of the real agent"
+        );
         for event in parsed.events {
             writeln!(lines, "{number} {}", names.line(&event, agent)).expect("a string takes all");
         }
@@ -41,15 +48,30 @@ fn check(agent: &str, folder: &str, expected: Expect) {
 
 /// Returns the payloads of a recording in order: number, name of the event, bytes.
 fn recording(folder: &str) -> Vec<(String, String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fixtures/agents").join(folder);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../tests/fixtures/agents")
+        .join(folder);
     let files = fs::read_dir(&folder).expect("the recordings are in the repository");
-    let mut names: Vec<_> =
-        files.map(|file| file.expect("readable").file_name().into_string().expect("UTF-8")).collect();
+    let mut names: Vec<_> = files
+        .map(|file| {
+            file.expect("readable")
+                .file_name()
+                .into_string()
+                .expect("UTF-8")
+        })
+        .collect();
     names.retain(|name| name.ends_with(".json"));
     names.sort();
     let payload = |name: String| {
-        let (number, event) = name.trim_end_matches(".json").split_once('-').expect("NUMBER-EVENT.json");
-        (number.to_owned(), event.to_owned(), fs::read(folder.join(&name)).expect("readable"))
+        let (number, event) = name
+            .trim_end_matches(".json")
+            .split_once('-')
+            .expect("NUMBER-EVENT.json");
+        (
+            number.to_owned(),
+            event.to_owned(),
+            fs::read(folder.join(&name)).expect("readable"),
+        )
     };
     names.into_iter().map(payload).collect()
 }
@@ -60,13 +82,29 @@ struct Plugin(HashMap<String, String>);
 
 impl Plugin {
     fn hand_on(&mut self, payload: Vec<u8>) -> Vec<u8> {
-        let Ok(Value::Object(mut told)) = serde_json::from_slice(&payload) else { return payload };
-        let at = |path: &str| Value::Object(told.clone()).pointer(path).and_then(Value::as_str).map(str::to_owned);
-        if let (Some(id), Some(parent)) = (at("/event/properties/info/id"), at("/event/properties/info/parentID")) {
+        let Ok(Value::Object(mut told)) = serde_json::from_slice(&payload) else {
+            return payload;
+        };
+        let at = |path: &str| {
+            Value::Object(told.clone())
+                .pointer(path)
+                .and_then(Value::as_str)
+                .map(str::to_owned)
+        };
+        if let (Some(id), Some(parent)) = (
+            at("/event/properties/info/id"),
+            at("/event/properties/info/parentID"),
+        ) {
             self.0.insert(id, parent);
         }
-        let places = ["/input/sessionID", "/event/properties/sessionID", "/event/properties/part/sessionID"];
-        let Some(parent) = places.iter().find_map(|place| self.0.get(&at(place)?)) else { return payload };
+        let places = [
+            "/input/sessionID",
+            "/event/properties/sessionID",
+            "/event/properties/part/sessionID",
+        ];
+        let Some(parent) = places.iter().find_map(|place| self.0.get(&at(place)?)) else {
+            return payload;
+        };
         told.insert("parentID".to_owned(), parent.clone().into());
         serde_json::to_vec(&told).expect("it was read from JSON")
     }
@@ -78,8 +116,16 @@ struct Names(HashMap<String, String>);
 
 impl Names {
     fn short(&mut self, prefix: char, id: &str) -> String {
-        let count = self.0.values().filter(|name| name.starts_with(prefix) && !name.contains('/')).count() + 1;
-        self.0.entry(format!("{prefix}{id}")).or_insert_with(|| format!("{prefix}{count}")).clone()
+        let count = self
+            .0
+            .values()
+            .filter(|name| name.starts_with(prefix) && !name.contains('/'))
+            .count()
+            + 1;
+        self.0
+            .entry(format!("{prefix}{id}"))
+            .or_insert_with(|| format!("{prefix}{count}"))
+            .clone()
     }
 
     fn session(&mut self, id: &str) -> String {
@@ -95,18 +141,39 @@ impl Names {
 
     fn line(&mut self, event: &Event, agent: &str) -> String {
         assert_eq!(event.agent, agent, "every event names its agent");
-        let mut line = format!("{:13} {}", event.event.name(), self.session(&event.session_id));
-        let parent = event.parent_session_id.as_ref().map(|parent| format!("below {}", self.session(parent)));
+        let mut line = format!(
+            "{:13} {}",
+            event.event.name(),
+            self.session(&event.session_id)
+        );
+        let parent = event
+            .parent_session_id
+            .as_ref()
+            .map(|parent| format!("below {}", self.session(parent)));
         let message = event.message_id.as_ref().map(|id| self.short('m', id));
         let turn = event.turn_id.as_ref().map(|id| self.short('t', id));
         let prompt = event.prompt.as_ref().map(|prompt| format!("{prompt:?}"));
-        let cwd =
-            event.cwd.as_ref().filter(|cwd| cwd.as_os_str() != "/workspace").map(|cwd| format!("in {}", cwd.display()));
+        let cwd = event
+            .cwd
+            .as_ref()
+            .filter(|cwd| cwd.as_os_str() != "/workspace")
+            .map(|cwd| format!("in {}", cwd.display()));
         let paths = (!event.paths.is_empty()).then(|| format!("{:?}", event.paths));
         let step = event.step_id.clone();
         let tool = event.tool_name.clone();
-        for part in
-            [parent, message, turn, step, tool, event.tool_use_id.clone(), paths, prompt, cwd].into_iter().flatten()
+        for part in [
+            parent,
+            message,
+            turn,
+            step,
+            tool,
+            event.tool_use_id.clone(),
+            paths,
+            prompt,
+            cwd,
+        ]
+        .into_iter()
+        .flatten()
         {
             line.push(' ');
             line.push_str(&part);
