@@ -6,9 +6,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ckpt_schema::report::FileResult;
-use ckpt_store::entry::ObjectId;
+use ckpt_store::model::entry::ObjectId;
+use ckpt_store::model::item::{Done, Item};
 use ckpt_store::revert::apply::{Abilities, Work, apply};
-use ckpt_store::revert::item::{Done, Item};
 
 use crate::world::{Thing, World, assert_done, executable, file, link, ways};
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use ckpt_schema::report::FileResult;
-use ckpt_store::entry::Entry;
+use ckpt_store::model::entry::Entry;
 use ckpt_store::revert::apply::{Found, Problem, preflight, state_at};
 
 use crate::world::{Thing, World, assert_done, executable, file, link, path, ways};
@@ -258,7 +258,7 @@ fn a_path_longer_than_the_system_allows_is_reached_step_by_step() {
         "12,000 bytes down"
     );
     let item = world.items.pop().expect("one");
-    world.items.push(ckpt_store::revert::item::Item {
+    world.items.push(ckpt_store::model::item::Item {
         expected: item.target,
         target: None,
         ..item
@@ -324,7 +324,7 @@ fn a_missing_blob_fails_one_file_and_leaves_no_trace() {
     world.plan("new/deep/c", &Thing::Nothing, &file("c\n"));
     world.put_and_plan("d", &file("d\n"), &file("e\n"));
     let unknown = Some(Entry::stored(
-        ckpt_store::entry::Mode::file(0o644),
+        ckpt_store::model::entry::Mode::file(0o644),
         crate::world::id(b"unknown"),
     ));
     world.items[0].target = unknown;

@@ -92,8 +92,8 @@ fn hammer(openat2: bool, restores: usize) {
     assert_eq!(world.temporaries(), [""; 0], "no temporary file is left");
 }
 
-fn reversed(item: &ckpt_store::revert::item::Item) -> ckpt_store::revert::item::Item {
-    ckpt_store::revert::item::Item {
+fn reversed(item: &ckpt_store::model::item::Item) -> ckpt_store::model::item::Item {
+    ckpt_store::model::item::Item {
         expected: item.target,
         target: item.expected,
         ..item.clone()

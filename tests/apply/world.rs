@@ -9,11 +9,11 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsE
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{FileAction, FileResult};
-use ckpt_store::entry::{Entry, Mode, ObjectId, State};
 use ckpt_store::error::{Context, Error, Result};
-use ckpt_store::path::WorkspacePath;
+use ckpt_store::model::entry::{Entry, Mode, ObjectId, State};
+use ckpt_store::model::item::{Done, Item};
+use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::revert::apply::{Abilities, PREFIX, Root, Work, apply};
-use ckpt_store::revert::item::{Done, Item};
 use tempfile::TempDir;
 
 /// Something that stands at a path.

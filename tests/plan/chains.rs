@@ -1,7 +1,7 @@
 //! Several changes of one path, and the revert point moved over them.
 
 use ckpt_schema::report::{FileAction, FileResult};
-use ckpt_store::entry::State;
+use ckpt_store::model::entry::State;
 use ckpt_store::revert::history::{Author, Claim};
 use ckpt_store::revert::target::Target;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use ckpt_schema::report::FileResult;
-use ckpt_store::entry::{Change, Entry, EntryKind, State};
-use ckpt_store::path::WorkspacePath;
-use ckpt_store::revert::item::Item;
+use ckpt_store::model::entry::{Change, Entry, EntryKind, State};
+use ckpt_store::model::item::Item;
+use ckpt_store::model::path::WorkspacePath;
 
 use crate::world::States;
 

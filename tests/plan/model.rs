@@ -1,9 +1,9 @@
 //! Random histories: two agents and a user edit a workspace, and the first agent's session is reverted back and forth.
 
 use ckpt_schema::report::{FileAction, FileResult};
-use ckpt_store::entry::{Entry, EntryKind, Mode, State};
-use ckpt_store::path::WorkspacePath;
-use ckpt_store::revert::OnConflict;
+use ckpt_store::model::entry::{Entry, EntryKind, Mode, State};
+use ckpt_store::model::path::WorkspacePath;
+use ckpt_store::model::request::OnConflict;
 use ckpt_store::revert::history::{Author, Claim, PastChange, Source};
 use ckpt_store::revert::plan::Plan;
 use proptest::prelude::*;
@@ -263,7 +263,7 @@ impl Model {
             );
             let blob = item.target.and_then(|entry| entry.blob);
             let is_known = |blob| {
-                blob == ckpt_store::entry::ObjectId::EMPTY_TREE
+                blob == ckpt_store::model::entry::ObjectId::EMPTY_TREE
                     || self.world.blobs.get(blob).is_some()
             };
             assert!(

@@ -1,8 +1,8 @@
 //! The rows of the three-way rule, one path at a time.
 
 use ckpt_schema::report::{FileAction, FileResult};
-use ckpt_store::entry::{EntryKind, State};
-use ckpt_store::revert::OnConflict;
+use ckpt_store::model::entry::{EntryKind, State};
+use ckpt_store::model::request::OnConflict;
 use ckpt_store::revert::history::{Author, Claim};
 use ckpt_store::revert::merge::Contents;
 use ckpt_store::revert::rule::{Ruling, Sides, three_way};

@@ -3,12 +3,12 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use ckpt_store::entry::{Change, Entry, Mode, ObjectId, State};
 use ckpt_store::error::{Error, Result};
-use ckpt_store::path::WorkspacePath;
-use ckpt_store::revert::OnConflict;
+use ckpt_store::model::entry::{Change, Entry, Mode, ObjectId, State};
+use ckpt_store::model::item::Item;
+use ckpt_store::model::path::WorkspacePath;
+use ckpt_store::model::request::OnConflict;
 use ckpt_store::revert::history::{Author, Claim, History, PastChange, Source};
-use ckpt_store::revert::item::Item;
 use ckpt_store::revert::merge::{Contents, blob_id};
 use ckpt_store::revert::plan::{Move, Plan, plan};
 use ckpt_store::revert::target::{Target, target};

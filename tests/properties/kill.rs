@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ckpt_store::Settings;
-use ckpt_store::revert::Progress;
+use ckpt_store::model::progress::OperationProgress;
 
 use crate::script::Script;
 use crate::world::World;
@@ -24,11 +24,13 @@ pub fn killed_after(
     world
         .store
         .watch(Some(Box::new(move |progress| match progress {
-            Progress::Applying { .. } if count.fetch_add(1, Ordering::Relaxed) == pieces => {
+            OperationProgress::Applying { .. }
+                if count.fetch_add(1, Ordering::Relaxed) == pieces =>
+            {
                 // Nobody is told, unlike by a panic.
                 resume_unwind(Box::new(Killed));
             }
-            Progress::Applying { .. } | Progress::Looking(_) => {}
+            OperationProgress::Applying { .. } | OperationProgress::Looking(_) => {}
         })));
     script.line(format_args!(
         "# The next command was killed after {pieces} pieces of its work, as in:"

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use ckpt_schema::report::{OperationKind, OperationReport};
-use ckpt_store::revert::OnConflict;
+use ckpt_store::model::request::OnConflict;
 use ckpt_store::{Error, ErrorKind, RedoRequest, RestoreRequest, RevertRequest};
 use proptest::prelude::*;
 

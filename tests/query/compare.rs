@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{ChangeReport, ShowReport};
 use ckpt_store::ErrorKind;
-use ckpt_store::entry::ObjectId;
+use ckpt_store::model::entry::ObjectId;
 use ckpt_store::snapshot::Snapshots;
 
 use crate::world::World;

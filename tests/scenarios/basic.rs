@@ -369,7 +369,7 @@ fn a_dry_run_changes_nothing_and_is_what_then_happens() {
 
 #[test]
 fn a_revert_tells_whoever_watches_how_far_it_is() {
-    use ckpt_store::revert::Progress;
+    use ckpt_store::model::progress::OperationProgress;
     let mut world = World::new();
     world.turn("m1", |world| {
         (0..40).for_each(|number| world.write(format!("{number}"), "x\n"))
@@ -382,7 +382,7 @@ fn a_revert_tells_whoever_watches_how_far_it_is() {
     world.revert("m1");
     let told = told.lock().expect("no panic");
     assert!(
-        told.contains(&Progress::Applying { done: 40, of: 40 }),
+        told.contains(&OperationProgress::Applying { done: 40, of: 40 }),
         "all of them: {told:?}"
     );
 }

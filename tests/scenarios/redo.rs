@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::{FileResult, MessageState, OperationReport, Outcome};
 use ckpt_store::RevertRequest;
-use ckpt_store::revert::OnConflict;
+use ckpt_store::model::request::OnConflict;
 
 use crate::world::{World, paths_with, to, to_with};
 

@@ -1,7 +1,7 @@
 //! What the user changed is kept, merged or reported; never lost.
 
 use ckpt_schema::report::{FileAction, FileResult, Outcome};
-use ckpt_store::revert::OnConflict;
+use ckpt_store::model::request::OnConflict;
 
 use crate::world::{World, paths_with, to_with, with_result};
 

@@ -11,7 +11,7 @@ use ckpt_schema::report::{
     EventReport, FileReport, FileResult, LogReport, OperationReport, SnapshotReport, StatusReport,
 };
 use ckpt_schema::{Event, EventKind};
-use ckpt_store::revert::OnConflict;
+use ckpt_store::model::request::OnConflict;
 use ckpt_store::{
     Error, RedoRequest, RestoreRequest, RevertRequest, Settings, Store, Surroundings,
 };

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use ckpt_store::entry::ObjectId;
+use ckpt_store::model::entry::ObjectId;
 use ckpt_store::snapshot::{Snapshot, Snapshots};
 
 use crate::objects_world::{World, path};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ckpt_store::entry::{Entry, ObjectId};
-use ckpt_store::path::WorkspacePath;
+use ckpt_store::model::entry::{Entry, ObjectId};
+use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::snapshot::Snapshot;
 use proptest::prelude::*;
 

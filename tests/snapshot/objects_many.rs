@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use ckpt_store::entry::ObjectId;
+use ckpt_store::model::entry::ObjectId;
 
 use crate::objects_world::World;
 

@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use ckpt_store::entry::ObjectId;
 use ckpt_store::error::ErrorKind;
+use ckpt_store::model::entry::ObjectId;
 
 use crate::objects_world::{World, listing, object_id};
 

@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ckpt_store::entry::{Change, Entry, Mode, ObjectId};
-use ckpt_store::path::WorkspacePath;
+use ckpt_store::model::entry::{Change, Entry, Mode, ObjectId};
+use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::snapshot::{Gap, GapReason, Side, Snapshot, Snapshots};
 use tempfile::TempDir;
 

@@ -7,7 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ckpt_store::path::WorkspacePath;
+use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::snapshot::Request;
 use proptest::prelude::*;
 

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
-use ckpt_store::entry::{Entry, Mode, ObjectId};
+use ckpt_store::model::entry::{Entry, Mode, ObjectId};
 use ckpt_store::snapshot::{GapReason, Request, Taken};
 use proptest::prelude::*;
 

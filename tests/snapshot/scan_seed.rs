@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use ckpt_store::entry::EntryKind;
-use ckpt_store::path::WorkspacePath;
-use ckpt_store::snapshot::{Progress, Request, Snapshots, Taken};
+use ckpt_store::model::entry::EntryKind;
+use ckpt_store::model::path::WorkspacePath;
+use ckpt_store::model::progress::SnapshotProgress;
+use ckpt_store::snapshot::{Request, Snapshots, Taken};
 
 use crate::scan_world::World;
 
@@ -68,7 +69,7 @@ fn packs(repository: &Path) -> Vec<PathBuf> {
 /// Takes the first snapshot, and returns how many files were read for it, told in steps of 64.
 fn first(world: &World) -> (Taken, u64) {
     let read = AtomicU64::new(0);
-    let progress = |progress: Progress| {
+    let progress = |progress: SnapshotProgress| {
         read.fetch_max(progress.files, Ordering::Relaxed);
     };
     let taken = world

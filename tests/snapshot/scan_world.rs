@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ckpt_store::path::WorkspacePath;
+use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::snapshot::{Request, Snapshots, Taken};
 use tempfile::TempDir;
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ckpt_store::entry::ObjectId;
+use ckpt_store::model::entry::ObjectId;
 use ckpt_store::snapshot::{Request, Snapshots, Taken};
 
 use crate::namespace::in_namespace;

@@ -492,7 +492,7 @@ fn a_power_cut_between_the_cache_and_the_packs() {
     );
 }
 
-fn blob(snapshots: &Snapshots, taken: &Taken, path: &str) -> ckpt_store::entry::ObjectId {
+fn blob(snapshots: &Snapshots, taken: &Taken, path: &str) -> ckpt_store::model::entry::ObjectId {
     let states = snapshots
         .states(&taken.snapshot, &[crate::scan_world::path(path)])
         .unwrap();

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use ckpt_schema::report::{OperationReport, Outcome};
-use ckpt_store::revert::{Before, OnConflict};
+use ckpt_store::model::request::OnConflict;
+use ckpt_store::revert::Before;
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest, Store};
 
 use super::{Invocation, pick};

@@ -1,6 +1,6 @@
 //! `snapshot`: captures the workspace by hand.
 
-use ckpt_store::snapshot::Progress;
+use ckpt_store::model::progress::SnapshotProgress;
 
 use super::Invocation;
 use crate::arguments::SnapshotArguments;
@@ -13,8 +13,9 @@ pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8,
     let directory = invocation.directory()?;
     let mut store = invocation.open()?;
     let line = Line::new();
-    let tell = |progress: Progress| line.capture(progress);
-    let progress: Option<&(dyn Fn(Progress) + Sync)> = if invocation.output.shows_progress() {
+    let tell = |progress: SnapshotProgress| line.capture(progress);
+    let progress: Option<&(dyn Fn(SnapshotProgress) + Sync)> = if invocation.output.shows_progress()
+    {
         Some(&tell)
     } else {
         None

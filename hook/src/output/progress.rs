@@ -4,8 +4,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
-use ckpt_store::revert::Progress as Operation;
-use ckpt_store::snapshot::Progress as Capture;
+use ckpt_store::model::progress::OperationProgress as Operation;
+use ckpt_store::model::progress::SnapshotProgress as Capture;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// What takes longer than this is told of.

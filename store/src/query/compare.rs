@@ -4,8 +4,8 @@
 
 use ckpt_schema::report::ChangeReport;
 
-use crate::entry::{Change, Entry, EntryKind, State};
 use crate::lines;
+use crate::model::entry::{Change, Entry, EntryKind, State};
 use crate::sessions::ChangeRow;
 use crate::snapshot::Snapshots;
 

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{ChangeReport, DiffReport, VERSION};
 use rusqlite::Connection;
 
-use super::ids::{self, Any};
 use super::{DiffRequest, compare};
-use crate::entry::ObjectId;
 use crate::error::{Error, Result};
-use crate::path::WorkspacePath;
-use crate::record::{self, Place};
+use crate::fs::threads;
+use crate::ids::{self, Any};
+use crate::model::entry::ObjectId;
+use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow, MessageRow, StepRow};
 use crate::snapshot::{self, Gap, Snapshot};
-use crate::{Store, threads};
+use crate::store::Store;
+use crate::timeline::{self, Place};
 
 /// The name of the workspace as it is now.
 const CURRENT: &str = "current";
@@ -193,10 +194,10 @@ fn step_snapshot(connection: &Connection, step: &StepRow, side: Side) -> Result<
 }
 
 fn seen(connection: &Connection, snapshot_id: i64) -> Result<Seen> {
-    let snapshot = record::snapshot_of(&sessions::snapshot(connection, snapshot_id)?);
+    let snapshot = timeline::snapshot_of(&sessions::snapshot(connection, snapshot_id)?);
     Ok(Seen {
         snapshot,
-        gaps: record::gaps_of_snapshot(connection, snapshot_id)?,
+        gaps: timeline::gaps_of_snapshot(connection, snapshot_id)?,
     })
 }
 
@@ -222,7 +223,7 @@ fn capture(store: &mut Store, place: &Place, from: State, to: State) -> Result<(
 }
 
 fn current(store: &mut Store, place: &Place) -> Result<Seen> {
-    let taken = record::current(store, place)?;
+    let taken = timeline::current(store, place)?;
     Ok(Seen {
         snapshot: taken.snapshot,
         gaps: taken.gaps,

@@ -8,12 +8,13 @@ use ckpt_schema::report::{
 };
 use rusqlite::{Connection, Row, params};
 
-use super::rows::{all, count, message_state, named, optional_word, word};
-use super::{LogFilter, ids};
-use crate::Store;
+use super::LogFilter;
 use crate::error::Result;
-use crate::record::Place;
+use crate::ids;
 use crate::sessions;
+use crate::sessions::read::{all, count, message_state, named, optional_word, word};
+use crate::store::Store;
+use crate::timeline::Place;
 
 /// Which messages are read; all where nothing is set.
 #[derive(Clone, Copy, Debug, Default)]

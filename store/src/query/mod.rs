@@ -3,23 +3,20 @@
 //! A question's rows are read whole before anything slow is done with them: a statement that stays open holds back the
 //! checkpoints of every other process.
 
-pub(crate) mod ids;
-
+mod check;
 mod compare;
 mod diff;
 mod history;
-mod rows;
 mod show;
 mod status;
-mod went_back;
 
 use std::path::PathBuf;
 
+pub(crate) use check::check;
 pub(crate) use diff::{blob, diff};
 pub(crate) use history::{log, operations, sessions};
 pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
-pub(crate) use went_back::went_back;
 
 /// Which messages `log` lists.
 #[derive(Clone, Debug, Default)]

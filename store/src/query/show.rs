@@ -7,15 +7,17 @@ use ckpt_schema::report::{
 };
 use rusqlite::{Connection, Row};
 
-use super::ids::{self, Any};
-use super::rows::{all, gaps, operation_file};
 use super::{compare, history};
 use crate::error::{Context, Error, Result};
-use crate::record::Place;
-use crate::revert::git::item::GitItem;
+use crate::fs::threads;
+use crate::ids::{self, Any};
+use crate::model::Milliseconds;
+use crate::model::git_item::GitItem;
+use crate::sessions::read::{all, gaps, operation_file};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
-use crate::{Milliseconds, Store, threads};
+use crate::store::Store;
+use crate::timeline::Place;
 
 /// Shows whatever an id means in the workspace that holds a directory.
 pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {

@@ -1,22 +1,22 @@
 //! `status`: the revert banner, and what the user should know of the recording.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{
-    DiagnosticReport, FileAction, FileReport, FileResult, PathText, StatusReport, VERSION,
-};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use ckpt_schema::report::{DiagnosticReport, StatusReport, VERSION};
+use rusqlite::{Connection, OptionalExtension, params};
 
-use super::ids;
-use super::rows::{all, count, gaps, operation_file};
 use crate::error::{Context, Result};
-use crate::layout;
-use crate::record::Place;
+use crate::fs::layout;
+use crate::ids;
+use crate::model::Milliseconds;
+use crate::revert::chain::reverted_files;
 use crate::revert::{interrupted, is_busy, short};
+use crate::sessions::read::{all, count, gaps};
 use crate::sessions::{self, OpenStep, SessionRow};
-use crate::workspace::Workspace;
-use crate::{Milliseconds, Store};
+use crate::store::Store;
+use crate::timeline::Place;
+use crate::timeline::root::Workspace;
 
 /// How many unprotected steps and messages are named.
 const UNPROTECTED: u32 = 20;
@@ -130,79 +130,6 @@ fn banner(connection: &Connection, session: SessionRow, report: &mut StatusRepor
     (report.session, report.agent) = (Some(session.id), Some(session.agent));
     report.revert_point = session.revert_message_id;
     Ok(())
-}
-
-/// A mode and a blob, as they are stored.
-type Stored = (Option<String>, Option<String>);
-
-/// A path of one operation of the chain, oldest first.
-struct ChainFile {
-    report: FileReport,
-    expected: Stored,
-    goal: Stored,
-}
-
-/// What became of a path in the chain so far.
-struct Reverted {
-    /// What stood there before the chain first looked at it.
-    base: Stored,
-    /// The newest row that did, or could not do, something.
-    shown: Option<FileReport>,
-}
-
-/// Returns what the chain of reverts that began at a snapshot did to each file, by path.
-pub(super) fn reverted_files(
-    connection: &Connection,
-    session_id: &str,
-    base_id: i64,
-) -> Result<Vec<FileReport>> {
-    // A chain that ended in an unrevert may have begun at the same snapshot.
-    let sql = "
-        SELECT operation_files.*
-          FROM operations JOIN operation_files ON operation_id = operations.id
-         WHERE session_id = ?1 AND base_snapshot_id = ?2 AND state = 'done' AND kind <> 'restore'
-           AND seq > (SELECT ifnull(max(ended.seq), 0) FROM operations AS ended
-                       WHERE ended.session_id = ?1 AND ended.state = 'done' AND ended.message_id IS NULL
-                         AND ended.kind IN ('redo', 'unrevert')
-                         AND NOT EXISTS (SELECT 1 FROM operation_files AS file
-                                          WHERE file.operation_id = ended.id AND file.result = 'failed'))
-         ORDER BY seq, position";
-    let rows = all(
-        connection,
-        sql,
-        params![session_id, base_id],
-        read_chain_file,
-    )?;
-    let mut paths: BTreeMap<PathText, Reverted> = BTreeMap::new();
-    for row in rows {
-        let base = row.expected.clone();
-        paths
-            .entry(row.report.path.clone())
-            .or_insert(Reverted { base, shown: None })
-            .take(row);
-    }
-    Ok(paths.into_values().filter_map(|path| path.shown).collect())
-}
-
-impl Reverted {
-    /// The newest row wins; a path that is what it was before the chain again is no longer reverted.
-    fn take(&mut self, row: ChainFile) {
-        let is_settled =
-            row.report.action == FileAction::None || row.report.result == FileResult::Done;
-        if is_settled && row.goal == self.base {
-            self.shown = None;
-        } else if row.report.action != FileAction::None {
-            self.shown = Some(row.report);
-        }
-    }
-}
-
-fn read_chain_file(row: &Row<'_>) -> rusqlite::Result<ChainFile> {
-    Ok(ChainFile {
-        report: operation_file(row)?,
-        expected: (row.get("expected_mode")?, row.get("expected_blob")?),
-        goal: (row.get("goal_mode")?, row.get("goal_blob")?),
-    })
 }
 
 /// Names the sessions that a revert would refuse to get in the way of.

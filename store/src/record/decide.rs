@@ -4,7 +4,7 @@ use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 
 use super::view::View;
-use crate::Milliseconds;
+use crate::model::Milliseconds;
 use crate::sessions::OpenStep;
 use crate::settings::Settings;
 
@@ -214,7 +214,7 @@ fn step_finish(event: &Event, view: &View) -> Decision {
     if view.named_step.is_some() || view.session.is_none() || is_doubled_finish(view) {
         return Decision::default();
     }
-    let id = crate::new_id();
+    let id = crate::sessions::new_id();
     let supposed = Supposed {
         id: id.clone(),
         start: last_boundary(view),

@@ -4,11 +4,7 @@
 //! and attribute what changed (`observe`), and write all rows in one transaction (`write`). Objects are on the disk before the
 //! rows that name them. A snapshot that fails is recorded as failed, never as an old tree.
 
-mod attribute;
 mod decide;
-mod gaps;
-mod observe;
-mod place;
 mod view;
 mod write;
 
@@ -16,17 +12,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ckpt_schema::event::Event;
-use ckpt_schema::report::{EventReport, GapReport, SnapshotReport, VERSION};
+use ckpt_schema::report::{EventReport, SnapshotReport, VERSION};
 
-pub(crate) use observe::{
-    Looking, MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of,
-};
-pub(crate) use place::{How, PATIENCE, Place};
-
-use crate::Store;
 use crate::error::Result;
-use crate::path::WorkspacePath;
-use crate::snapshot::{Progress, Taken};
+use crate::model::progress::SnapshotProgress;
+use crate::store::Store;
+use crate::timeline::{How, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
 use view::View;
 
@@ -138,7 +129,7 @@ pub(crate) fn snapshot(
     store: &mut Store,
     cwd: &Path,
     label: Option<&str>,
-    progress: Option<&(dyn Fn(Progress) + Sync)>,
+    progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
 ) -> Result<SnapshotReport> {
     let place = Place::claim(store, cwd)?;
     let _lock = place.lock(PATIENCE)?;
@@ -167,37 +158,11 @@ pub(crate) fn snapshot(
         snapshot: observation.snapshot.tree.to_string(),
         repository: snapshots.repository().display().to_string(),
         label: label.map(str::to_owned),
-        gaps: observation.gaps.iter().map(gap_report).collect(),
+        gaps: observation
+            .gaps
+            .iter()
+            .map(crate::sessions::read::gap_report)
+            .collect(),
         notes,
     })
-}
-
-/// Captures the workspace without a row, for a comparison with what is there now.
-pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
-    let _lock = place.lock(PATIENCE)?;
-    let snapshots = place.snapshots()?;
-    place.take(store, &snapshots, How::default())
-}
-
-/// Returns gaps of the session store as the snapshot room knows them.
-pub(crate) fn gaps_of_rows(rows: &[crate::sessions::GapRow]) -> Vec<crate::snapshot::Gap> {
-    gaps::from_rows(rows)
-}
-
-/// Returns a gap as reports give it.
-pub(crate) fn gap_report(gap: &crate::sessions::GapRow) -> GapReport {
-    let path = match WorkspacePath::new(gap.path.clone()) {
-        Ok(path) => path.to_report(),
-        // A reserved name is no path of a workspace, and still the one to be named.
-        Err(_) => ckpt_schema::report::PathText {
-            path: String::from_utf8_lossy(&gap.path).into_owned(),
-            path_hex: std::str::from_utf8(&gap.path)
-                .is_err()
-                .then(|| gap.path.iter().map(|byte| format!("{byte:02x}")).collect()),
-        },
-    };
-    GapReport {
-        path,
-        reason: gap.reason.clone(),
-    }
 }

@@ -4,10 +4,11 @@ use ckpt_schema::event::Event;
 use rusqlite::Connection;
 
 use super::decide::{Action, Decision};
-use super::place::{Place, parent_of};
 use crate::error::Result;
+use crate::model::Milliseconds;
 use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepRow};
-use crate::{Milliseconds, Store};
+use crate::store::Store;
+use crate::timeline::{Place, parent_of};
 
 /// What is known when an event comes.
 #[derive(Clone, Debug, Default)]

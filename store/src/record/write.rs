@@ -6,13 +6,13 @@ use ckpt_schema::report::{EventReport, FileReport, VERSION};
 use rusqlite::Connection;
 
 use super::decide::{Action, Decision, decide};
-use super::observe::Observation;
-use super::place::{Place, parent_of};
 use super::view::View;
 use crate::error::{Error, Result};
+use crate::model::Milliseconds;
 use crate::sessions::{self, MessageRow, SessionRow, StepPath, StepRow};
 use crate::settings::{RecordPrompts, Settings};
-use crate::{Milliseconds, Store};
+use crate::store::Store;
+use crate::timeline::{Observation, Place, parent_of};
 
 /// What became of an event, for its report.
 #[derive(Default)]
@@ -319,7 +319,7 @@ fn begin(
 ) -> Result<()> {
     match decision.action {
         Action::Message => {
-            written.went_back = crate::query::went_back(connection, place.row.id, root)?;
+            written.went_back = crate::revert::went_back(connection, place.row.id, root)?;
             crate::revert::make_permanent(connection, root)?;
             let message = MessageRow {
                 snapshot_id: seen.snapshot_id(),
@@ -332,7 +332,7 @@ fn begin(
         Action::OpenStep => {
             let message_id = message_for_step(connection, session, root, seen.snapshot_id(), now)?;
             let row = new_step(
-                &crate::new_id(),
+                &crate::sessions::new_id(),
                 session,
                 message_id,
                 event
@@ -438,7 +438,7 @@ fn message_for_step(
     }
     let message = MessageRow {
         seq: 0,
-        id: crate::new_id(),
+        id: crate::sessions::new_id(),
         session_id: root.id.clone(),
         agent_id: None,
         turn_id: None,
@@ -510,7 +510,7 @@ fn new_message(
 ) -> Result<MessageRow> {
     Ok(MessageRow {
         seq: 0,
-        id: crate::new_id(),
+        id: crate::sessions::new_id(),
         session_id: root.id.clone(),
         agent_id: match (&event.message_id, &event.turn_id) {
             (Some(message_id), _) => Some(message_id.clone()),

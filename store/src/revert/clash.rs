@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use crate::entry::{Entry, EntryKind, State};
-use crate::path::WorkspacePath;
+use crate::model::entry::{Entry, EntryKind, State};
+use crate::model::path::WorkspacePath;
 
 /// A path that is to change.
 #[derive(Clone, Copy, Debug)]

@@ -9,13 +9,14 @@ use rusqlite::Connection;
 use super::history::{Author, Claim, PastChange, Source};
 use super::movement::{Movement, Scope};
 use super::planning::{Lines, known_lines};
-use crate::Store;
-use crate::entry::{Entry, Mode, State};
 use crate::error::Result;
-use crate::path::WorkspacePath;
-use crate::record::{Observation, Place, snapshot_of};
-use crate::sessions::{self, Attribution, ChainOperation, ChangeRow, LiveChange};
+use crate::model::attribution::Attribution;
+use crate::model::entry::{Entry, Mode, State};
+use crate::model::path::WorkspacePath;
+use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange};
 use crate::snapshot::{Snapshot, Snapshots};
+use crate::store::Store;
+use crate::timeline::{Observation, Place, snapshot_of};
 
 /// States by path.
 pub(crate) type States = BTreeMap<WorkspacePath, State>;

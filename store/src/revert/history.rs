@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::entry::{Change, State};
-use crate::path::WorkspacePath;
+use crate::model::entry::{Change, State};
+use crate::model::path::WorkspacePath;
 
 /// One change of the past.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl<'a> History<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{Entry, Mode, ObjectId};
+    use crate::model::entry::{Entry, Mode, ObjectId};
 
     fn state(byte: u8) -> State {
         Some(Entry::stored(Mode::file(0o644), ObjectId::new([byte; 20])))

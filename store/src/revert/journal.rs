@@ -5,21 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileAction, FileResult, OperationKind};
 
-use super::Progress;
 use super::apply::{self, Root, Work};
-use super::git::{self, item::GitItem};
-use super::item::{Done, Item};
+use super::git;
 use super::movement::Part;
-use super::operate::{Operation, observe};
+use super::operate::observe;
+use super::operation::Operation;
 use super::outcome::outcome;
 use super::paths;
-use crate::entry::{Change, EntryKind, ObjectId};
 use crate::error::Result;
-use crate::path::WorkspacePath;
-use crate::record::{How, Looking, Observation, Place, snapshot_of};
+use crate::model::Milliseconds;
+use crate::model::entry::{Change, EntryKind, ObjectId};
+use crate::model::git_item::GitItem;
+use crate::model::item::{Done, Item};
+use crate::model::path::WorkspacePath;
+use crate::model::progress::OperationProgress;
 use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
 use crate::snapshot::Snapshots;
-use crate::{Milliseconds, Store};
+use crate::store::Store;
+use crate::timeline::{How, Looking, Observation, Place, snapshot_of};
 
 /// The journal: from here on a crash leaves an operation that the next command finishes.
 pub(super) fn write_down(
@@ -243,7 +246,7 @@ fn put_files<R>(
     let tell = |done| {
         watcher
             .iter()
-            .for_each(|watcher| watcher(Progress::Applying { done, of }))
+            .for_each(|watcher| watcher(OperationProgress::Applying { done, of }))
     };
     let work = Work {
         operation: &row.id,

@@ -6,9 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::entry::ObjectId;
 use crate::error::{Context, Result};
 use crate::lines;
+use crate::model::entry::ObjectId;
 
 /// The number of lines of a side over which nothing is merged: of so many, all changed and most recurring, libgit2 makes
 /// some seconds' work.

@@ -9,19 +9,20 @@
 pub mod apply;
 pub mod clash;
 pub mod history;
-pub mod item;
 pub mod merge;
 pub mod plan;
 pub mod reason;
 pub mod rule;
 pub mod target;
 
+pub(crate) mod chain;
 mod gather;
 pub(crate) mod git;
 mod journal;
 mod movement;
 mod notes;
 mod operate;
+mod operation;
 mod outcome;
 mod paths;
 mod permanent;
@@ -35,56 +36,18 @@ use std::path::Path;
 use ckpt_schema::report::{OperationKind, OperationReport, Outcome, VERSION};
 
 use crate::error::{Error, Result};
-use crate::record::Place;
-use crate::{RedoRequest, RestoreRequest, RevertRequest, Store};
+use crate::model::request::{RedoRequest, RestoreRequest, RevertRequest};
+use crate::store::Store;
+use crate::timeline::Place;
 use movement::Movement;
-use operate::Manner;
+use operation::Manner;
 
+pub(crate) use chain::went_back;
 pub(crate) use outcome::short;
 
 pub(crate) use permanent::make_permanent;
 pub(crate) use recover::{finish_open_operations, interrupted, is_open};
 pub(crate) use refuse::is_busy;
-
-/// How far an operation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// It looks at the workspace.
-    Looking(crate::snapshot::Progress),
-    /// It puts files back.
-    Applying {
-        /// How many paths are done.
-        done: usize,
-        /// Of how many.
-        of: usize,
-    },
-}
-
-/// Is told, now and then and from any thread, how far an operation is.
-pub type Watcher = Box<dyn Fn(Progress) + Send + Sync>;
-
-/// What to do with a file that is not what the agent left.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnConflict {
-    /// Merge where the edits do not overlap, else keep.
-    #[default]
-    Merge,
-    /// Keep it and report it.
-    Keep,
-    /// Put the old side there; the user's bytes stay in the operation's snapshot.
-    Overwrite,
-}
-
-impl OnConflict {
-    /// Returns the name on the command line and in the session store.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Merge => "merge",
-            Self::Keep => "keep",
-            Self::Overwrite => "overwrite",
-        }
-    }
-}
 
 /// Goes back to just before a message.
 pub(crate) fn revert(
@@ -98,7 +61,7 @@ pub(crate) fn revert(
         ));
     }
     let place = Place::known(store, cwd)?;
-    let _lock = place.lock(crate::record::PATIENCE)?;
+    let _lock = place.lock(crate::timeline::PATIENCE)?;
     let notes = recover::recover(store, &place, request.dry_run)?;
     let movement = Movement::of_revert(store, &place, request)?;
     operate::carry_out(
@@ -117,7 +80,7 @@ pub(crate) fn redo(
     request: &RedoRequest,
 ) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
-    let _lock = place.lock(crate::record::PATIENCE)?;
+    let _lock = place.lock(crate::timeline::PATIENCE)?;
     let notes = recover::recover(store, &place, request.dry_run)?;
     let Some(movement) = Movement::of_redo(store, &place, request)? else {
         let kind = if request.all {

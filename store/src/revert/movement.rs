@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
 
-use super::OnConflict;
 use crate::error::{Error, Result};
-use crate::path::WorkspacePath;
-use crate::query::ids;
-use crate::record::Place;
+use crate::ids;
+use crate::model::path::WorkspacePath;
+use crate::model::request::OnConflict;
+use crate::model::request::{RedoRequest, RevertRequest};
 use crate::sessions::{self, ChainOperation, LiveChange, MessageRow, SessionRow, StepRow};
-use crate::{RedoRequest, RevertRequest, Store};
+use crate::store::Store;
+use crate::timeline::Place;
 
 /// A movement of the revert point of one session, or of a part of it.
 #[derive(Clone, Debug)]

@@ -9,12 +9,13 @@ use super::git::GitSide;
 use super::movement::{Movement, Part, Scope};
 use super::outcome::short;
 use super::plan::Plan;
-use crate::Store;
 use crate::error::{Error, Result};
-use crate::path::WorkspacePath;
-use crate::record::{Observation, snapshot_of};
+use crate::model::git_item::GitStateRow;
+use crate::model::path::WorkspacePath;
 use crate::sessions::{self, GapRow};
 use crate::snapshot::Snapshots;
+use crate::store::Store;
+use crate::timeline::{Observation, snapshot_of};
 
 /// A path that the agent never changed is a mistake of whoever named it, and not a file that is as it was.
 pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<String>> {
@@ -84,7 +85,7 @@ pub(super) fn left_alone<'g>(
     let names = gaps.iter().map(|gap| {
         format!(
             "`{}` ({})",
-            crate::record::gap_report(gap).path.path,
+            crate::sessions::read::gap_report(gap).path.path,
             gap.reason
         )
     });
@@ -176,7 +177,7 @@ pub(super) fn head_moved(
     if then.head == now.head && then.branch == now.branch {
         return Ok(None);
     }
-    let name = |state: &sessions::GitStateRow| {
+    let name = |state: &GitStateRow| {
         let head = state.head.as_deref().map_or("no commit", short);
         match &state.branch {
             Some(branch) => format!("{head} on `{}`", branch.trim_start_matches("refs/heads/")),

@@ -3,68 +3,24 @@
 use ckpt_schema::report::{OperationKind, OperationReport, Outcome};
 use rusqlite::Connection;
 
-use super::OnConflict;
-use super::Progress;
 use super::apply::Root;
 use super::gather::gather;
-use super::git::{self, GitSide, item::GitItem};
+use super::git::{self, GitSide};
 use super::journal::{Try, finish, keep_what_was_seen, write_down};
 use super::movement::Movement;
+use super::operation::{Manner, Operation};
 use super::outcome::report;
 use super::plan::Plan;
-use super::planning::{Lines, count_lines, plan_for};
+use super::planning::{count_lines, plan_for};
 use super::{notes, refuse};
-use crate::Store;
 use crate::error::Result;
-use crate::record::{How, Looking, Observation, Place};
+use crate::model::git_item::GitItem;
+use crate::model::progress::OperationProgress;
+use crate::model::request::OnConflict;
 use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::Snapshots;
-
-/// How an operation is to be carried out.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
-    pub dry_run: bool,
-    pub force: bool,
-    /// Whether HEAD, branches and the index move along.
-    pub git: bool,
-}
-
-/// A plan with everything that its operation's row says.
-pub(crate) struct Operation<'a> {
-    pub kind: OperationKind,
-    pub movement: Option<&'a Movement>,
-    pub plan: Plan,
-    /// What is known of its lines.
-    pub lines: Lines,
-    /// What becomes of git's own state; none where nobody asked.
-    pub git: Option<Vec<GitItem>>,
-    pub on_conflict: OnConflict,
-    /// The state before the first revert, where it is older than the operation itself.
-    pub base: Option<i64>,
-    /// The snapshot that tells which directories may stay.
-    pub reference: Option<i64>,
-    pub notes: Vec<String>,
-    /// Whether something in question was never recorded, and so is not in the plan.
-    pub is_incomplete: bool,
-}
-
-impl<'a> Operation<'a> {
-    /// A movement to where everything is already.
-    fn nothing(movement: &'a Movement, notes: Vec<String>) -> Self {
-        Self {
-            kind: movement.kind,
-            movement: Some(movement),
-            plan: Plan::default(),
-            lines: Lines::new(),
-            git: None,
-            on_conflict: movement.on_conflict.unwrap_or_default(),
-            base: movement.session.revert_base_id,
-            reference: None,
-            notes,
-            is_incomplete: false,
-        }
-    }
-}
+use crate::store::Store;
+use crate::timeline::{How, Looking, Observation, Place};
 
 /// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock, and nothing of an operation
 /// before it is left to be done: where the point is now says only a closed one.
@@ -163,7 +119,7 @@ pub(crate) fn observe(
     let tell = |progress| {
         watcher
             .iter()
-            .for_each(|watcher| watcher(Progress::Looking(progress)))
+            .for_each(|watcher| watcher(OperationProgress::Looking(progress)))
     };
     let how = How {
         progress: Some(&tell),
@@ -213,7 +169,7 @@ pub(crate) fn execute(
     }
     let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
     snapshots.write_blobs(&merged)?;
-    let id = crate::new_id();
+    let id = crate::sessions::new_id();
     write_down(store, place, &id, &mut operation, seen, closing)?;
     let (items, git) = finish(store, place, snapshots, &root, &id, Try::First)?;
     Ok(report(store, &operation, Some(id), (&items, &git), false))

@@ -2,12 +2,12 @@
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationReport, Outcome, VERSION};
 
-use super::git::item::GitItem;
-use super::item::Item;
 use super::movement::Movement;
-use super::operate::Operation;
-use crate::Store;
+use super::operation::Operation;
+use crate::model::git_item::GitItem;
+use crate::model::item::Item;
 use crate::sessions;
+use crate::store::Store;
 
 pub(super) fn outcome(items: &[Item], git: &[GitItem]) -> Outcome {
     let is_git_left =

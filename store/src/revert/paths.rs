@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::path::WorkspacePath;
+use crate::model::path::WorkspacePath;
 
 /// Returns a JSON array of paths; one whose bytes are not UTF-8 is an array of its bytes.
 pub(crate) fn to_json(paths: &[WorkspacePath]) -> String {

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use super::movement::parts_of_chain;
 use crate::error::Result;
-use crate::path::WorkspacePath;
+use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChainOperation, SessionRow};
 
 /// Discards the hidden messages of a session and marks what was undone. The operations stay: what they put aside can be

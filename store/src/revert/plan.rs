@@ -15,13 +15,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileAction, FileResult};
 
-use crate::entry::{Entry, EntryKind, ObjectId, State};
 use crate::error::{Context, Result};
-use crate::path::WorkspacePath;
-use crate::revert::OnConflict;
+use crate::model::entry::{Entry, EntryKind, ObjectId, State};
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
+use crate::model::request::OnConflict;
 use crate::revert::clash::{self, Standing, Step};
 use crate::revert::history::History;
-use crate::revert::item::Item;
 use crate::revert::merge::Contents;
 use crate::revert::reason::{Missing, Reason};
 use crate::revert::rule::{Ruling, Sides, three_way};

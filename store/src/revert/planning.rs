@@ -4,19 +4,19 @@ use std::collections::{BTreeMap, HashMap};
 
 use ckpt_schema::report::FileResult;
 
-use super::OnConflict;
 use super::gather::{Material, States};
 use super::history::History;
 use super::merge::Contents;
 use super::plan::{Move, Plan, plan};
 use super::target::{Target, target};
-use crate::entry::{Change, ObjectId, State};
 use crate::error::Result;
-use crate::path::WorkspacePath;
-use crate::record::count_with;
+use crate::fs::threads;
+use crate::model::entry::{Change, ObjectId, State};
+use crate::model::path::WorkspacePath;
+use crate::model::request::OnConflict;
 use crate::sessions::ChangeRow;
 use crate::snapshot::Snapshots;
-use crate::threads;
+use crate::timeline::count_with;
 
 pub(super) fn plan_for(
     snapshots: &Snapshots,
@@ -97,7 +97,7 @@ pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan, known: &Lines)
     let read = |blob| match plan.blobs.get(&blob) {
         Some(bytes) => Some(bytes.clone()),
         None => snapshots
-            .read_blob_up_to(blob, crate::record::MAX_COUNTED)
+            .read_blob_up_to(blob, crate::timeline::MAX_COUNTED)
             .ok()
             .flatten(),
     };
@@ -124,8 +124,8 @@ pub(super) fn count_lines(snapshots: &Snapshots, plan: &mut Plan, known: &Lines)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::entry::{Entry, Mode};
-    use crate::sessions::Attribution;
+    use crate::model::attribution::Attribution;
+    use crate::model::entry::{Entry, Mode};
 
     #[test]
     fn lines_are_known_forth_and_back_where_they_were_counted() {

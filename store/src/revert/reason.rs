@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::path::WorkspacePath;
+use crate::model::path::WorkspacePath;
 use crate::revert::history::{Author, Source};
 
 /// Why a path stays as it is.

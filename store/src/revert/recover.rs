@@ -5,12 +5,12 @@ use std::time::Duration;
 use ckpt_schema::report::FileResult;
 
 use super::apply::Root;
-use super::item::Item;
 use super::journal::{Try, finish};
-use crate::Store;
 use crate::error::Result;
-use crate::record::Place;
+use crate::model::item::Item;
 use crate::sessions;
+use crate::store::Store;
+use crate::timeline::Place;
 
 /// Comes before everything else that a command of the user does: where the revert point is, is known only after it. A dry run
 /// only says that there is something to finish. Returns what to tell the user. The caller holds the workspace's lock.

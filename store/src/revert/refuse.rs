@@ -10,11 +10,11 @@ use super::gather::Material;
 use super::history::Claim;
 use super::movement::Movement;
 use super::notes::first_of;
-use super::operate::Manner;
+use super::operation::Manner;
 use super::plan::Plan;
-use crate::Milliseconds;
-use crate::entry::ObjectId;
 use crate::error::{Error, Result};
+use crate::model::Milliseconds;
+use crate::model::entry::ObjectId;
 use crate::sessions::OpenStep;
 use crate::snapshot::Snapshots;
 

@@ -5,18 +5,20 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileResult, OperationKind, OperationReport};
 
-use super::OnConflict;
 use super::gather::States;
-use super::git::{GitSide, item::GitItem};
-use super::operate::{self, Manner, Operation};
-use crate::RestoreRequest;
-use crate::Store;
+use super::git::GitSide;
+use super::operate;
+use super::operation::{Manner, Operation};
 use crate::error::{Error, Result};
-use crate::path::WorkspacePath;
-use crate::query::ids::{self, Any};
-use crate::record::{Looking, Observation, Place, gaps_of_snapshot, snapshot_of};
+use crate::ids::{self, Any};
+use crate::model::git_item::GitItem;
+use crate::model::path::WorkspacePath;
+use crate::model::request::OnConflict;
+use crate::model::request::RestoreRequest;
 use crate::sessions::{self, GapRow};
 use crate::snapshot::{Gap, Side, Snapshots};
+use crate::store::Store;
+use crate::timeline::{Looking, Observation, Place, gaps_of_snapshot, snapshot_of};
 
 pub(crate) fn restore(
     store: &mut Store,
@@ -33,7 +35,7 @@ pub(crate) fn restore(
     let only: Vec<WorkspacePath> = named
         .map(|path| path_below(place, path))
         .collect::<Result<_>>()?;
-    let _lock = place.lock(crate::record::PATIENCE)?;
+    let _lock = place.lock(crate::timeline::PATIENCE)?;
     let notes = super::recover::recover(store, place, request.dry_run)?;
     let connection = store.database.connection();
     let wanted_id = snapshot_named(store, place, &request.id)?;
@@ -210,7 +212,7 @@ fn unseen(
 }
 
 fn with_rows(rows: Vec<GapRow>) -> (Vec<Gap>, Vec<GapRow>) {
-    (crate::record::gaps_of_rows(&rows), rows)
+    (crate::timeline::gaps_of_rows(&rows), rows)
 }
 
 fn is_asked_for(path: &WorkspacePath, only: &[WorkspacePath]) -> bool {

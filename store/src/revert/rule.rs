@@ -1,8 +1,8 @@
 //! The three-way rule on one path: the table of design section 6, with content and permissions each on its own. Pure.
 
-use crate::entry::{Entry, EntryKind, Mode, ObjectId, State};
 use crate::error::Result;
-use crate::revert::OnConflict;
+use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
+use crate::model::request::OnConflict;
 use crate::revert::merge::{Contents, Merge};
 use crate::revert::reason::{Difference, Missing};
 

@@ -8,10 +8,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::entry::State;
 use crate::error::{Context, Result};
-use crate::path::WorkspacePath;
-use crate::revert::OnConflict;
+use crate::model::entry::State;
+use crate::model::path::WorkspacePath;
+use crate::model::request::OnConflict;
 use crate::revert::clash::{self, Step};
 use crate::revert::history::{Claim, History, PastChange, Source};
 use crate::revert::merge::Contents;

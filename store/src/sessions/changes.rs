@@ -2,39 +2,11 @@
 
 use rusqlite::{Connection, Row, params};
 
-use crate::Milliseconds;
-use crate::entry::Change;
 use crate::error::{Context, Result};
-use crate::path::WorkspacePath;
-
-/// Whose a change is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Attribution {
-    /// The step's.
-    Agent,
-    /// The step's, or that of a step of another session which was open at the same time.
-    Shared,
-    /// Nobody's who sends events.
-    Outside,
-}
-
-impl Attribution {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Agent => "agent",
-            Self::Shared => "shared",
-            Self::Outside => "outside",
-        }
-    }
-
-    fn from_name(name: &str) -> Self {
-        match name {
-            "agent" => Self::Agent,
-            "shared" => Self::Shared,
-            _ => Self::Outside,
-        }
-    }
-}
+use crate::model::Milliseconds;
+use crate::model::attribution::Attribution;
+use crate::model::entry::Change;
+use crate::model::path::WorkspacePath;
 
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 
-use crate::Milliseconds;
 use crate::error::{Context, Error, Result};
-use crate::layout;
+use crate::fs::layout;
+use crate::model::Milliseconds;
 use crate::settings::Durability;
 
 /// How long a statement waits for another process's transaction.

@@ -3,11 +3,11 @@
 use ckpt_schema::report::GitPart;
 use rusqlite::{Connection, params};
 
-use super::GitStateRow;
 use super::operations::result;
-use crate::Milliseconds;
 use crate::error::{Context, Result};
-use crate::revert::git::item::GitItem;
+use crate::model::Milliseconds;
+use crate::model::git_item::GitItem;
+use crate::model::git_item::GitStateRow;
 
 /// A snapshot with the state of the user's repository at that time.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@ mod changes;
 mod database;
 mod git;
 mod operations;
+pub(crate) mod read;
 mod rows;
 mod runs;
 mod snapshots;
@@ -17,8 +18,8 @@ mod workspaces;
 pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 
 pub(crate) use changes::{
-    Attribution, ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes,
-    insert_change, live_changes, mark_undone, release_to_outside, reverted_changes, sharers,
+    ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change,
+    live_changes, mark_undone, release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans,
@@ -35,7 +36,7 @@ pub(crate) use rows::{
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use snapshots::{
-    GapRow, GitStateRow, SnapshotRow, gaps_of, git_state, put_git_state, put_snapshot, snapshot,
+    GapRow, SnapshotRow, gaps_of, git_state, put_git_state, put_snapshot, snapshot,
 };
 pub(crate) use steps::{
     OpenStep, StepPath, StepRow, close_step, find_step_by_agent_id, finish_tools, forced_paths,
@@ -48,8 +49,13 @@ pub(crate) use workspaces::{
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-use crate::entry::{Entry, Mode, ObjectId, State};
-use crate::path::WorkspacePath;
+use crate::model::entry::{Entry, Mode, ObjectId, State};
+use crate::model::path::WorkspacePath;
+
+/// Returns a new id: 32 hex digits at random, so that a short prefix tells one from another.
+pub(crate) fn new_id() -> String {
+    uuid::Uuid::new_v4().simple().to_string()
+}
 
 impl ToSql for ObjectId {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::Milliseconds;
-use crate::entry::State;
 use crate::error::{Context, Result};
-use crate::path::WorkspacePath;
-use crate::revert::OnConflict;
-use crate::revert::item::Item;
+use crate::model::Milliseconds;
+use crate::model::entry::State;
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
+use crate::model::request::OnConflict;
 
 /// An operation that is about to begin.
 #[derive(Clone, Debug)]

@@ -3,8 +3,8 @@
 use ckpt_schema::event::Event;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
-use crate::Milliseconds;
 use crate::error::{Context, Result};
+use crate::model::Milliseconds;
 
 /// A conversation of one agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ pub(crate) fn upsert_session(
         )
         .and_then(|mut statement| {
             statement.execute(params![
-                crate::new_id(),
+                super::new_id(),
                 workspace_id,
                 event.agent,
                 event.session_id,
@@ -180,7 +180,7 @@ pub(crate) fn upsert_session(
         &event.session_id,
         Some(workspace_id),
     )?
-    .ok_or_else(|| crate::Error::failed("a session that was just added is not there"))
+    .ok_or_else(|| crate::error::Error::failed("a session that was just added is not there"))
 }
 
 /// Notes that a session was heard of.

@@ -6,8 +6,8 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
 use super::Database;
-use crate::Milliseconds;
 use crate::error::{Context, Result};
+use crate::model::Milliseconds;
 
 /// Notes that a hook call begins, and returns its id.
 pub(crate) fn begin_run(connection: &Connection, event: &Event, now: Milliseconds) -> Result<i64> {

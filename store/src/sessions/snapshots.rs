@@ -2,9 +2,10 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::Milliseconds;
-use crate::entry::ObjectId;
 use crate::error::{Context, Result};
+use crate::model::Milliseconds;
+use crate::model::entry::ObjectId;
+use crate::model::git_item::GitStateRow;
 
 /// A snapshot's ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,16 +24,6 @@ pub(crate) struct GapRow {
     pub path: Vec<u8>,
     pub reason: String,
     pub size: Option<u64>,
-}
-
-/// HEAD, branch and index of the user's repository.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct GitStateRow {
-    pub head: Option<String>,
-    pub branch: Option<String>,
-    pub index: Option<ObjectId>,
-    /// What git was in the middle of.
-    pub doing: Option<String>,
 }
 
 const COLUMNS: &str = "id, workspace_id, tree, attributes_blob, rules_blob, git_state_id";

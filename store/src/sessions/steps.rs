@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows;
-use crate::Milliseconds;
-use crate::entry::State;
 use crate::error::{Context, Result};
-use crate::path::WorkspacePath;
+use crate::model::Milliseconds;
+use crate::model::entry::State;
+use crate::model::path::WorkspacePath;
 
 /// A step.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::Milliseconds;
 use crate::error::{Context, Result};
+use crate::model::Milliseconds;
 
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +93,7 @@ pub(crate) fn claim_workspace(
     connection
         .execute(
             "INSERT INTO workspaces (key, path, path_raw, device, inode, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
-            params![crate::new_id(), text(path), raw(path), device.cast_signed(), inode.cast_signed(), now],
+            params![super::new_id(), text(path), raw(path), device.cast_signed(), inode.cast_signed(), now],
         )
         .context(|| "cannot add a workspace")?;
     workspace(connection, connection.last_insert_rowid())

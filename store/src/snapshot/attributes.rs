@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::entry::Mode;
 use crate::error::{Context, Error, Result};
-use crate::path::WorkspacePath;
+use crate::model::entry::Mode;
+use crate::model::path::WorkspacePath;
 
 /// What carries permission bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

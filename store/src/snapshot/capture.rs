@@ -5,14 +5,14 @@ use std::path::Path;
 
 use rustix::io::Errno;
 
-use super::hash::ObjectKind;
-use super::objects::Objects;
-use super::scan::disk::{self, Stamp};
 use super::scan::read::{self, Outcome};
 use super::scan::sink::Sink;
-use crate::entry::{Entry, Mode, ObjectId, State};
 use crate::error::{Context, Error, Result};
-use crate::path::WorkspacePath;
+use crate::fs::disk::{self, Stamp};
+use crate::model::entry::{Entry, Mode, ObjectId, State};
+use crate::model::path::WorkspacePath;
+use crate::objects::Objects;
+use crate::objects::hash::ObjectKind;
 
 /// Captures a path; a directory that holds something, and a file that cannot be read, is an entry whose bytes are not
 /// stored. Fails for a pipe, socket or device.

@@ -4,12 +4,12 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::Snapshot;
-use super::reader::Reader;
-use super::tree::{TreeEntry, TreeMode};
 use super::view::{View, check_bounds, join};
-use crate::entry::{Change, Entry, ObjectId};
 use crate::error::Result;
-use crate::path::WorkspacePath;
+use crate::model::entry::{Change, Entry, ObjectId};
+use crate::model::path::WorkspacePath;
+use crate::objects::reader::Reader;
+use crate::objects::tree::{TreeEntry, TreeMode};
 
 /// Returns every path that differs, by path.
 pub(crate) fn difference(reader: &Reader, old: &Snapshot, new: &Snapshot) -> Result<Vec<Change>> {

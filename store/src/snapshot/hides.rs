@@ -3,12 +3,12 @@
 use std::sync::Mutex;
 
 use super::Request;
-use super::git::Location;
-use super::git::tracked::Tracked;
-use super::scan::disk;
 use super::take::{outer_rules, read_rules};
 use crate::error::{Context, Result};
-use crate::path::WorkspacePath;
+use crate::fs::disk;
+use crate::git::Location;
+use crate::git::tracked::Tracked;
+use crate::model::path::WorkspacePath;
 
 /// Returns whether a snapshot passes a path over, unless somebody names it.
 pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> Result<bool> {

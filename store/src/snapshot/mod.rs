@@ -6,27 +6,12 @@ mod attributes;
 mod cache;
 mod capture;
 mod difference;
-pub(crate) mod git;
-mod hash;
 mod hides;
-mod id_table;
-mod index_bytes;
-mod multi_pack_index;
-mod objects;
-mod open_files;
-mod pack;
-pub(crate) mod pack_entry;
-mod pack_file;
-mod pack_index;
-#[cfg(test)]
-mod pack_tests;
 mod patch;
-mod reader;
 mod rules;
 mod scan;
 mod seed;
 mod take;
-mod tree;
 mod view;
 
 use std::collections::BTreeSet;
@@ -34,10 +19,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::entry::{Change, Entry, ObjectId, State};
 use crate::error::Result;
-use crate::path::WorkspacePath;
-use objects::Objects;
+use crate::model::entry::{Change, Entry, ObjectId, State};
+use crate::model::path::WorkspacePath;
+use crate::model::progress::SnapshotProgress;
+use crate::objects::Objects;
 pub(crate) use rules::is_below;
 use view::View;
 
@@ -136,16 +122,7 @@ pub struct Request<'a> {
     /// When to give up.
     pub deadline: Option<Instant>,
     /// Is told, now and then, how far it is.
-    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
-}
-
-/// How far a snapshot is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Files looked at.
-    pub files: u64,
-    /// Bytes read and stored.
-    pub bytes: u64,
+    pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
 }
 
 /// What [`Snapshots::take`] gives.

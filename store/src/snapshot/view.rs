@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Snapshot;
 use super::attributes::{Attributes, Bearer};
-use super::reader::Reader;
-use super::tree::{TreeEntry, TreeMode, lookup};
-use crate::entry::{Entry, Mode, ObjectId, State};
 use crate::error::{Context, Error, Result};
-use crate::path::WorkspacePath;
-use crate::threads;
+use crate::fs::threads;
+use crate::model::entry::{Entry, Mode, ObjectId, State};
+use crate::model::path::WorkspacePath;
+use crate::objects::reader::Reader;
+use crate::objects::tree::{TreeEntry, TreeMode, lookup};
 
 /// More entries than any workspace has, and fewer than fill the memory: a small tree can name itself out of all bounds.
 const MOST_ENTRIES: usize = 10_000_000;
@@ -139,7 +139,7 @@ impl<'a> View<'a> {
         let entry = self.tree_entry(&path).ok()??;
         let is_file = matches!(entry.mode, TreeMode::File | TreeMode::Executable);
         let bytes = is_file.then(|| self.reader.blob(entry.id).ok())??;
-        (bytes.len() as u64 <= super::git::SMALL).then_some(bytes)
+        (bytes.len() as u64 <= crate::git::SMALL).then_some(bytes)
     }
 
     /// Returns the entry of the tree at a path.

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Gid, Mode as OpenMode, OFlags, RawMode, Stat, Uid};
 use rustix::fs::{fchmod, fchown, fstat, fsync, mkdirat, openat, statat, symlinkat};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::entry::{Entry, EntryKind};
+use crate::model::entry::{Entry, EntryKind};
 
 use super::hand::{Hand, Place};
 use super::sys::{self, Answer};

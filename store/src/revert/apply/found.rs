@@ -11,7 +11,7 @@ use rustix::fs::{
 use rustix::io::{Errno, retry_on_intr};
 use sha1::{Digest, Sha1};
 
-use crate::entry::{Entry, EntryKind, Mode, ObjectId, State};
+use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
 
 use super::sys::{self, Answer};
 

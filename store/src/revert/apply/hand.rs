@@ -17,8 +17,8 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::{Stat, fchmod, fsync};
 use rustix::io::{Errno, retry_on_intr};
 
-use crate::entry::{Entry, EntryKind, ObjectId, State};
 use crate::error::Result;
+use crate::model::entry::{Entry, EntryKind, ObjectId, State};
 
 use super::beside::permissions;
 use super::found::{Found, look, open_file};

@@ -21,7 +21,7 @@ use std::io::{self, Read, Write};
 use rustix::io::Errno;
 use sha1::{Digest, Sha1};
 
-use crate::entry::{Entry, EntryKind, State};
+use crate::model::entry::{Entry, EntryKind, State};
 
 use super::found::{Found, look, open_file};
 use super::hand::{Hand, Place, discard};

@@ -29,9 +29,9 @@ pub use preflight::{Problem, preflight};
 pub use root::{Abilities, Permissions, Root};
 
 use crate::error::{Error, Result};
-use crate::path::WorkspacePath;
+use crate::model::path::WorkspacePath;
 
-use super::item::{Done, Item};
+use crate::model::item::{Done, Item};
 
 /// What [`apply`] is asked for.
 #[derive(Clone, Copy)]

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use ckpt_schema::report::FileResult;
 
-use crate::entry::{EntryKind, State};
-use crate::path::WorkspacePath;
-use crate::revert::item::Item;
+use crate::model::entry::{EntryKind, State};
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
 
 /// How many items one worker takes at a time; they share a directory.
 const CHUNK: usize = 64;
@@ -185,7 +185,7 @@ mod tests {
     use ckpt_schema::report::FileAction;
 
     use super::*;
-    use crate::entry::{Entry, Mode, ObjectId};
+    use crate::model::entry::{Entry, Mode, ObjectId};
 
     fn path(bytes: &str) -> WorkspacePath {
         WorkspacePath::new(bytes).expect("a legal path")

@@ -7,10 +7,10 @@ use ckpt_schema::report::FileResult;
 use rustix::fs::{Access, AtFlags, StatVfs, StatVfsMountFlags, accessat, fstat, fstatvfs};
 use rustix::io::Errno;
 
-use crate::entry::{EntryKind, ObjectId};
 use crate::error::{Context, Result};
-use crate::path::WorkspacePath;
-use crate::revert::item::Item;
+use crate::model::entry::{EntryKind, ObjectId};
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
 
 use super::root::{Descent, Root};
 
@@ -138,7 +138,7 @@ fn closed(root: &Root, planned: &[&Item]) -> Vec<Problem> {
         .map(|item| item.path.parent())
         .collect();
     let directories: Vec<_> = directories.into_iter().collect();
-    let closed = crate::threads::map(&directories, |directory| {
+    let closed = crate::fs::threads::map(&directories, |directory| {
         why_closed(root, directory.as_ref())
     });
     // Many directories that are to be made are missing below the same one.

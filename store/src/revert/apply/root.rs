@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, FileType, Mode, RawMode, Stat, fstat, mkdirat, openat,
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{Context, Error, Result};
-use crate::path::WorkspacePath;
+use crate::model::path::WorkspacePath;
 
 use super::sys::{self, Answer};
 

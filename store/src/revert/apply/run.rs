@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ckpt_schema::report::FileResult;
 use rustix::io::Errno;
 
-use crate::entry::Entry;
-use crate::path::WorkspacePath;
-use crate::revert::item::{Done, Item};
+use crate::model::entry::Entry;
+use crate::model::item::{Done, Item};
+use crate::model::path::WorkspacePath;
 
 use super::Work;
 use super::found::{Found, look};

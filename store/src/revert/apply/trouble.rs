@@ -5,7 +5,7 @@ use rustix::io::Errno;
 use ckpt_schema::report::FileResult;
 
 use crate::error::Error;
-use crate::revert::item::Done;
+use crate::model::item::Done;
 
 use super::found::Found;
 

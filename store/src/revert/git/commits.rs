@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 
-use super::objects::{Commit, UserObjects};
 use super::repository::Repository;
 use super::timeline::covers;
-use crate::Milliseconds;
-use crate::sessions::{GitStateRow, SeenGit, StepSpan};
+use crate::git::objects::{Commit, UserObjects};
+use crate::model::Milliseconds;
+use crate::model::git_item::GitStateRow;
+use crate::sessions::{SeenGit, StepSpan};
 
 /// How many commits are looked at: a fetched history is not the agent's work, and nobody reads more names.
 const LOOKED_AT: usize = 2000;

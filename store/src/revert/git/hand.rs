@@ -6,14 +6,14 @@
 use ckpt_schema::report::{FileResult, GitPart};
 
 use super::indexes::Indexes;
-use super::item::GitItem;
 use super::place::{NewFile, Place, Trouble};
 use super::plan;
 use super::reflog::{self, Line, Signature};
 use super::repository::Repository;
-use crate::Milliseconds;
-use crate::entry::ObjectId;
-use crate::snapshot::git::state;
+use crate::git::state;
+use crate::model::Milliseconds;
+use crate::model::entry::ObjectId;
+use crate::model::git_item::GitItem;
 
 /// What the hand needs besides the plan.
 pub(crate) struct Work<'a> {

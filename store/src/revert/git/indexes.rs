@@ -4,12 +4,12 @@ use rustix::fs::OFlags;
 
 use super::place::NewFile;
 use super::repository::Repository;
-use crate::Milliseconds;
-use crate::entry::ObjectId;
+use crate::git::index::Meaning;
+use crate::git::read_small;
+use crate::git::tracked::LARGEST;
+use crate::model::Milliseconds;
+use crate::model::entry::ObjectId;
 use crate::snapshot::Snapshots;
-use crate::snapshot::git::index::Meaning;
-use crate::snapshot::git::read_small;
-use crate::snapshot::git::tracked::LARGEST;
 
 /// The indexes that the store holds, and the one that is there.
 #[derive(Clone, Copy)]

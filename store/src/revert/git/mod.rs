@@ -11,8 +11,6 @@
 mod commits;
 mod hand;
 mod indexes;
-pub(crate) mod item;
-mod objects;
 mod place;
 mod plan;
 #[cfg(test)]
@@ -30,14 +28,14 @@ use rusqlite::Connection;
 
 use super::movement::Movement;
 use super::short;
-use crate::Store;
-use crate::entry::ObjectId;
 use crate::error::Result;
-use crate::record::Place;
-use crate::sessions::{self, ChainOperation, GitStateRow, SeenGit, StepSpan};
+use crate::model::entry::ObjectId;
+use crate::model::git_item::{GitItem, GitStateRow, Heads};
+use crate::sessions::{self, ChainOperation, SeenGit, StepSpan};
 use crate::snapshot::Snapshots;
+use crate::store::Store;
+use crate::timeline::Place;
 use indexes::Indexes;
-use item::GitItem;
 use plan::{Asked, GitMove, Moved};
 use repository::Repository;
 use timeline::Since;
@@ -320,7 +318,7 @@ fn never_seen(now: &GitStateRow) -> GitItem {
 }
 
 fn unknown(now: &GitStateRow, reason: &str) -> GitItem {
-    let heads = item::Heads::of(now);
+    let heads = Heads::of(now);
     GitItem::planned(GitPart::Head, "HEAD", heads.text(), None).left(FileResult::Conflict, reason)
 }
 

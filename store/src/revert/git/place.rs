@@ -17,8 +17,8 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::fs::{fchmod, fchown, fsync, futimens, linkat, mkdirat, openat, renameat, statat};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::item::GitItem;
 use super::repository::{Repository, locked};
+use crate::model::git_item::GitItem;
 use crate::revert::apply::sys;
 
 /// Why a part is left as it is.

@@ -13,12 +13,12 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileResult, GitPart};
 
-use super::item::{GitItem, Heads, plain};
 use super::proof::{self, Way};
 use super::reflog::RefMove;
-use crate::Milliseconds;
-use crate::entry::ObjectId;
-use crate::sessions::GitStateRow;
+use crate::model::Milliseconds;
+use crate::model::entry::ObjectId;
+use crate::model::git_item::GitStateRow;
+use crate::model::git_item::{GitItem, Heads, plain};
 
 /// One change of git's state in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]

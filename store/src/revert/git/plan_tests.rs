@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileResult, GitPart};
 
-use super::item::GitItem;
 use super::plan::{Asked, GitChange, GitClaim, GitMove, Moved, plan, plan_exactly};
-use crate::entry::ObjectId;
-use crate::sessions::GitStateRow;
+use crate::model::entry::ObjectId;
+use crate::model::git_item::GitItem;
+use crate::model::git_item::GitStateRow;
 
 fn index(number: u8) -> Option<ObjectId> {
     Some(ObjectId::new([number; 20]))

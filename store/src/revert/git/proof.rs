@@ -74,7 +74,7 @@ fn ends_in_time(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sessions::GitStateRow;
+    use crate::model::git_item::GitStateRow;
 
     fn line(old: &str, new: &str, time: i64) -> RefMove {
         RefMove {

@@ -11,8 +11,8 @@ use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::place::{enter, open_folder};
-use crate::Milliseconds;
-use crate::snapshot::git::{SMALL, read_small};
+use crate::git::{SMALL, read_small};
+use crate::model::Milliseconds;
 
 /// A line of a reflog.
 #[derive(Clone, Debug, PartialEq, Eq)]

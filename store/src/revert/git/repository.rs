@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{FileResult, GitPart};
 use rustix::fs::OFlags;
 
-use super::item::{GitItem, plain};
-use super::objects::UserObjects;
 use super::place::PACKED_REFS;
-use crate::snapshot::git::index::{self, Meaning, Staged};
-use crate::snapshot::git::tracked::LARGEST;
-use crate::snapshot::git::{Location, SMALL, excludes, read_small, split_index, state};
+use crate::git::index::{self, Meaning, Staged};
+use crate::git::objects::UserObjects;
+use crate::git::tracked::LARGEST;
+use crate::git::{Location, SMALL, excludes, read_small, split_index, state};
+use crate::model::git_item::{GitItem, plain};
 
 /// The user's repository.
 #[derive(Clone, Debug)]

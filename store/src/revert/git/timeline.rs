@@ -1,9 +1,10 @@
 //! Whose each change of git's state is: the line of snapshots, laid beside the steps that were at work. Pure.
 
-use crate::Milliseconds;
+use crate::model::Milliseconds;
+use crate::model::git_item::GitStateRow;
 use crate::revert::history::Author;
 use crate::revert::short;
-use crate::sessions::{GitStateRow, SeenGit, StepSpan};
+use crate::sessions::{SeenGit, StepSpan};
 
 use super::plan::{GitChange, GitClaim};
 

@@ -1,7 +1,7 @@
 //! The cache's bytes: numbers, texts, ids and stamps, little-endian.
 
-use crate::entry::ObjectId;
-use crate::snapshot::scan::disk::Stamp;
+use crate::fs::disk::Stamp;
+use crate::model::entry::ObjectId;
 
 /// The bytes of a stamp.
 pub(super) const STAMP: usize = 36;

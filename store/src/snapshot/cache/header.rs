@@ -2,8 +2,8 @@
 
 use super::bytes::{Reader, STAMP, id, put_id, put_length, put_stamp, put_text, put_texts, stamp};
 use super::record::{code, reason};
-use crate::entry::ObjectId;
-use crate::snapshot::scan::disk::Stamp;
+use crate::fs::disk::Stamp;
+use crate::model::entry::ObjectId;
 use crate::snapshot::{Gap, Snapshot};
 
 /// What holds for the whole cache.

@@ -7,10 +7,10 @@
 //! ```
 
 use super::bytes::{Reader, STAMP, id, put_length, put_stamp, stamp};
-use crate::entry::ObjectId;
+use crate::fs::disk::Stamp;
+use crate::model::entry::ObjectId;
 use crate::snapshot::GapReason;
 use crate::snapshot::rules::View;
-use crate::snapshot::scan::disk::Stamp;
 use crate::snapshot::scan::listing::{Item, Kind, Listing, State};
 
 const ITEM: usize = STAMP + 24;

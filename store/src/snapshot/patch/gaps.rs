@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::Seen;
-use crate::entry::{Change, Entry, EntryKind, Mode, State};
 use crate::error::Result;
-use crate::path::WorkspacePath;
+use crate::model::entry::{Change, Entry, EntryKind, Mode, State};
+use crate::model::path::WorkspacePath;
 use crate::snapshot::{Gap, GapReason};
 
 /// The gaps of one snapshot that may hide something.

@@ -11,11 +11,11 @@ use std::path::Path;
 
 use super::Side;
 use super::difference::between;
-use super::reader::Reader;
 use super::view::View;
-use crate::entry::{Change, EntryKind, State};
 use crate::error::Result;
-use crate::path::WorkspacePath;
+use crate::model::entry::{Change, EntryKind, State};
+use crate::model::path::WorkspacePath;
+use crate::objects::reader::Reader;
 use gaps::Gaps;
 use visibility::Visibility;
 

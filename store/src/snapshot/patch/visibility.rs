@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::file_type;
-use crate::entry::{Change, ObjectId};
 use crate::error::Result;
-use crate::snapshot::reader::Reader;
+use crate::model::entry::{Change, ObjectId};
+use crate::objects::reader::Reader;
 use crate::snapshot::rules::{Matcher, Rules};
 use crate::snapshot::view::View;
 

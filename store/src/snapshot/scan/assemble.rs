@@ -2,17 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::listing::{Item, Kind, join, split};
+use super::listing::{Item, Kind};
 use super::overlay::{Overlay, Seen};
 use super::sink::Sink;
-use crate::entry::{Mode, ObjectId};
 use crate::error::Result;
-use crate::path::WorkspacePath;
+use crate::fs::threads;
+use crate::model::entry::{Mode, ObjectId};
+use crate::model::path::WorkspacePath;
+use crate::model::path::{join, split};
+use crate::objects::hash::ObjectKind;
+use crate::objects::tree::{self, TreeEntry, TreeMode};
 use crate::snapshot::Gap;
 use crate::snapshot::attributes::{Attributes, Bearer, Census};
-use crate::snapshot::hash::ObjectKind;
-use crate::snapshot::tree::{self, TreeEntry, TreeMode};
-use crate::threads;
 
 /// Makes the trees of the directories that `touched` names, innermost first, and returns the root's.
 pub(crate) fn trees(

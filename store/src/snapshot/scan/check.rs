@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use super::directory;
-use super::disk::{self, Anchor, Stamp};
 use super::listing::Kind;
 use super::read::{self, Outcome};
 use super::walk;
+use crate::fs::disk::{self, Anchor, Stamp};
+use crate::fs::threads;
+use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
 use crate::snapshot::cache::{Cache, CachedItem, Directory};
-use crate::snapshot::hash::{self, ObjectKind};
-use crate::threads;
 
 /// How many directories a thread takes at a time.
 const BATCH: usize = 16;

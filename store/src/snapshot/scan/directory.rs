@@ -5,17 +5,19 @@ use std::sync::PoisonError;
 
 use rustix::io::Errno;
 
-use super::disk::{self, Stamp};
-use super::listing::{Item, Kind, Listing, State, join};
+use super::listing::{Item, Kind, Listing, State};
 use super::queue::Queue;
 use super::read;
 use super::walk::{Names, Task, Unread, Walk, collision, ours};
-use crate::entry::ObjectId;
 use crate::error::Result;
-use crate::path::{check_component, is_plain_dot_git};
-use crate::snapshot::hash::{self, ObjectKind};
+use crate::fs::disk::{self, Stamp};
+use crate::git;
+use crate::model::entry::ObjectId;
+use crate::model::path::join;
+use crate::model::path::{check_component, is_plain_dot_git};
+use crate::objects::hash::{self, ObjectKind};
+use crate::snapshot::GapReason;
 use crate::snapshot::rules::{self, Neighbours, View};
-use crate::snapshot::{GapReason, git};
 
 /// Directories deeper than this are gaps.
 const DEEPEST: usize = 2048;

@@ -1,7 +1,7 @@
 //! What a scan finds out about one directory, and what the stat cache remembers of it.
 
-use super::disk::Stamp;
-use crate::entry::ObjectId;
+use crate::fs::disk::Stamp;
+use crate::model::entry::ObjectId;
 use crate::snapshot::GapReason;
 use crate::snapshot::rules::View;
 
@@ -95,30 +95,4 @@ impl Item {
             Kind::Directory | Kind::Gap(_) | Kind::Watched(_) => None,
         }
     }
-}
-
-/// Returns the path of an entry; the root's path is empty.
-pub(crate) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
-    let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
-    if !directory.is_empty() {
-        path.extend_from_slice(directory);
-        path.push(b'/');
-    }
-    path.extend_from_slice(name);
-    path
-}
-
-/// Returns the path of the directory that holds a path; none for the root.
-pub(crate) fn parent(path: &[u8]) -> Option<&[u8]> {
-    let slash = path.iter().rposition(|byte| *byte == b'/');
-    (!path.is_empty()).then(|| &path[..slash.unwrap_or(0)])
-}
-
-/// Returns the directory that holds a path, and the name in it.
-pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    path.iter()
-        .rposition(|byte| *byte == b'/')
-        .map_or((&b""[..], path), |slash| {
-            (&path[..slash], &path[slash + 1..])
-        })
 }

@@ -11,7 +11,6 @@
 pub(crate) mod assemble;
 pub(crate) mod check;
 pub(crate) mod directory;
-pub(crate) mod disk;
 pub(crate) mod listing;
 pub(crate) mod overlay;
 pub(crate) mod queue;

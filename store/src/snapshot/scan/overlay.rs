@@ -4,8 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::listing::{Item, Kind, Listing, State, join, split};
-use crate::entry::ObjectId;
+use super::listing::{Item, Kind, Listing, State};
+use crate::model::entry::ObjectId;
+use crate::model::path::{join, split};
 use crate::snapshot::attributes::Bearer;
 use crate::snapshot::cache::{Cache, Directory, put_listing};
 use crate::snapshot::rules::View;

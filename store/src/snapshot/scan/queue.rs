@@ -3,7 +3,7 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::threads;
+use crate::fs::threads;
 
 struct State<T> {
     tasks: Vec<T>,

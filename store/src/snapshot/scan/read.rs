@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
 
-use super::disk::{self, Stamp};
+use crate::fs::disk::{self, Stamp};
 use crate::snapshot::GapReason;
 
 /// Files larger than this many bytes are not held in memory.

@@ -4,12 +4,12 @@ use std::io::Read;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::entry::ObjectId;
 use crate::error::Result;
-use crate::snapshot::hash::{self, ObjectKind};
-use crate::snapshot::objects::{self, Objects};
-use crate::snapshot::pack::{Effort, PackWriter, pack_object};
-use crate::snapshot::reader::{Held, Reader};
+use crate::model::entry::ObjectId;
+use crate::objects::hash::{self, ObjectKind};
+use crate::objects::pack::{Effort, PackWriter, pack_object};
+use crate::objects::reader::{Held, Reader};
+use crate::objects::{self, Objects};
 
 /// Takes objects from any thread.
 pub(crate) struct Sink<'a> {

@@ -13,16 +13,17 @@ use std::time::Instant;
 use rustix::io::Errno;
 
 use super::directory::Open;
-use super::disk::{self, Anchor, Stamp};
 use super::listing::{Item, Kind, Listing, State};
 use super::queue::Queue;
 use super::read::{self, Outcome};
 use super::sink::Sink;
-use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
-use crate::snapshot::hash::{self, ObjectKind};
+use crate::fs::disk::{self, Anchor, Stamp};
+use crate::model::entry::ObjectId;
+use crate::model::progress::SnapshotProgress;
+use crate::objects::hash::{self, ObjectKind};
+use crate::snapshot::GapReason;
 use crate::snapshot::rules::{Matcher, Neighbours, View};
-use crate::snapshot::{GapReason, Progress};
 
 /// How long a store through a memory map can go without a new time: until the kernel has written the page (30 s and 5 s by
 /// its defaults), nanoseconds.
@@ -73,7 +74,7 @@ pub(crate) struct Walk<'a> {
     /// When to give up.
     pub deadline: Option<Instant>,
     /// Whom to tell how far it is.
-    pub progress: Option<&'a (dyn Fn(Progress) + Sync)>,
+    pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
     /// Files looked at.
     pub files: AtomicU64,
     /// Bytes read.
@@ -338,7 +339,7 @@ impl Walk<'_> {
         if let Some(progress) = self.progress
             && files.is_multiple_of(64)
         {
-            progress(Progress { files, bytes });
+            progress(SnapshotProgress { files, bytes });
         }
     }
 }

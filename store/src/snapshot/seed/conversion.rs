@@ -10,12 +10,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::fs::disk;
+use crate::git::tracked::Tracked;
+use crate::git::{self, Location, excludes, read_small};
+use crate::model::path::join;
 use crate::snapshot::Request;
-use crate::snapshot::git::tracked::Tracked;
-use crate::snapshot::git::{self, Location, excludes, read_small};
 use crate::snapshot::rules::{Matcher, Rules};
-use crate::snapshot::scan::disk;
-use crate::snapshot::scan::listing::join;
 
 const NAME: &[u8] = b".gitattributes";
 const EVERYTHING: &[u8] = b"*\n";

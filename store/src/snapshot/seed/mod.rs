@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 use self::conversion::Conversions;
 use super::Request;
-use super::git::index::{IndexEntry, IndexStat};
-use super::git::tracked::Tracked;
-use super::git::{Location, excludes};
-use super::objects::Objects;
-use super::pack_file::PackFile;
-use super::scan::disk::Stamp;
-use crate::entry::ObjectId;
+use crate::fs::disk::Stamp;
+use crate::git::index::{IndexEntry, IndexStat};
+use crate::git::tracked::Tracked;
+use crate::git::{Location, excludes};
+use crate::model::entry::ObjectId;
+use crate::objects::Objects;
+use crate::objects::pack_file::PackFile;
 
 /// Sizes from here on do not fit an index entry.
 const TOO_LARGE: u64 = 1 << 32;

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Places;
-use crate::entry::ObjectId;
 use crate::error::{Context, Result};
-use crate::layout::sync;
-use crate::snapshot::git::Location;
-use crate::snapshot::objects::{self, Objects};
-use crate::snapshot::pack_file::PackFile;
+use crate::fs::layout::sync;
+use crate::git::Location;
+use crate::model::entry::ObjectId;
+use crate::objects::pack_file::PackFile;
+use crate::objects::{self, Objects};
 
 /// Fewer objects than this are read from their files, rather than to have one more pack to look in for ever.
 const WORTH_IT: usize = 32;

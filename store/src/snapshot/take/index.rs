@@ -2,12 +2,12 @@
 
 use std::sync::OnceLock;
 
-use crate::entry::ObjectId;
+use crate::fs::disk::Stamp;
+use crate::git::Location;
+use crate::git::tracked::{self, Tracked};
+use crate::model::entry::ObjectId;
+use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::cache::Cache;
-use crate::snapshot::git::Location;
-use crate::snapshot::git::tracked::{self, Tracked};
-use crate::snapshot::hash::{self, ObjectKind};
-use crate::snapshot::scan::disk::Stamp;
 
 /// The user's index.
 pub(super) struct Index<'l> {

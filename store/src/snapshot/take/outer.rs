@@ -5,12 +5,12 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use crate::entry::ObjectId;
+use crate::fs::disk::{self, Anchor};
+use crate::git::{Location, excludes};
+use crate::model::entry::ObjectId;
 use crate::snapshot::Request;
-use crate::snapshot::git::{Location, excludes};
 use crate::snapshot::rules::{self, Rules};
 use crate::snapshot::scan::directory;
-use crate::snapshot::scan::disk::{self, Anchor};
 
 pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) -> Rules {
     let lines = |patterns: &[String]| rules::significant_lines(patterns.join("\n").as_bytes());

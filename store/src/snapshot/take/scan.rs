@@ -8,18 +8,19 @@ use std::sync::{Mutex, PoisonError};
 use super::Scene;
 use super::index::Index;
 use super::outer::read_rules;
-use crate::entry::ObjectId;
 use crate::error::{Context, Error, Result};
+use crate::fs::threads;
+use crate::git;
+use crate::git::tracked::Tracked;
+use crate::model::entry::ObjectId;
+use crate::model::path::{join, parent};
 use crate::snapshot::cache::Cache;
-use crate::snapshot::git;
-use crate::snapshot::git::tracked::Tracked;
 use crate::snapshot::rules;
-use crate::snapshot::scan::listing::{Item, Kind, State, join, parent};
+use crate::snapshot::scan::listing::{Item, Kind, State};
 use crate::snapshot::scan::overlay::Overlay;
 use crate::snapshot::scan::sink::Sink;
 use crate::snapshot::scan::walk::{Found, Task, Walk};
 use crate::snapshot::seed::Seeds;
-use crate::threads;
 
 /// What a scan gives.
 pub(super) struct Scanned<'c> {

@@ -5,12 +5,12 @@ use std::os::fd::AsFd;
 
 use super::Scene;
 use super::index::Index;
-use crate::path::WorkspacePath;
+use crate::git::tracked::Tracked;
+use crate::model::path::WorkspacePath;
+use crate::model::path::{join, parent};
 use crate::snapshot::cache::Cache;
-use crate::snapshot::git::tracked::Tracked;
 use crate::snapshot::rules::View;
 use crate::snapshot::scan::check::{self, Check, Differences};
-use crate::snapshot::scan::listing::{join, parent};
 use crate::snapshot::scan::walk::{Names, Task};
 
 impl Scene<'_> {

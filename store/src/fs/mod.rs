@@ -1,0 +1,5 @@
+//! Files, locks and threads, beneath everything that reads or writes: no room's own rules.
+
+pub(crate) mod disk;
+pub(crate) mod layout;
+pub(crate) mod threads;

@@ -1,0 +1,301 @@
+//! A bounded reader of git's index, versions 2 to 4: which files the user's repository tracks, and with which ids.
+//!
+//! The format is git's `Documentation/gitformat-index.txt`. Whatever does not fit it makes the whole index unreadable:
+//! half an index would make tracked files look untracked.
+
+use crate::model::entry::ObjectId;
+
+/// An entry that a file's id may be taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IndexStat {
+    /// Seconds and nanoseconds.
+    pub mtime: (u32, u32),
+    /// Seconds and nanoseconds.
+    pub ctime: (u32, u32),
+    /// The low 32 bits of the inode's number.
+    pub inode: u32,
+    /// The low 32 bits of the size.
+    pub size: u32,
+    /// Git's mode.
+    pub mode: u32,
+}
+
+/// One entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IndexEntry {
+    /// Its path.
+    pub path: Vec<u8>,
+    /// What git saw of the file.
+    pub stat: IndexStat,
+    /// Its blob; none where the entry says nothing of the file: unmerged, intent-to-add, assume-unchanged, skip-worktree, a
+    /// submodule, or ids that are not SHA-1.
+    pub blob: Option<ObjectId>,
+}
+
+/// The index of the user's repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Index {
+    /// The entries, by path; an unmerged path more than once.
+    pub entries: Vec<IndexEntry>,
+    /// Whether it is all of the index: neither split nor sparse.
+    pub is_whole: bool,
+    /// The id in the name of the shared index that a split index adds to.
+    pub shared: Option<Vec<u8>>,
+}
+
+const EXTENDED: u16 = 0x4000;
+const ASSUME_VALID: u16 = 0x8000;
+/// The bits of an entry's flags that are its stage.
+pub(super) const STAGE: u16 = 0x3000;
+const SKIP_WORKTREE_OR_INTENT: u16 = 0x6000;
+
+/// Reads an index whose ids have `id_length` bytes; none where it is damaged.
+pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<Index> {
+    let mut reader = Bytes { bytes, position: 0 };
+    if reader.take(4)? != b"DIRC" {
+        return None;
+    }
+    let version = reader.u32()?;
+    let count = reader.u32()?;
+    if !(2..=4).contains(&version) {
+        return None;
+    }
+    let mut index = Index {
+        is_whole: true,
+        ..Index::default()
+    };
+    for _ in 0..count {
+        let previous = index.entries.last().map_or(&b""[..], |entry| &entry.path);
+        let read = reader.entry(version, id_length, previous)?;
+        index.entries.push(read.entry);
+    }
+    reader.extensions(id_length, &mut index)?;
+    Some(index)
+}
+
+/// What an index says, without what git only remembers of the files: two that are equal here stage the same.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Meaning {
+    /// The entries, in order.
+    pub entries: Vec<Staged>,
+    /// The shared index that it adds to, with what it changes of it, where it is not joined with that.
+    pub link: Option<Vec<u8>>,
+    /// The newest time of a file in it, in seconds and nanoseconds.
+    pub newest: (u32, u32),
+}
+
+/// What an entry stages.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Staged {
+    /// Its path.
+    pub path: Vec<u8>,
+    /// Its blob, or a submodule's commit.
+    pub id: Vec<u8>,
+    /// Git's mode.
+    pub mode: u32,
+    /// Its stage, and assume-unchanged.
+    pub flags: u16,
+    /// Intent-to-add and skip-worktree.
+    pub extended: u16,
+}
+
+/// Returns what an index says; none where it is damaged.
+pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
+    let mut reader = Bytes { bytes, position: 0 };
+    if reader.take(4)? != b"DIRC" {
+        return None;
+    }
+    let version = reader.u32().filter(|version| (2..=4).contains(version))?;
+    let mut meaning = Meaning::default();
+    for _ in 0..reader.u32()? {
+        let previous = meaning.entries.last().map_or(&b""[..], |entry| &entry.path);
+        let Read {
+            entry,
+            id,
+            flags,
+            extended,
+        } = reader.entry(version, id_length, previous)?;
+        meaning.newest = meaning.newest.max(entry.stat.mtime);
+        let flags = flags & (ASSUME_VALID | STAGE);
+        let extended = extended & SKIP_WORKTREE_OR_INTENT;
+        meaning.entries.push(Staged {
+            path: entry.path,
+            id: id.to_vec(),
+            mode: entry.stat.mode,
+            flags,
+            extended,
+        });
+    }
+    let mut index = Index::default();
+    meaning.link = reader
+        .extensions(id_length, &mut index)?
+        .map(<[u8]>::to_vec);
+    Some(meaning)
+}
+
+/// An entry with what only its meaning needs.
+struct Read<'a> {
+    entry: IndexEntry,
+    id: &'a [u8],
+    flags: u16,
+    extended: u16,
+}
+
+struct Bytes<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let end = self.position.checked_add(length)?;
+        let taken = self.bytes.get(self.position..end)?;
+        self.position = end;
+        Some(taken)
+    }
+
+    fn u16(&mut self) -> Option<u16> {
+        Some(u16::from_be_bytes(self.take(2)?.try_into().ok()?))
+    }
+
+    fn u32(&mut self) -> Option<u32> {
+        Some(u32::from_be_bytes(self.take(4)?.try_into().ok()?))
+    }
+
+    fn entry(&mut self, version: u32, id_length: usize, previous: &[u8]) -> Option<Read<'a>> {
+        let start = self.position;
+        let ctime = (self.u32()?, self.u32()?);
+        let mtime = (self.u32()?, self.u32()?);
+        let (_device, inode, mode) = (self.u32()?, self.u32()?, self.u32()?);
+        let (_user, _group, size) = (self.u32()?, self.u32()?, self.u32()?);
+        let id = self.take(id_length)?;
+        let flags = self.u16()?;
+        let extended = if version >= 3 && flags & EXTENDED != 0 {
+            self.u16()?
+        } else {
+            0
+        };
+        let path = if version == 4 {
+            self.compressed_path(previous)?
+        } else {
+            self.padded_path(start)?
+        };
+        let stage = (flags >> 12) & 3;
+        let silent =
+            stage != 0 || flags & ASSUME_VALID != 0 || extended & SKIP_WORKTREE_OR_INTENT != 0;
+        let is_content = matches!(mode & 0o170_000, 0o100_000 | 0o120_000);
+        let blob = id
+            .try_into()
+            .ok()
+            .map(ObjectId::new)
+            .filter(|_| !silent && is_content);
+        let entry = IndexEntry {
+            path,
+            stat: IndexStat {
+                mtime,
+                ctime,
+                inode,
+                size,
+                mode,
+            },
+            blob,
+        };
+        Some(Read {
+            entry,
+            id,
+            flags,
+            extended,
+        })
+    }
+
+    fn name(&mut self) -> Option<&'a [u8]> {
+        let length = self
+            .bytes
+            .get(self.position..)?
+            .iter()
+            .position(|byte| *byte == 0)?;
+        let name = self.take(length)?;
+        self.take(1)?;
+        Some(name)
+    }
+
+    fn padded_path(&mut self, start: usize) -> Option<Vec<u8>> {
+        let name = self.name()?;
+        let used = self.position - start;
+        self.take(used.next_multiple_of(8) - used)?;
+        Some(name.to_vec())
+    }
+
+    fn compressed_path(&mut self, previous: &[u8]) -> Option<Vec<u8>> {
+        let dropped = self.variable_length()?;
+        let kept = previous.len().checked_sub(dropped)?;
+        let name = self.name()?;
+        Some([&previous[..kept], name].concat())
+    }
+
+    /// The number of a pack's offset deltas.
+    fn variable_length(&mut self) -> Option<usize> {
+        let mut byte = self.take(1)?[0];
+        let mut value = usize::from(byte & 0x7f);
+        while byte & 0x80 != 0 {
+            byte = self.take(1)?[0];
+            value = value
+                .checked_add(1)?
+                .checked_mul(128)?
+                .checked_add(usize::from(byte & 0x7f))?;
+        }
+        Some(value)
+    }
+
+    /// Returns what stands in the extension of a split index, too.
+    fn extensions(&mut self, id_length: usize, index: &mut Index) -> Option<Option<&'a [u8]>> {
+        let mut link = None;
+        while self.bytes.len().checked_sub(self.position)? > id_length {
+            let name = self.take(4)?;
+            let length = usize::try_from(self.u32()?).ok()?;
+            let body = self.take(length)?;
+            match name {
+                b"link" => {
+                    index.is_whole = false;
+                    index.shared = body.get(..id_length).map(<[u8]>::to_vec);
+                    link = Some(body);
+                }
+                b"sdir" => index.is_whole = false,
+                // In lower case an extension is needed to understand the rest (git's documentation).
+                _ if name[0].is_ascii_lowercase() => return None,
+                _ => {}
+            }
+        }
+        Some(link)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nonsense_is_no_index() {
+        for bytes in [
+            &b""[..],
+            b"DIRC",
+            b"DIRC\0\0\0\x63\0\0\0\0",
+            b"DIRC\0\0\0\x02\xff\xff\xff\xff",
+        ] {
+            assert_eq!(
+                parse(bytes, 20),
+                None,
+                "{bytes:?} is cut off or of an unknown version"
+            );
+        }
+        let empty = [&b"DIRC\0\0\0\x02\0\0\0\0"[..], &[0; 20]].concat();
+        assert_eq!(
+            parse(&empty, 20),
+            Some(Index {
+                is_whole: true,
+                ..Index::default()
+            }),
+            "no entries"
+        );
+    }
+}

@@ -1,0 +1,84 @@
+//! What is read of the user's repository: where it is, its excludes, its index, its HEAD. This module does IO.
+//!
+//! All of it is data, never configuration that makes us run, follow or write anything, and libgit2 never sees it. Whatever
+//! is missing or nonsense counts as not there: a broken repository never fails a snapshot.
+
+pub(crate) mod excludes;
+pub(crate) mod index;
+pub(crate) mod objects;
+pub(crate) mod split_index;
+pub(crate) mod state;
+pub(crate) mod tracked;
+
+use std::ffi::OsStr;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags};
+
+/// The largest ignore or configuration file that is read, in bytes.
+pub(crate) const SMALL: u64 = 1 << 20;
+
+/// Where the user's repository is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    /// The work tree's own folder: HEAD and index are here.
+    pub directory: PathBuf,
+    /// The folder that linked worktrees share: refs, objects and `info/exclude` are here.
+    pub common: PathBuf,
+}
+
+impl Location {
+    /// Finds the repository of a work tree's top: its `.git` folder, or the one that a `.git` file points at.
+    pub fn of(root: &Path) -> Option<Self> {
+        let git = root.join(".git");
+        let metadata = git.symlink_metadata().ok()?;
+        let directory = if metadata.is_dir() {
+            git
+        } else {
+            let text = read_small(&git, SMALL, OFlags::NOFOLLOW)?;
+            root.join(path_of(text.strip_prefix(b"gitdir:")?)?)
+        };
+        directory.join("HEAD").symlink_metadata().ok()?;
+        let common = read_small(&directory.join("commondir"), SMALL, OFlags::NOFOLLOW);
+        let common = common.and_then(|text| Some(directory.join(path_of(&text)?)));
+        Some(Self {
+            common: common.unwrap_or_else(|| directory.clone()),
+            directory,
+        })
+    }
+
+    /// Returns whether its objects have SHA-256 ids, which are none of ours.
+    pub fn is_sha256(&self) -> bool {
+        let config =
+            read_small(&self.common.join("config"), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
+        excludes::value(&config, "extensions", "objectformat")
+            .is_some_and(|format| format.eq_ignore_ascii_case(b"sha256"))
+    }
+}
+
+fn path_of(text: &[u8]) -> Option<&Path> {
+    let text = text.trim_ascii();
+    (!text.is_empty() && !text.contains(&0)).then(|| Path::new(OsStr::from_bytes(text)))
+}
+
+/// Reads a regular file of at most `limit` bytes; none for anything else. Never waits for a pipe.
+pub(crate) fn read_small(path: &Path, limit: u64, more_flags: OFlags) -> Option<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | more_flags;
+    let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
+    read_small_file(file.into(), limit)
+}
+
+/// The same for a file that is open.
+pub(crate) fn read_small_file(file: std::fs::File, limit: u64) -> Option<Vec<u8>> {
+    let stat = rustix::fs::fstat(&file).ok()?;
+    let size = u64::try_from(stat.st_size).ok()?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || size > limit {
+        return None;
+    }
+    // Room for all of it, so that one call reads it.
+    let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?);
+    file.take(size).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

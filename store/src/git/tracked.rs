@@ -1,0 +1,113 @@
+//! Which paths the user's repository tracks. This module does IO.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use rustix::fs::OFlags;
+
+use super::index::{self, Index, IndexEntry};
+use super::{Location, read_small};
+use crate::fs::disk::Stamp;
+use crate::model::path::split;
+
+/// The largest index that is read, in bytes.
+pub(crate) const LARGEST: u64 = 1 << 30;
+
+/// Returns the path of the index.
+fn path(location: &Location) -> PathBuf {
+    location.directory.join("index")
+}
+
+/// Returns the stamp of the index; none where there is none.
+pub(crate) fn stamp(location: &Location) -> Option<Stamp> {
+    let stat = rustix::fs::lstat(path(location)).ok()?;
+    Some(Stamp::of(&stat)).filter(|stamp| stamp.file_type() == 0o100_000)
+}
+
+/// The index of the user's repository: its bytes, and its entries.
+#[derive(Default)]
+pub(crate) struct Tracked {
+    /// The raw index; none where there is none, or none that can be read.
+    pub bytes: Option<Vec<u8>>,
+    index: Index,
+}
+
+impl Tracked {
+    /// Reads the index.
+    pub fn read(location: &Location) -> Self {
+        let bytes = read_small(&path(location), LARGEST, OFlags::NOFOLLOW);
+        let id_length = if location.is_sha256() { 32 } else { 20 };
+        let mut index = bytes
+            .as_ref()
+            .and_then(|bytes| index::parse(bytes, id_length))
+            .unwrap_or_default();
+        if let Some(shared) = &index.shared {
+            let shared = shared_entries(location, shared, id_length);
+            index.entries.extend(shared);
+            index
+                .entries
+                .sort_by(|left, right| left.path.cmp(&right.path));
+        }
+        Self { bytes, index }
+    }
+
+    /// Returns whether it is all of the index: neither split nor sparse.
+    pub fn is_whole(&self) -> bool {
+        self.index.is_whole
+    }
+
+    /// Returns the entries, by path.
+    pub fn entries(&self) -> impl Iterator<Item = &IndexEntry> {
+        self.index.entries.iter()
+    }
+
+    /// Returns the entry of a path; one of several where it is unmerged.
+    pub fn entry(&self, path: &[u8]) -> Option<&IndexEntry> {
+        let place = self
+            .index
+            .entries
+            .binary_search_by(|other| other.path[..].cmp(path))
+            .ok()?;
+        Some(&self.index.entries[place])
+    }
+
+    /// Returns whether a file, or something below a directory, is tracked.
+    pub fn holds(&self, path: &[u8], is_directory: bool) -> bool {
+        if !is_directory {
+            return self.entry(path).is_some();
+        }
+        let start = [path, b"/"].concat();
+        let first = self
+            .index
+            .entries
+            .partition_point(|other| other.path < start);
+        self.index
+            .entries
+            .get(first)
+            .is_some_and(|other| other.path.starts_with(&start))
+    }
+
+    /// Returns the tracked names by directory.
+    pub fn by_directory(&self) -> HashMap<&[u8], Vec<&[u8]>> {
+        let mut directories: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
+        for (directory, name) in self.entries().map(|entry| split(&entry.path)) {
+            directories.entry(directory).or_default().push(name);
+        }
+        directories
+    }
+}
+
+/// A split index names the file that it adds to. What it takes away counts as tracked all the same: one file too many is
+/// captured, none too few.
+fn shared_entries(location: &Location, id: &[u8], id_length: usize) -> Vec<IndexEntry> {
+    let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let bytes = read_small(
+        &location.directory.join(format!("sharedindex.{name}")),
+        LARGEST,
+        OFlags::NOFOLLOW,
+    );
+    bytes
+        .and_then(|bytes| index::parse(&bytes, id_length))
+        .unwrap_or_default()
+        .entries
+}

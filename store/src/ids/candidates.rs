@@ -1,0 +1,316 @@
+//! Which rows an id may mean, and which of them it does. Ids are compared as bytes, in one statement a kind.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::errors;
+use crate::error::{Context, Error, Result};
+use crate::sessions::read::all;
+use crate::sessions::{self, MessageRow};
+
+/// What an id can be of, in the order of precedence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Message,
+    Step,
+    Session,
+    Operation,
+    Snapshot,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 5] = [
+        Self::Message,
+        Self::Step,
+        Self::Session,
+        Self::Operation,
+        Self::Snapshot,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Step => "step",
+            Self::Session => "session",
+            Self::Operation => "operation",
+            Self::Snapshot => "snapshot",
+        }
+    }
+
+    /// What lists the ids of the kind.
+    pub(super) fn hint(self) -> &'static str {
+        match self {
+            Self::Message => "`ckpt-hook log` lists the messages",
+            Self::Step => {
+                "`ckpt-hook log` lists the messages, `ckpt-hook show MESSAGE` the steps of one"
+            }
+            Self::Session => "`ckpt-hook sessions` lists the sessions",
+            Self::Operation => "`ckpt-hook log --operations` lists the operations",
+            Self::Snapshot => {
+                "`ckpt-hook show` names the snapshots of messages, steps and operations"
+            }
+        }
+    }
+
+    /// The rows whose ids begin with ?3 (as bytes: text has wildcards, and its functions stop at NUL) in workspace ?1 and,
+    /// where it is not NULL, session ?2; newest session first, and newest row first.
+    fn sql(self) -> &'static str {
+        match self {
+            Self::Message => {
+                "SELECT messages.seq AS seq, messages.id AS ours, messages.agent_id AS theirs,
+                        messages.session_id AS session, messages.state = 'discarded' AS discarded
+                   FROM sessions JOIN messages ON messages.session_id = sessions.id
+                  WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
+                    AND (substr(CAST(messages.id AS BLOB), 1, length(?3)) = ?3
+                         OR substr(CAST(messages.agent_id AS BLOB), 1, length(?3)) = ?3)
+                  ORDER BY sessions.last_event_at DESC, sessions.seq DESC, messages.seq DESC"
+            }
+            Self::Step => {
+                "SELECT steps.seq AS seq, steps.id AS ours, steps.agent_id AS theirs,
+                        messages.session_id AS session, messages.state = 'discarded' AS discarded
+                   FROM sessions
+                   JOIN messages ON messages.session_id = sessions.id
+                   JOIN steps ON steps.message_id = messages.id
+                  WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
+                    AND (substr(CAST(steps.id AS BLOB), 1, length(?3)) = ?3
+                         OR substr(CAST(steps.agent_id AS BLOB), 1, length(?3)) = ?3)
+                  ORDER BY sessions.last_event_at DESC, sessions.seq DESC, steps.seq DESC"
+            }
+            Self::Session => {
+                "SELECT seq, id AS ours, agent_id AS theirs, id AS session, 0 AS discarded
+                   FROM sessions
+                  WHERE (?1 IS NULL OR workspace_id = ?1) AND (?2 IS NULL OR id = ?2)
+                    AND (substr(CAST(id AS BLOB), 1, length(?3)) = ?3
+                         OR substr(CAST(agent_id AS BLOB), 1, length(?3)) = ?3)
+                  ORDER BY last_event_at DESC, seq DESC"
+            }
+            Self::Operation => {
+                "SELECT seq, id AS ours, NULL AS theirs, session_id AS session, 0 AS discarded
+                   FROM operations
+                  WHERE workspace_id = ?1 AND (?2 IS NULL OR session_id = ?2)
+                    AND substr(CAST(id AS BLOB), 1, length(?3)) = ?3
+                  ORDER BY seq DESC"
+            }
+            Self::Snapshot => {
+                "SELECT id AS seq, tree AS ours, label AS theirs, NULL AS session, 0 AS discarded
+                   FROM snapshots
+                  WHERE workspace_id = ?1 AND ?2 IS NULL
+                    AND ((length(?3) >= 4 AND substr(CAST(tree AS BLOB), 1, length(?3)) = ?3)
+                         OR CAST(label AS BLOB) = ?3)
+                  ORDER BY id DESC"
+            }
+        }
+    }
+}
+
+/// Where an id is looked for: everywhere, in a workspace, or in a session and those of its sub-agents.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scope {
+    pub(super) workspace_id: Option<i64>,
+    pub(super) session_id: Option<String>,
+}
+
+/// How an id fits, best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    Ours,
+    Theirs,
+    PrefixOfOurs,
+    PrefixOfTheirs,
+}
+
+/// A row that an id may mean.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    fit: Fit,
+    /// The id that fits, in full.
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    pub(super) seq: i64,
+    pub(super) id: String,
+    session_id: Option<String>,
+    discarded: bool,
+}
+
+impl Candidate {
+    /// Reads its row, which may have gone in the meantime.
+    pub(super) fn read<T>(
+        &self,
+        connection: &Connection,
+        read: impl FnOnce(&Connection, &str) -> Result<Option<T>>,
+    ) -> Result<T> {
+        read(connection, &self.id)?.ok_or_else(|| {
+            Error::unavailable(format!(
+                "the {} {} was removed just now",
+                self.kind.name(),
+                errors::quoted(&self.id)
+            ))
+        })
+    }
+}
+
+impl Scope {
+    pub(super) fn whole(workspace_id: i64) -> Self {
+        Self {
+            workspace_id: Some(workspace_id),
+            session_id: None,
+        }
+    }
+
+    pub(super) fn of(
+        connection: &Connection,
+        workspace_id: i64,
+        session_id: Option<&str>,
+    ) -> Result<Self> {
+        let Some(id) = session_id else {
+            return Ok(Self::whole(workspace_id));
+        };
+        let root = sessions::root_of(connection, &super::session(connection, workspace_id, id)?)?;
+        Ok(Self {
+            session_id: Some(root.id),
+            ..Self::whole(workspace_id)
+        })
+    }
+
+    /// Returns the newest message, or the one so many before it in its session, which an id asks for.
+    pub(super) fn last(
+        &self,
+        connection: &Connection,
+        before: i64,
+        id: &str,
+    ) -> Result<MessageRow> {
+        let sql = "
+            SELECT id FROM messages
+             WHERE state <> 'discarded'
+               AND session_id = (SELECT m.session_id FROM messages AS m JOIN sessions AS s ON s.id = m.session_id
+                                  WHERE s.workspace_id = ?1 AND (?2 IS NULL OR s.id = ?2) AND m.state <> 'discarded'
+                                  ORDER BY m.seq DESC LIMIT 1)
+             ORDER BY seq DESC LIMIT 1 OFFSET ?3";
+        let found: Option<String> = connection
+            .query_row(
+                sql,
+                params![self.workspace_id, self.session_id, before],
+                |row| row.get("id"),
+            )
+            .optional()
+            .context(|| "cannot look the newest message up")?;
+        let message = found.map_or(Ok(None), |id| sessions::message(connection, &id))?;
+        message.ok_or_else(|| errors::unknown(Some(Kind::Message), self, id, None))
+    }
+
+    pub(super) fn choose(
+        &self,
+        connection: &Connection,
+        kinds: &[Kind],
+        id: &str,
+    ) -> Result<Candidate> {
+        let kind = if let [kind] = kinds {
+            Some(*kind)
+        } else {
+            None
+        };
+        let mut candidates = Vec::new();
+        for kind in kinds.iter().filter(|_| !id.is_empty()) {
+            candidates.extend(self.candidates(connection, *kind, id)?);
+        }
+        match choose(candidates) {
+            Choice::One(candidate) => Ok(candidate),
+            Choice::Many(candidates) => Err(errors::ambiguous(kind, id, &candidates)),
+            Choice::None => {
+                let elsewhere = self.elsewhere(connection, kinds, id)?;
+                Err(errors::unknown(kind, self, id, elsewhere.as_deref()))
+            }
+        }
+    }
+
+    /// Returns the other workspace that knows an id which this one does not.
+    fn elsewhere(
+        &self,
+        connection: &Connection,
+        kinds: &[Kind],
+        id: &str,
+    ) -> Result<Option<String>> {
+        if self.workspace_id.is_none() || self.session_id.is_some() || id.is_empty() {
+            return Ok(None);
+        }
+        for kind in kinds {
+            let exact = |candidate: &Candidate| matches!(candidate.fit, Fit::Ours | Fit::Theirs);
+            let candidates = Self::default().candidates(connection, *kind, id)?;
+            if let Some(session_id) = candidates
+                .into_iter()
+                .find(exact)
+                .and_then(|candidate| candidate.session_id)
+            {
+                return workspace_of(connection, &session_id).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    fn candidates(&self, connection: &Connection, kind: Kind, id: &str) -> Result<Vec<Candidate>> {
+        let parameters = params![self.workspace_id, self.session_id, id.as_bytes()];
+        all(connection, kind.sql(), parameters, |row| {
+            let ours: String = row.get("ours")?;
+            let (fit, name) = fit(id, &ours, row.get("theirs")?);
+            let (seq, session_id, discarded) =
+                (row.get("seq")?, row.get("session")?, row.get("discarded")?);
+            Ok(Candidate {
+                fit,
+                name,
+                kind,
+                seq,
+                id: ours,
+                session_id,
+                discarded,
+            })
+        })
+    }
+}
+
+fn workspace_of(connection: &Connection, session_id: &str) -> Result<String> {
+    let sql = "SELECT workspaces.path FROM sessions JOIN workspaces ON workspaces.id = workspace_id WHERE sessions.id = ?1";
+    connection
+        .query_row(sql, [session_id], |row| row.get("path"))
+        .context(|| "cannot look a workspace up")
+}
+
+/// Says how an id fits a row that it is known to fit, and which of the row's ids.
+fn fit(id: &str, ours: &str, theirs: Option<String>) -> (Fit, String) {
+    match theirs {
+        _ if ours == id => (Fit::Ours, ours.to_owned()),
+        Some(theirs) if theirs == id => (Fit::Theirs, theirs),
+        Some(theirs) if !ours.starts_with(id) => (Fit::PrefixOfTheirs, theirs),
+        Some(_) | None => (Fit::PrefixOfOurs, ours.to_owned()),
+    }
+}
+
+enum Choice {
+    None,
+    One(Candidate),
+    Many(Vec<Candidate>),
+}
+
+/// Chooses by the rules in the module's header. Within a kind, candidates come newest session first.
+fn choose(mut candidates: Vec<Candidate>) -> Choice {
+    let Some(best) = candidates.iter().map(|candidate| candidate.fit).min() else {
+        return Choice::None;
+    };
+    candidates.retain(|candidate| candidate.fit == best);
+    if candidates
+        .iter()
+        .any(|candidate| candidate.name != candidates[0].name)
+    {
+        return Choice::Many(candidates);
+    }
+    candidates.sort_by_key(|candidate| candidate.kind);
+    let (kind, session_id) = (candidates[0].kind, candidates[0].session_id.clone());
+    candidates.retain(|candidate| candidate.kind == kind && candidate.session_id == session_id);
+    if !candidates.iter().all(|candidate| candidate.discarded) {
+        candidates.retain(|candidate| !candidate.discarded);
+    }
+    // The same tree or label again is a newer sight of the same thing, not another one.
+    if candidates.len() == 1 || kind == Kind::Snapshot {
+        Choice::One(candidates.swap_remove(0))
+    } else {
+        Choice::Many(candidates)
+    }
+}

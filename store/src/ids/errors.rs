@@ -1,0 +1,94 @@
+//! What the user is told when an id means nothing, or several things.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::candidates::{Candidate, Kind, Scope};
+use crate::error::Error;
+
+/// How many candidates an error lists.
+const LISTED: usize = 10;
+
+/// How many characters of an id an error repeats.
+const SHOWN: usize = 80;
+
+/// Returns the error for an id that may mean several things. None stands for all kinds.
+pub(super) fn ambiguous(kind: Option<Kind>, id: &str, candidates: &[Candidate]) -> Error {
+    let mut candidates: Vec<_> = candidates.iter().collect();
+    candidates.sort_by_key(|candidate| (candidate.kind, Reverse(candidate.seq)));
+    let mut seen = BTreeSet::new();
+    candidates.retain(|candidate| seen.insert((candidate.kind, &candidate.id)));
+    let mut listed: Vec<_> = candidates
+        .iter()
+        .map(|candidate| describe(candidate, kind.is_none()))
+        .collect();
+    let more = listed.len().saturating_sub(LISTED);
+    listed.truncate(LISTED);
+    if more > 0 {
+        listed.push(format!("{more} more"));
+    }
+    let subject = kind.map_or("id", Kind::name);
+    Error::failed(format!(
+        "the {subject} {} is ambiguous: it may be {}",
+        quoted(id),
+        listed.join(", ")
+    ))
+    .hint("give one of these ids, or more of it")
+}
+
+fn describe(candidate: &Candidate, with_kind: bool) -> String {
+    let prefix = if with_kind {
+        format!("{} ", candidate.kind.name())
+    } else {
+        String::new()
+    };
+    if candidate.name == candidate.id {
+        format!("{prefix}{}", quoted(&candidate.id))
+    } else {
+        format!(
+            "{prefix}{} ({})",
+            quoted(&candidate.id),
+            quoted(&candidate.name)
+        )
+    }
+}
+
+/// Returns the error for an id that means nothing here, and the workspace in which it does.
+pub(super) fn unknown(
+    kind: Option<Kind>,
+    scope: &Scope,
+    id: &str,
+    elsewhere: Option<&str>,
+) -> Error {
+    let place = match (&scope.session_id, scope.workspace_id) {
+        (Some(id), _) => format!("session {}", quoted(id)),
+        (None, Some(_)) => "this workspace".to_owned(),
+        (None, None) => "the store".to_owned(),
+    };
+    let what = kind.map_or("nothing with the id".to_owned(), |kind| {
+        format!("no {}", kind.name())
+    });
+    let hint = match elsewhere {
+        Some(path) => format!(
+            "it is known in `{}`: go there, or give --workspace",
+            path.escape_debug()
+        ),
+        None => kind.unwrap_or(Kind::Message).hint().to_owned(),
+    };
+    Error::unavailable(format!("there is {what} {} in {place}", quoted(id))).hint(hint)
+}
+
+/// Returns an id as errors show it: on one line, harmless to a terminal, and not longer than a line.
+pub(super) fn quoted(id: &str) -> String {
+    let more = if id.chars().nth(SHOWN).is_some() {
+        "…"
+    } else {
+        ""
+    };
+    let shown: String = id
+        .chars()
+        .take(SHOWN)
+        .flat_map(char::escape_debug)
+        .collect();
+    format!("`{shown}{more}`")
+}

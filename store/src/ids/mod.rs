@@ -1,0 +1,135 @@
+//! What an id means: ours or the agent's, a prefix of either, or `last`. Ids are opaque text.
+//!
+//! In order: `last` and `last~N`, then an exact id of ours, an exact id of the agent's, a prefix of ours, a prefix of the
+//! agent's; the first of these that anything answers to decides. A prefix stands for one id: where several begin with it,
+//! it is ambiguous. An id that several sessions know is the newest session's (the one heard of last), and in that session
+//! a message that is not discarded comes before one that is. What is left in doubt then is an error that lists the
+//! candidates.
+//!
+//! `last` is the newest message of the workspace (of the session, where one is given), and `last~N` the one N messages
+//! before it in the same session. Live and hidden messages count, so that `last` does not move with the revert point;
+//! discarded ones do not.
+
+mod candidates;
+mod errors;
+
+#[cfg(test)]
+mod tests;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::error::{Context, Result};
+use crate::sessions::{self, MessageRow, SessionRow, SnapshotRow, StepRow};
+use candidates::{Kind, Scope};
+
+/// Whatever an id is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Any {
+    /// A message.
+    Message(MessageRow),
+    /// A step.
+    Step(StepRow),
+    /// A session.
+    Session(SessionRow),
+    /// An operation.
+    Operation(OperationRow),
+    /// A snapshot.
+    Snapshot(SnapshotRow),
+}
+
+/// Returns the message that an id means. A session may be named by any id; a sub-agent's stands for its root, which has
+/// the messages.
+///
+/// Unavailable where the id is unknown, failed where it is ambiguous; so are the functions below.
+pub(crate) fn message(
+    connection: &Connection,
+    workspace_id: i64,
+    session: Option<&str>,
+    id: &str,
+) -> Result<MessageRow> {
+    let scope = Scope::of(connection, workspace_id, session)?;
+    if let Some(before) = last(id) {
+        return scope.last(connection, before, id);
+    }
+    let chosen = scope.choose(connection, &[Kind::Message], id)?;
+    chosen.read(connection, sessions::message)
+}
+
+/// Returns the step that an id means; those of sub-agents belong to the session of their message.
+pub(crate) fn step(
+    connection: &Connection,
+    workspace_id: i64,
+    session: Option<&str>,
+    id: &str,
+) -> Result<StepRow> {
+    let scope = Scope::of(connection, workspace_id, session)?;
+    let chosen = scope.choose(connection, &[Kind::Step], id)?;
+    chosen.read(connection, sessions::step)
+}
+
+/// Returns the session that an id means.
+pub(crate) fn session(connection: &Connection, workspace_id: i64, id: &str) -> Result<SessionRow> {
+    let chosen = Scope::whole(workspace_id).choose(connection, &[Kind::Session], id)?;
+    chosen.read(connection, sessions::session)
+}
+
+/// Returns the session that an id means, of any workspace.
+pub(crate) fn session_anywhere(connection: &Connection, id: &str) -> Result<SessionRow> {
+    let chosen = Scope::default().choose(connection, &[Kind::Session], id)?;
+    chosen.read(connection, sessions::session)
+}
+
+/// Returns whatever an id means; for a tree (four digits or more) or a label, the newest snapshot. An agent's id that is
+/// of a message and of a step is the message's, and so on in the order of [`Any`]; our ids tell them apart.
+pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Result<Any> {
+    if last(id).is_some() {
+        return message(connection, workspace_id, None, id).map(Any::Message);
+    }
+    let chosen = Scope::whole(workspace_id).choose(connection, &Kind::ALL, id)?;
+    Ok(match chosen.kind {
+        Kind::Message => Any::Message(chosen.read(connection, sessions::message)?),
+        Kind::Step => Any::Step(chosen.read(connection, sessions::step)?),
+        Kind::Session => Any::Session(chosen.read(connection, sessions::session)?),
+        Kind::Operation => Any::Operation(chosen.read(connection, operation)?),
+        Kind::Snapshot => Any::Snapshot(sessions::snapshot(connection, chosen.seq)?),
+    })
+}
+
+/// An operation, as far as an id is about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OperationRow {
+    /// Our id.
+    pub id: String,
+    /// The state before it.
+    pub before_snapshot_id: Option<i64>,
+}
+
+fn operation(connection: &Connection, id: &str) -> Result<Option<OperationRow>> {
+    connection
+        .query_row(
+            "SELECT id, before_snapshot_id FROM operations WHERE id = ?1",
+            [id],
+            |row| {
+                Ok(OperationRow {
+                    id: row.get("id")?,
+                    before_snapshot_id: row.get("before_snapshot_id")?,
+                })
+            },
+        )
+        .optional()
+        .context(|| "cannot look an operation up")
+}
+
+/// Reads `last` and `last~N`: how many messages before the newest.
+fn last(id: &str) -> Option<i64> {
+    let rest = id.strip_prefix("last")?;
+    if rest.is_empty() {
+        return Some(0);
+    }
+    let digits = rest.strip_prefix('~')?;
+    // `parse` would take a sign, too.
+    digits
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| digits.parse().ok())?
+}

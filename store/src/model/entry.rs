@@ -1,0 +1,233 @@
+//! What stands at a path: object ids, modes, entries, and the change from one to another.
+
+use std::fmt;
+
+use ckpt_schema::report::ChangeKind;
+
+use super::path::WorkspacePath;
+
+/// The id of a git object: SHA-1, shown as 40 hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId([u8; 20]);
+
+impl ObjectId {
+    /// The tree without entries.
+    pub const EMPTY_TREE: Self = Self([
+        0x4b, 0x82, 0x5d, 0xc6, 0x42, 0xcb, 0x6e, 0xb9, 0xa0, 0x60, 0xe5, 0x4b, 0xf8, 0xd6, 0x92,
+        0x88, 0xfb, 0xee, 0x49, 0x04,
+    ]);
+
+    /// Wraps the 20 bytes.
+    pub const fn new(bytes: [u8; 20]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the 20 bytes.
+    pub const fn as_bytes(&self) -> &[u8; 20] {
+        &self.0
+    }
+
+    /// Reads exactly 40 hex digits.
+    pub fn from_hex(hex: &str) -> Option<Self> {
+        if hex.len() != 40 || !hex.is_ascii() {
+            return None;
+        }
+        let mut bytes = [0; 20];
+        for (byte, digits) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+            let digits = std::str::from_utf8(digits).ok()?;
+            *byte = u8::from_str_radix(digits, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0
+            .iter()
+            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ObjectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{self}")
+    }
+}
+
+/// What kind of thing an entry is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A symbolic link; its blob is the text of its target.
+    Symlink,
+    /// A directory without captured entries; its id is [`ObjectId::EMPTY_TREE`].
+    Directory,
+}
+
+/// The type and permission bits of an entry, as `st_mode` has them; set-id and sticky bits are never kept.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Mode(u32);
+
+impl Mode {
+    /// Returns the mode of a regular file with these permission bits.
+    pub const fn file(permissions: u32) -> Self {
+        Self(0o100_000 | permissions & 0o777)
+    }
+
+    /// Returns the mode of an empty directory with these permission bits.
+    pub const fn directory(permissions: u32) -> Self {
+        Self(0o040_000 | permissions & 0o777)
+    }
+
+    /// The mode of every symbolic link.
+    pub const SYMLINK: Self = Self(0o120_000);
+
+    /// Returns the mode for an `st_mode`; none for what is not captured (pipes, sockets, devices).
+    pub const fn from_stat(st_mode: u32) -> Option<Self> {
+        match st_mode & 0o170_000 {
+            0o100_000 => Some(Self::file(st_mode)),
+            0o040_000 => Some(Self::directory(st_mode)),
+            0o120_000 => Some(Self::SYMLINK),
+            _ => None,
+        }
+    }
+
+    /// Reads the octal text that [`Mode`] is shown as.
+    pub fn from_octal(text: &str) -> Option<Self> {
+        Self::from_stat(u32::from_str_radix(text, 8).ok()?)
+    }
+
+    /// Returns the kind.
+    pub const fn kind(self) -> EntryKind {
+        match self.0 & 0o170_000 {
+            0o120_000 => EntryKind::Symlink,
+            0o040_000 => EntryKind::Directory,
+            _ => EntryKind::File,
+        }
+    }
+
+    /// Returns the permission bits, at most `0o777`.
+    pub const fn permissions(self) -> u32 {
+        self.0 & 0o777
+    }
+
+    /// Returns whether its owner may run it: what git keeps of a file's permissions.
+    pub const fn is_executable(self) -> bool {
+        matches!(self.kind(), EntryKind::File) && self.0 & 0o100 != 0
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:06o}", self.0)
+    }
+}
+
+impl fmt::Debug for Mode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{self}")
+    }
+}
+
+/// What stands at a path in one state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// Its type and permissions.
+    pub mode: Mode,
+    /// Its blob; none where it was there but its bytes are not stored (a gap).
+    pub blob: Option<ObjectId>,
+}
+
+impl Entry {
+    /// Returns an entry whose bytes are stored.
+    pub const fn stored(mode: Mode, blob: ObjectId) -> Self {
+        Self {
+            mode,
+            blob: Some(blob),
+        }
+    }
+
+    /// Returns an empty directory.
+    pub const fn directory(permissions: u32) -> Self {
+        Self::stored(Mode::directory(permissions), ObjectId::EMPTY_TREE)
+    }
+
+    /// Returns whether its bytes are stored.
+    pub const fn is_stored(&self) -> bool {
+        self.blob.is_some()
+    }
+}
+
+/// What stands at a path: an entry, or nothing.
+pub type State = Option<Entry>;
+
+/// One path that differs between two states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Which path.
+    pub path: WorkspacePath,
+    /// What stood there before.
+    pub old: State,
+    /// What stands there after.
+    pub new: State,
+}
+
+impl Change {
+    /// Returns how the path differs.
+    pub fn kind(&self) -> ChangeKind {
+        match (self.old, self.new) {
+            (None, _) => ChangeKind::Added,
+            (_, None) => ChangeKind::Deleted,
+            (Some(old), Some(new)) if old.mode.kind() != new.mode.kind() => ChangeKind::Type,
+            (Some(old), Some(new)) if old.is_stored() && old.blob == new.blob => ChangeKind::Mode,
+            _ => ChangeKind::Modified,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_id_is_read_as_it_is_shown() {
+        let hex = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
+        assert_eq!(
+            ObjectId::from_hex(hex),
+            Some(ObjectId::EMPTY_TREE),
+            "git's well-known id"
+        );
+        assert_eq!(ObjectId::EMPTY_TREE.to_string(), hex, "and back");
+        for wrong in [
+            "",
+            "4b",
+            "zz825dc642cb6eb9a060e54bf8d69288fbee4904",
+            "é".repeat(20).as_str(),
+        ] {
+            assert_eq!(
+                ObjectId::from_hex(wrong),
+                None,
+                "{wrong:?} is not 40 hex digits"
+            );
+        }
+    }
+
+    #[test]
+    fn set_id_and_sticky_bits_are_dropped() {
+        assert_eq!(
+            Mode::from_stat(0o104_755)
+                .map(|mode| mode.to_string())
+                .as_deref(),
+            Some("100755"),
+            "set-user-id"
+        );
+        assert_eq!(
+            Mode::from_octal("107777").map(Mode::permissions),
+            Some(0o777),
+            "read back, too"
+        );
+        assert_eq!(Mode::from_stat(0o010_644), None, "a pipe has no mode here");
+    }
+}

@@ -1,0 +1,117 @@
+//! One part of git's state in a plan: what it must be before it is touched, and what it is afterwards. Pure.
+
+use ckpt_schema::report::{FileResult, GitPart, GitReport};
+
+use super::entry::ObjectId;
+
+/// HEAD, branch and index of the user's repository.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct GitStateRow {
+    pub head: Option<String>,
+    pub branch: Option<String>,
+    pub index: Option<ObjectId>,
+    /// What git was in the middle of.
+    pub doing: Option<String>,
+}
+
+/// A part of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitItem {
+    /// Which part.
+    pub part: GitPart,
+    /// The full name of the branch; `HEAD`; `index`.
+    pub name: String,
+    /// What it is before: a commit, HEAD's text, or the blob of the index in our repository; none where it is not there.
+    pub expected: Option<String>,
+    /// What is made of it.
+    pub target: Option<String>,
+    /// `Planned` where something is to be done, else why not.
+    pub result: FileResult,
+    /// The reason, where it is not plain.
+    pub reason: Option<String>,
+}
+
+impl GitItem {
+    /// Returns a part that is to be moved.
+    pub fn planned(
+        part: GitPart,
+        name: &str,
+        expected: Option<String>,
+        target: Option<String>,
+    ) -> Self {
+        Self {
+            part,
+            name: name.to_owned(),
+            expected,
+            target,
+            result: FileResult::Planned,
+            reason: None,
+        }
+    }
+
+    /// The same, left as it is.
+    pub fn left(self, result: FileResult, reason: impl Into<String>) -> Self {
+        Self {
+            result,
+            reason: Some(reason.into()),
+            ..self
+        }
+    }
+
+    /// Returns whether it is to be done.
+    pub fn is_planned(&self) -> bool {
+        self.result == FileResult::Planned
+    }
+
+    /// Returns it as reports give it.
+    pub fn report(&self) -> GitReport {
+        GitReport {
+            part: self.part,
+            name: self.name.clone(),
+            from: self.expected.clone(),
+            to: self.target.clone(),
+            result: self.result,
+            reason: self.reason.clone(),
+        }
+    }
+}
+
+/// Where HEAD stands, and what git is in the middle of there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Heads {
+    /// The branch; none while HEAD is detached.
+    pub branch: Option<String>,
+    /// The commit; none while the branch is unborn.
+    pub commit: Option<String>,
+    /// A merge, a rebase and the like.
+    pub doing: Option<String>,
+}
+
+impl Heads {
+    /// Returns the part of a state that is not the index.
+    pub fn of(state: &GitStateRow) -> Self {
+        Self {
+            branch: state.branch.clone(),
+            commit: state.head.clone(),
+            doing: state.doing.clone(),
+        }
+    }
+
+    /// Returns what git writes into `HEAD`, without the end of the line; none where HEAD could not be read.
+    pub fn text(&self) -> Option<String> {
+        match &self.branch {
+            Some(branch) => Some(format!("ref: {branch}")),
+            None => self.commit.clone(),
+        }
+    }
+
+    /// Returns whether both stand at the same place.
+    pub fn is_at(&self, other: &Self) -> bool {
+        (&self.branch, &self.commit) == (&other.branch, &other.commit)
+    }
+}
+
+/// Returns a branch's name for people.
+pub(crate) fn plain(branch: &str) -> &str {
+    branch.strip_prefix("refs/heads/").unwrap_or(branch)
+}

@@ -1,0 +1,13 @@
+//! The nouns: what a path, an entry, a change, an item of a plan and a request are. Nothing here does IO.
+
+pub mod entry;
+pub mod item;
+pub mod path;
+pub mod progress;
+pub mod request;
+
+pub(crate) mod attribution;
+pub(crate) mod git_item;
+
+/// Milliseconds since the Unix epoch.
+pub type Milliseconds = i64;

@@ -1,0 +1,302 @@
+//! Paths below a workspace, as bytes, checked once.
+//!
+//! A [`WorkspacePath`] can be joined to a workspace's root without leaving it and without naming anything in a `.git`. The
+//! look-alikes of `.git` on HFS+ and NTFS are refused, too, as git itself does (`is_hfs_dotgit` and `is_ntfs_dotgit` in
+//! git's `utf8.c` and `path.c`): `git fsck` reports them, and on those file systems they *are* `.git`.
+
+use std::fmt;
+
+/// A relative path of one or more components, `/` between them; any bytes but NUL, no `.`, `..`, empty component, or
+/// look-alike of `.git`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WorkspacePath(Vec<u8>);
+
+/// Why bytes are not a [`WorkspacePath`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathProblem {
+    /// It has no component, or an empty one (a leading, trailing or doubled `/`).
+    Empty,
+    /// A component is `.` or `..`.
+    Dots,
+    /// It has a NUL byte.
+    Nul,
+    /// A name has a `/`.
+    Slash,
+    /// A component is, or on some file system becomes, `.git`.
+    DotGit,
+}
+
+impl fmt::Display for PathProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Empty => "the path has an empty component",
+            Self::Dots => "the path has a `.` or `..` component",
+            Self::Nul => "the path has a NUL byte",
+            Self::Slash => "the name has a slash",
+            Self::DotGit => "the name is `.git` on some file systems",
+        })
+    }
+}
+
+impl std::error::Error for PathProblem {}
+
+impl WorkspacePath {
+    /// Checks the bytes of a relative path.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self, PathProblem> {
+        let bytes = bytes.into();
+        for component in bytes.split(|byte| *byte == b'/') {
+            check_component(component)?;
+        }
+        Ok(Self(bytes))
+    }
+
+    /// Returns the path of an entry of this directory.
+    pub fn join(&self, name: &[u8]) -> Result<Self, PathProblem> {
+        check_component(name)?;
+        let mut bytes = Vec::with_capacity(self.0.len() + 1 + name.len());
+        bytes.extend_from_slice(&self.0);
+        bytes.push(b'/');
+        bytes.extend_from_slice(name);
+        Ok(Self(bytes))
+    }
+
+    /// Returns the bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Returns the components, outermost first.
+    pub fn components(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.split(|byte| *byte == b'/')
+    }
+
+    /// Returns the last component.
+    pub fn name(&self) -> &[u8] {
+        self.0
+            .rsplit(|byte| *byte == b'/')
+            .next()
+            .unwrap_or(&self.0)
+    }
+
+    /// Returns the directory that holds it; none where that is the workspace itself.
+    pub fn parent(&self) -> Option<Self> {
+        let slash = self.0.iter().rposition(|byte| *byte == b'/')?;
+        Some(Self(self.0[..slash].to_vec()))
+    }
+
+    /// Returns whether it is below `directory`.
+    pub fn is_below(&self, directory: &Self) -> bool {
+        self.0.len() > directory.0.len()
+            && self.0.starts_with(&directory.0)
+            && self.0[directory.0.len()] == b'/'
+    }
+
+    /// Returns the text for people, lossy where the bytes are not UTF-8.
+    pub fn to_text(&self) -> String {
+        String::from_utf8_lossy(&self.0).into_owned()
+    }
+
+    /// Returns the bytes where they are not UTF-8, for the `path_raw` columns.
+    pub fn raw(&self) -> Option<&[u8]> {
+        std::str::from_utf8(&self.0).is_err().then_some(&self.0[..])
+    }
+
+    /// Returns the path as reports give it.
+    pub fn to_report(&self) -> ckpt_schema::report::PathText {
+        ckpt_schema::report::PathText {
+            path: self.to_text(),
+            path_hex: self
+                .raw()
+                .map(|raw| raw.iter().map(|byte| format!("{byte:02x}")).collect()),
+        }
+    }
+}
+
+impl fmt::Debug for WorkspacePath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}", self.to_text())
+    }
+}
+
+/// Checks one component of a path.
+pub fn check_component(name: &[u8]) -> Result<(), PathProblem> {
+    match name {
+        b"" => Err(PathProblem::Empty),
+        b"." | b".." => Err(PathProblem::Dots),
+        _ if name.contains(&0) => Err(PathProblem::Nul),
+        _ if name.contains(&b'/') => Err(PathProblem::Slash),
+        _ if is_dot_git(name) => Err(PathProblem::DotGit),
+        _ => Ok(()),
+    }
+}
+
+/// Returns whether a name is `.git` itself, to be passed over in silence.
+pub fn is_plain_dot_git(name: &[u8]) -> bool {
+    name == b".git"
+}
+
+fn is_dot_git(name: &[u8]) -> bool {
+    let suspicious = name
+        .first()
+        .is_some_and(|byte| matches!(byte, b'.' | b'g' | b'G' | 0xe2 | 0xef))
+        || name.contains(&b'\\');
+    suspicious && (is_hfs_dot_git(name) || name.split(|byte| *byte == b'\\').any(is_ntfs_dot_git))
+}
+
+/// NTFS drops trailing dots and spaces, cuts at `:` (a stream), and knows `.git` by its short name `git~1`.
+fn is_ntfs_dot_git(name: &[u8]) -> bool {
+    let name = name.split(|byte| *byte == b':').next().unwrap_or(name);
+    let length = name
+        .iter()
+        .rposition(|byte| !matches!(byte, b'.' | b' '))
+        .map_or(0, |last| last + 1);
+    let name = &name[..length];
+    name.eq_ignore_ascii_case(b".git") || name.eq_ignore_ascii_case(b"git~1")
+}
+
+/// HFS+ leaves out code points that it ignores, and folds case.
+fn is_hfs_dot_git(name: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(name) else {
+        return false;
+    };
+    let kept = text
+        .chars()
+        .filter(|character| !is_ignored_by_hfs(*character));
+    kept.flat_map(char::to_lowercase).eq(".git".chars())
+}
+
+/// The list is that of `next_hfs_char` in git's `utf8.c`.
+fn is_ignored_by_hfs(character: char) -> bool {
+    matches!(character, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Returns the path of an entry; the root's path is empty.
+pub(crate) fn join(directory: &[u8], name: &[u8]) -> Vec<u8> {
+    let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
+    if !directory.is_empty() {
+        path.extend_from_slice(directory);
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    path
+}
+
+/// Returns the path of the directory that holds a path; none for the root.
+pub(crate) fn parent(path: &[u8]) -> Option<&[u8]> {
+    let slash = path.iter().rposition(|byte| *byte == b'/');
+    (!path.is_empty()).then(|| &path[..slash.unwrap_or(0)])
+}
+
+/// Returns the directory that holds a path, and the name in it.
+pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    path.iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or((&b""[..], path), |slash| {
+            (&path[..slash], &path[slash + 1..])
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_names_of_any_bytes_are_paths() {
+        for name in [
+            &b"a"[..],
+            b"a/b",
+            b"-f",
+            b" ",
+            b"a ",
+            b".gitignore",
+            b".github",
+            b"\xff\xfe",
+            b"C:x",
+            b"con",
+            b"a\\..\\b",
+            b"git",
+            b"x.git",
+        ] {
+            assert!(
+                WorkspacePath::new(name).is_ok(),
+                "{:?} is legal on Unix",
+                String::from_utf8_lossy(name)
+            );
+        }
+    }
+
+    #[test]
+    fn a_path_that_leaves_the_workspace_is_refused() {
+        for (bytes, problem) in [
+            (&b""[..], PathProblem::Empty),
+            (b"/etc/x", PathProblem::Empty),
+            (b"a//b", PathProblem::Empty),
+            (b"a/", PathProblem::Empty),
+            (b"../x", PathProblem::Dots),
+            (b"a/../../x", PathProblem::Dots),
+            (b"./a", PathProblem::Dots),
+            (b"a\0b", PathProblem::Nul),
+        ] {
+            assert_eq!(
+                WorkspacePath::new(bytes),
+                Err(problem),
+                "{:?}",
+                String::from_utf8_lossy(bytes)
+            );
+        }
+    }
+
+    #[test]
+    fn a_name_is_not_a_path() {
+        let directory = WorkspacePath::new("a").expect("legal");
+        for name in [&b"../../x"[..], b"b/c", b"/etc/x", b"b/"] {
+            assert_eq!(
+                directory.join(name),
+                Err(PathProblem::Slash),
+                "{:?}",
+                String::from_utf8_lossy(name)
+            );
+        }
+    }
+
+    #[test]
+    fn look_alikes_of_dot_git_are_refused_at_every_depth() {
+        for name in [
+            ".git",
+            ".GIT",
+            ".Git ",
+            ".git.",
+            ".git . .",
+            "git~1",
+            "GIT~1",
+            ".git::$INDEX_ALLOCATION",
+            ".g\u{200c}it",
+            ".git\\config",
+            "x\\.git",
+        ] {
+            assert_eq!(
+                WorkspacePath::new(name),
+                Err(PathProblem::DotGit),
+                "{name:?} alone"
+            );
+            assert_eq!(
+                WorkspacePath::new(format!("a/{name}/b")),
+                Err(PathProblem::DotGit),
+                "{name:?} within"
+            );
+        }
+    }
+
+    #[test]
+    fn a_path_is_below_its_directories_only() {
+        let path = |text: &str| WorkspacePath::new(text).expect("legal");
+        assert!(path("a/b/c").is_below(&path("a/b")), "a child");
+        assert!(
+            !path("a/bc").is_below(&path("a/b")),
+            "a sibling with the same beginning"
+        );
+        assert!(!path("a/b").is_below(&path("a/b")), "not itself");
+        assert_eq!(path("a/b/c").parent(), Some(path("a/b")), "its directory");
+        assert_eq!(path("a").parent(), None, "the workspace itself has no name");
+    }
+}

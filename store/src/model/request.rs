@@ -1,0 +1,79 @@
+//! What a person asks for: a revert, a redo or a restore.
+
+use std::path::PathBuf;
+
+/// What to do with a file that is not what the agent left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnConflict {
+    /// Merge where the edits do not overlap, else keep.
+    #[default]
+    Merge,
+    /// Keep it and report it.
+    Keep,
+    /// Put the old side there; the user's bytes stay in the operation's snapshot.
+    Overwrite,
+}
+
+impl OnConflict {
+    /// Returns the name on the command line and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Keep => "keep",
+            Self::Overwrite => "overwrite",
+        }
+    }
+}
+
+/// What to revert, and how.
+#[derive(Clone, Debug, Default)]
+pub struct RevertRequest {
+    /// The message (or, for one step alone, the step) to go back to: any id that design section 3 allows.
+    pub message: String,
+    /// One step alone instead of a message and all after it.
+    pub step: Option<String>,
+    /// The session, by any id.
+    pub session: Option<String>,
+    /// The paths to which it is limited, relative to `cwd`.
+    pub only: Vec<PathBuf>,
+    /// What to do with files that are not what the agent left.
+    pub on_conflict: OnConflict,
+    /// Whether to plan only.
+    pub dry_run: bool,
+    /// Whether to go on though an agent is at work.
+    pub force: bool,
+    /// Whether HEAD, branches and the index of the user's repository move along.
+    pub git: bool,
+}
+
+/// What to redo.
+#[derive(Clone, Debug, Default)]
+pub struct RedoRequest {
+    /// The session, by any id.
+    pub session: Option<String>,
+    /// All the way (`unrevert`), not one message.
+    pub all: bool,
+    /// What to do with files that were changed while reverted.
+    pub on_conflict: OnConflict,
+    /// Whether to plan only.
+    pub dry_run: bool,
+    /// Whether to go on though an agent is at work.
+    pub force: bool,
+    /// Whether HEAD, branches and the index of the user's repository move along.
+    pub git: bool,
+}
+
+/// What to restore.
+#[derive(Clone, Debug, Default)]
+pub struct RestoreRequest {
+    /// A snapshot, message, step or operation.
+    pub id: String,
+    /// The paths to which it is limited, relative to `cwd`; all where empty.
+    pub paths: Vec<PathBuf>,
+    /// Whether to plan only.
+    pub dry_run: bool,
+    /// Whether to go on though an agent is at work.
+    pub force: bool,
+    /// Whether HEAD, branches and the index of the user's repository move along.
+    pub git: bool,
+}

@@ -1,0 +1,88 @@
+//! Ids of objects: SHA-1 of `<kind> <size>\0<bytes>`, as git makes them.
+//!
+//! The hash is plain SHA-1 with the processor's instructions: 1.6 GB/s where the collision-detecting one does 0.36, which
+//! would halve what a first snapshot captures in a second. What detection is for - two files with one id, of which one
+//! would silently stand for the other - is caught exactly instead of probably: an id that is already stored counts as
+//! stored only after its bytes were compared (`Reader::holds`, `PackWriter::add`). Only the second look at a file whose stamp is
+//! the same believes the hash: it is there for stores through a memory map, not for forgeries.
+
+use sha1::{Digest, Sha1};
+
+use crate::model::entry::ObjectId;
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ObjectKind {
+    /// A file's bytes, a link's target, or one of our own records.
+    Blob,
+    /// A directory.
+    Tree,
+}
+
+impl ObjectKind {
+    /// Returns git's word for it.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Blob => "blob",
+            Self::Tree => "tree",
+        }
+    }
+}
+
+/// Returns git's id of an object.
+pub(crate) fn hash(kind: ObjectKind, bytes: &[u8]) -> ObjectId {
+    let mut hasher = Hasher::new(kind, bytes.len() as u64);
+    hasher.update(bytes);
+    hasher.finish()
+}
+
+/// Makes the id of an object that arrives in pieces.
+pub(crate) struct Hasher(Sha1);
+
+impl Hasher {
+    /// Begins with the header: the size has to be known first.
+    pub(crate) fn new(kind: ObjectKind, size: u64) -> Self {
+        Self(Sha1::new().chain_update(format!("{} {size}\0", kind.name())))
+    }
+
+    /// Takes the next piece.
+    pub(crate) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// Returns the id.
+    pub(crate) fn finish(self) -> ObjectId {
+        ObjectId::new(self.0.finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_those_of_git() {
+        assert_eq!(
+            hash(ObjectKind::Tree, b""),
+            ObjectId::EMPTY_TREE,
+            "git's well-known id of the empty tree"
+        );
+        let id = hash(ObjectKind::Blob, b"hello\n").to_string();
+        assert_eq!(
+            id, "ce013625030ba8dba906f756967f9e9ca394464a",
+            "`echo hello | git hash-object --stdin`"
+        );
+    }
+
+    #[test]
+    fn pieces_make_the_id_of_the_whole() {
+        let mut hasher = Hasher::new(ObjectKind::Blob, 6);
+        hasher.update(b"hel");
+        hasher.update(b"lo\n");
+        assert_eq!(
+            hasher.finish(),
+            hash(ObjectKind::Blob, b"hello\n"),
+            "the cut is of no matter"
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! The bare repository of one workspace, and the one reader that all questions share. This module does IO.
+//!
+//! The repository is laid out by hand: a template would bring hooks, and what git reads of it besides objects holds nothing
+//! and is put right where it is wrong.
+
+pub(crate) mod hash;
+mod id_table;
+mod index_bytes;
+mod multi_pack_index;
+mod open_files;
+pub(crate) mod pack;
+pub(crate) mod pack_entry;
+pub(crate) mod pack_file;
+mod pack_index;
+#[cfg(test)]
+mod pack_tests;
+pub(crate) mod reader;
+pub(crate) mod tree;
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::error::{Context, Error, Result};
+use crate::fs::layout::{make_private, sync};
+use crate::fs::threads;
+use crate::model::entry::ObjectId;
+use hash::{ObjectKind, hash};
+use pack::{Effort, PackWriter, pack_object};
+use reader::{Held, Reader};
+
+const HEAD: &str = "ref: refs/heads/main\n";
+
+/// `git fsck` also judges what the files of a workspace say to git; that is not ours to say.
+const CONFIG: &str = "\
+[core]
+\trepositoryformatversion = 0
+\tfilemode = true
+\tbare = true
+[gc]
+\tauto = 0
+[fsck]
+\tgitattributesBlob = ignore
+\tgitattributesLarge = ignore
+\tgitattributesLineLength = ignore
+\tgitattributesSymlink = ignore
+\tgitignoreSymlink = ignore
+\tgitmodulesBlob = ignore
+\tgitmodulesLarge = ignore
+\tgitmodulesName = ignore
+\tgitmodulesParse = ignore
+\tgitmodulesPath = ignore
+\tgitmodulesSymlink = ignore
+\tgitmodulesUpdate = ignore
+\tgitmodulesUrl = ignore
+\tlargePathname = ignore
+\tmailmapSymlink = ignore
+";
+
+/// How many directories stand above the packs: `objects`, the repository, the workspace's, `snapshots` and the store.
+const DEPTH: usize = 5;
+
+/// What git would follow out of the repository; no snapshot makes them.
+const STRAYS: [&str; 5] = [
+    "objects/info/alternates",
+    "objects/info/http-alternates",
+    "commondir",
+    "gitdir",
+    "packed-refs",
+];
+
+/// Makes the bare repository where it is missing, and heals what is missing of it.
+pub(crate) fn prepare(repository: &Path) -> Result<()> {
+    let mut is_any_new = false;
+    for directory in [
+        "",
+        "objects",
+        "objects/info",
+        "objects/pack",
+        "refs",
+        "refs/heads",
+    ] {
+        is_any_new |= make_directory(&repository.join(directory))?;
+    }
+    prepare_file(&repository.join("config"), CONFIG)?;
+    prepare_file(&repository.join("HEAD"), HEAD)?;
+    if is_any_new {
+        sync_way_to(&repository.join("objects/pack"))?;
+    }
+    STRAYS
+        .iter()
+        .try_for_each(|stray| remove(&repository.join(stray)))
+}
+
+/// Returns whether the directory was missing.
+fn make_directory(directory: &Path) -> Result<bool> {
+    match fs::symlink_metadata(directory) {
+        Ok(metadata) if metadata.is_dir() => Ok(false),
+        Ok(_) => Err(Error::failed(format!(
+            "`{}` is not a directory",
+            directory.display()
+        ))),
+        Err(error) if error.kind() == ErrorKind::NotFound => make_private(directory).map(|()| true),
+        Err(error) => {
+            Err(error).context(|| format!("cannot read the directory `{}`", directory.display()))
+        }
+    }
+}
+
+/// Else a power cut could take the directories with the packs that are synced into them. A file system with a journal has
+/// them all on the disk after the first of these syncs.
+fn sync_way_to(packs: &Path) -> Result<()> {
+    packs.ancestors().skip(1).take(DEPTH).try_for_each(sync)
+}
+
+/// Writes a file beside, synced, and renames it, unless it has these contents already: without them git takes the directory
+/// for no repository.
+fn prepare_file(path: &Path, contents: &str) -> Result<()> {
+    if is_regular_of(path, contents.len() as u64)
+        && fs::read(path).is_ok_and(|bytes| bytes == contents.as_bytes())
+    {
+        return Ok(());
+    }
+    let temporary = path.with_extension(format!("tmp_{}", std::process::id()));
+    let what = || format!("cannot write `{}`", path.display());
+    fs::write(&temporary, contents).context(what)?;
+    sync(&temporary)?;
+    fs::rename(&temporary, path).context(what)
+}
+
+fn is_regular_of(path: &Path, length: u64) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == length)
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {
+            Err(error).context(|| format!("cannot remove `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The objects of one workspace.
+pub(crate) struct Objects {
+    repository: PathBuf,
+    reader: OnceLock<Arc<Reader>>,
+}
+
+impl Objects {
+    /// Returns the objects of a bare repository, which is made where there is none. What else may be wrong with it is put
+    /// right by whoever writes to it.
+    pub(crate) fn open(repository: PathBuf) -> Result<Self> {
+        if !repository.join("objects/pack").is_dir() {
+            prepare(&repository)?;
+        }
+        Ok(Self {
+            repository,
+            reader: OnceLock::new(),
+        })
+    }
+
+    /// Returns the path of the bare repository.
+    pub(crate) fn repository(&self) -> &Path {
+        &self.repository
+    }
+
+    /// Returns the reader, which knows at least the packs that were there when it was first asked for.
+    pub(crate) fn reader(&self) -> Result<Arc<Reader>> {
+        if let Some(reader) = self.reader.get() {
+            return Ok(Arc::clone(reader));
+        }
+        let reader = Arc::new(Reader::open(&self.repository)?);
+        Ok(Arc::clone(self.reader.get_or_init(|| reader)))
+    }
+
+    /// Returns the blobs that are missing or damaged, each with what is wrong.
+    pub(crate) fn check_blobs(&self, blobs: &[ObjectId]) -> Result<Vec<(ObjectId, String)>> {
+        let reader = self.reader()?;
+        reader.refresh()?;
+        let problem = |blob: &ObjectId| {
+            reader
+                .check_blob(*blob)
+                .err()
+                .map(|error| (*blob, describe(&error)))
+        };
+        Ok(threads::map(blobs, problem).into_iter().flatten().collect())
+    }
+
+    /// Stores blobs as one synced pack and returns their ids in order; what is stored already is left out.
+    pub(crate) fn write_blobs(&self, contents: &[&[u8]]) -> Result<Vec<ObjectId>> {
+        prepare(&self.repository)?;
+        let reader = self.reader()?;
+        let mut pack = PackWriter::begin(&self.repository)?;
+        let mut ids = Vec::with_capacity(contents.len());
+        for bytes in contents {
+            let id = hash(ObjectKind::Blob, bytes);
+            let stored = match reader.holds(ObjectKind::Blob, id, bytes) {
+                Held::Yes => true,
+                Held::No => pack.add(pack_object(ObjectKind::Blob, id, bytes, Effort::More))?,
+                Held::Collision => false,
+            };
+            if !stored {
+                return Err(Error::failed(format!(
+                    "other bytes are stored under the id `{id}` already"
+                )));
+            }
+            ids.push(id);
+        }
+        pack.finish()?;
+        reader.note_new_pack()?;
+        Ok(ids)
+    }
+}
+
+fn describe(error: &Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.causes() {
+        text.push_str(": ");
+        text.push_str(&cause);
+    }
+    text
+}

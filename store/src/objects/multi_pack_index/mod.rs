@@ -1,0 +1,251 @@
+//! One index over many packs, in git's own format (`gitformat-pack`, "multi-pack-index"): a store with thousands of packs is
+//! asked as fast as one with few. This module does IO.
+//!
+//! It is only ever a hint. It is written beside and renamed, unsynced, since it can be made again; what it does not name is
+//! looked for in the packs' own indexes, a pack that it names and that is gone is passed over, and whoever reads an object
+//! where it points hashes that object.
+
+mod encode;
+mod renew;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::ops::Range;
+
+use sha1::{Digest, Sha1};
+
+use super::id_table::IdTable;
+use super::index_bytes::{IndexBytes, Rows};
+use crate::error::{Error, Result};
+use crate::model::entry::ObjectId;
+pub(crate) use encode::Place;
+pub(crate) use renew::renew;
+
+/// Its name beside the packs.
+pub(crate) const NAME: &str = "multi-pack-index";
+
+/// Version 1, of SHA-1 ids.
+const MAGIC: &[u8; 6] = b"MIDX\x01\x01";
+const HEADER: u64 = 12;
+/// The length of one line of the chunks' look-up table.
+const LOOK_UP: u64 = 12;
+const CHECKSUM: u64 = 20;
+const NAMES: [u8; 4] = *b"PNAM";
+const FANOUT: [u8; 4] = *b"OIDF";
+const IDS: [u8; 4] = *b"OIDL";
+const OFFSETS: [u8; 4] = *b"OOFF";
+const LARGE_OFFSETS: [u8; 4] = *b"LOFF";
+/// An offset with this bit is a place among the large ones, where there are any.
+const LARGE: u32 = 1 << 31;
+/// The length up to which it is read whole, in bytes: some 140,000 objects.
+const WHOLE: u64 = 4 << 20;
+
+/// A multi-pack-index that is asked.
+pub(crate) struct MultiPackIndex {
+    bytes: IndexBytes,
+    names: Names,
+    ids: IdTable,
+    offsets: u64,
+    large: Option<Range<u64>>,
+}
+
+impl MultiPackIndex {
+    /// Opens it, and checks that its parts fit together.
+    pub fn open(file: File) -> Result<Self> {
+        let bytes = IndexBytes::open(file, WHOLE)?;
+        let chunks = Chunks::read(&bytes)?;
+        let names = chunks.insist(NAMES)?;
+        let names = Names::of(
+            bytes.block(names.start, names.end - names.start)?,
+            bytes.u32(HEADER - 4)?,
+        )?;
+        let (fanout, id_range, offsets) = (
+            chunks.insist(FANOUT)?,
+            chunks.insist(IDS)?,
+            chunks.insist(OFFSETS)?,
+        );
+        let ids = IdTable::read(&bytes, fanout.start, id_range.start)?;
+        let count = u64::from(ids.count());
+        let fits = |range: &Range<u64>, length: u64| range.end - range.start == length;
+        if !fits(&fanout, 1024) || !fits(&id_range, count * 20) || !fits(&offsets, count * 8) {
+            return Err(torn());
+        }
+        Ok(Self {
+            names,
+            ids,
+            offsets: offsets.start,
+            large: chunks.find(LARGE_OFFSETS),
+            bytes,
+        })
+    }
+
+    /// Returns how many packs it names.
+    pub fn packs(&self) -> u32 {
+        u32::try_from(self.names.ends.len()).expect("the file says the same number, in 32 bits")
+    }
+
+    /// Returns the number of a pack, by the name of its index.
+    pub fn number(&self, index: &[u8]) -> Option<u32> {
+        self.names.number(index)
+    }
+
+    /// Returns the name of a pack's index.
+    pub fn name(&self, number: u32) -> Option<&[u8]> {
+        self.names.get(number as usize)
+    }
+
+    /// Returns where an object stands; none where it is not named.
+    pub fn find(&self, id: ObjectId) -> Result<Option<Place>> {
+        let Some(place) = self.ids.find(&self.bytes, id)? else {
+            return Ok(None);
+        };
+        let mut row = [0; 8];
+        self.bytes
+            .read(self.offsets + u64::from(place) * 8, &mut row)?;
+        self.place(id, &row).map(Some)
+    }
+
+    /// Returns where those of the sorted ids stand that it names.
+    pub fn find_all(&self, ids: &[ObjectId]) -> Result<Vec<Place>> {
+        self.places(self.ids.places(&self.bytes, ids)?)
+    }
+
+    /// Returns all that it names, by id.
+    pub fn all(&self) -> Result<Vec<Place>> {
+        self.places(self.ids.all(&self.bytes)?.into_iter().zip(0..).collect())
+    }
+
+    /// Returns whether its bytes are those that were written, by their checksum. Reads all of it.
+    pub fn is_sound(&self) -> bool {
+        let hash = || -> Result<bool> {
+            let mut hasher = Sha1::new();
+            let end = self.bytes.length() - CHECKSUM;
+            for start in (0..end).step_by(1 << 20) {
+                hasher.update(&self.bytes.block(start, (end - start).min(1 << 20))?);
+            }
+            Ok(self.bytes.block(end, CHECKSUM)? == hasher.finalize()[..])
+        };
+        hash().unwrap_or(false)
+    }
+
+    fn places(&self, rows: Vec<(ObjectId, u32)>) -> Result<Vec<Place>> {
+        let mut offsets = Rows::new(&self.bytes, self.offsets, self.ids.count());
+        rows.into_iter()
+            .map(|(id, row)| self.place(id, offsets.row(row)?))
+            .collect()
+    }
+
+    fn place(&self, id: ObjectId, row: &[u8; 8]) -> Result<Place> {
+        let pack = u32::from_be_bytes([row[0], row[1], row[2], row[3]]);
+        let offset = u32::from_be_bytes([row[4], row[5], row[6], row[7]]);
+        if pack >= self.packs() {
+            return Err(torn());
+        }
+        let offset = match &self.large {
+            Some(large) if offset & LARGE != 0 => self.large_offset(large, offset & !LARGE)?,
+            _ => u64::from(offset),
+        };
+        Ok(Place { id, pack, offset })
+    }
+
+    fn large_offset(&self, large: &Range<u64>, number: u32) -> Result<u64> {
+        let at = large.start + u64::from(number) * 8;
+        if at + 8 > large.end {
+            return Err(torn());
+        }
+        self.bytes.u64(at)
+    }
+}
+
+fn torn() -> Error {
+    Error::failed("the multi-pack-index's parts do not fit together")
+}
+
+/// Where each part of the file is.
+struct Chunks(Vec<([u8; 4], Range<u64>)>);
+
+impl Chunks {
+    fn read(bytes: &IndexBytes) -> Result<Self> {
+        let header = bytes.block(0, HEADER)?;
+        // It may be built upon others: ours never is.
+        if header[..6] != *MAGIC || header[7] != 0 {
+            return Err(Error::failed("the multi-pack-index is not of version 1"));
+        }
+        let table = bytes.block(HEADER, (u64::from(header[6]) + 1) * LOOK_UP)?;
+        let (lines, _) = table.as_chunks::<{ LOOK_UP as usize }>();
+        let start = |line: &[u8; LOOK_UP as usize]| {
+            u64::from_be_bytes(line[4..].try_into().expect("eight are left"))
+        };
+        let end = bytes.length().checked_sub(CHECKSUM).ok_or_else(torn)?;
+        if !lines.is_sorted_by_key(start) || lines.last().is_none_or(|line| start(line) != end) {
+            return Err(torn());
+        }
+        let chunk = |pair: &[[u8; LOOK_UP as usize]]| {
+            (
+                pair[0][..4].try_into().expect("four are there"),
+                start(&pair[0])..start(&pair[1]),
+            )
+        };
+        Ok(Self(lines.windows(2).map(chunk).collect()))
+    }
+
+    fn find(&self, id: [u8; 4]) -> Option<Range<u64>> {
+        self.0
+            .iter()
+            .find(|(other, _)| *other == id)
+            .map(|(_, range)| range.clone())
+    }
+
+    fn insist(&self, id: [u8; 4]) -> Result<Range<u64>> {
+        self.find(id).ok_or_else(torn)
+    }
+}
+
+/// The names of the packs' indexes, in order.
+struct Names {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    fn of(bytes: Vec<u8>, count: u32) -> Result<Self> {
+        let zeroes = bytes
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == 0)
+            .map(|(at, _)| at);
+        let ends: Vec<usize> = zeroes.take(count as usize).collect();
+        let names = Self { bytes, ends };
+        let is_whole = names.ends.len() == count as usize;
+        if is_whole
+            && (0..names.ends.len())
+                .is_sorted_by(|left, right| names.get(*left) < names.get(*right))
+        {
+            Ok(names)
+        } else {
+            Err(torn())
+        }
+    }
+
+    fn get(&self, number: usize) -> Option<&[u8]> {
+        let end = *self.ends.get(number)?;
+        let start = number
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before] + 1);
+        self.bytes.get(start..end)
+    }
+
+    fn number(&self, name: &[u8]) -> Option<u32> {
+        let (mut low, mut high) = (0, self.ends.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.get(middle)?.cmp(name) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+                std::cmp::Ordering::Equal => return u32::try_from(middle).ok(),
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,137 @@
+//! Joining the indexes of packs into one, when many stand alone. This module does IO.
+//!
+//! Whoever has just written a pack does it, at most once in so many packs. What the last one says is taken over where its
+//! checksum holds and all its packs are there; else all indexes are read. Packs of many objects stay out: they are few, and to
+//! write their ids again and again would cost more than to ask them.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::encode::{Place, encode};
+use super::{MultiPackIndex, NAME};
+use crate::error::{Context, Result};
+use crate::model::entry::ObjectId;
+use crate::objects::pack::{create_temporary, seal};
+use crate::objects::pack_file::PackFile;
+use crate::objects::pack_index::PackIndex;
+use crate::objects::reader::Packs;
+
+/// So many packs may stand alone.
+const FEW: usize = 16;
+/// As many more for so many that are joined, so that a file that grows is written less often.
+const SHARE: usize = 64;
+/// The longest index that is joined, in bytes: some 35,000 objects.
+const LONGEST: u64 = 1 << 20;
+
+/// Writes a new multi-pack-index where many packs are in none, and returns whether it did.
+pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
+    let few = FEW.max(
+        packs
+            .joint()
+            .map_or(0, |joint| joint.packs() as usize / SHARE),
+    );
+    if packs.alone().len() <= few {
+        return Ok(false);
+    }
+    let alone = Joined::read(packs.alone().iter());
+    if alone.len() <= few {
+        return Ok(false);
+    }
+    let (last, joined) = match packs
+        .joint()
+        .filter(|joint| packs.has_all_joint() && joint.is_sound())
+    {
+        Some(joint) => (Some(joint), alone),
+        None => (
+            None,
+            Joined::read(packs.alone().iter().chain(packs.each_joint())),
+        ),
+    };
+    write(directory, &join(last, joined)?)?;
+    Ok(true)
+}
+
+/// The index of a pack that stands alone.
+struct Joined {
+    name: Vec<u8>,
+    written: (i64, i64),
+    index: PackIndex,
+}
+
+impl Joined {
+    /// Reads the short indexes among these, those that were written last first. One that cannot be read is none: its pack
+    /// stays alone.
+    fn read<'p>(packs: impl Iterator<Item = &'p Arc<PackFile>>) -> Vec<Self> {
+        let read = |pack: &Arc<PackFile>| {
+            let (index, written) = pack.short_index(LONGEST).ok()??;
+            let name = pack
+                .name()
+                .with_extension("idx")
+                .into_os_string()
+                .into_encoded_bytes();
+            Some(Self {
+                name,
+                written,
+                index,
+            })
+        };
+        let mut joined: Vec<_> = packs.filter_map(read).collect();
+        joined.sort_by_key(|joined| Reverse(joined.written));
+        joined
+    }
+}
+
+/// Returns the bytes of the last multi-pack-index with the joined ones. Of an object that stands in several packs the last
+/// written counts: it may have been stored again because another copy is damaged.
+fn join(last: Option<&MultiPackIndex>, joined: Vec<Joined>) -> Result<Vec<u8>> {
+    let old = last.map_or(0, MultiPackIndex::packs);
+    let old_names = (0..old)
+        .filter_map(|number| last?.name(number))
+        .map(<[u8]>::to_vec);
+    let names = old_names.chain(joined.iter().map(|joined| joined.name.clone()));
+    let sorted: BTreeMap<Vec<u8>, u32> = names.zip(0..).collect();
+    let mut numbers = vec![0; sorted.len()];
+    sorted
+        .values()
+        .zip(0..)
+        .for_each(|(before, now)| numbers[*before as usize] = now);
+    let mut places: Vec<(ObjectId, u32, Place)> = Vec::new();
+    for (joined, rank) in joined.iter().zip(0..) {
+        let pack = numbers[(old + rank) as usize];
+        places.extend(
+            joined
+                .index
+                .entries()?
+                .into_iter()
+                .map(|(id, offset)| (id, rank, Place { id, pack, offset })),
+        );
+    }
+    if let Some(last) = last {
+        let renumbered = |place: Place| Place {
+            pack: numbers[place.pack as usize],
+            ..place
+        };
+        places.extend(
+            last.all()?
+                .into_iter()
+                .map(|place| (place.id, u32::MAX, renumbered(place))),
+        );
+    }
+    places.sort_unstable_by_key(|(id, rank, _)| (*id, *rank));
+    places.dedup_by_key(|(id, _, _)| *id);
+    let places: Vec<Place> = places.into_iter().map(|(_, _, place)| place).collect();
+    Ok(encode(&sorted.into_keys().collect::<Vec<_>>(), &places))
+}
+
+/// Writes it beside, synced, and renames it: a torn one costs us a look into the packs' own indexes, but git says that the
+/// repository is broken.
+fn write(directory: &Path, bytes: &[u8]) -> Result<()> {
+    let what = || format!("cannot write `{NAME}` in `{}`", directory.display());
+    let (temporary, mut file) = create_temporary(directory)?;
+    file.write_all(bytes).context(what)?;
+    seal(&file).context(what)?;
+    std::fs::rename(temporary.path(), directory.join(NAME)).context(what)
+}

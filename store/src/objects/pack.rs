@@ -1,0 +1,447 @@
+//! Writing objects: one synced pack a snapshot. This module does IO.
+//!
+//! Objects arrive compressed (worker threads do that, [`pack_object`]) and are appended to a temporary file beside the
+//! packs. [`PackWriter::finish`] makes it a pack: whole, synced, and only then seen. No object is ever written alone: a
+//! loose object costs a sync of its own, and libgit2 never comes back from a torn one.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Read, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use libdeflater::{CompressionLvl, Compressor, Crc};
+use sha1::{Digest, Sha1};
+
+use super::hash::{Hasher, ObjectKind};
+use super::pack_entry::{FileRange, encode_header, same_contents, whole};
+use super::pack_index::{self, Indexed};
+use super::reader::{Held, Reader};
+use crate::error::{Context, Result};
+use crate::fs::layout::sync;
+use crate::model::entry::ObjectId;
+
+/// An object as it stands in a pack.
+pub(crate) struct Packed {
+    /// Its id.
+    pub id: ObjectId,
+    entry: Vec<u8>,
+}
+
+/// How hard an object is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// 170 MB/s, to .31 of a source tree.
+    Least,
+    /// 100 MB/s, to .29: for the little that each step stores, which in sum is most of what a store holds.
+    More,
+}
+
+impl Effort {
+    /// The level of libdeflate.
+    const fn level(self) -> i32 {
+        match self {
+            Self::Least => 1,
+            Self::More => 4,
+        }
+    }
+}
+
+/// Returns an object compressed for a pack; `id` is its id, already known.
+pub(crate) fn pack_object(kind: ObjectKind, id: ObjectId, bytes: &[u8], effort: Effort) -> Packed {
+    let mut entry = encode_header(kind, bytes.len() as u64);
+    let header = entry.len();
+    let level = if is_compressible(bytes) {
+        effort.level()
+    } else {
+        0
+    };
+    with_compressor(level, |compressor| {
+        entry.resize(header + compressor.zlib_compress_bound(bytes.len()), 0);
+        let length = compressor
+            .zlib_compress(bytes, &mut entry[header..])
+            .expect("the compressor said itself how much it needs");
+        entry.truncate(header + length);
+    });
+    entry.shrink_to_fit();
+    Packed { id, entry }
+}
+
+/// Bytes that are tried before a large object is compressed.
+const SAMPLE: usize = 16 << 10;
+
+/// Returns whether a sample from the middle gives at least a twentieth; media and archives do not, and are stored as they are.
+fn is_compressible(bytes: &[u8]) -> bool {
+    if bytes.len() < 4 * SAMPLE {
+        return true;
+    }
+    let middle = bytes.len() / 2 - SAMPLE / 2;
+    let sample = &bytes[middle..middle + SAMPLE];
+    let mut out = vec![0; SAMPLE];
+    // A result that does not fit is an error of the compressor, and the answer.
+    with_compressor(Effort::Least.level(), |compressor| {
+        compressor
+            .zlib_compress(sample, &mut out)
+            .is_ok_and(|length| length < SAMPLE - SAMPLE / 20)
+    })
+}
+
+/// Compressors are large and slow to make, so that each thread keeps its own.
+fn with_compressor<T>(level: i32, work: impl FnOnce(&mut Compressor) -> T) -> T {
+    thread_local! {
+        static COMPRESSORS: RefCell<BTreeMap<i32, Compressor>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    let new = || {
+        Compressor::new(CompressionLvl::new(level).expect("0, 1 and 4 are levels of libdeflate"))
+    };
+    COMPRESSORS.with_borrow_mut(|compressors| work(compressors.entry(level).or_insert_with(new)))
+}
+
+/// Writes one pack.
+pub(crate) struct PackWriter {
+    directory: PathBuf,
+    stored: Option<Arc<Reader>>,
+    open: Option<OpenPack>,
+}
+
+/// A pack that is written.
+struct OpenPack {
+    temporary: Temporary,
+    out: BufWriter<File>,
+    position: u64,
+    objects: HashMap<ObjectId, Indexed>,
+}
+
+/// A temporary file; it goes when this does, unless it was renamed.
+pub(crate) struct Temporary(PathBuf);
+
+impl Temporary {
+    /// Returns its path.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+impl PackWriter {
+    /// Begins a pack in a bare repository; nothing is seen of it before [`PackWriter::finish`].
+    pub(crate) fn begin(repository: &Path) -> Result<Self> {
+        Ok(Self {
+            directory: repository.join("objects/pack"),
+            stored: None,
+            open: None,
+        })
+    }
+
+    /// Leaves out streams that are stored already: their ids are known only when they were read.
+    pub(crate) fn knowing(self, stored: Arc<Reader>) -> Self {
+        Self {
+            stored: Some(stored),
+            ..self
+        }
+    }
+
+    /// Adds an object, once. Returns false where *another* object of the same id was added before: a SHA-1 collision.
+    pub(crate) fn add(&mut self, object: Packed) -> Result<bool> {
+        let pack = self.pack()?;
+        if let Some(earlier) = pack.objects.get(&object.id).copied() {
+            pack.flush()?;
+            return same_contents(pack.entry(earlier), object.entry.as_slice())
+                .context(|| "cannot read the pack that is written");
+        }
+        let mut crc = Crc::new();
+        crc.update(&object.entry);
+        pack.out
+            .write_all(&object.entry)
+            .context(|| "cannot write to the pack")?;
+        pack.note(object.id, object.entry.len() as u64, crc.sum());
+        Ok(true)
+    }
+
+    /// Adds a blob in bounded memory, and returns its id. None, and the pack as before, where the reader gives fewer bytes
+    /// than `size`, and where other bytes with its id are stored. More bytes than `size` are not read. Where the reader
+    /// fails, this fails, with the pack as before, too.
+    pub(crate) fn add_stream(
+        &mut self,
+        size: u64,
+        reader: &mut dyn Read,
+    ) -> Result<Option<ObjectId>> {
+        let stored = self.stored.clone();
+        let pack = self.pack()?;
+        let begin = pack.position;
+        let kept = pack
+            .write_stream(size, reader)
+            .and_then(|written| match written {
+                Some((id, latest)) => Ok(Some((
+                    id,
+                    latest,
+                    pack.holds(id, latest, stored.as_deref())?,
+                ))),
+                None => Ok(None),
+            });
+        match kept {
+            Ok(Some((id, latest, Held::No))) => {
+                pack.note(id, latest.length, latest.crc);
+                Ok(Some(id))
+            }
+            kept => {
+                pack.roll_back(begin)?;
+                Ok(kept?
+                    .filter(|(_, _, held)| *held == Held::Yes)
+                    .map(|(id, _, _)| id))
+            }
+        }
+    }
+
+    /// Syncs the pack and its index and puts them in place; nothing at all where nothing was added.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        match self.open.take() {
+            Some(pack) if !pack.objects.is_empty() => pack.finish(&self.directory),
+            _ => Ok(()),
+        }
+    }
+
+    fn pack(&mut self) -> Result<&mut OpenPack> {
+        if self.open.is_none() {
+            self.open = Some(OpenPack::create(&self.directory)?);
+        }
+        Ok(self.open.as_mut().expect("it was just made"))
+    }
+}
+
+const HEADER: u64 = 12;
+
+impl OpenPack {
+    fn create(directory: &Path) -> Result<Self> {
+        let (temporary, file) = create_temporary(directory)?;
+        let mut out = BufWriter::with_capacity(256 << 10, file);
+        out.write_all(&header(0))
+            .context(|| "cannot write to the pack")?;
+        Ok(Self {
+            temporary,
+            out,
+            position: HEADER,
+            objects: HashMap::new(),
+        })
+    }
+
+    fn note(&mut self, id: ObjectId, length: u64, crc: u32) {
+        self.objects.insert(
+            id,
+            Indexed {
+                offset: self.position,
+                length,
+                crc,
+            },
+        );
+        self.position += length;
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.out.flush().context(|| "cannot write to the pack")
+    }
+
+    /// Returns the bytes of an entry that was written and flushed.
+    fn entry(&self, entry: Indexed) -> FileRange<'_> {
+        FileRange::new(
+            self.out.get_ref(),
+            entry.offset,
+            entry.offset + entry.length,
+        )
+    }
+
+    /// Returns whether the latest entry is in this pack already, or stored.
+    fn holds(&mut self, id: ObjectId, latest: Indexed, stored: Option<&Reader>) -> Result<Held> {
+        self.flush()?;
+        match (self.objects.get(&id), stored) {
+            (Some(earlier), _) => {
+                let same = same_contents(self.entry(*earlier), self.entry(latest));
+                let same = same.context(|| "cannot read the pack that is written")?;
+                Ok(if same { Held::Yes } else { Held::Collision })
+            }
+            (None, Some(stored)) => stored.holds_stream(id, &mut whole(self.entry(latest))?),
+            (None, None) => Ok(Held::No),
+        }
+    }
+
+    fn roll_back(&mut self, position: u64) -> Result<()> {
+        self.flush()?;
+        let file = self.out.get_mut();
+        file.set_len(position)
+            .context(|| "cannot shorten the pack")?;
+        std::io::Seek::seek(file, std::io::SeekFrom::Start(position))
+            .context(|| "cannot shorten the pack")?;
+        Ok(())
+    }
+
+    /// Writes the entry of a blob; returns its id and its place, or none where the reader ended early.
+    fn write_stream(
+        &mut self,
+        size: u64,
+        reader: &mut dyn Read,
+    ) -> Result<Option<(ObjectId, Indexed)>> {
+        let offset = self.position;
+        let mut counted = Counted {
+            out: &mut self.out,
+            length: 0,
+            crc: Crc::new(),
+        };
+        counted
+            .write_all(&encode_header(ObjectKind::Blob, size))
+            .context(|| "cannot write to the pack")?;
+        let mut buffer = vec![0; 128 << 10];
+        let mut piece = fill(reader, &mut buffer, size)?;
+        let level = Compression::new(u32::from(is_compressible(&buffer[..piece])));
+        let mut encoder = ZlibEncoder::new(counted, level);
+        let mut hasher = Hasher::new(ObjectKind::Blob, size);
+        let mut left = size;
+        while piece > 0 {
+            hasher.update(&buffer[..piece]);
+            encoder
+                .write_all(&buffer[..piece])
+                .context(|| "cannot write to the pack")?;
+            left -= piece as u64;
+            piece = fill(reader, &mut buffer, left)?;
+        }
+        let counted = encoder.finish().context(|| "cannot write to the pack")?;
+        let (length, crc) = (counted.length, counted.crc.sum());
+        Ok((left == 0).then(|| {
+            (
+                hasher.finish(),
+                Indexed {
+                    offset,
+                    length,
+                    crc,
+                },
+            )
+        }))
+    }
+
+    fn finish(mut self, directory: &Path) -> Result<()> {
+        let what = || format!("cannot complete the pack in `{}`", directory.display());
+        self.out.flush().context(what)?;
+        let file = self.out.get_ref();
+        let count = u32::try_from(self.objects.len()).context(what)?;
+        file.write_all_at(&header(count), 0).context(what)?;
+        let checksum = checksum(file, self.position).context(what)?;
+        file.write_all_at(&checksum, self.position).context(what)?;
+        let index = pack_index::encode(&self.objects, &checksum);
+        let (index_temporary, mut index_file) = create_temporary(directory)?;
+        index_file.write_all(&index).context(what)?;
+        seal(file).context(what)?;
+        seal(&index_file).context(what)?;
+        let name = ObjectId::new(checksum);
+        // The pack first: an index without its pack would name objects that are not there.
+        fs::rename(
+            &self.temporary.0,
+            directory.join(format!("pack-{name}.pack")),
+        )
+        .context(what)?;
+        fs::rename(
+            &index_temporary.0,
+            directory.join(format!("pack-{name}.idx")),
+        )
+        .context(what)?;
+        sync(directory)
+    }
+}
+
+/// Makes a file read-only, and syncs it.
+pub(crate) fn seal(file: &File) -> std::io::Result<()> {
+    make_read_only(file)?;
+    file.sync_all()
+}
+
+/// Makes a file that only its owner can read, and nobody write.
+pub(crate) fn make_read_only(file: &File) -> std::io::Result<()> {
+    file.set_permissions(fs::Permissions::from_mode(0o400))
+}
+
+fn header(count: u32) -> [u8; HEADER as usize] {
+    let mut header = *b"PACK\0\0\0\x02\0\0\0\0";
+    header[8..].copy_from_slice(&count.to_be_bytes());
+    header
+}
+
+/// The number of objects stands at the front of the pack and is known at its end, so that it is read again.
+fn checksum(file: &File, length: u64) -> std::io::Result<[u8; 20]> {
+    let mut range = FileRange::new(file, 0, length);
+    let mut hasher = Sha1::new();
+    let mut buffer = vec![0; 128 << 10];
+    loop {
+        match range.read(&mut buffer)? {
+            0 => return Ok(hasher.finalize().into()),
+            read => hasher.update(&buffer[..read]),
+        }
+    }
+}
+
+/// Makes a file that only the user can read, with a name that git's own clean-up knows.
+pub(crate) fn create_temporary(directory: &Path) -> Result<(Temporary, File)> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = directory.join(format!("tmp_pack_{}_{number}", std::process::id()));
+        match OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+        {
+            Ok(file) => return Ok((Temporary(path), file)),
+            // Left by a process that was killed and had the same number.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(error).context(|| format!("cannot make the file `{}`", path.display()));
+            }
+        }
+    }
+}
+
+/// Fills the buffer as far as the reader and `limit` go.
+fn fill(reader: &mut dyn Read, buffer: &mut [u8], limit: u64) -> Result<usize> {
+    let wanted = usize::try_from(limit)
+        .unwrap_or(usize::MAX)
+        .min(buffer.len());
+    let mut filled = 0;
+    while filled < wanted {
+        match reader.read(&mut buffer[filled..wanted]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error).context(|| "cannot read the bytes to store"),
+        }
+    }
+    Ok(filled)
+}
+
+/// Counts and checks what passes through.
+struct Counted<W> {
+    out: W,
+    length: u64,
+    crc: Crc,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.crc.update(&bytes[..written]);
+        self.length += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}

@@ -1,0 +1,405 @@
+//! One pack with its index: finding, decoding and hashing its objects. This module does IO.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, Read, Write};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use flate2::bufread::ZlibDecoder;
+use rustix::fs::OFlags;
+
+use super::hash::{Hasher, ObjectKind, hash};
+use super::open_files::Leave;
+use super::pack_entry::{
+    Content, FileRange, Header, apply_delta, at_end, inflate, inflate_at_once, read_header,
+    size_from_delta,
+};
+use super::pack_index::PackIndex;
+use crate::error::{Context, Error, Result};
+use crate::model::entry::ObjectId;
+
+/// The size of the largest object that is decoded in memory: a tree, a text to merge, whatever is stored as a delta. Git
+/// makes no delta of what is larger (`core.bigFileThreshold`).
+const LARGEST: u64 = 512 << 20;
+/// How much of an entry is read at first, in bytes.
+const FRONT: usize = 8 << 10;
+/// The size in bytes up to which an object is inflated at once.
+const SMALL: usize = 1 << 20;
+/// The longest chain of deltas; git makes none longer than 4,095.
+const DEEPEST: usize = 4096;
+/// The bytes that the deltas of one object may make altogether.
+const MOST_WORK: u64 = 8 * LARGEST;
+
+/// A pack, opened when it is first asked.
+pub(crate) struct PackFile {
+    path: PathBuf,
+    name: PathBuf,
+    index: OnceLock<(PackIndex, Option<Leave>)>,
+    data: OnceLock<Kept>,
+}
+
+impl PackFile {
+    /// Returns the pack of this file name.
+    pub(crate) fn new(directory: &Path, name: &Path) -> Self {
+        let (path, name) = (directory.join(name), name.to_owned());
+        Self {
+            path,
+            name,
+            index: OnceLock::new(),
+            data: OnceLock::new(),
+        }
+    }
+
+    /// Returns its file name.
+    pub(crate) fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Returns the offset of an object; none where its index does not name it or is damaged.
+    pub(crate) fn find(&self, id: ObjectId) -> Option<u64> {
+        if let Some((index, _)) = self.index.get() {
+            return index.find(id).ok()?;
+        }
+        let index = PackIndex::open(self.open_index().ok()?).ok()?;
+        let leave = if index.is_file() { Leave::take() } else { None };
+        if index.is_file() && leave.is_none() {
+            return index.find(id).ok()?;
+        }
+        self.index.get_or_init(|| (index, leave)).0.find(id).ok()?
+    }
+
+    /// Returns where those of the sorted ids stand that are in it. Fails where its index is missing or damaged.
+    pub(crate) fn offsets(&self, ids: &[ObjectId]) -> Result<Vec<(ObjectId, u64)>> {
+        PackIndex::open(self.open_index()?)?.offsets(ids)
+    }
+
+    /// Returns its index, read whole, and when that was written; none where it is longer than `limit` bytes.
+    pub(crate) fn short_index(&self, limit: u64) -> Result<Option<(PackIndex, (i64, i64))>> {
+        let file = self.open_index()?;
+        let metadata = file.metadata().context(|| "cannot read the index")?;
+        let written = (metadata.mtime(), metadata.mtime_nsec());
+        if metadata.len() > limit {
+            Ok(None)
+        } else {
+            Ok(Some((PackIndex::open_whole(file)?, written)))
+        }
+    }
+
+    /// Returns whether pack and index end as they were written: both with the pack's checksum.
+    pub(crate) fn has_its_end(&self) -> bool {
+        let end = || -> Result<bool> {
+            let checksum = PackIndex::open(self.open_index()?)?.pack_checksum()?;
+            let file = open_regular(&self.path)?;
+            let length = file.metadata().context(|| "cannot read the pack")?.len();
+            let mut end = [0; 20];
+            file.read_exact_at(&mut end, length.saturating_sub(20))
+                .context(|| "cannot read the pack")?;
+            Ok(end == checksum)
+        };
+        end().unwrap_or(false)
+    }
+
+    fn open_index(&self) -> Result<File> {
+        open_regular(&self.path.with_extension("idx"))
+    }
+
+    /// Returns the object at an offset, hashed in full.
+    pub(crate) fn object(&self, offset: u64, id: ObjectId) -> Result<(ObjectKind, Vec<u8>)> {
+        self.with_data(|data| {
+            let (kind, bytes) = self.resolve(data.entry(offset)?)?;
+            check_id(id, hash(kind, &bytes))?;
+            Ok((kind, bytes))
+        })
+    }
+
+    /// Returns a blob of at most `limit` bytes, hashed in full; none where it is larger.
+    pub(crate) fn small_blob(
+        &self,
+        offset: u64,
+        id: ObjectId,
+        limit: u64,
+    ) -> Result<Option<Vec<u8>>> {
+        self.with_data(|data| {
+            let entry = data.entry(offset)?;
+            if matches!(entry.header.content, Content::Whole(_)) && entry.header.size > limit {
+                return Ok(None);
+            }
+            let (kind, bytes) = self.resolve(entry)?;
+            check_blob_kind(kind)?;
+            check_id(id, hash(kind, &bytes))?;
+            Ok(Some(bytes))
+        })
+    }
+
+    /// Returns a blob's size in bytes, as its entry or the front of its delta says.
+    pub(crate) fn blob_size(&self, offset: u64) -> Result<u64> {
+        self.with_data(|data| {
+            let mut front = [0; 64];
+            let mut front = data.front(offset, &mut front)?;
+            match read_header(&mut front, offset)? {
+                Header {
+                    content: Content::Whole(kind),
+                    size,
+                } => check_blob_kind(kind).map(|()| size),
+                _ => size_from_delta(front),
+            }
+        })
+    }
+
+    /// Decodes and hashes a blob in bounded memory.
+    pub(crate) fn check_blob(&self, offset: u64, id: ObjectId) -> Result<()> {
+        self.copy_blob(offset, id, &mut std::io::sink()).map(drop)
+    }
+
+    /// Writes a blob, hashing it on the way: what was written is good only if this returns. In bounded memory, but for
+    /// deltas.
+    pub(crate) fn copy_blob(&self, offset: u64, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
+        self.with_data(|data| match data.entry(offset)? {
+            entry @ Entry {
+                header:
+                    Header {
+                        content: Content::Whole(kind),
+                        size,
+                    },
+                ..
+            } => {
+                check_blob_kind(kind)?;
+                check_id(id, copy(entry.compressed(), size, to)?)?;
+                Ok(size)
+            }
+            entry => {
+                let (kind, bytes) = self.resolve(entry)?;
+                check_blob_kind(kind)?;
+                check_id(id, hash(kind, &bytes))?;
+                to.write_all(&bytes)
+                    .context(|| format!("cannot write the bytes of `{id}`"))?;
+                Ok(bytes.len() as u64)
+            }
+        })
+    }
+
+    /// Returns an entry's object: the whole object at the end of its chain of deltas, and the deltas applied to it, innermost
+    /// first.
+    fn resolve(&self, mut entry: Entry<'_>) -> Result<(ObjectKind, Vec<u8>)> {
+        let (mut deltas, mut work) = (Vec::new(), 0);
+        loop {
+            let header = entry.header;
+            work += header.size;
+            if header.size > LARGEST || work > MOST_WORK || deltas.len() > DEEPEST {
+                return Err(Error::failed(
+                    "the object, or its chain of deltas, is too large to be decoded in memory",
+                ));
+            }
+            let bytes = entry.inflate()?;
+            let base = match header.content {
+                Content::Whole(kind) => return Ok((kind, apply_deltas(bytes, deltas, work)?)),
+                Content::ToOffset(base) => base,
+                Content::ToObject(base) => self.find(base).ok_or_else(|| missing_base(base))?,
+            };
+            deltas.push(bytes);
+            entry = entry.data.entry(base)?;
+        }
+    }
+
+    fn with_data<T>(&self, work: impl FnOnce(Data<'_>) -> Result<T>) -> Result<T> {
+        let what = || format!("cannot read the pack `{}`", self.path.display());
+        let fresh;
+        let file = match self.data.get() {
+            Some(kept) => kept,
+            None => {
+                let file = open_regular(&self.path)?;
+                let length = file.metadata().context(what)?.len();
+                match Leave::take() {
+                    Some(leave) => self.data.get_or_init(|| Kept {
+                        file,
+                        length,
+                        _leave: Some(leave),
+                    }),
+                    None => {
+                        fresh = Kept {
+                            file,
+                            length,
+                            _leave: None,
+                        };
+                        &fresh
+                    }
+                }
+            }
+        };
+        work(Data {
+            file: &file.file,
+            end: file.length.saturating_sub(20),
+        })
+        .map_err(|error| Error::failed(what()).because(error))
+    }
+}
+
+/// An open pack.
+struct Kept {
+    file: File,
+    length: u64,
+    _leave: Option<Leave>,
+}
+
+/// The entries of an open pack: what is between its header and its checksum.
+#[derive(Clone, Copy)]
+struct Data<'a> {
+    file: &'a File,
+    end: u64,
+}
+
+impl<'a> Data<'a> {
+    /// Reads as much of an entry as the buffer takes.
+    fn front(self, offset: u64, buffer: &mut [u8]) -> Result<&[u8]> {
+        if offset < 12 || offset >= self.end {
+            return Err(Error::failed("the entry lies outside the pack"));
+        }
+        let mut range = FileRange::new(self.file, offset, self.end);
+        let mut filled = 0;
+        loop {
+            match range
+                .read(&mut buffer[filled..])
+                .context(|| "cannot read the entry")?
+            {
+                0 => return Ok(&buffer[..filled]),
+                read => filled += read,
+            }
+        }
+    }
+
+    fn entry(self, offset: u64) -> Result<Entry<'a>> {
+        let mut front = vec![0; FRONT];
+        let length = self.front(offset, &mut front)?.len();
+        front.truncate(length);
+        let mut rest = &front[..];
+        let header = read_header(&mut rest, offset)?;
+        let start = front.len() - rest.len();
+        Ok(Entry {
+            data: self,
+            offset,
+            header,
+            front,
+            start,
+        })
+    }
+}
+
+/// An entry of which the header was read.
+struct Entry<'a> {
+    data: Data<'a>,
+    offset: u64,
+    header: Header,
+    /// Its first bytes.
+    front: Vec<u8>,
+    /// Where in them the compressed bytes begin.
+    start: usize,
+}
+
+impl<'a> Entry<'a> {
+    fn compressed(&self) -> BufReader<FileRange<'a>> {
+        BufReader::new(FileRange::new(
+            self.data.file,
+            self.offset + self.start as u64,
+            self.data.end,
+        ))
+    }
+
+    /// Returns what stands in it.
+    fn inflate(&self) -> Result<Vec<u8>> {
+        match self.inflate_at_once() {
+            Some(bytes) => Ok(bytes),
+            None => inflate(self.compressed(), self.header.size),
+        }
+    }
+
+    /// The same where it is small, and sound, and no longer than it would be if nothing could be compressed.
+    fn inflate_at_once(&self) -> Option<Vec<u8>> {
+        let size = usize::try_from(self.header.size)
+            .ok()
+            .filter(|size| *size <= SMALL)?;
+        let longest = self.start + size + size / 1024 + 64;
+        if longest <= FRONT {
+            return inflate_at_once(&self.front[self.start..], size);
+        }
+        let mut bytes = vec![0; longest];
+        let length = self.data.front(self.offset, &mut bytes).ok()?.len();
+        inflate_at_once(bytes.get(self.start..length)?, size)
+    }
+}
+
+fn apply_deltas(whole: Vec<u8>, deltas: Vec<Vec<u8>>, mut work: u64) -> Result<Vec<u8>> {
+    deltas.into_iter().rev().try_fold(whole, |base, delta| {
+        let result = apply_delta(&base, &delta, LARGEST.min(MOST_WORK - work.min(MOST_WORK)))?;
+        work += result.len() as u64;
+        Ok(result)
+    })
+}
+
+/// Inflates a blob of this size, and returns its id.
+fn copy(compressed: BufReader<FileRange<'_>>, size: u64, to: &mut dyn Write) -> Result<ObjectId> {
+    let mut decoder = ZlibDecoder::new(compressed);
+    let mut hasher = Hasher::new(ObjectKind::Blob, size);
+    let mut buffer = vec![0; 64 << 10];
+    let mut left = size;
+    while left > 0 {
+        let wanted = usize::try_from(left)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
+        let read = decoder
+            .read(&mut buffer[..wanted])
+            .context(|| "the object cannot be decompressed")?;
+        if read == 0 {
+            return Err(Error::failed("the object is smaller than its entry says"));
+        }
+        hasher.update(&buffer[..read]);
+        to.write_all(&buffer[..read])
+            .context(|| "cannot write the object's bytes")?;
+        left -= read as u64;
+    }
+    if at_end(&mut decoder) {
+        Ok(hasher.finish())
+    } else {
+        Err(Error::failed("the object is larger than it says"))
+    }
+}
+
+/// Opens what is a file, and no link: nothing else belongs among the packs.
+pub(crate) fn open_regular(path: &Path) -> Result<File> {
+    let what = || format!("cannot open `{}`", path.display());
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .context(what)?;
+    match file.metadata().context(what)?.is_file() {
+        true => Ok(file),
+        false => Err(Error::failed(format!(
+            "`{}` is not a regular file",
+            path.display()
+        ))),
+    }
+}
+
+fn check_id(id: ObjectId, found: ObjectId) -> Result<()> {
+    if id == found {
+        Ok(())
+    } else {
+        Err(Error::failed(format!(
+            "its bytes are those of `{found}`, not of `{id}`"
+        )))
+    }
+}
+
+fn check_blob_kind(kind: ObjectKind) -> Result<()> {
+    if kind == ObjectKind::Blob {
+        Ok(())
+    } else {
+        Err(Error::failed("the object is a tree, not a blob"))
+    }
+}
+
+fn missing_base(id: ObjectId) -> Error {
+    Error::failed(format!("the delta's base `{id}` is not in the pack"))
+}

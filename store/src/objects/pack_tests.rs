@@ -1,0 +1,385 @@
+//! Tests of writing packs, of streams above all, with the real git as judge.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::hash::{ObjectKind, hash};
+use super::pack::{Effort, PackWriter, pack_object};
+use super::prepare;
+use super::reader::{Held, Reader};
+use crate::model::entry::ObjectId;
+
+fn repository() -> TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    prepare(directory.path()).expect("a fresh repository");
+    directory
+}
+
+fn add(writer: &mut PackWriter, bytes: &[u8]) -> ObjectId {
+    let id = hash(ObjectKind::Blob, bytes);
+    assert!(
+        writer
+            .add(pack_object(ObjectKind::Blob, id, bytes, Effort::Least))
+            .expect("written"),
+        "it is no collision"
+    );
+    id
+}
+
+fn names(repository: &Path) -> Vec<String> {
+    let entries = fs::read_dir(repository.join("objects/pack")).expect("the packs");
+    entries
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect()
+}
+
+fn verify(repository: &Path) {
+    for name in names(repository)
+        .into_iter()
+        .filter(|name| name.ends_with(".pack"))
+    {
+        let mut git = Command::new("git");
+        git.env_clear()
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", "/nonexistent");
+        git.current_dir(repository)
+            .args(["index-pack", "--strict", "--verify"])
+            .arg(format!("objects/pack/{name}"));
+        let output = git.output().expect("git is installed");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn a_stream_is_stored_as_its_bytes_are() {
+    let repository = repository();
+    let large: Vec<u8> = (0..3_000_000_u32)
+        .map(|number| (number / 7).to_le_bytes()[0])
+        .collect();
+    let mut writer = PackWriter::begin(repository.path()).expect("begun");
+    let small = add(&mut writer, b"small");
+    for bytes in [&large[..], b"", b"x"] {
+        let id = writer
+            .add_stream(bytes.len() as u64, &mut &*bytes)
+            .expect("written");
+        assert_eq!(id, Some(hash(ObjectKind::Blob, bytes)), "git's id");
+    }
+    writer.finish().expect("finished");
+    verify(repository.path());
+    let reader = Reader::open(repository.path()).expect("opened");
+    assert_eq!(
+        reader.blob(hash(ObjectKind::Blob, &large)).expect("stored"),
+        large,
+        "the same bytes"
+    );
+    assert_eq!(
+        reader.blob(small).expect("stored"),
+        b"small",
+        "and what came before it"
+    );
+}
+
+#[test]
+fn a_stream_that_ends_early_leaves_no_trace() {
+    let repository = repository();
+    let mut writer = PackWriter::begin(repository.path()).expect("begun");
+    let before = add(&mut writer, b"before");
+    let bytes = vec![3; 1_000_000];
+    assert_eq!(
+        writer
+            .add_stream(1_000_001, &mut &bytes[..])
+            .expect("no failure"),
+        None,
+        "a byte is missing"
+    );
+    let mut failing = (&bytes[..]).chain(Failing);
+    assert!(
+        writer.add_stream(2_000_000, &mut failing).is_err(),
+        "the reader failed"
+    );
+    let after = add(&mut writer, b"after");
+    writer.finish().expect("finished");
+    verify(repository.path());
+    let reader = Reader::open(repository.path()).expect("opened");
+    assert_eq!(
+        reader.blob(before).expect("stored"),
+        b"before",
+        "it was there before"
+    );
+    assert_eq!(
+        reader.blob(after).expect("stored"),
+        b"after",
+        "it came after"
+    );
+    assert!(
+        !reader.has_all(vec![hash(ObjectKind::Blob, &bytes)]),
+        "nothing between"
+    );
+}
+
+struct Failing;
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(io::Error::other("the disk is gone"))
+    }
+}
+
+#[test]
+fn a_stream_that_is_there_already_is_not_stored_twice() {
+    let repository = repository();
+    let bytes = vec![5; 300_000];
+    let mut writer = PackWriter::begin(repository.path()).expect("begun");
+    let id = add(&mut writer, &bytes);
+    for _ in 0..2 {
+        let again = writer
+            .add_stream(bytes.len() as u64, &mut &bytes[..])
+            .expect("written");
+        assert_eq!(
+            again,
+            Some(id),
+            "compressed in another way, the same bytes all the same"
+        );
+    }
+    writer.finish().expect("finished");
+    verify(repository.path());
+}
+
+#[test]
+fn a_stream_that_is_stored_is_left_out_of_the_next_pack() {
+    let repository = repository();
+    let bytes = vec![5; 300_000];
+    let mut first = PackWriter::begin(repository.path()).expect("begun");
+    let id = first.add_stream(300_000, &mut &bytes[..]).expect("written");
+    first.finish().expect("finished");
+    let packs = names(repository.path());
+    let reader = Arc::new(Reader::open(repository.path()).expect("opened"));
+    let mut second = PackWriter::begin(repository.path())
+        .expect("begun")
+        .knowing(reader);
+    assert_eq!(
+        second
+            .add_stream(300_000, &mut &bytes[..])
+            .expect("written"),
+        id,
+        "the same id"
+    );
+    second.finish().expect("finished");
+    assert_eq!(
+        names(repository.path()).len(),
+        packs.len(),
+        "and no second copy"
+    );
+}
+
+#[test]
+fn another_object_of_the_same_id_is_told_apart() {
+    let repository = repository();
+    let mut writer = PackWriter::begin(repository.path()).expect("begun");
+    let id = add(&mut writer, b"first");
+    let second = pack_object(ObjectKind::Blob, id, b"other", Effort::Least);
+    assert!(
+        !writer.add(second).expect("read back"),
+        "it cannot stand beside the first"
+    );
+    assert!(
+        writer
+            .add(pack_object(ObjectKind::Blob, id, b"first", Effort::Least))
+            .expect("read back"),
+        "the first is there"
+    );
+    writer.finish().expect("finished");
+    let reader = Reader::open(repository.path()).expect("opened");
+    assert_eq!(
+        reader.holds(ObjectKind::Blob, id, b"first"),
+        Held::Yes,
+        "stored"
+    );
+    assert_eq!(
+        reader.holds(ObjectKind::Blob, id, b"other"),
+        Held::Collision,
+        "other bytes, the same id"
+    );
+    assert_eq!(
+        reader.holds(ObjectKind::Blob, hash(ObjectKind::Blob, b"x"), b"x"),
+        Held::No,
+        "never stored"
+    );
+    for (bytes, held) in [
+        (&b"first"[..], Held::Yes),
+        (b"fir", Held::Collision),
+        (b"first and more", Held::Collision),
+    ] {
+        assert_eq!(
+            reader.holds_stream(id, &mut &*bytes).expect("readable"),
+            held,
+            "by pieces, too"
+        );
+    }
+    assert!(
+        reader.holds_stream(id, &mut Failing).is_err(),
+        "the reader's failure is not an answer"
+    );
+}
+
+#[test]
+fn a_pack_that_is_not_finished_leaves_nothing() {
+    let repository = repository();
+    drop(PackWriter::begin(repository.path()).expect("begun"));
+    let mut writer = PackWriter::begin(repository.path()).expect("begun");
+    add(&mut writer, b"text");
+    drop(writer);
+    PackWriter::begin(repository.path())
+        .expect("begun")
+        .finish()
+        .expect("finished");
+    assert_eq!(
+        names(repository.path()),
+        [""; 0],
+        "neither a pack nor a temporary file"
+    );
+}
+
+/// Bytes that nothing makes shorter.
+fn noise(length: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let mut random = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        state.to_be_bytes()[0]
+    };
+    (0..length).map(|_| random()).collect()
+}
+
+/// Returns how long the only pack is.
+fn length_of_pack(repository: &Path) -> u64 {
+    let pack = names(repository)
+        .into_iter()
+        .find(|name| name.ends_with(".pack"))
+        .expect("a pack");
+    fs::metadata(repository.join("objects/pack").join(pack))
+        .expect("a pack")
+        .len()
+}
+
+#[test]
+fn what_does_not_compress_is_stored_as_it_is() {
+    let noise = noise(200_000);
+    let id = hash(ObjectKind::Blob, &noise);
+    let repository = repository();
+    let mut writer = PackWriter::begin(repository.path()).expect("begun");
+    assert!(
+        writer
+            .add(pack_object(ObjectKind::Blob, id, &noise, Effort::Least))
+            .expect("written"),
+        "it is the first"
+    );
+    writer.finish().expect("finished");
+    verify(repository.path());
+    let length = length_of_pack(repository.path());
+    assert!(
+        length < 200_000 + 100,
+        "it costs a few bytes more, not a percent: {length}"
+    );
+}
+
+#[test]
+fn a_stream_is_compressed_only_where_a_sample_is() {
+    let (noise, text) = (noise(3_000_000), b"all work and no play\n".repeat(150_000));
+    for (bytes, most, what) in [
+        (&noise, noise.len() + noise.len() / 500, "as it is"),
+        (&text, text.len() / 50, "text"),
+    ] {
+        let repository = repository();
+        let mut writer = PackWriter::begin(repository.path()).expect("begun");
+        let id = writer
+            .add_stream(bytes.len() as u64, &mut &bytes[..])
+            .expect("written");
+        assert_eq!(id, Some(hash(ObjectKind::Blob, bytes)), "its id is git's");
+        writer.finish().expect("finished");
+        verify(repository.path());
+        let length = length_of_pack(repository.path());
+        assert!(
+            length < most as u64,
+            "{what}: {length} for {} bytes",
+            bytes.len()
+        );
+    }
+}
+
+#[test]
+fn what_is_there_is_told_for_all_ids_at_once() {
+    let repository = repository();
+    let store = |number: u32| {
+        let mut writer = PackWriter::begin(repository.path()).expect("begun");
+        let id = add(&mut writer, &number.to_be_bytes());
+        writer.finish().expect("finished");
+        id
+    };
+    let reader = Reader::open(repository.path()).expect("opened");
+    let mut ids: Vec<ObjectId> = Vec::new();
+    for number in 0..150 {
+        ids.insert(0, store(number));
+        reader.note_new_pack().expect("listed");
+        assert!(
+            reader.has_all(ids.clone()),
+            "in any order, joined or alone: {number}"
+        );
+    }
+    assert!(
+        repository
+            .path()
+            .join("objects/pack/multi-pack-index")
+            .exists(),
+        "some of them are joined"
+    );
+    let doubled = [&ids[..], &ids[..]].concat();
+    assert!(reader.has_all(doubled), "an id may come twice");
+    ids.push(hash(ObjectKind::Blob, b"never stored"));
+    assert!(!reader.has_all(ids), "one that is missing is missed");
+    assert!(reader.has_all(Vec::new()), "of nothing, nothing is missing");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_packed_is_read(
+        contents in proptest::collection::vec((proptest::collection::vec(any::<u8>(), 0..200), 0..300_usize, any::<bool>()), 1..20),
+    ) {
+        let repository = repository();
+        let mut writer = PackWriter::begin(repository.path()).expect("begun");
+        let contents: Vec<_> = contents.into_iter().map(|(bytes, times, streamed)| (bytes.repeat(times), streamed)).collect();
+        let mut ids = Vec::new();
+        for (bytes, streamed) in &contents {
+            ids.push(if *streamed {
+                writer.add_stream(bytes.len() as u64, &mut &bytes[..]).expect("written").expect("whole")
+            } else {
+                add(&mut writer, bytes)
+            });
+        }
+        writer.finish().expect("finished");
+        verify(repository.path());
+        let reader = Reader::open(repository.path()).expect("opened");
+        for (id, (bytes, _)) in ids.iter().zip(&contents) {
+            prop_assert_eq!(&reader.blob(*id).expect("stored"), bytes);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Objects that were decoded and hashed, or just stored, for whoever asks again: a revert counts a blob's lines, checks it,
+//! writes it, and finds it in the workspace afterwards.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::model::entry::ObjectId;
+use crate::objects::hash::ObjectKind;
+
+/// The bytes that are kept altogether.
+const MOST: usize = 32 << 20;
+/// The largest object that is kept, in bytes.
+pub(super) const LARGEST: u64 = 1 << 20;
+
+/// An object's bytes.
+pub(super) type Bytes = Arc<Vec<u8>>;
+
+/// Objects by id. Once there is no room, those that are kept stay: whoever goes over many begins again with the first.
+#[derive(Default)]
+pub(super) struct Kept(Mutex<Objects>);
+
+#[derive(Default)]
+struct Objects {
+    by_id: HashMap<ObjectId, (ObjectKind, Bytes)>,
+    bytes: usize,
+}
+
+impl Kept {
+    /// Returns an object.
+    pub fn get(&self, id: ObjectId) -> Option<(ObjectKind, Bytes)> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .by_id
+            .get(&id)
+            .cloned()
+    }
+
+    /// Keeps an object that was hashed, where there is room.
+    pub fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: Vec<u8>) -> Bytes {
+        let bytes = Arc::new(bytes);
+        let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_room = bytes.len() as u64 <= LARGEST && objects.bytes + bytes.len() <= MOST;
+        if has_room
+            && objects
+                .by_id
+                .insert(id, (kind, Arc::clone(&bytes)))
+                .is_none()
+        {
+            objects.bytes += bytes.len();
+        }
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u8) -> ObjectId {
+        ObjectId::new([number; 20])
+    }
+
+    #[test]
+    fn objects_are_kept_up_to_a_limit_and_large_ones_never() {
+        let kept = Kept::default();
+        let large = usize::try_from(LARGEST).expect("it fits");
+        for number in 0..40 {
+            assert_eq!(
+                kept.keep(ObjectKind::Blob, id(number), vec![number; large])
+                    .len(),
+                large,
+                "it is given back in any case"
+            );
+        }
+        let there = (0..40)
+            .filter(|number| kept.get(id(*number)).is_some())
+            .count();
+        assert_eq!(there, MOST / large, "as many as there is room for");
+        let kept = Kept::default();
+        kept.keep(ObjectKind::Blob, id(1), vec![1; large + 1]);
+        assert!(kept.get(id(1)).is_none(), "it is too large");
+    }
+}

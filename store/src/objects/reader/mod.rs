@@ -1,0 +1,293 @@
+//! Reading objects out of packs, without trust. This module does IO.
+//!
+//! Our own reader instead of libgit2's: it looks at packs alone (libgit2 1.9.7 never comes back from a torn loose object),
+//! heeds no configuration and no alternates, writes large blobs in bounded memory, hashes all that it gives out, and falls
+//! back to another copy where one is damaged.
+
+mod compare;
+mod kept;
+mod packs;
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::hash::ObjectKind;
+use super::multi_pack_index;
+use super::pack_file::PackFile;
+use super::tree::{self, TreeEntry};
+use crate::error::{Context, Error, Result};
+use crate::model::entry::ObjectId;
+use compare::{Comparer, Problem};
+use kept::Kept;
+pub(crate) use packs::Packs;
+
+/// Whether bytes are stored under their id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Held {
+    /// They are, and readable.
+    Yes,
+    /// They are not, or damaged: store them (again).
+    No,
+    /// Other bytes are: a SHA-1 collision. These cannot be stored.
+    Collision,
+}
+
+/// Reads the objects of one repository; shared by threads.
+pub(crate) struct Reader {
+    directory: PathBuf,
+    packs: RwLock<Arc<Packs>>,
+    kept: Kept,
+}
+
+/// Up to this size a blob is decoded whole before the first byte is given out; larger ones are decoded twice.
+const AT_ONCE: u64 = 8 << 20;
+
+impl Reader {
+    /// Opens the packs that are there now.
+    pub(crate) fn open(repository: &Path) -> Result<Self> {
+        let directory = repository.join("objects/pack");
+        let packs = Packs::list(&directory, &Packs::default())?.unwrap_or_default();
+        Ok(Self {
+            directory,
+            packs: RwLock::new(Arc::new(packs)),
+            kept: Kept::default(),
+        })
+    }
+
+    /// Looks for packs that were added or removed since.
+    pub(crate) fn refresh(&self) -> Result<()> {
+        if let Some(packs) = Packs::list(&self.directory, &self.packs())? {
+            *self.packs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(packs);
+        }
+        Ok(())
+    }
+
+    /// To be called by whoever has just written a pack: looks for it, and joins the indexes where many packs stand alone.
+    pub(crate) fn note_new_pack(&self) -> Result<()> {
+        self.refresh()?;
+        // Without it all is found as well, and slower.
+        if multi_pack_index::renew(&self.directory, &self.packs()).unwrap_or(false) {
+            self.refresh()?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether each of these objects is in a pack, by the indexes; packs that a power cut may have torn are not
+    /// believed. What to ask before ids are trusted that were seen before a restart.
+    pub(crate) fn has_all(&self, mut ids: Vec<ObjectId>) -> bool {
+        ids.sort_unstable();
+        ids.dedup();
+        self.packs().have_all(&ids)
+    }
+
+    /// Returns whether exactly these bytes are stored under `id`: what to ask before leaving an object out of a pack.
+    pub(crate) fn holds(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Held {
+        if let Some((stored_kind, stored)) = self.kept.get(id) {
+            return if stored_kind == kind && stored[..] == *bytes {
+                Held::Yes
+            } else {
+                Held::Collision
+            };
+        }
+        match first(id, self.packs().likely(id), |pack, offset| {
+            pack.object(offset, id)
+        }) {
+            Ok(Some((stored_kind, stored))) if (stored_kind, &stored[..]) == (kind, bytes) => {
+                self.kept.keep(kind, id, stored);
+                Held::Yes
+            }
+            Ok(Some(_)) => Held::Collision,
+            Ok(None) | Err(_) => Held::No,
+        }
+    }
+
+    /// The same for a blob that is read in pieces. Fails where the reader does.
+    pub(crate) fn holds_stream(&self, id: ObjectId, reader: &mut dyn Read) -> Result<Held> {
+        let Ok(Some((pack, offset))) = first(id, self.packs().likely(id), sound_copy(id)) else {
+            return Ok(Held::No);
+        };
+        let mut comparer = Comparer::new(reader);
+        let copied = pack.copy_blob(offset, id, &mut comparer);
+        match (comparer.problem(), copied) {
+            (Some(Problem::Read(error)), _) => {
+                Err(error).context(|| "cannot read the bytes to compare")
+            }
+            (Some(Problem::Differs), _) => Ok(Held::Collision),
+            (None, Ok(_)) => Ok(if comparer.at_end()? {
+                Held::Yes
+            } else {
+                Held::Collision
+            }),
+            (None, Err(_)) => Ok(Held::No),
+        }
+    }
+
+    /// Keeps an object that was just hashed and stored, where there is room.
+    pub(crate) fn keep(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) {
+        self.kept.keep(kind, id, bytes.to_vec());
+    }
+
+    /// Returns a blob's bytes, hashed in full.
+    pub(crate) fn blob(&self, id: ObjectId) -> Result<Vec<u8>> {
+        Ok(Arc::unwrap_or_clone(self.object(ObjectKind::Blob, id)?))
+    }
+
+    /// Returns a blob's bytes, hashed in full; none where it is larger than `limit` bytes.
+    pub(crate) fn blob_up_to(&self, id: ObjectId, limit: u64) -> Result<Option<Arc<Vec<u8>>>> {
+        let bytes = match self.kept_blob(id) {
+            Some(bytes) => Some(bytes),
+            None => {
+                let bytes =
+                    self.insist_believing(id, |pack, offset| pack.small_blob(offset, id, limit))?;
+                bytes.map(|bytes| self.kept.keep(ObjectKind::Blob, id, bytes))
+            }
+        };
+        Ok(bytes.filter(|bytes| bytes.len() as u64 <= limit))
+    }
+
+    fn kept_blob(&self, id: ObjectId) -> Option<Arc<Vec<u8>>> {
+        self.kept
+            .get(id)
+            .filter(|(kind, _)| *kind == ObjectKind::Blob)
+            .map(|(_, bytes)| bytes)
+    }
+
+    /// Returns a blob's size in bytes.
+    pub(crate) fn blob_size(&self, id: ObjectId) -> Result<u64> {
+        if let Some(bytes) = self.kept_blob(id) {
+            return Ok(bytes.len() as u64);
+        }
+        self.insist_believing(id, |pack, offset| pack.blob_size(offset))
+    }
+
+    /// Writes a blob's bytes in bounded memory. The blob was hashed in full before the first byte is written, and is
+    /// hashed again on the way where it is large.
+    pub(crate) fn copy_blob(&self, id: ObjectId, to: &mut dyn Write) -> Result<u64> {
+        let small = match self.kept_blob(id) {
+            Some(bytes) => Some(bytes),
+            None => self
+                .insist(id, |pack, offset| pack.small_blob(offset, id, AT_ONCE))?
+                .map(Arc::new),
+        };
+        if let Some(bytes) = small {
+            to.write_all(&bytes)
+                .context(|| format!("cannot write the bytes of `{id}`"))?;
+            return Ok(bytes.len() as u64);
+        }
+        // Two passes: which copy is sound has to be known before anything is written.
+        let (pack, offset) = self.insist(id, sound_copy(id))?;
+        pack.copy_blob(offset, id, to)
+    }
+
+    /// Decodes and hashes a blob in bounded memory. Packs that were added since are unknown.
+    pub(crate) fn check_blob(&self, id: ObjectId) -> Result<()> {
+        if self.kept_blob(id).is_some() {
+            return Ok(());
+        }
+        let packs = self.packs();
+        let places = packs.likely(id).chain(packs.unlikely(id));
+        let check = |pack: &Arc<PackFile>, offset| {
+            let Some(bytes) = pack.small_blob(offset, id, kept::LARGEST)? else {
+                return pack.check_blob(offset, id);
+            };
+            self.kept.keep(ObjectKind::Blob, id, bytes);
+            Ok(())
+        };
+        first(id, places, check)?.ok_or_else(|| missing(id))
+    }
+
+    /// Returns a tree's entries, hashed and validated.
+    pub(crate) fn tree(&self, id: ObjectId) -> Result<Vec<TreeEntry>> {
+        if id == ObjectId::EMPTY_TREE {
+            return Ok(Vec::new());
+        }
+        let bytes = self.object(ObjectKind::Tree, id)?;
+        tree::decode(&bytes).map_err(|error| {
+            Error::unavailable(format!("the tree `{id}` cannot be used")).because(error)
+        })
+    }
+
+    fn object(&self, kind: ObjectKind, id: ObjectId) -> Result<Arc<Vec<u8>>> {
+        let (stored, bytes) = match self.kept.get(id) {
+            Some(kept) => kept,
+            None => {
+                let (kind, bytes) = self.insist(id, |pack, offset| pack.object(offset, id))?;
+                (kind, self.kept.keep(kind, id, bytes))
+            }
+        };
+        if stored != kind {
+            return Err(Error::unavailable(format!(
+                "the object `{id}` is a {}, not a {}",
+                stored.name(),
+                kind.name()
+            )));
+        }
+        Ok(bytes)
+    }
+
+    /// Reads an object, hashing it; where no likely copy is sound, looks once for packs that were added since, and everywhere.
+    fn insist<T>(
+        &self,
+        id: ObjectId,
+        mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>,
+    ) -> Result<T> {
+        if let Ok(Some(found)) = first(id, self.packs().likely(id), &mut read) {
+            return Ok(found);
+        }
+        self.refresh()?;
+        let packs = self.packs();
+        first(id, packs.likely(id).chain(packs.unlikely(id)), read)?.ok_or_else(|| missing(id))
+    }
+
+    /// The same where what is read is not hashed.
+    fn insist_believing<T>(
+        &self,
+        id: ObjectId,
+        mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>,
+    ) -> Result<T> {
+        if let Ok(Some(found)) = first(id, self.packs().certain(id), &mut read) {
+            return Ok(found);
+        }
+        self.refresh()?;
+        let packs = self.packs();
+        first(id, packs.certain(id).chain(packs.unlikely(id)), read)?.ok_or_else(|| missing(id))
+    }
+
+    fn packs(&self) -> Arc<Packs> {
+        Arc::clone(&self.packs.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Returns what the first sound copy gives; the last copy's error where none is sound, none where there is none.
+fn first<'p, T>(
+    id: ObjectId,
+    places: impl Iterator<Item = (&'p Arc<PackFile>, u64)>,
+    mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>,
+) -> Result<Option<T>> {
+    let mut failure = None;
+    for (pack, offset) in places {
+        match read(pack, offset) {
+            Ok(found) => return Ok(Some(found)),
+            Err(error) => failure = Some(error),
+        }
+    }
+    match failure {
+        Some(error) => {
+            Err(Error::unavailable(format!("the object `{id}` is damaged")).because(error))
+        }
+        None => Ok(None),
+    }
+}
+
+/// Returns what finds a copy of a blob that decodes to its id.
+fn sound_copy(id: ObjectId) -> impl Fn(&Arc<PackFile>, u64) -> Result<(Arc<PackFile>, u64)> {
+    move |pack, offset| {
+        pack.check_blob(offset, id)?;
+        Ok((Arc::clone(pack), offset))
+    }
+}
+
+fn missing(id: ObjectId) -> Error {
+    Error::unavailable(format!("the object `{id}` is not in the store"))
+}

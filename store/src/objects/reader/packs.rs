@@ -1,0 +1,272 @@
+//! The packs of a directory at one moment, and in which order they are asked. This module does IO.
+//!
+//! ```text
+//!   joint   those that the multi-pack-index names and that are there: one look-up for all
+//!   alone   the others: those written since, and those with very many objects; each by its own index
+//! ```
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use rustix::fs::RawDir;
+use rustix::io::Errno;
+
+use crate::error::{Context, Result};
+use crate::fs::disk::{self, Stamp};
+use crate::model::entry::ObjectId;
+use crate::objects::multi_pack_index::{self, MultiPackIndex};
+use crate::objects::pack_file::{PackFile, open_regular};
+
+const PACK: &[u8] = b".pack";
+const INDEX: &[u8] = b".idx";
+
+/// The packs of a directory.
+#[derive(Default)]
+pub(crate) struct Packs {
+    /// The directory, where every later change of it must show in its times.
+    settled: Option<Stamp>,
+    joint: Option<Joint>,
+    alone: Vec<Arc<PackFile>>,
+}
+
+/// The packs that the multi-pack-index names.
+struct Joint {
+    opened: Arc<Opened>,
+    is_there: Vec<bool>,
+}
+
+struct Opened {
+    directory: PathBuf,
+    stamp: Stamp,
+    index: MultiPackIndex,
+    is_sound: OnceLock<bool>,
+    packs: Vec<OnceLock<Arc<PackFile>>>,
+}
+
+impl Packs {
+    /// Returns the packs that are there now, those that are known already as they are; none where nothing changed since.
+    pub fn list(directory: &Path, known: &Self) -> Result<Option<Self>> {
+        let what = || format!("cannot read the directory `{}`", directory.display());
+        let now = disk::now();
+        let opened = match File::open(directory) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Some(Self::default())),
+            Err(error) => return Err(error).context(what),
+        };
+        let stamp = Stamp::of(
+            &rustix::fs::fstat(&opened)
+                .map_err(std::io::Error::from)
+                .context(what)?,
+        );
+        if known.settled == Some(stamp) {
+            return Ok(None);
+        }
+        let mut joint = Joint::open(directory, known);
+        let alone = names(&opened, joint.as_mut()).context(what)?;
+        let old: HashMap<&[u8], &Arc<PackFile>> = known
+            .alone
+            .iter()
+            .map(|pack| (pack.name().as_os_str().as_bytes(), pack))
+            .collect();
+        let pack = |name: Vec<u8>| match old.get(&name[..]) {
+            Some(pack) => Arc::clone(pack),
+            None => Arc::new(PackFile::new(
+                directory,
+                Path::new(OsStr::from_bytes(&name)),
+            )),
+        };
+        let alone = alone.into_iter().map(pack).collect();
+        Ok(Some(Self {
+            settled: stamp.is_settled(now, 0).then_some(stamp),
+            joint,
+            alone,
+        }))
+    }
+
+    /// Returns where an object may stand: good enough for whoever hashes what stands there.
+    pub fn likely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
+        let joint = self.joint.as_ref().and_then(|joint| joint.find(id));
+        joint.into_iter().chain(
+            self.alone
+                .iter()
+                .filter_map(move |pack| Some((pack, pack.find(id)?))),
+        )
+    }
+
+    /// The same for whoever believes what stands there.
+    pub fn certain(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
+        let is_sound = self
+            .joint
+            .as_ref()
+            .is_none_or(|joint| joint.opened.is_sound());
+        let likely = self.likely(id);
+        likely.filter(move |(pack, offset)| is_sound || pack.find(id) == Some(*offset))
+    }
+
+    /// Returns where an object stands by the own indexes of the packs that the multi-pack-index names, should that be wrong.
+    pub fn unlikely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
+        self.each_joint()
+            .filter_map(move |pack| Some((pack, pack.find(id)?)))
+    }
+
+    /// Returns whether each of the sorted ids is in a pack. The packs that stand alone are the last that were written, and have
+    /// to be whole.
+    pub fn have_all(&self, ids: &[ObjectId]) -> bool {
+        let mut is_found = vec![false; ids.len()];
+        let mut note = |id: &ObjectId| {
+            ids.binary_search(id)
+                .into_iter()
+                .for_each(|at| is_found[at] = true)
+        };
+        match &self.joint {
+            Some(joint) if joint.opened.is_sound() => {
+                let places = joint.opened.index.find_all(ids).unwrap_or_default();
+                places
+                    .iter()
+                    .filter(|place| joint.is_there[place.pack as usize])
+                    .for_each(|place| note(&place.id));
+            }
+            _ => self.each_joint().for_each(|pack| {
+                pack.offsets(ids)
+                    .unwrap_or_default()
+                    .iter()
+                    .for_each(|(id, _)| note(id));
+            }),
+        }
+        for pack in self.alone.iter().filter(|pack| pack.has_its_end()) {
+            pack.offsets(ids)
+                .unwrap_or_default()
+                .iter()
+                .for_each(|(id, _)| note(id));
+        }
+        is_found.iter().all(|is_found| *is_found)
+    }
+
+    /// Returns the packs that no multi-pack-index names.
+    pub fn alone(&self) -> &[Arc<PackFile>] {
+        &self.alone
+    }
+
+    /// Returns the multi-pack-index.
+    pub fn joint(&self) -> Option<&MultiPackIndex> {
+        self.joint.as_ref().map(|joint| &joint.opened.index)
+    }
+
+    /// Returns whether all packs are there that the multi-pack-index names.
+    pub fn has_all_joint(&self) -> bool {
+        self.joint
+            .iter()
+            .all(|joint| joint.is_there.iter().all(|is_there| *is_there))
+    }
+
+    /// Returns the packs that the multi-pack-index names and that are there.
+    pub fn each_joint(&self) -> impl Iterator<Item = &Arc<PackFile>> {
+        self.joint.iter().flat_map(|joint| {
+            (0..joint.opened.index.packs()).filter_map(|number| joint.pack(number))
+        })
+    }
+}
+
+impl Joint {
+    /// Opens the multi-pack-index of a directory, where there is one that can be used.
+    fn open(directory: &Path, known: &Packs) -> Option<Self> {
+        let file = open_regular(&directory.join(multi_pack_index::NAME)).ok()?;
+        let stamp = Stamp::of(&rustix::fs::fstat(&file).ok()?);
+        let opened = match &known.joint {
+            Some(joint) if joint.opened.stamp == stamp => Arc::clone(&joint.opened),
+            _ => Arc::new(Opened::new(
+                directory,
+                stamp,
+                MultiPackIndex::open(file).ok()?,
+            )),
+        };
+        let is_there = vec![false; opened.packs.len()];
+        Some(Self { opened, is_there })
+    }
+
+    /// Notes a file of the directory. Returns false where it belongs to no pack that is named.
+    fn note(&mut self, name: &[u8]) -> bool {
+        let Some(stem) = name.strip_suffix(PACK) else {
+            return self.opened.index.number(name).is_some();
+        };
+        let number = self.opened.index.number(&[stem, INDEX].concat());
+        number
+            .inspect(|number| self.is_there[*number as usize] = true)
+            .is_some()
+    }
+
+    fn pack(&self, number: u32) -> Option<&Arc<PackFile>> {
+        self.is_there
+            .get(number as usize)
+            .filter(|is_there| **is_there)?;
+        self.opened.pack(number)
+    }
+
+    fn find(&self, id: ObjectId) -> Option<(&Arc<PackFile>, u64)> {
+        let place = self.opened.index.find(id).ok()??;
+        Some((self.pack(place.pack)?, place.offset))
+    }
+}
+
+impl Opened {
+    fn new(directory: &Path, stamp: Stamp, index: MultiPackIndex) -> Self {
+        let packs = (0..index.packs()).map(|_| OnceLock::new()).collect();
+        Self {
+            directory: directory.to_owned(),
+            stamp,
+            index,
+            is_sound: OnceLock::new(),
+            packs,
+        }
+    }
+
+    fn pack(&self, number: u32) -> Option<&Arc<PackFile>> {
+        let stem = self.index.name(number)?.strip_suffix(INDEX)?;
+        let make = || {
+            let name = [stem, PACK].concat();
+            Arc::new(PackFile::new(
+                &self.directory,
+                Path::new(OsStr::from_bytes(&name)),
+            ))
+        };
+        Some(self.packs.get(number as usize)?.get_or_init(make))
+    }
+
+    fn is_sound(&self) -> bool {
+        *self.is_sound.get_or_init(|| self.index.is_sound())
+    }
+}
+
+/// Returns the names of the packs that stand alone; of those that the multi-pack-index names, notes that they are there.
+fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<Vec<Vec<u8>>> {
+    let (mut packs, mut indexes) = (Vec::new(), HashSet::new());
+    let mut buffer = Vec::with_capacity(64 << 10);
+    let mut entries = RawDir::new(directory.as_fd(), buffer.spare_capacity_mut());
+    while let Some(entry) = entries.next() {
+        let entry = match entry {
+            Err(Errno::INTR) => continue,
+            entry => entry?,
+        };
+        let name = entry.file_name().to_bytes();
+        if joint.as_mut().is_some_and(|joint| joint.note(name)) {
+            continue;
+        }
+        match name.strip_suffix(INDEX) {
+            Some(stem) => drop(indexes.insert(stem.to_vec())),
+            None if name.ends_with(PACK) => packs.push(name.to_vec()),
+            None => {}
+        }
+    }
+    // An index without its pack is what a crash leaves; it names objects that are not there.
+    packs.retain(|name| {
+        name.strip_suffix(PACK)
+            .is_some_and(|stem| indexes.contains(stem))
+    });
+    Ok(packs)
+}

@@ -1,0 +1,124 @@
+//! Whether the store is sound, as far as that can be told without reading every object. Reads only.
+
+use std::path::Path;
+
+use ckpt_schema::report::Finding;
+
+use crate::error::{Context, Result};
+use crate::store::Store;
+
+/// Looks at the database and at each workspace's repository.
+pub(crate) fn check(store: &Store) -> Vec<Finding> {
+    let mut findings = vec![database(store).unwrap_or_else(|error| broken("database", &error))];
+    match repositories(store) {
+        Ok(found) => findings.extend(found),
+        Err(error) => findings.push(broken("snapshots", &error)),
+    }
+    match interrupted(store) {
+        Ok(found) => findings.extend(found),
+        Err(error) => findings.push(broken("operations", &error)),
+    }
+    findings
+}
+
+fn database(store: &Store) -> Result<Finding> {
+    let answer: String = store
+        .database
+        .connection()
+        .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
+        .context(|| "cannot check the session store")?;
+    Ok(if answer == "ok" {
+        finding("ok", "database", "the session store is sound")
+    } else {
+        finding(
+            "error",
+            "database",
+            &format!("the session store is damaged: {answer}"),
+        )
+    })
+}
+
+/// A workspace has a folder from its first snapshot on.
+fn repositories(store: &Store) -> Result<Vec<Finding>> {
+    let folder = store.surroundings.directory.join("snapshots");
+    let entries = match folder.read_dir() {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.context(|| format!("cannot list `{}`", folder.display()))?,
+    };
+    let mut lacking = Vec::new();
+    let mut sound = 0_u32;
+    for entry in entries {
+        let path = entry
+            .context(|| format!("cannot list `{}`", folder.display()))?
+            .path();
+        if is_repository(&path.join("repository.git")) {
+            sound += 1
+        } else {
+            lacking.push(path)
+        }
+    }
+    let mut findings = vec![finding(
+        "ok",
+        "snapshots",
+        &format!("workspaces with a repository: {sound}"),
+    )];
+    findings.extend(lacking.iter().map(|path| {
+        finding(
+            "error",
+            "snapshots",
+            &format!(
+                "`{}` has no repository: its snapshots are gone",
+                path.display()
+            ),
+        )
+    }));
+    Ok(findings)
+}
+
+/// What a crash or a full disk left is ended by the next command that acts in its workspace.
+fn interrupted(store: &Store) -> Result<Vec<Finding>> {
+    let sql = "SELECT operations.kind, substr(operations.id, 1, 8), workspaces.path
+                 FROM operations JOIN workspaces ON workspaces.id = workspace_id WHERE state = 'open' ORDER BY operations.seq";
+    let text = |row: &rusqlite::Row<'_>| -> rusqlite::Result<String> {
+        let (kind, id, path): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        Ok(format!(
+            "the {kind} `{id}` in `{path}` is not finished: it is under way, was interrupted, or could not write all files"
+        ))
+    };
+    let open: Vec<String> = store
+        .database
+        .connection()
+        .prepare(sql)
+        .and_then(|mut statement| statement.query_map([], text)?.collect())
+        .context(|| "cannot read the operations")?;
+    let hint = Some("`ckpt-hook snapshot` in that directory finishes it".to_owned());
+    Ok(open
+        .iter()
+        .map(|text| Finding {
+            hint: hint.clone(),
+            ..finding("warning", "operations", text)
+        })
+        .collect())
+}
+
+fn is_repository(path: &Path) -> bool {
+    path.join("objects").is_dir()
+}
+
+fn finding(level: &str, subject: &str, message: &str) -> Finding {
+    Finding {
+        level: level.to_owned(),
+        subject: subject.to_owned(),
+        message: message.to_owned(),
+        hint: None,
+        repaired: false,
+    }
+}
+
+fn broken(subject: &str, error: &crate::error::Error) -> Finding {
+    let causes: Vec<String> = [error.to_string()]
+        .into_iter()
+        .chain(error.causes())
+        .collect();
+    finding("error", subject, &causes.join(": "))
+}

@@ -1,0 +1,55 @@
+//! An operation before it is carried out: its plan, and how it is asked for.
+
+use ckpt_schema::report::OperationKind;
+
+use super::movement::Movement;
+use super::plan::Plan;
+use super::planning::Lines;
+use crate::model::git_item::GitItem;
+use crate::model::request::OnConflict;
+
+/// How an operation is to be carried out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Manner {
+    pub dry_run: bool,
+    pub force: bool,
+    /// Whether HEAD, branches and the index move along.
+    pub git: bool,
+}
+
+/// A plan with everything that its operation's row says.
+pub(crate) struct Operation<'a> {
+    pub kind: OperationKind,
+    pub movement: Option<&'a Movement>,
+    pub plan: Plan,
+    /// What is known of its lines.
+    pub lines: Lines,
+    /// What becomes of git's own state; none where nobody asked.
+    pub git: Option<Vec<GitItem>>,
+    pub on_conflict: OnConflict,
+    /// The state before the first revert, where it is older than the operation itself.
+    pub base: Option<i64>,
+    /// The snapshot that tells which directories may stay.
+    pub reference: Option<i64>,
+    pub notes: Vec<String>,
+    /// Whether something in question was never recorded, and so is not in the plan.
+    pub is_incomplete: bool,
+}
+
+impl<'a> Operation<'a> {
+    /// A movement to where everything is already.
+    pub fn nothing(movement: &'a Movement, notes: Vec<String>) -> Self {
+        Self {
+            kind: movement.kind,
+            movement: Some(movement),
+            plan: Plan::default(),
+            lines: Lines::new(),
+            git: None,
+            on_conflict: movement.on_conflict.unwrap_or_default(),
+            base: movement.session.revert_base_id,
+            reference: None,
+            notes,
+            is_incomplete: false,
+        }
+    }
+}

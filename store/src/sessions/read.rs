@@ -1,0 +1,148 @@
+//! What the questions share: reading all rows at once, columns as the domain has them, and rows that several reports give.
+
+use ckpt_schema::report::{FileAction, FileReport, FileResult, GapReport, MessageState, PathText};
+use rusqlite::types::Type;
+use rusqlite::{Connection, Row};
+
+use crate::error::{Context, Result};
+use crate::model::path::WorkspacePath;
+use crate::sessions;
+
+/// Reads all rows of a question, so that no statement stays open while the answer is used.
+pub(crate) fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>> {
+    let rows = || {
+        connection
+            .prepare(sql)?
+            .query_map(parameters, read)?
+            .collect::<rusqlite::Result<_>>()
+    };
+    rows().context(|| "cannot read the session store")
+}
+
+/// Reads a column of words; a word that is none of ours is an error of the database's.
+pub(crate) fn word<T>(
+    row: &Row<'_>,
+    column: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> rusqlite::Result<T> {
+    optional_word(row, column, parse)?
+        .ok_or_else(|| unreadable(row, column, "it is NULL".to_owned()))
+}
+
+/// Like [`word`], for a column that may be NULL.
+pub(crate) fn optional_word<T>(
+    row: &Row<'_>,
+    column: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> rusqlite::Result<Option<T>> {
+    let Some(text) = row.get::<_, Option<String>>(column)? else {
+        return Ok(None);
+    };
+    parse(&text)
+        .map(Some)
+        .ok_or_else(|| unreadable(row, column, format!("`{text}` is not a value of it")))
+}
+
+fn unreadable(row: &Row<'_>, column: &str, why: String) -> rusqlite::Error {
+    let index = row.as_ref().column_index(column).unwrap_or_default();
+    rusqlite::Error::FromSqlConversionFailure(
+        index,
+        Type::Text,
+        format!("the column `{column}`: {why}").into(),
+    )
+}
+
+/// Reads the state of a message.
+pub(crate) fn message_state(name: &str) -> Option<MessageState> {
+    match name {
+        "live" => Some(MessageState::Live),
+        "hidden" => Some(MessageState::Hidden),
+        "discarded" => Some(MessageState::Discarded),
+        _ => None,
+    }
+}
+
+/// Reads a column of numbers that are never negative; NULL stays none.
+pub(crate) fn optional_count(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<u64>> {
+    Ok(row
+        .get::<_, Option<i64>>(column)?
+        .map(|number| u64::try_from(number).unwrap_or_default()))
+}
+
+/// Like [`optional_count`], for a column that is never NULL.
+pub(crate) fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+    Ok(optional_count(row, column)?.unwrap_or_default())
+}
+
+/// Reads the columns `path` and `path_raw`, which may hold names that no [`WorkspacePath`] has.
+pub(crate) fn path(row: &Row<'_>) -> rusqlite::Result<PathText> {
+    let raw: Option<Vec<u8>> = row.get("path_raw")?;
+    let path_hex = raw.map(|raw| raw.iter().map(|byte| format!("{byte:02x}")).collect());
+    Ok(PathText {
+        path: row.get("path")?,
+        path_hex,
+    })
+}
+
+/// Returns what a report's enum calls something by its name in the store.
+pub(crate) fn named<T: Copy>(
+    all: &[T],
+    name: impl Fn(T) -> &'static str,
+) -> impl Fn(&str) -> Option<T> {
+    move |text| all.iter().copied().find(|value| name(*value) == text)
+}
+
+/// Reads the gaps of a snapshot, by path.
+pub(crate) fn gaps(connection: &Connection, snapshot_id: i64) -> Result<Vec<GapReport>> {
+    let mut gaps: Vec<_> = sessions::gaps_of(connection, snapshot_id)?
+        .iter()
+        .map(gap_report)
+        .collect();
+    gaps.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(gaps)
+}
+
+/// Returns a gap as reports give it.
+pub(crate) fn gap_report(gap: &sessions::GapRow) -> GapReport {
+    let path = match WorkspacePath::new(gap.path.clone()) {
+        Ok(path) => path.to_report(),
+        // A reserved name is no path of a workspace, and still the one to be named.
+        Err(_) => PathText {
+            path: String::from_utf8_lossy(&gap.path).into_owned(),
+            path_hex: std::str::from_utf8(&gap.path)
+                .is_err()
+                .then(|| gap.path.iter().map(|byte| format!("{byte:02x}")).collect()),
+        },
+    };
+    GapReport {
+        path,
+        reason: gap.reason.clone(),
+    }
+}
+
+/// Reads a file of an operation.
+pub(crate) fn operation_file(row: &Row<'_>) -> rusqlite::Result<FileReport> {
+    use FileAction::{Delete, Keep, Merge, None, Write};
+    use FileResult::{Conflict, Done, Failed, Gap, Planned};
+    Ok(FileReport {
+        path: path(row)?,
+        action: word(
+            row,
+            "action",
+            named(&[Write, Delete, Merge, Keep, None], FileAction::name),
+        )?,
+        result: word(
+            row,
+            "result",
+            named(&[Done, Planned, Conflict, Gap, Failed], FileResult::name),
+        )?,
+        reason: row.get("reason")?,
+        additions: optional_count(row, "additions")?,
+        deletions: optional_count(row, "deletions")?,
+    })
+}

@@ -1,0 +1,88 @@
+//! The handle of the store: its database, the settings, the clock and who watches. The rooms that record, revert and answer
+//! take it from here; what it can do for a caller is in `lib.rs`.
+
+use std::path::PathBuf;
+
+use crate::error::Result;
+use crate::fs::layout;
+use crate::model::Milliseconds;
+use crate::model::progress::Watcher;
+use crate::sessions::{self, Database};
+use crate::settings::Settings;
+
+/// What the library needs of the outside world, given once.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The store's directory, absolute.
+    pub directory: PathBuf,
+    /// The settings.
+    pub settings: Settings,
+    /// The user's home directory.
+    pub home: Option<PathBuf>,
+    /// `$XDG_CONFIG_HOME`, where it is set and absolute.
+    pub config_home: Option<PathBuf>,
+    /// The clock.
+    pub clock: fn() -> Milliseconds,
+}
+
+/// The session store and the snapshots beside it.
+pub struct Store {
+    pub(crate) surroundings: Surroundings,
+    pub(crate) database: Database,
+    pub(crate) watcher: Option<Watcher>,
+}
+
+impl Store {
+    pub(crate) fn now(&self) -> Milliseconds {
+        (self.surroundings.clock)()
+    }
+
+    /// Opens the store, and makes what is missing. Refuses a directory that others can write to or own.
+    pub fn open(surroundings: Surroundings) -> Result<Self> {
+        let directory = layout::prepare(&surroundings.directory)?;
+        let database = Database::open(&directory, surroundings.settings.durability)?;
+        let mut store = Self {
+            surroundings: Surroundings {
+                directory,
+                ..surroundings
+            },
+            database,
+            watcher: None,
+        };
+        store.tell_of_damage()?;
+        Ok(store)
+    }
+
+    /// What was recorded until now is out of reach; whoever asks `status` or `doctor` is told.
+    fn tell_of_damage(&mut self) -> Result<()> {
+        let Some(place) = self.database.set_aside.take() else {
+            return Ok(());
+        };
+        let message = format!(
+            "the session store was damaged and is set aside as `{}`",
+            place.display()
+        );
+        self.diagnose(&sessions::Diagnostic {
+            level: "error",
+            agent: None,
+            event: None,
+            session: None,
+            workspace: None,
+            message: &message,
+            detail: Some(
+                "what was recorded before is not to be seen here; the snapshots are still there",
+            ),
+        })
+    }
+
+    /// Notes something that went wrong, for `status` and `doctor`.
+    pub fn diagnose(&mut self, diagnostic: &sessions::Diagnostic<'_>) -> Result<()> {
+        self.database
+            .diagnose(diagnostic, (self.surroundings.clock)())
+    }
+
+    /// Says who is told how far reverts and their kin are.
+    pub fn watch(&mut self, watcher: Option<Watcher>) {
+        self.watcher = watcher;
+    }
+}

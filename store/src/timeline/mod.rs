@@ -1,0 +1,29 @@
+//! The line of a workspace's snapshots: which workspace it is, what it looks like now, and whose each change since the last
+//! look is. Recording and reverting both stand on it.
+
+mod attribute;
+mod gaps;
+mod observe;
+pub(crate) mod root;
+mod workspace;
+
+pub(crate) use observe::{
+    Looking, MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of,
+};
+pub(crate) use workspace::{How, PATIENCE, Place, parent_of};
+
+use crate::error::Result;
+use crate::snapshot::Taken;
+use crate::store::Store;
+
+/// Captures the workspace without a row, for a comparison with what is there now.
+pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
+    let _lock = place.lock(PATIENCE)?;
+    let snapshots = place.snapshots()?;
+    place.take(store, &snapshots, How::default())
+}
+
+/// Returns gaps of the session store as the snapshot room knows them.
+pub(crate) fn gaps_of_rows(rows: &[crate::sessions::GapRow]) -> Vec<crate::snapshot::Gap> {
+    gaps::from_rows(rows)
+}

@@ -1,0 +1,299 @@
+//! Looking at the workspace: a snapshot, and whose the changes since the last one are. Nothing is written to the database
+//! until [`Observation::write`].
+
+use rusqlite::Connection;
+
+use super::attribute::{attribute, consolidate};
+use super::gaps;
+use super::workspace::{How, Place};
+use crate::error::Result;
+use crate::fs::threads;
+use crate::lines;
+use crate::model::Milliseconds;
+use crate::model::attribution::Attribution;
+use crate::model::entry::{Change, EntryKind, ObjectId, State};
+use crate::model::git_item::GitStateRow;
+use crate::sessions::{self, ChangeRow, GapRow, OpenStep, SnapshotRow};
+use crate::snapshot::{Gap, GitState, Side, Snapshot, Snapshots, Taken};
+use crate::store::Store;
+
+/// A larger file's lines are not counted, in bytes.
+pub(crate) const MAX_COUNTED: u64 = 16 << 20;
+
+/// How to look at the workspace.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Looking<'a> {
+    /// Whose event it is.
+    pub session: Option<&'a str>,
+    /// The open steps of the workspace.
+    pub open: &'a [OpenStep],
+    /// Those that end with it.
+    pub closing: &'a [&'a OpenStep],
+    /// Says of which changes it is known whose they are: they stand elsewhere.
+    pub known: Option<&'a dyn Fn(&Change) -> bool>,
+    /// Where, when to give up, and who is told.
+    pub how: How<'a>,
+}
+
+/// The workspace at this moment, and what led to it.
+#[derive(Debug)]
+pub(crate) struct Observation {
+    pub snapshot: Snapshot,
+    pub gaps: Vec<GapRow>,
+    pub git: Option<GitStateRow>,
+    /// The newest snapshot before it.
+    pub previous: Option<i64>,
+    /// What changed since, and the steps that close now, joined with what they changed before.
+    pub changes: Vec<ChangeRow>,
+    /// Rows that `changes` says better.
+    pub replaced: Vec<i64>,
+}
+
+impl Observation {
+    /// Captures the workspace and attributes what changed since the last snapshot.
+    pub fn make(
+        store: &Store,
+        place: &Place,
+        snapshots: &Snapshots,
+        looking: Looking<'_>,
+    ) -> Result<Self> {
+        let Looking {
+            session,
+            open,
+            closing,
+            known,
+            how,
+        } = looking;
+        let taken = place.take(store, snapshots, how)?;
+        let connection = store.database.connection();
+        let last = store
+            .database
+            .read(|connection| Last::of(connection, place.row.id))?;
+        let previous = last.as_ref().map(|last| last.id);
+        let mut patch = patch_since(last, place, snapshots, &taken)?;
+        patch.retain(|change| !known.is_some_and(|is_known| is_known(change)));
+        let mut drafts = attribute(patch, open, session, previous);
+        let mut replaced = Vec::new();
+        for step in closing {
+            drafts.extend(hidden_changes(snapshots, &taken.snapshot, step)?);
+            replaced.extend(join(connection, &mut drafts, &step.row.id)?);
+        }
+        let lines = threads::map(&drafts, |draft| count(snapshots, &draft.change));
+        drafts
+            .iter_mut()
+            .zip(lines)
+            .for_each(|(draft, lines)| draft.lines = lines);
+        Ok(Self {
+            snapshot: taken.snapshot,
+            gaps: gaps::to_rows(&taken.gaps),
+            git: taken.git.map(git_row),
+            previous,
+            changes: drafts,
+            replaced,
+        })
+    }
+
+    /// Writes the snapshot and the changes, and makes it the newest of the workspace. Returns the snapshot's row id.
+    pub fn write(
+        &self,
+        connection: &Connection,
+        workspace_id: i64,
+        label: Option<&str>,
+        now: Milliseconds,
+    ) -> Result<i64> {
+        let git_state_id = self
+            .git
+            .as_ref()
+            .map(|git| sessions::put_git_state(connection, workspace_id, git, now))
+            .transpose()?;
+        let row = SnapshotRow {
+            id: 0,
+            workspace_id,
+            tree: self.snapshot.tree,
+            attributes: self.snapshot.attributes,
+            rules: self.snapshot.rules,
+            git_state_id,
+        };
+        let id = sessions::put_snapshot(connection, &row, &self.gaps, label, self.previous, now)?;
+        sessions::delete_changes(connection, &self.replaced)?;
+        for change in &self.changes {
+            sessions::insert_change(connection, workspace_id, change, Some(id), now)?;
+        }
+        if self.previous != Some(id) {
+            sessions::set_last_snapshot(connection, workspace_id, id, now)?;
+        }
+        Ok(id)
+    }
+
+    /// Returns whether nothing changed since a snapshot was written, and nothing was written since.
+    pub fn is_as_after(&self, connection: &Connection, snapshot_id: Option<i64>) -> Result<bool> {
+        let Some(id) =
+            snapshot_id.filter(|_| self.previous == snapshot_id && self.changes.is_empty())
+        else {
+            return Ok(false);
+        };
+        let is_same = snapshot_of(&sessions::snapshot(connection, id)?) == self.snapshot;
+        Ok(is_same && sessions::gaps_of(connection, id)? == self.gaps)
+    }
+
+    /// Returns what the snapshot does not hold.
+    pub fn gaps_now(&self) -> Vec<Gap> {
+        gaps::from_rows(&self.gaps)
+    }
+
+    /// Returns how many paths a step changed, of those that this observation writes.
+    pub fn changes_of(&self, step: &str) -> u64 {
+        self.changes
+            .iter()
+            .filter(|change| change.step_id.as_deref() == Some(step))
+            .count() as u64
+    }
+}
+
+fn git_row(git: GitState) -> GitStateRow {
+    GitStateRow {
+        head: git.head,
+        branch: git.branch,
+        index: git.index,
+        doing: git.doing,
+    }
+}
+
+/// Returns what a snapshot of the store does not hold.
+pub(crate) fn gaps_of_snapshot(connection: &Connection, snapshot_id: i64) -> Result<Vec<Gap>> {
+    Ok(gaps::from_rows(&sessions::gaps_of(
+        connection,
+        snapshot_id,
+    )?))
+}
+
+/// Returns a snapshot's row as what the snapshot room knows.
+pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
+    Snapshot {
+        tree: row.tree,
+        attributes: row.attributes,
+        rules: row.rules,
+    }
+}
+
+/// The newest snapshot of a workspace.
+struct Last {
+    id: i64,
+    snapshot: Snapshot,
+    gaps: Vec<Gap>,
+}
+
+impl Last {
+    fn of(connection: &Connection, workspace_id: i64) -> Result<Option<Self>> {
+        let Some(id) = sessions::workspace(connection, workspace_id)?.last_snapshot_id else {
+            return Ok(None);
+        };
+        let snapshot = snapshot_of(&sessions::snapshot(connection, id)?);
+        Ok(Some(Self {
+            id,
+            snapshot,
+            gaps: gaps_of_snapshot(connection, id)?,
+        }))
+    }
+}
+
+fn patch_since(
+    last: Option<Last>,
+    place: &Place,
+    snapshots: &Snapshots,
+    taken: &Taken,
+) -> Result<Vec<Change>> {
+    // What stood there before the first snapshot is nobody's change.
+    let Some(last) = last else {
+        return Ok(Vec::new());
+    };
+    if last.snapshot == taken.snapshot && last.gaps == taken.gaps {
+        return Ok(Vec::new());
+    }
+    let old = Side {
+        snapshot: last.snapshot,
+        gaps: &last.gaps,
+    };
+    let new = Side {
+        snapshot: taken.snapshot,
+        gaps: &taken.gaps,
+    };
+    snapshots.patch(&place.root, old, new)
+}
+
+/// What became of the files that a step's tools named and that ignore rules hid until then.
+fn hidden_changes(
+    snapshots: &Snapshots,
+    finish: &Snapshot,
+    step: &OpenStep,
+) -> Result<Vec<ChangeRow>> {
+    let hidden: Vec<_> = step
+        .paths
+        .iter()
+        .filter_map(|named| Some((named.path.clone(), named.hidden_before?)))
+        .collect();
+    if hidden.is_empty() {
+        return Ok(Vec::new());
+    }
+    let paths: Vec<_> = hidden.iter().map(|(path, _)| path.clone()).collect();
+    let states = snapshots.states(finish, &paths)?;
+    let changes = hidden
+        .into_iter()
+        .zip(states)
+        .filter(|((_, old), new)| old != new);
+    Ok(changes
+        .map(|((path, old), new)| ChangeRow {
+            id: 0,
+            step_id: Some(step.row.id.clone()),
+            attribution: Attribution::Agent,
+            from_snapshot_id: step.row.start_snapshot_id,
+            to_snapshot_id: None,
+            change: Change { path, old, new },
+            lines: None,
+        })
+        .collect())
+}
+
+/// Joins what a step changed before with its drafts; returns the rows that are replaced.
+fn join(connection: &Connection, drafts: &mut Vec<ChangeRow>, step: &str) -> Result<Vec<i64>> {
+    let mut rows = sessions::changes_of_step(connection, step)?;
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (own, others) = std::mem::take(drafts)
+        .into_iter()
+        .partition(|draft| draft.step_id.as_deref() == Some(step));
+    *drafts = others;
+    let own: Vec<ChangeRow> = own;
+    rows.extend(own);
+    let (replaced, joined) = consolidate(&rows);
+    drafts.extend(joined);
+    Ok(replaced)
+}
+
+/// Returns the lines that a change adds and takes away; none for what has no lines.
+fn count(snapshots: &Snapshots, change: &Change) -> Option<(u64, u64)> {
+    count_with(change, |blob| {
+        snapshots.read_blob_up_to(blob, MAX_COUNTED).ok().flatten()
+    })
+}
+
+/// Like [`count`], with a reader of blobs.
+pub(crate) fn count_with(
+    change: &Change,
+    read: impl Fn(ObjectId) -> Option<Vec<u8>>,
+) -> Option<(u64, u64)> {
+    if change
+        .old
+        .zip(change.new)
+        .is_some_and(|(old, new)| old.is_stored() && old.blob == new.blob)
+    {
+        return Some((0, 0));
+    }
+    let bytes = |state: State| match state {
+        None => Some(Vec::new()),
+        Some(entry) if entry.mode.kind() == EntryKind::Directory => Some(Vec::new()),
+        Some(entry) => read(entry.blob?),
+    };
+    lines::count(&bytes(change.old)?, &bytes(change.new)?)
+}

@@ -1,0 +1,328 @@
+//! Which workspace, and which folder of the store, an event or a command is about.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use ckpt_schema::EventKind;
+use ckpt_schema::event::Event;
+
+use super::root::Workspace;
+use crate::error::{Context, Error, Result};
+use crate::fs::layout::{self, Lock};
+use crate::model::path::WorkspacePath;
+use crate::model::progress::SnapshotProgress;
+use crate::sessions::{self, SessionRow, WorkspaceRow};
+use crate::settings::{Scope, Settings};
+use crate::snapshot::{Request, Snapshots, Taken};
+use crate::store::{Store, Surroundings};
+
+/// How long a command of a person waits for a snapshot or an operation of another process.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How a workspace is captured, beside what the settings say.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct How<'a> {
+    /// Where alone to look for what changed.
+    pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
+    /// When to give up.
+    pub deadline: Option<Instant>,
+    /// Is told how far it is.
+    pub progress: Option<&'a (dyn Fn(SnapshotProgress) + Sync)>,
+}
+
+/// A workspace, known to the store.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub row: WorkspaceRow,
+    pub root: PathBuf,
+    pub folder: PathBuf,
+    /// The part that is captured, where the settings say `scope = "cwd"`.
+    pub scope: Option<WorkspacePath>,
+    pub settings: Settings,
+    /// The directory that relative paths start from.
+    pub cwd: PathBuf,
+}
+
+impl Place {
+    /// Returns the workspace that holds a directory; it is added to the store where it is new.
+    pub fn claim(store: &mut Store, cwd: &Path) -> Result<Self> {
+        let workspace = workspace_of(store, cwd)?;
+        let now = store.now();
+        let row = store.database.write(|connection| {
+            sessions::claim_workspace(
+                connection,
+                &workspace.root,
+                workspace.device,
+                workspace.inode,
+                now,
+            )
+        })?;
+        Ok(Self::new(&store.surroundings, row, workspace.cwd))
+    }
+
+    /// Returns the workspace that holds a directory, if anything was ever recorded there. Where nothing was, a directory in
+    /// between counts that was a workspace before a repository was made around it.
+    pub fn find(store: &Store, cwd: &Path) -> Result<Option<Self>> {
+        let workspace = workspace_of(store, cwd)?;
+        let connection = store.database.connection();
+        let row = sessions::find_workspace(
+            connection,
+            &workspace.root,
+            workspace.device,
+            workspace.inode,
+        )?;
+        let row = match row {
+            Some(row) => Some(WorkspaceRow {
+                path: workspace.root,
+                ..row
+            }),
+            None => within(store, &workspace)?,
+        };
+        Ok(row.map(|row| Self::new(&store.surroundings, row, workspace.cwd)))
+    }
+
+    /// Returns the workspace that holds a directory, or says that nothing was recorded there.
+    pub fn known(store: &Store, cwd: &Path) -> Result<Self> {
+        if let Some(place) = Self::find(store, cwd)? {
+            return Ok(place);
+        }
+        let error = Error::unavailable(format!("nothing was recorded in `{}` yet", cwd.display()));
+        Err(match neighbour(store, cwd)? {
+            Some(path) => error.hint(format!(
+                "`{0}` was recorded: give `--workspace {0}`",
+                path.display()
+            )),
+            None => error.hint("`ckpt-hook install AGENT` puts the hook into an agent's settings"),
+        })
+    }
+
+    /// Returns the workspace of an event.
+    ///
+    /// An agent's directory may move while it works: inside its session's workspace that changes nothing, and only a message
+    /// or a start takes a session to another workspace.
+    pub fn of_event(store: &mut Store, event: &Event) -> Result<Self> {
+        let home = store.database.read(|connection| {
+            let known = sessions::find_session(connection, &event.agent, &event.session_id, None)?;
+            known
+                .map(|session| sessions::workspace(connection, session.workspace_id))
+                .transpose()
+        })?;
+        let cwd = event.cwd.as_deref();
+        if let (Some(row), Some(cwd)) = (home, cwd.or(Some(Path::new("/"))))
+            && row_is_there(&row)
+            && stays(event.event, &row, cwd)
+        {
+            let place_cwd = if cwd.starts_with(&row.path) {
+                cwd.to_owned()
+            } else {
+                row.path.clone()
+            };
+            return Ok(Self::new(&store.surroundings, row, place_cwd));
+        }
+        let cwd = cwd
+            .ok_or_else(|| Error::failed("the event does not say where the agent works"))?
+            .to_owned();
+        if !cwd.is_absolute() {
+            return Err(Error::failed(format!(
+                "the agent's directory `{}` is not an absolute path",
+                cwd.display()
+            )));
+        }
+        Self::claim(store, &cwd)
+    }
+
+    fn new(surroundings: &Surroundings, row: WorkspaceRow, cwd: PathBuf) -> Self {
+        let settings = surroundings.settings.for_directory(&row.path).clone();
+        let scope = match settings.scope {
+            Scope::Worktree => None,
+            Scope::Cwd => relative(&row.path, &cwd),
+        };
+        let folder = surroundings.directory.join("snapshots").join(&row.key);
+        Self {
+            root: row.path.clone(),
+            folder,
+            scope,
+            settings,
+            cwd,
+            row,
+        }
+    }
+
+    /// Returns the device that the workspace is on now; it may have another number since the machine started again.
+    pub fn device(&self) -> Result<u64> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = self
+            .root
+            .symlink_metadata()
+            .context(|| format!("cannot find `{}`", self.root.display()))?;
+        Ok(metadata.dev())
+    }
+
+    /// Takes the lock of the workspace: one snapshot or operation at a time.
+    pub fn lock(&self, patience: Duration) -> Result<Lock> {
+        layout::lock_workspace(&self.folder, patience)
+    }
+
+    /// Opens the snapshots of the workspace.
+    pub fn snapshots(&self) -> Result<Snapshots> {
+        Snapshots::open(&self.folder)
+    }
+
+    /// Captures the workspace as the settings say.
+    pub fn take(&self, store: &Store, snapshots: &Snapshots, how: How<'_>) -> Result<Taken> {
+        let named = sessions::forced_paths(store.database.connection(), self.row.id)?;
+        let How {
+            only_around,
+            deadline,
+            progress,
+        } = how;
+        snapshots.take(&Request {
+            named: &named,
+            only_around,
+            deadline,
+            progress,
+            ..self.request(store)
+        })
+    }
+
+    /// Returns whether an ignore rule hides a path from snapshots.
+    pub fn hides(
+        &self,
+        store: &Store,
+        snapshots: &Snapshots,
+        path: &WorkspacePath,
+    ) -> Result<bool> {
+        snapshots.hides(&self.request(store), path)
+    }
+
+    fn request<'a>(&'a self, store: &'a Store) -> Request<'a> {
+        Request {
+            root: &self.root,
+            scope: self.scope.as_ref(),
+            named: &[],
+            whatever_size: &[],
+            include: &self.settings.include,
+            exclude: &self.settings.exclude,
+            max_file_size: self.settings.max_file_size,
+            seed: self.settings.seed,
+            home: store.surroundings.home.as_deref(),
+            config_home: store.surroundings.config_home.as_deref(),
+            store: &store.surroundings.directory,
+            only_around: None,
+            deadline: None,
+            progress: None,
+        }
+    }
+
+    /// Returns whether a path that a user named is the workspace itself.
+    pub fn is_root(&self, named: &Path) -> bool {
+        let absolute = self.cwd.join(named);
+        normal(&absolute) == self.root
+            || absolute.canonicalize().is_ok_and(|real| real == self.root)
+    }
+
+    /// Returns the path below the workspace that a tool or a user named, if it is below it.
+    pub fn path_of(&self, named: &Path) -> Option<WorkspacePath> {
+        let absolute = self.cwd.join(named);
+        relative(&self.root, &normal(&absolute)).or_else(|| relative(&self.root, &real(&absolute)?))
+    }
+}
+
+fn workspace_of(store: &Store, cwd: &Path) -> Result<Workspace> {
+    let surroundings = &store.surroundings;
+    Workspace::of(
+        cwd,
+        surroundings.home.as_deref(),
+        &surroundings.directory,
+        &surroundings.settings,
+    )
+}
+
+/// Returns the nearest recorded directory between the current one and a workspace around it.
+fn within(store: &Store, workspace: &Workspace) -> Result<Option<WorkspaceRow>> {
+    let between = workspace
+        .cwd
+        .ancestors()
+        .take_while(|above| *above != workspace.root);
+    for above in between.filter(|above| above.starts_with(&workspace.root)) {
+        let row = sessions::workspace_at(store.database.connection(), above)?;
+        if let Some(row) = row.filter(row_is_there) {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the nearest recorded directory above one: a repository that was made in the middle of a session is a workspace of
+/// its own, and its history is that of the workspace around it.
+fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
+    let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
+    for above in cwd.ancestors() {
+        let is_recorded = sessions::workspace_at(store.database.connection(), above)?
+            .is_some_and(|row| row_is_there(&row));
+        // A directory whose repository is further up would not be found by its name either.
+        if is_recorded && workspace_of(store, above).is_ok_and(|workspace| workspace.root == above)
+        {
+            return Ok(Some(above.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// A session's workspace still counts only while its directory is the one that was recorded.
+fn row_is_there(row: &WorkspaceRow) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    row.path
+        .symlink_metadata()
+        .is_ok_and(|metadata| metadata.is_dir() && row.is(metadata.ino()))
+}
+
+fn stays(event: EventKind, row: &WorkspaceRow, cwd: &Path) -> bool {
+    let begins = matches!(event, EventKind::SessionStart | EventKind::UserMessage);
+    !begins
+        || cwd
+            .canonicalize()
+            .is_ok_and(|cwd| cwd.starts_with(&row.path))
+}
+
+fn relative(root: &Path, path: &Path) -> Option<WorkspacePath> {
+    use std::os::unix::ffi::OsStrExt;
+    let below = path.strip_prefix(root).ok()?;
+    WorkspacePath::new(below.as_os_str().as_bytes()).ok()
+}
+
+/// Takes `.` and `..` out of a path by its text.
+fn normal(path: &Path) -> PathBuf {
+    use std::path::Component;
+    path.components()
+        .fold(PathBuf::new(), |mut path, component| {
+            match component {
+                Component::ParentDir => {
+                    path.pop();
+                }
+                Component::CurDir => {}
+                other => path.push(other),
+            }
+            path
+        })
+}
+
+/// Resolves the directory of a path, whose last component may not exist.
+fn real(path: &Path) -> Option<PathBuf> {
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+}
+
+/// Returns the session that an event's session started from, as far as it is known.
+pub(crate) fn parent_of(
+    connection: &rusqlite::Connection,
+    event: &Event,
+    workspace_id: i64,
+) -> Result<Option<SessionRow>> {
+    match &event.parent_session_id {
+        Some(parent) => {
+            sessions::find_session(connection, &event.agent, parent, Some(workspace_id))
+        }
+        None => Ok(None),
+    }
+}
