@@ -1,15 +1,14 @@
 //! `ckpt-hook`: arguments, streams, environment, clock, agent adapters and output around the library `ckpt-store`.
 
 mod agents;
-mod arguments;
-mod commands;
+mod cli;
 mod config;
-mod detached;
 mod failure;
 mod guard;
-mod install;
 mod log_file;
 mod output;
+mod process;
+mod stdin;
 mod surroundings;
 
 use std::ffi::OsString;
@@ -17,9 +16,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    if guard::is_hook_call(&arguments, arguments::COMMANDS) {
+    if guard::is_hook_call(&arguments, cli::arguments::COMMANDS) {
         guard::run(&arguments)
     } else {
-        commands::run(&arguments)
+        cli::run(&arguments)
     }
 }

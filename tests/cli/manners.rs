@@ -138,12 +138,12 @@ fn a_panic_is_noted_by_its_place_and_not_by_its_words() {
     assert!(
         strict
             .stderr
-            .contains("panicked at hook/src/guard/fault.rs"),
+            .contains("panicked at hook/src/process/fault.rs"),
         "who asks is told where: {strict}"
     );
     let log = log(&world);
     assert!(
-        log.contains("panicked at hook/src/guard/fault.rs"),
+        log.contains("panicked at hook/src/process/fault.rs"),
         "where: {log}"
     );
     assert!(

@@ -5,10 +5,10 @@ use std::time::Duration;
 use ckpt_schema::report::{ChangeKind, ChangeReport, DiffReport};
 use similar::{ChangeTag, TextDiff};
 
-use super::View;
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{bytes, path, safe, safe_bytes};
+use super::view::View;
 
 /// A diff that takes longer is made coarser.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -6,10 +6,11 @@ use ckpt_schema::report::{
 };
 
 use super::diff::{counts, kind};
+use super::operation;
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{path, safe, short, title};
-use super::{View, operation};
+use super::view::View;
 
 /// Returns a row a message.
 pub fn log(report: &LogReport, view: &View) -> String {

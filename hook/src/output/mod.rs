@@ -15,29 +15,31 @@ pub mod status;
 pub mod table;
 pub mod text;
 pub mod time;
+mod view;
 
 use std::io::{self, IsTerminal, Write};
 
 use ckpt_schema::report::{ErrorReport, Failure as FailureReport};
 use serde::Serialize;
 
-use crate::arguments::{Common, When};
 use crate::failure::Failure;
 use crate::surroundings::{self, Surroundings};
-use paint::Paint;
+use paint::{Paint, When};
 use time::Times;
 
-/// How things are shown to people.
+pub use view::View;
+
+/// What was asked for of the output.
 #[derive(Clone, Copy, Debug)]
-pub struct View {
-    /// The colours.
-    pub paint: Paint,
-    /// The width of the terminal in columns; none where there is no terminal.
-    pub width: Option<usize>,
-    /// How times are shown.
-    pub times: Times,
-    /// Whether details are asked for.
+pub struct Wanted {
+    /// One JSON document instead of text.
+    pub json: bool,
+    /// Only what is not well.
+    pub quiet: bool,
+    /// Details.
     pub verbose: bool,
+    /// Colours.
+    pub color: When,
 }
 
 /// The streams of a command that people use.
@@ -50,8 +52,8 @@ pub struct Output {
 
 impl Output {
     /// Looks at the streams and at what was asked for.
-    pub fn new(common: &Common, surroundings: &Surroundings) -> Self {
-        let color = |terminal: bool| match common.color {
+    pub fn new(wanted: Wanted, surroundings: &Surroundings) -> Self {
+        let color = |terminal: bool| match wanted.color {
             When::Always => true,
             When::Never => false,
             When::Auto => terminal && !surroundings.no_color,
@@ -66,11 +68,11 @@ impl Output {
             paint: Paint::new(color(terminal)),
             width: terminal.then(columns).flatten(),
             times: Times::local(surroundings::now()),
-            verbose: common.verbose > 0,
+            verbose: wanted.verbose,
         };
         Self {
-            json: common.json,
-            quiet: common.quiet,
+            json: wanted.json,
+            quiet: wanted.quiet,
             view,
             errors: Paint::new(color(io::stderr().is_terminal())),
         }

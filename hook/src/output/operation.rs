@@ -6,11 +6,11 @@ use ckpt_schema::report::{
 
 use ckpt_store::revert::Before;
 
-use super::View;
 use super::diff::counts;
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{count, fit, path, safe, short, title};
+use super::view::View;
 
 /// What the report does not say, and people want to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

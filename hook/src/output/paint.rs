@@ -1,6 +1,19 @@
 //! Colours by meaning.
 
 use anstyle::{AnsiColor, Style};
+use clap::ValueEnum;
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal, unless $NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
 
 /// A box of colours, perhaps dried up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,10 @@ use ckpt_schema::report::{
 };
 use ckpt_store::Milliseconds;
 
+use super::operation;
 use super::paint::Paint;
 use super::text::{count, path, safe, short, title};
-use super::{View, operation};
+use super::view::View;
 
 /// So many gaps are listed; the rest is counted.
 const LISTED: usize = 10;

@@ -2,8 +2,8 @@
 
 use console::{Alignment, measure_text_width, pad_str};
 
-use super::View;
 use super::text::fit;
+use super::view::View;
 
 /// The space between two columns.
 const GAP: usize = 2;

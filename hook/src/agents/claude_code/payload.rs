@@ -1,0 +1,58 @@
+//! Claude Code. Seen in real runs; what it sends is in `tests/fixtures/agents/claude-code-*`.
+//!
+//! What is its own: `prompt_id` belongs to a turn, not to a message (a message that is sent while the agent works shares
+//! it); a sub-agent's events carry `agent_id` and may come after the turn's `Stop`; a finished background task speaks up
+//! as a prompt that nobody typed. A step ends with `PostToolBatch` and has no event at its start.
+
+use ckpt_schema::event::{Event, EventKind};
+
+use crate::agents::copilot_cli::payload::CopilotCli;
+use crate::agents::payload::{Agent, Payload, Problem, shape};
+
+/// The tools whose input names the file that they change.
+const EDIT_TOOLS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
+
+/// Claude Code.
+pub struct ClaudeCode;
+
+impl Agent for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        &["2.1.329"]
+    }
+
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(shape::additional_context("UserPromptSubmit", line))
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+        if is_copilot(payload) {
+            return CopilotCli.translate(&payload.of_agent("copilot-cli"));
+        }
+        let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
+        let event = shape::event(payload, kind, &EDIT_TOOLS)?;
+        let says_nothing = match kind {
+            EventKind::UserMessage => {
+                event.parent_session_id.is_some() || shape::is_machine_made(payload)
+            }
+            EventKind::SessionStart => shape::is_compaction(payload),
+            _ => false,
+        };
+        Ok(if says_nothing {
+            Vec::new()
+        } else {
+            vec![event]
+        })
+    }
+}
+
+/// Returns whether Copilot CLI sends it, which runs the hooks of a project's `.claude/settings.json`, too.
+fn is_copilot(payload: &Payload<'_>) -> bool {
+    let is_set = |name| (payload.context().environment)(name).is_some();
+    is_set("COPILOT_CLI") && !is_set("CLAUDECODE")
+}

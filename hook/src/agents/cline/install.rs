@@ -1,0 +1,55 @@
+//! Cline: a script of ours for each event, named after it, in its folder of hooks.
+
+use ckpt_store::error::Result;
+
+use crate::agents::settings::command;
+use crate::agents::settings::content::{Content, SettingsFile};
+use crate::agents::settings::own_file::OwnFile;
+use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::target::Target;
+
+/// Cline.
+pub const TARGET: Target = Target {
+    agent: "cline",
+    programs: &["cline"],
+    home: |place| place.home.join(".cline"),
+    package: |_| None,
+    files,
+    follow: None,
+    check: None,
+    notes: &["Cline does not say what was asked: its messages have no text in the log"],
+    project_notes: &[],
+};
+
+/// The events; steps end with tools, so that these are never left out.
+const EVENTS: [&str; 7] = [
+    "TaskStart",
+    "TaskResume",
+    "PreToolUse",
+    "PostToolUse",
+    "TaskComplete",
+    "TaskCancel",
+    "TaskError",
+];
+
+fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let directory = match scope {
+        Scope::User => place.home.join("Documents").join("Cline").join("Hooks"),
+        Scope::Project => place.project.join(".clinerules").join("hooks"),
+    };
+    let file = |event| {
+        let line = command::guarded(place.binary, "cline", event)?;
+        let text = format!("#!/bin/sh\n# Written by `ckpt-hook install cline`.\n{line}\n");
+        let content = Content::Own(OwnFile::of_hook(
+            "cline",
+            command::text(place.binary)?,
+            text,
+        ));
+        Ok(SettingsFile {
+            path: directory.join(event),
+            mode: 0o755,
+            content,
+        })
+    };
+    EVENTS.into_iter().map(file).collect()
+}

@@ -1,0 +1,105 @@
+//! Cline. Its CLI was seen in real runs; what it sends is in `tests/fixtures/agents/cline-cli-*`.
+//!
+//! What is its own: a prompt is a task with an id of its own, and the task's start does not say what was asked; Cline
+//! does not wait for that hook, so that the first tool call of a task tells of the message once more; a sub-agent's task
+//! names its agent and that agent's parent, below one root session.
+
+use ckpt_schema::event::{Event, EventKind};
+
+use crate::agents::payload::json::Object;
+use crate::agents::payload::{Agent, Payload, Problem, shape};
+
+/// Cline.
+pub struct Cline;
+
+impl Agent for Cline {
+    fn name(&self) -> &'static str {
+        "cline"
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        &["3.0.65"]
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+        let name = payload.event_name()?;
+        let Some(kind) = kind(&name) else {
+            return Ok(Vec::new());
+        };
+        let is_sub_agent = payload.id(&["parent_agent_id"]).is_some();
+        let event = event(payload, kind, is_sub_agent)?;
+        Ok(match (kind, is_sub_agent) {
+            (EventKind::UserMessage, true) => vec![Event {
+                event: EventKind::SessionStart,
+                ..event
+            }],
+            (EventKind::ToolStart, false) if is_first_iteration(payload) => {
+                vec![message_of(&event), event]
+            }
+            _ => shape::bounded_by_tools(event),
+        })
+    }
+}
+
+fn kind(name: &str) -> Option<EventKind> {
+    match name {
+        "TaskStart" | "TaskResume" => Some(EventKind::UserMessage),
+        "PreToolUse" => Some(EventKind::ToolStart),
+        "PostToolUse" => Some(EventKind::ToolFinish),
+        "TaskComplete" | "TaskCancel" | "TaskError" => Some(EventKind::TurnEnd),
+        "SessionShutdown" => Some(EventKind::SessionEnd),
+        _ => None,
+    }
+}
+
+fn event(payload: &Payload<'_>, kind: EventKind, is_sub_agent: bool) -> Result<Event, Problem> {
+    let context = payload.object().object("sessionContext");
+    let root = context
+        .and_then(|context| context.text("rootSessionId"))
+        .filter(|id| !id.is_empty());
+    let task = payload.id(&["taskId"]);
+    let session_id = root
+        .or_else(|| task.clone())
+        .ok_or(Problem::Field("rootSessionId"))?;
+    let agent_id = payload.id(&["agent_id"]).filter(|_| is_sub_agent);
+    let mut event = payload.session_event(kind, session_id, agent_id);
+    event.turn_id = task.clone();
+    event.message_id = task.filter(|_| kind == EventKind::UserMessage && !is_sub_agent);
+    if let Some(call) = ["tool_call", "tool_result"]
+        .iter()
+        .find_map(|name| payload.object().object(name))
+    {
+        describe_tool(&mut event, &call);
+    }
+    Ok(event)
+}
+
+fn describe_tool(event: &mut Event, call: &Object<'_>) {
+    event.tool_name = call.text("name");
+    event.tool_use_id = call.text("id");
+    let edits = matches!(
+        event.tool_name.as_deref(),
+        Some("editor" | "apply_patch" | "write_to_file" | "replace_in_file")
+    );
+    event.paths = call
+        .object("input")
+        .filter(|_| edits)
+        .map(|input| shape::named_files(&input))
+        .unwrap_or_default();
+}
+
+fn is_first_iteration(payload: &Payload<'_>) -> bool {
+    payload.object().number("iteration") == Some(1)
+}
+
+/// Returns the message whose first tool call this is; the store knows it already where the task's start came in time.
+fn message_of(tool_start: &Event) -> Event {
+    Event {
+        event: EventKind::UserMessage,
+        message_id: tool_start.turn_id.clone(),
+        tool_name: None,
+        tool_use_id: None,
+        paths: Vec::new(),
+        ..tool_start.clone()
+    }
+}

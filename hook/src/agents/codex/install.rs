@@ -1,0 +1,126 @@
+//! Codex: `hooks.json` beside its configuration.
+//!
+//! Codex runs no hook that the user has not trusted, and says nothing about it outside its terminal interface.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_store::error::Result;
+
+use super::trust::{self, Trust};
+use crate::agents::settings::advice::Advice;
+use crate::agents::settings::commands::{self, Form};
+use crate::agents::settings::content::{Content, SettingsFile};
+use crate::agents::settings::edit::Edit;
+use crate::agents::settings::file;
+use crate::agents::settings::hook_table::{self, HookEvent, HookTable, positions};
+use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::target::Target;
+
+/// Codex.
+pub const TARGET: Target = Target {
+    agent: "codex",
+    programs: &["codex"],
+    home,
+    package: |place| {
+        let config = config(place);
+        let text = file::read(&config).ok().flatten()?;
+        trust::enables_package(&text).then_some(config)
+    },
+    files,
+    follow: Some(trust_file),
+    check: Some(check),
+    notes: &[],
+    project_notes: &[],
+};
+
+/// The events, and whether each is about a single tool.
+pub const EVENTS: &[HookEvent] = &[
+    ("SessionStart", false),
+    ("UserPromptSubmit", false),
+    ("PreModelRequest", false),
+    ("PreToolUse", true),
+    ("PostToolUse", true),
+    ("SubagentStart", false),
+    ("SubagentStop", false),
+    ("Stop", false),
+    ("Interrupt", false),
+    ("SessionEnd", false),
+];
+
+/// Returns the seconds after which Codex goes on without us; it allows itself no more than three for two of the events.
+pub fn timeout(event: &str) -> u32 {
+    if ["Interrupt", "SessionEnd"].contains(&event) {
+        3
+    } else {
+        30
+    }
+}
+
+fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let directory = match scope {
+        Scope::User => home(place),
+        Scope::Project => place.project.join(".codex"),
+    };
+    let handler = |event: &str| hook_table::handler(place, "codex", event, timeout(event));
+    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
+    let mut files = vec![SettingsFile::with_table(
+        directory.join("hooks.json"),
+        scope,
+        table,
+    )];
+    // Those of a project are elsewhere, where other agents would find them, too.
+    if scope == Scope::User {
+        files.extend(commands::files(
+            Form::Skill,
+            &directory.join("skills"),
+            scope,
+            place,
+        )?);
+    }
+    Ok(files)
+}
+
+fn home(place: &Place<'_>) -> PathBuf {
+    place.directory("CODEX_HOME", ".codex")
+}
+
+/// Returns the file with Codex's trust: what is to be trusted once the hook is in, or what is not any more.
+fn trust_file(place: &Place<'_>, hooks: &Edit) -> Result<Option<SettingsFile>> {
+    let path = &hooks.file.path;
+    let after = positions(hooks.after.as_deref().unwrap_or_default())?;
+    if !after.is_empty() && !place.trust {
+        return Ok(None);
+    }
+    let before = positions(hooks.before.as_deref().unwrap_or_default())?;
+    let trust = Trust::in_handlers(path, if after.is_empty() { &before } else { &after });
+    let file = |trust| SettingsFile {
+        path: config(place),
+        mode: Scope::User.mode(),
+        content: Content::Trust(trust),
+    };
+    Ok((!trust.is_empty()).then(|| file(trust)))
+}
+
+fn config(place: &Place<'_>) -> PathBuf {
+    home(place).join("config.toml")
+}
+
+/// Says so where Codex does not trust the handlers that are there, nor is about to be told to; nor the project.
+fn check(scope: Scope, place: &Place<'_>, hooks_json: &Path, text: &str) -> Result<Vec<Advice>> {
+    let config = file::read(&config(place))?.unwrap_or_default();
+    let trust = Trust::in_handlers(hooks_json, &positions(text)?);
+    let mut advice = Vec::new();
+    if !place.trust && !trust.is_in(&config) {
+        advice.push(Advice {
+            message: "Codex passes over a hook until you trust it".to_owned(),
+            hint: "run `/hooks` in Codex, or `ckpt-hook install codex --trust`".to_owned(),
+        });
+    }
+    if scope == Scope::Project && !trust::trusts_project(&config, place.project) {
+        advice.push(Advice {
+            message: "Codex does not trust this project, and passes over its hooks".to_owned(),
+            hint: "run `codex` in the project and trust it, or install with `--user`".to_owned(),
+        });
+    }
+    Ok(advice)
+}

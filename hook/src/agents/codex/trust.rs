@@ -1,0 +1,222 @@
+//! Codex's trust in a hook: a hash of it in `config.toml`, without which Codex passes over the hook.
+//!
+//! Codex asks the user to review a hook in its terminal interface. Writing the hash takes the place of that review, which
+//! is why only `--trust` does it. Text in, text out; the file is edited as a syntax tree, comments and all.
+
+use std::path::Path;
+
+use ckpt_store::error::{Context, Error, Result};
+use sha2::{Digest, Sha256};
+use toml_edit::{DocumentMut, Item, Table, TableLike, value};
+
+use crate::agents::settings::hook_table::Position;
+use crate::agents::settings::target::is_package;
+
+/// What Codex is to trust: the key and the hash of each of our handlers.
+pub struct Trust(Vec<(String, String)>);
+
+impl Trust {
+    /// Returns the trust in handlers that are at these places of a `hooks.json`.
+    pub fn in_handlers(hooks_json: &Path, positions: &[Position]) -> Self {
+        Self(
+            positions
+                .iter()
+                .filter_map(|position| Some((key(hooks_json, position), hash(position)?)))
+                .collect(),
+        )
+    }
+
+    /// Returns whether there is nothing to trust.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the settings with the hashes in them, all other bytes as they were.
+    ///
+    /// # Errors
+    ///
+    /// A text that is not TOML, or whose `hooks.state` has another shape.
+    pub fn insert(&self, text: &str) -> Result<String> {
+        let mut document = parse(text)?;
+        let state = state_for_writing(&mut document)?;
+        for (key, hash) in &self.0 {
+            let mut trusted = Table::new();
+            trusted.insert("trusted_hash", value(hash));
+            state.insert(key, Item::Table(trusted));
+        }
+        with_line_ends_of(text, document.to_string())
+    }
+
+    /// Returns the settings without the hashes; `None` where nothing else is in them.
+    ///
+    /// # Errors
+    ///
+    /// A text that is not TOML.
+    pub fn remove(&self, text: &str) -> Result<Option<String>> {
+        let mut document = parse(text)?;
+        let removed = state(&mut document).map_or(0, |state| {
+            self.0
+                .iter()
+                .filter_map(|(key, _)| state.remove(key))
+                .count()
+        });
+        if removed == 0 {
+            return Ok(Some(text.to_owned()));
+        }
+        remove_empty(&mut document);
+        let rest = with_line_ends_of(text, document.to_string())?;
+        Ok((!rest.trim().is_empty()).then_some(rest))
+    }
+
+    /// Returns whether the settings trust every handler as it is.
+    pub fn is_in(&self, text: &str) -> bool {
+        let Ok(mut document) = parse(text) else {
+            return false;
+        };
+        let Some(state) = state(&mut document) else {
+            return self.is_empty();
+        };
+        let trusted = |key: &str| {
+            state
+                .get(key)?
+                .as_table_like()?
+                .get("trusted_hash")?
+                .as_str()
+        };
+        self.0.iter().all(|(key, hash)| trusted(key) == Some(hash))
+    }
+}
+
+/// Returns whether Codex's settings hold our package, and do not switch it off.
+pub fn enables_package(config: &str) -> bool {
+    let Ok(document) = parse(config) else {
+        return false;
+    };
+    let Some(plugins) = document.get("plugins").and_then(Item::as_table_like) else {
+        return false;
+    };
+    let is_on = |plugin: &Item| plugin.get("enabled").and_then(Item::as_bool) != Some(false);
+    plugins
+        .iter()
+        .any(|(name, plugin)| is_package(name) && is_on(plugin))
+}
+
+/// Returns whether Codex's settings call a project trusted.
+pub fn trusts_project(config: &str, project: &Path) -> bool {
+    let Ok(document) = parse(config) else {
+        return false;
+    };
+    let level = |project: &str| {
+        document
+            .get("projects")?
+            .as_table_like()?
+            .get(project)?
+            .as_table_like()?
+            .get("trust_level")?
+            .as_str()
+    };
+    project.to_str().and_then(level) == Some("trusted")
+}
+
+/// Codex names a hook by its file, the event in snake case, and its place in the event's list.
+fn key(hooks_json: &Path, position: &Position) -> String {
+    let Position {
+        event,
+        group,
+        handler,
+        ..
+    } = position;
+    format!(
+        "{}:{}:{group}:{handler}",
+        hooks_json.display(),
+        snake_case(event)
+    )
+}
+
+/// The hash is over the handler as compact JSON with sorted names, as Codex 0.169.0 makes it.
+fn hash(position: &Position) -> Option<String> {
+    let command = position.handler_json.get("command")?;
+    let timeout = position.handler_json.get("timeout")?;
+    let event = snake_case(&position.event);
+    let json = format!(
+        r#"{{"event_name":"{event}","hooks":[{{"async":false,"command":{command},"timeout":{timeout},"type":"command"}}]}}"#
+    );
+    let digest = Sha256::digest(json.as_bytes());
+    Some(format!(
+        "sha256:{}",
+        digest
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect::<String>()
+    ))
+}
+
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for character in name.chars() {
+        if character.is_ascii_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.push(character.to_ascii_lowercase());
+    }
+    snake
+}
+
+fn parse(text: &str) -> Result<DocumentMut> {
+    text.parse::<DocumentMut>().context(|| "not valid TOML")
+}
+
+/// Returns an edited text with the line ends of the one that it was: the tree knows only one kind.
+fn with_line_ends_of(before: &str, after: String) -> Result<String> {
+    match (before.matches("\r\n").count(), before.matches('\n').count()) {
+        (0, _) => Ok(after),
+        (windows, all) if windows == all => Ok(after.replace('\n', "\r\n")),
+        _ => Err(Error::failed(
+            "its lines end in two ways, of which only one would be left",
+        )),
+    }
+}
+
+fn state(document: &mut DocumentMut) -> Option<&mut dyn TableLike> {
+    document
+        .get_mut("hooks")?
+        .as_table_like_mut()?
+        .get_mut("state")?
+        .as_table_like_mut()
+}
+
+fn state_for_writing(document: &mut DocumentMut) -> Result<&mut dyn TableLike> {
+    let hooks = document
+        .entry("hooks")
+        .or_insert_with(implicit_table)
+        .as_table_like_mut();
+    let hooks = hooks.ok_or_else(|| Error::failed("`hooks` is not a table"))?;
+    let state = hooks
+        .entry("state")
+        .or_insert_with(implicit_table)
+        .as_table_like_mut();
+    state.ok_or_else(|| Error::failed("`hooks.state` is not a table"))
+}
+
+/// A table without a head of its own: only what is in it is written.
+fn implicit_table() -> Item {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    Item::Table(table)
+}
+
+/// Removes the tables that were made for what is gone now: those without a head of their own.
+fn remove_empty(document: &mut DocumentMut) {
+    let is_ours = |item: &Item| {
+        item.as_table()
+            .is_some_and(|table| table.is_implicit() && table.is_empty())
+    };
+    if let Some(hooks) = document.get_mut("hooks").and_then(Item::as_table_like_mut)
+        && hooks.get("state").is_some_and(is_ours)
+    {
+        hooks.remove("state");
+    }
+    if document.get("hooks").is_some_and(is_ours) {
+        document.remove("hooks");
+    }
+}

@@ -1,0 +1,115 @@
+//! Copilot CLI: a file of ours in its folder of hooks.
+//!
+//! Not before tools and not at permissions: there a hook that fails refuses the tool, and nothing of ours may do that.
+
+use std::path::Path;
+
+use ckpt_store::error::Result;
+use serde_json::{Value, json};
+
+use crate::agents::settings::advice::{self, Advice};
+use crate::agents::settings::content::{Content, SettingsFile};
+use crate::agents::settings::hook_table::{self, positions};
+use crate::agents::settings::own_file::OwnFile;
+use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::target::{Target, enables_package, names_package};
+use crate::agents::settings::{command, file};
+
+/// Copilot CLI.
+pub const TARGET: Target = Target {
+    agent: "copilot-cli",
+    programs: &["copilot"],
+    home: |place| place.directory("COPILOT_HOME", ".copilot"),
+    package: |place| {
+        let settings = place
+            .directory("COPILOT_HOME", ".copilot")
+            .join("settings.json");
+        names_package(settings, |settings| {
+            enables_package(settings.get("enabledPlugins"))
+        })
+    },
+    files,
+    follow: None,
+    check: Some(check),
+    notes: &[
+        "Copilot CLI does not report a message that is sent while it works; such a message is no revert point",
+    ],
+    project_notes: &[],
+};
+
+/// The seconds after which Copilot CLI goes on without us.
+const TIMEOUT: u32 = 30;
+
+/// The events; steps end with tools, so that these are never left out.
+const EVENTS: [&str; 8] = [
+    "sessionStart",
+    "userPromptSubmitted",
+    "postToolUse",
+    "postToolUseFailure",
+    "subagentStart",
+    "subagentStop",
+    "agentStop",
+    "sessionEnd",
+];
+
+fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let directory = match scope {
+        Scope::User => place.directory("COPILOT_HOME", ".copilot").join("hooks"),
+        Scope::Project => place.project.join(".github").join("hooks"),
+    };
+    let own = OwnFile::of_hook("copilot-cli", command::text(place.binary)?, text(place)?);
+    let content = Content::Own(own);
+    Ok(vec![SettingsFile {
+        path: directory.join("ckpt-hook.json"),
+        mode: scope.mode(),
+        content,
+    }])
+}
+
+fn text(place: &Place<'_>) -> Result<String> {
+    let handler = |event| {
+        let line = command::guarded(place.binary, "copilot-cli", event)?;
+        Ok((
+            event.to_owned(),
+            json!([{"type": "command", "bash": line, "timeoutSec": TIMEOUT}]),
+        ))
+    };
+    let hooks = EVENTS
+        .into_iter()
+        .map(handler)
+        .collect::<Result<serde_json::Map<_, _>>>()?;
+    let text: Value = json!({"version": 1, "hooks": hooks});
+    Ok(format!("{text:#}\n"))
+}
+
+fn check(scope: Scope, place: &Place<'_>, _: &Path, _: &str) -> Result<Vec<Advice>> {
+    let mut advice = claude_codes_hooks(place)?;
+    if scope == Scope::Project && !trusts_project(place)? {
+        advice.push(advice::untrusted("Copilot CLI", "copilot"));
+    }
+    Ok(advice)
+}
+
+/// It has kept the list under both names.
+fn trusts_project(place: &Place<'_>) -> Result<bool> {
+    let config = place
+        .directory("COPILOT_HOME", ".copilot")
+        .join("config.json");
+    let config = hook_table::settings(&file::read(&config)?.unwrap_or_default())?;
+    let is_in = |name| advice::is_below_one(config.get(name), place.project);
+    Ok(is_in("trusted_folders") || is_in("trustedFolders"))
+}
+
+/// In a folder that it trusts, Copilot CLI also runs the hooks of a project's `.claude/settings.json`.
+fn claude_codes_hooks(place: &Place<'_>) -> Result<Vec<Advice>> {
+    let claude = place.project.join(".claude").join("settings.json");
+    let text = file::read(&claude)?.unwrap_or_default();
+    let advice = Advice {
+        message: format!("Copilot CLI also runs the hooks of `{}`: every event may come twice", claude.display()),
+        hint: "`ckpt-hook uninstall claude-code --project`, and `ckpt-hook install claude-code` instead".to_owned(),
+    };
+    Ok((!positions(&text)?.is_empty())
+        .then_some(advice)
+        .into_iter()
+        .collect())
+}

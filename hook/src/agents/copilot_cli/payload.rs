@@ -1,0 +1,53 @@
+//! GitHub Copilot CLI. Seen in real runs; what it sends is in `tests/fixtures/agents/copilot-cli-*`.
+//!
+//! What is its own: two styles of names, and in one of them the payload does not name its event; no ids of messages and
+//! tools; a failing hook before a tool refuses the tool, so that we hear of tools only after them and a step ends with
+//! its tool; inside a sub-agent `sessionId` is the sub-agent's own.
+
+use ckpt_schema::event::{Event, EventKind};
+
+use crate::agents::payload::{Agent, Payload, Problem, shape};
+
+/// Copilot CLI.
+pub struct CopilotCli;
+
+impl Agent for CopilotCli {
+    fn name(&self) -> &'static str {
+        "copilot-cli"
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        &["1.0.102"]
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+        let Some(kind) = kind(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
+        let mut event = shape::event(payload, kind, &["create", "edit", "str_replace_editor"])?;
+        let sub_agent = payload.id(&["agentId", "agent_id"]);
+        if let (Some(agent_id), Some(parent)) =
+            (sub_agent, payload.id(&["parentAgentId", "parent_agent_id"]))
+        {
+            event.session_id = format!("{parent}/{agent_id}");
+            event.parent_session_id = Some(parent);
+        }
+        let no_users = event.parent_session_id.is_some() || shape::is_machine_made(payload);
+        if kind == EventKind::UserMessage && no_users {
+            return Ok(Vec::new());
+        }
+        Ok(shape::bounded_by_tools(event))
+    }
+}
+
+fn kind(name: &str) -> Option<EventKind> {
+    match name {
+        "sessionStart" | "subagentStart" => Some(EventKind::SessionStart),
+        "userPromptSubmitted" => Some(EventKind::UserMessage),
+        "preToolUse" => Some(EventKind::ToolStart),
+        "postToolUse" | "postToolUseFailure" => Some(EventKind::ToolFinish),
+        "agentStop" | "subagentStop" => Some(EventKind::TurnEnd),
+        "sessionEnd" => Some(EventKind::SessionEnd),
+        _ => shape::kind_with_sub_agents(name),
+    }
+}

@@ -1,0 +1,78 @@
+//! Gemini CLI: `hooks` in `settings.json`. Its timeouts are milliseconds.
+
+use std::path::Path;
+
+use ckpt_store::error::Result;
+
+use crate::agents::settings::advice::{self, Advice, FolderTrust};
+use crate::agents::settings::commands::{self, Form};
+use crate::agents::settings::content::SettingsFile;
+use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
+use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::target::Target;
+
+/// Gemini CLI.
+pub const TARGET: Target = Target {
+    agent: "gemini-cli",
+    programs: &["gemini"],
+    home: |place| place.home.join(".gemini"),
+    package: |place| {
+        let manifest = place
+            .home
+            .join(".gemini/extensions/ckpt-hook/gemini-extension.json");
+        manifest.exists().then_some(manifest)
+    },
+    files,
+    follow: None,
+    check: Some(check),
+    notes: &[
+        "a session of Gemini CLI that is open now calls the hook only after it was started anew",
+    ],
+    project_notes: &[],
+};
+
+/// The milliseconds after which Gemini CLI goes on without us.
+pub const TIMEOUT: u32 = 30_000;
+
+/// The events, and whether each is about a single tool.
+pub const EVENTS: &[HookEvent] = &[
+    ("SessionStart", false),
+    ("BeforeAgent", false),
+    ("BeforeModel", false),
+    ("BeforeTool", true),
+    ("AfterTool", true),
+    ("AfterAgent", false),
+    ("SessionEnd", false),
+];
+
+fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let directory = place.root(scope).join(".gemini");
+    let handler = |event: &str| hook_table::handler(place, "gemini-cli", event, TIMEOUT);
+    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
+    let mut files = vec![SettingsFile::with_table(
+        directory.join("settings.json"),
+        scope,
+        table,
+    )];
+    files.extend(commands::files(
+        Form::Toml,
+        &directory.join("commands"),
+        scope,
+        place,
+    )?);
+    Ok(files)
+}
+
+fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
+    let trust = FolderTrust {
+        agent: "Gemini CLI",
+        program: "gemini",
+        folder: ".gemini",
+        by_default: true,
+    };
+    Ok([
+        advice::check_switch(scope, place, file, text)?,
+        trust.check(scope, place)?,
+    ]
+    .concat())
+}

@@ -1,0 +1,49 @@
+//! Gemini CLI. Seen in real runs; what it sends is in `tests/fixtures/agents/gemini-cli-*`.
+//!
+//! What is its own: its names; no id of a message, a tool or a sub-agent, so that a sub-agent's events are the main
+//! agent's; `BeforeModel` holds the whole conversation, of which nothing is read.
+
+use ckpt_schema::event::{Event, EventKind};
+
+use crate::agents::payload::{Agent, Payload, Problem, shape};
+
+/// Gemini CLI.
+pub struct GeminiCli;
+
+impl Agent for GeminiCli {
+    fn name(&self) -> &'static str {
+        "gemini-cli"
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        &["0.61.0"]
+    }
+
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(shape::additional_context("BeforeAgent", line))
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+        let Some(kind) = kind(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
+        Ok(vec![shape::event(
+            payload,
+            kind,
+            &["write_file", "replace"],
+        )?])
+    }
+}
+
+fn kind(name: &str) -> Option<EventKind> {
+    match name {
+        "SessionStart" => Some(EventKind::SessionStart),
+        "BeforeAgent" => Some(EventKind::UserMessage),
+        "BeforeModel" => Some(EventKind::StepStart),
+        "BeforeTool" => Some(EventKind::ToolStart),
+        "AfterTool" => Some(EventKind::ToolFinish),
+        "AfterAgent" => Some(EventKind::TurnEnd),
+        "SessionEnd" => Some(EventKind::SessionEnd),
+        _ => None,
+    }
+}

@@ -1,0 +1,47 @@
+//! Our own contract (design, section 4), for scripts and for plugins that we write ourselves.
+
+use std::path::PathBuf;
+
+use ckpt_schema::event::{Event, EventKind};
+
+use crate::agents::payload::{Agent, Payload, Problem};
+
+/// The agent of scripts: our own contract.
+pub const GENERIC: &str = "generic";
+
+/// The agent that speaks our own language.
+pub struct Generic;
+
+impl Agent for Generic {
+    fn name(&self) -> &'static str {
+        GENERIC
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        &[env!("CARGO_PKG_VERSION")]
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+        let Some(kind) = EventKind::from_name(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
+        let mut event = payload.new_event(kind, &payload.session_id()?);
+        if let Some(agent) = payload.id(&["agent"]) {
+            event.agent = agent;
+        }
+        event.message_id = payload.id(&["message_id"]);
+        event.turn_id = payload.id(&["turn_id"]);
+        event.step_id = payload.id(&["step_id"]);
+        event.parent_session_id = payload.id(&["parent_session_id"]);
+        event.prompt = payload.prompt(&["prompt"]);
+        event.tool_name = payload.id(&["tool_name"]);
+        event.tool_use_id = payload.id(&["tool_use_id"]);
+        event.paths = payload
+            .object()
+            .texts("paths")
+            .into_iter()
+            .map(PathBuf::from)
+            .collect();
+        Ok(vec![event])
+    }
+}

@@ -1,0 +1,15 @@
+//! Goose. Written from its documentation: no run of it was seen.
+//!
+//! What is its own: the prompt is the `message`, the directory `working_dir`, and only tools have one.
+
+use crate::agents::payload::documented::Documented;
+use crate::agents::payload::shape;
+
+/// Goose.
+pub const GOOSE: Documented = Documented {
+    name: "goose",
+    kind: shape::kind,
+    prompt: "message",
+    edit_tools: &["developer__text_editor", "text_editor"],
+    is_told: false,
+};

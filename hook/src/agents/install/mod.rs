@@ -1,0 +1,143 @@
+//! Puts our hook into the settings of agents and takes it out again, leaving every other byte of them alone.
+//!
+//! An agent's `install.rs` names its settings files and what we want in them; [`settings`](super::settings) does the rest.
+
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use ckpt_schema::report::SettingsChange;
+use ckpt_store::error::{Error, Result};
+
+use super::settings::change::change;
+use super::settings::content::Content;
+use super::settings::target::Target;
+use crate::agents::{
+    self, claude_code, cline, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code,
+};
+
+pub use super::settings::installed::{AgentState, Installed, State};
+pub use super::settings::place::{Place, Scope};
+pub use super::settings::target::Presence;
+
+/// How long agents are told to wait for the hook: far longer than our own deadline is by default.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Puts our hook into an agent's settings, and returns what was done (or would be, where `dry_run`), file by file.
+///
+/// # Errors
+///
+/// An unknown agent, or a settings file that cannot be read, understood or written; it is left as it was.
+pub fn install(
+    agent: &str,
+    scope: Scope,
+    place: &Place<'_>,
+    dry_run: bool,
+) -> Result<Vec<SettingsChange>> {
+    change(target(agent)?, scope, place, dry_run, |content, text| {
+        content.insert(text).map(Some)
+    })
+}
+
+/// Takes our hook out of an agent's settings, and returns what was done, file by file.
+///
+/// # Errors
+///
+/// As for [`install`].
+pub fn uninstall(
+    agent: &str,
+    scope: Scope,
+    place: &Place<'_>,
+    dry_run: bool,
+) -> Result<Vec<SettingsChange>> {
+    let work =
+        |content: &Content, text: Option<&str>| text.map_or(Ok(None), |text| content.remove(text));
+    change(target(agent)?, scope, place, dry_run, work)
+}
+
+/// Checks that the hook can be put into the settings of these agents, before any of them is touched.
+///
+/// # Errors
+///
+/// The first one that is unknown, with a hint that names those that are not.
+pub fn check_known(agents: &[String]) -> Result<()> {
+    agents.iter().try_for_each(|agent| target(agent).map(drop))
+}
+
+/// Returns the agents into whose settings the hook can be put, and whether each is on this machine.
+pub fn look_around(place: &Place<'_>) -> Vec<(&'static str, Presence)> {
+    TARGETS
+        .iter()
+        .map(|target| (target.agent, target.presence(place)))
+        .collect()
+}
+
+/// Returns every agent whose payloads are understood, and what there is of the hook in its settings.
+pub fn list(place: &Place<'_>) -> Vec<AgentState> {
+    let known = agents::all()
+        .iter()
+        .filter(|agent| agent.name() != agents::GENERIC);
+    known
+        .map(|agent| look_at(agent.name(), agent.proven_on(), place))
+        .collect()
+}
+
+fn look_at(
+    agent: &'static str,
+    proven_on: &'static [&'static str],
+    place: &Place<'_>,
+) -> AgentState {
+    let target = TARGETS.iter().find(|target| target.agent == agent);
+    let scopes = [Scope::User, Scope::Project];
+    AgentState {
+        agent,
+        proven_on,
+        presence: target.map(|target| target.presence(place)),
+        package: target.and_then(|target| (target.package)(place)),
+        installed: target.map_or_else(Vec::new, |target| {
+            scopes.map(|scope| target.look(scope, place)).into()
+        }),
+    }
+}
+
+/// The agents into whose settings we can put our hook.
+const TARGETS: &[Target] = &[
+    claude_code::install::TARGET,
+    codex::install::TARGET,
+    gemini_cli::install::TARGET,
+    qwen_code::install::TARGET,
+    opencode::install::OPENCODE,
+    opencode::install::KILO,
+    copilot_cli::install::TARGET,
+    cline::install::TARGET,
+    pi::install::TARGET,
+];
+
+fn target(agent: &str) -> Result<&'static Target> {
+    TARGETS
+        .iter()
+        .find(|target| target.agent == agent)
+        .ok_or_else(|| unknown(agent))
+}
+
+fn unknown(agent: &str) -> Error {
+    let name = agent.escape_debug();
+    if agents::all()
+        .iter()
+        .any(|known| known.name() == agent && agent != agents::GENERIC)
+    {
+        let hint = format!(
+            "it is known from its documentation only: docs/agents/{name}.md has the lines to add by hand"
+        );
+        return Error::failed(format!(
+            "the hook cannot be put into the settings of `{name}`"
+        ))
+        .hint(hint);
+    }
+    let known: Vec<_> = TARGETS.iter().map(|target| target.agent).collect();
+    Error::failed(format!(
+        "`{name}` is not an agent that the hook can be installed into"
+    ))
+    .hint(format!("known are: {}", known.join(", ")))
+}

@@ -1,0 +1,200 @@
+//! Codex's trust in the hook.
+
+use expect_test::expect;
+
+use super::*;
+use crate::agents::settings::hook_table;
+
+const CODEX: &str = "# mine\nmodel = 'gpt' # the good one\n\n[hooks.state.\"/other/hooks.json:stop:0:0\"]\ntrusted_hash = \"sha256:00\"\n\n[projects.\"/w\"]\ntrust_level   =  \"trusted\"\n";
+
+#[test]
+fn codex_is_told_to_trust_the_hook_only_where_that_is_asked_for() {
+    let world = World::new();
+    world.write("home/.codex/config.toml", CODEX);
+    let changes = world.install("codex");
+    assert!(
+        changes
+            .iter()
+            .all(|change| !change.file.ends_with("config.toml")),
+        "only the table of hooks"
+    );
+    assert!(
+        changes[0].notes[0].contains("--trust"),
+        "the user is told what is missing: {:?}",
+        changes[0].notes
+    );
+    assert_eq!(
+        world.read("home/.codex/config.toml"),
+        CODEX,
+        "nobody's trust is touched"
+    );
+    let changes = world.install_trusted();
+    let changed: Vec<&str> = changes
+        .iter()
+        .filter(|change| change.action != "unchanged")
+        .map(|change| change.file.as_str())
+        .collect();
+    assert!(
+        changed.len() == 1 && changed[0].ends_with("config.toml"),
+        "now the trust, too: {changed:?}"
+    );
+    assert_eq!(
+        world.installed("codex", Scope::User).advice,
+        [],
+        "nothing is missing any more"
+    );
+}
+
+#[test]
+fn only_a_trust_that_is_there_is_called_one() {
+    let world = World::new();
+    world.write("home/.codex/config.toml", CODEX);
+    world.install("codex");
+    let notes =
+        |changes: &[SettingsChange]| changes.last().expect("the trust comes last").notes.clone();
+    let plan = |place: &Place<'_>| {
+        install(
+            "codex",
+            Scope::User,
+            &Place {
+                trust: true,
+                ..*place
+            },
+            true,
+        )
+    };
+    let planned = world.with_place(plan).expect("it can be installed");
+    assert_eq!(
+        notes(&planned),
+        ["Codex would trust the hook without a review"],
+        "a plan"
+    );
+    assert_eq!(
+        notes(&world.install_trusted()),
+        ["Codex trusts the hook now without a review"],
+        "done"
+    );
+    assert_eq!(
+        notes(&world.uninstall("codex")),
+        [""; 0],
+        "and taken out again"
+    );
+}
+
+#[test]
+fn codexs_settings_keep_every_byte_when_the_trust_goes() {
+    for text in [
+        CODEX,
+        &CODEX.replace('\n', "\r\n"),
+        "",
+        "model = \"gpt\"\n",
+        "[hooks]\n\n[features]\nhooks = true\n",
+    ] {
+        let world = World::new();
+        world.write("home/.codex/config.toml", text);
+        world.install_trusted();
+        let after = world.read("home/.codex/config.toml");
+        assert!(
+            after
+                .replace('\r', "")
+                .contains("pre_model_request:0:0\"]\ntrusted_hash = \"sha256:"),
+            "{after}"
+        );
+        world.uninstall("codex");
+        let rest = fs::read_to_string(world.path("home/.codex/config.toml")).unwrap_or_default();
+        assert_eq!(rest, text, "as it was");
+    }
+}
+
+#[test]
+fn settings_of_codex_that_cannot_be_kept_as_they_are_are_left_alone() {
+    for text in [
+        "a = 1\r\nb = 2\n",
+        "a = ",
+        "hooks = 1\n",
+        "[hooks]\nstate = []\n",
+    ] {
+        let world = World::new();
+        world.write("home/.codex/config.toml", text);
+        let trusted = |place: &Place<'_>| {
+            install(
+                "codex",
+                Scope::User,
+                &Place {
+                    trust: true,
+                    ..*place
+                },
+                false,
+            )
+        };
+        let error = world.with_place(trusted).expect_err("refused");
+        assert!(
+            error.to_string().contains("config.toml"),
+            "the error names the file: {error}"
+        );
+        assert_eq!(
+            files_below(&world.path("home")),
+            [".codex/config.toml"],
+            "neither of the two files was written"
+        );
+        assert_eq!(
+            world.read("home/.codex/config.toml"),
+            text,
+            "it is as it was"
+        );
+    }
+}
+
+#[test]
+fn the_hash_is_the_one_that_codex_makes() {
+    let line = "test -x /usr/local/bin/ckpt-hook && /usr/local/bin/ckpt-hook event --agent codex --event PreModelRequest 2>/dev/null || true";
+    let hooks = serde_json::json!({"hooks": {"PreModelRequest": [{"hooks": [{"type": "command", "command": line, "timeout": 30}]}]}});
+    let positions = hook_table::positions(&hooks.to_string()).expect("a table of hooks");
+    let trust =
+        crate::agents::codex::trust::Trust::in_handlers(Path::new("/h/hooks.json"), &positions);
+    let text = trust.insert("").expect("TOML");
+    expect![[r#"
+        [hooks.state."/h/hooks.json:pre_model_request:0:0"]
+        trusted_hash = "sha256:26ce82bd357e958ed0a3adb3d420331e20b8ad816d6e74be24e97ff8f756e562"
+    "#]]
+    .assert_eq(&text);
+    assert!(
+        text.contains("sha256:26ce82bd357e958ed0a3adb3d420331e20b8ad816d6e74be24e97ff8f756e562"),
+        "as Codex 0.169.0 lists it"
+    );
+}
+
+#[test]
+fn a_project_that_codex_does_not_trust_is_told() {
+    let world = World::new();
+    let trusting = |place: &Place<'_>| {
+        install(
+            "codex",
+            Scope::Project,
+            &Place {
+                trust: true,
+                ..*place
+            },
+            false,
+        )
+    };
+    world.with_place(trusting).expect("it can be installed");
+    let messages = || {
+        world
+            .installed("codex", Scope::Project)
+            .advice
+            .into_iter()
+            .map(|advice| advice.message)
+    };
+    assert!(
+        messages().any(|message| message.contains("this project")),
+        "its hooks are passed over"
+    );
+    let config = world.read("home/.codex/config.toml");
+    let trusted = format!(
+        "{config}\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n",
+        world.path("project").display()
+    );
+    world.write("home/.codex/config.toml", &trusted);
+    assert_eq!(messages().count(), 0, "now they are not");
+}

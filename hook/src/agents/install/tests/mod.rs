@@ -1,0 +1,158 @@
+//! Settings files before and after, byte for byte, in a home directory of their own.
+
+mod agents;
+mod codex_trust;
+#[path = "../../../../../tests/common/executable.rs"]
+mod executable;
+mod installed;
+mod packages;
+mod plugin;
+mod settings;
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A home directory and a project, with a binary to install.
+struct World {
+    directory: TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let world = Self {
+            directory: TempDir::new().expect("a scratch directory"),
+        };
+        for directory in ["home", "project", "bin"] {
+            fs::create_dir(world.path(directory)).expect("new");
+        }
+        world.executable("bin/ckpt-hook");
+        world
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn executable(&self, name: &str) -> PathBuf {
+        let path = self.write(name, "#!/bin/sh\n");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+        path
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("below the scratch directory"))
+            .expect("a directory");
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("a file")
+    }
+
+    fn with_place<T>(&self, act: impl FnOnce(&Place<'_>) -> T) -> T {
+        let (home, project, binary) = (
+            self.path("home"),
+            self.path("project"),
+            self.path("bin/ckpt-hook"),
+        );
+        act(&place(&home, &project, &binary))
+    }
+
+    fn install_trusted(&self) -> Vec<SettingsChange> {
+        let trusted = |place: &Place<'_>| {
+            install(
+                "codex",
+                Scope::User,
+                &Place {
+                    trust: true,
+                    ..*place
+                },
+                false,
+            )
+        };
+        self.with_place(trusted).expect("it can be installed")
+    }
+
+    fn install(&self, agent: &str) -> Vec<SettingsChange> {
+        self.with_place(|place| install(agent, Scope::User, place, false))
+            .expect("it can be installed")
+    }
+
+    fn uninstall(&self, agent: &str) -> Vec<SettingsChange> {
+        self.with_place(|place| uninstall(agent, Scope::User, place, false))
+            .expect("it can be taken out")
+    }
+
+    fn agent(&self, agent: &str) -> AgentState {
+        let rows = self.with_place(list);
+        rows.into_iter()
+            .find(|row| row.agent == agent)
+            .expect("every agent has a row")
+    }
+
+    fn installed(&self, agent: &str, scope: Scope) -> Installed {
+        let rows = self.agent(agent).installed;
+        rows.into_iter()
+            .find(|row| row.scope == scope)
+            .expect("it has settings of both kinds")
+    }
+
+    fn state(&self, agent: &str) -> State {
+        self.installed(agent, Scope::User).state
+    }
+
+    /// Returns a text with the scratch directory's name taken out.
+    fn anonymous(&self, text: &str) -> String {
+        text.replace(&self.directory.path().display().to_string(), "")
+    }
+}
+
+fn place<'a>(home: &'a Path, project: &'a Path, binary: &'a Path) -> Place<'a> {
+    Place {
+        home,
+        project,
+        binary,
+        tool_events: true,
+        trust: false,
+        environment: &no_environment,
+    }
+}
+
+fn no_environment(_: &str) -> Option<OsString> {
+    None
+}
+
+/// Returns every file below a directory, by its path relative to it.
+fn files_below(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(next) = waiting.pop() {
+        for entry in fs::read_dir(next)
+            .expect("a directory")
+            .map(|entry| entry.expect("readable"))
+        {
+            if entry.file_type().expect("known").is_dir() {
+                waiting.push(entry.path());
+            } else {
+                found.push(
+                    entry
+                        .path()
+                        .strip_prefix(directory)
+                        .expect("below")
+                        .display()
+                        .to_string(),
+                );
+            }
+        }
+    }
+    found.sort();
+    found
+}

@@ -1,0 +1,266 @@
+//! The packages of `hook/packages` are made of the same tables as the settings: compared here, and written anew with
+//! `UPDATE_PACKAGES=1` (`just packages`).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::agents::own_command::COMMANDS;
+use crate::agents::settings::command;
+use crate::agents::settings::commands::{Form, texts};
+use crate::agents::{
+    claude_code::install as claude_code, codex::install as codex,
+    gemini_cli::install as gemini_cli, opencode::install as opencode,
+};
+
+/// What the packages call: whatever is on the PATH, since they go from machine to machine.
+const PROGRAM: &str = "ckpt-hook";
+
+const ABOUT: &str = "Put the workspace back to how it was just before a message, and forward again";
+
+/// Texts by path.
+type Files = BTreeMap<String, String>;
+
+fn packages() -> Files {
+    let mut files = Files::new();
+    shared_plugin(&mut files);
+    gemini_extension(&mut files);
+    for agent in ["opencode", "kilo"] {
+        npm_package(agent, &mut files);
+    }
+    files
+}
+
+/// One directory that Claude Code, Codex, Qwen Code and Copilot CLI install, each with a command of its own.
+fn shared_plugin(files: &mut Files) {
+    let owner = json!({"name": "ckpt-hook"});
+    let plugin = json!({"name": "ckpt-hook", "source": "./ckpt-hook", "description": ABOUT});
+    let marketplace =
+        json!({"name": "ckpt-hook", "description": ABOUT, "owner": owner, "plugins": [plugin]});
+    add(
+        files,
+        "plugin/.claude-plugin/marketplace.json",
+        &marketplace,
+    );
+    let manifest = json!({"name": "ckpt-hook", "version": version(), "description": ABOUT, "author": owner,
+                          "license": "MIT OR Apache-2.0"});
+    add(
+        files,
+        "plugin/ckpt-hook/.claude-plugin/plugin.json",
+        &manifest,
+    );
+    let claude = claude_code::EVENTS
+        .iter()
+        .map(|(event, _)| (*event, claude_code::TIMEOUT));
+    add(files, "plugin/ckpt-hook/hooks/hooks.json", &hooks(claude));
+    // Claude Code drops a file of hooks with an event that it does not know, so Codex's own ones are in another.
+    let codex = codex::EVENTS
+        .iter()
+        .map(|(event, _)| (*event, codex::timeout(event)));
+    add(files, "plugin/ckpt-hook/hooks/codex.json", &hooks(codex));
+    let codex = json!({"name": "ckpt-hook", "version": version(), "description": ABOUT, "hooks": "./hooks/codex.json"});
+    add(files, "plugin/ckpt-hook/.codex-plugin/plugin.json", &codex);
+    commands(Form::Shared, "plugin/ckpt-hook/commands", files);
+    let readme = "# ckpt-hook\n\nTells the program `ckpt-hook` what the agent does, so that it can put your workspace back to \
+                  how it was just before any of your messages, and forward again. The program itself has to be installed \
+                  and on the PATH; without it, this plugin does nothing and says nothing. Install either this plugin or \
+                  the hook by `ckpt-hook install`, not both.\n\nInside the agent: `/ckpt-revert`, `/ckpt-redo`, \
+                  `/ckpt-status`.\n";
+    files.insert("plugin/ckpt-hook/README.md".to_owned(), readme.to_owned());
+}
+
+fn hooks(events: impl Iterator<Item = (&'static str, u32)>) -> Value {
+    let hooks: Map<String, Value> = events
+        .map(|(event, timeout)| (event.to_owned(), handler(&shared_line(event), timeout)))
+        .collect();
+    json!({"description": ABOUT, "hooks": hooks})
+}
+
+/// Copilot CLI refuses a tool where a hook before it fails in whatever way: there nothing of ours is run.
+fn shared_line(event: &str) -> String {
+    let unless = if event == "PreToolUse" {
+        "test -z \"$COPILOT_CLI\" && "
+    } else {
+        ""
+    };
+    format!("{unless}{}", line("plugin", event))
+}
+
+fn line(agent: &str, event: &str) -> String {
+    let arguments = command::arguments(agent, event).join(" ");
+    format!("command -v {PROGRAM} >/dev/null && {PROGRAM} {arguments} 2>/dev/null || true")
+}
+
+fn handler(line: &str, timeout: u32) -> Value {
+    json!([{"hooks": [{"type": "command", "command": line, "timeout": timeout}]}])
+}
+
+fn gemini_extension(files: &mut Files) {
+    let manifest = json!({"name": "ckpt-hook", "version": version(), "description": ABOUT});
+    add(files, "gemini-extension/gemini-extension.json", &manifest);
+    let hooks: Map<String, Value> = gemini_cli::EVENTS
+        .iter()
+        .map(|(event, _)| {
+            (
+                (*event).to_owned(),
+                handler(&line("gemini-cli", event), gemini_cli::TIMEOUT),
+            )
+        })
+        .collect();
+    add(
+        files,
+        "gemini-extension/hooks/hooks.json",
+        &json!({"hooks": hooks}),
+    );
+    commands(Form::Toml, "gemini-extension/commands", files);
+}
+
+fn npm_package(agent: &str, files: &mut Files) {
+    let folder = format!("{agent}-plugin");
+    let package = json!({"name": format!("ckpt-hook-{agent}"), "version": version(), "description": ABOUT,
+                         "license": "MIT OR Apache-2.0", "type": "module", "main": "index.js", "files": ["index.js"]});
+    add(files, &format!("{folder}/package.json"), &package);
+    files.insert(
+        format!("{folder}/index.js"),
+        opencode::plugin(agent, PROGRAM),
+    );
+}
+
+fn commands(form: Form, folder: &str, files: &mut Files) {
+    for (name, text) in COMMANDS
+        .iter()
+        .flat_map(|command| texts(form, command, PROGRAM))
+    {
+        files.insert(format!("{folder}/{name}"), text);
+    }
+}
+
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+fn add(files: &mut Files, path: &str, value: &Value) {
+    files.insert(path.to_owned(), format!("{value:#}\n"));
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("packages")
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one switch of this test")]
+fn update() -> bool {
+    std::env::var_os("UPDATE_PACKAGES").is_some_and(|value| value == "1")
+}
+
+#[test]
+fn the_packages_are_made_of_the_same_tables_as_the_settings_and_of_nothing_else() {
+    for (path, text) in packages() {
+        let file = folder().join(path);
+        if update() {
+            fs::create_dir_all(file.parent().expect("below the folder")).expect("writable");
+            fs::write(&file, &text).expect("writable");
+        }
+        let written = fs::read_to_string(&file).unwrap_or_default();
+        assert!(
+            written == text,
+            "{} is not what the tables say: run `just packages`",
+            file.display()
+        );
+    }
+    let made: Vec<String> = packages().into_keys().collect();
+    assert_eq!(
+        files_below(&folder()),
+        made,
+        "a file that no table makes would be believed, and never change"
+    );
+}
+
+#[test]
+fn a_package_is_found_in_the_agent_that_installed_it() {
+    for (agent, file, text) in [
+        (
+            "claude-code",
+            ".claude/settings.json",
+            "{\"enabledPlugins\": {\"ckpt-hook@ckpt-hook\": true}}",
+        ),
+        (
+            "copilot-cli",
+            ".copilot/settings.json",
+            "{\"enabledPlugins\": {\"ckpt-hook@ckpt-hook\": true}}",
+        ),
+        (
+            "codex",
+            ".codex/config.toml",
+            "[plugins.\"ckpt-hook@ckpt-hook\"]\nenabled = true\n",
+        ),
+        (
+            "gemini-cli",
+            ".gemini/extensions/ckpt-hook/gemini-extension.json",
+            "{}",
+        ),
+        (
+            "qwen-code",
+            ".qwen/extensions/ckpt-hook/qwen-extension.json",
+            "{}",
+        ),
+        (
+            "opencode",
+            ".config/opencode/opencode.json",
+            "{\"plugin\": [\"ckpt-hook-opencode\"]}",
+        ),
+        (
+            "kilo",
+            ".config/kilo/kilo.json",
+            "{\"plugin\": [\"file:///src/hook/packages/kilo-plugin\"]}",
+        ),
+    ] {
+        let world = World::new();
+        assert_eq!(world.agent(agent).package, None, "{agent} has none yet");
+        world.write(&format!("home/{file}"), text);
+        assert!(world.agent(agent).package.is_some(), "{agent} has it now");
+        let notes: Vec<String> = world
+            .install(agent)
+            .into_iter()
+            .flat_map(|change| change.notes)
+            .collect();
+        assert!(
+            notes.iter().any(|note| note.contains("as a package, too")),
+            "{agent}: one is enough: {notes:?}"
+        );
+        world.uninstall(agent);
+        if text.contains("true") {
+            world.write(&format!("home/{file}"), &text.replace("true", "false"));
+            assert_eq!(
+                world.agent(agent).package,
+                None,
+                "{agent} has it switched off"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_package_without_the_program_does_nothing_and_says_nothing() {
+    for (path, text) in packages()
+        .into_iter()
+        .filter(|(path, _)| path.contains("/hooks/"))
+    {
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        for (event, groups) in document["hooks"].as_object().expect("a table") {
+            let line = groups[0]["hooks"][0]["command"].as_str().expect("a line");
+            let output = std::process::Command::new("/bin/sh")
+                .args(["-c", line])
+                .env_clear()
+                .env("PATH", "/nowhere")
+                .output()
+                .expect("a shell");
+            let silent = output.stdout.is_empty() && output.stderr.is_empty();
+            assert!(
+                output.status.success() && silent,
+                "{path}: {event}: {output:?}"
+            );
+            assert!(command::is_ours(line), "{path}: {event} is known for ours");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! opencode, and Kilo, which grew out of it. Seen in real runs; what their plugins are told is in
+//! `tests/fixtures/agents/opencode-*` and `kilo-*`.
+//!
+//! Neither runs commands: our plugin (`hook/plugins/opencode.js`) hands on what it is told, as `{"hook", "input",
+//! "output"}` or `{"hook", "event"}`, with the directory (`cwd`) and, in the session of a sub-agent, its parent's id
+//! (`parentID`), which only the session's creation names.
+
+use ckpt_schema::event::{Event, EventKind};
+
+use crate::agents::payload::json::Object;
+use crate::agents::payload::{Agent, Payload, Problem, shape};
+
+/// The agents that opencode runs for itself; what they say to the model is no step.
+const HOUSEKEEPERS: [&str; 3] = ["title", "summary", "compaction"];
+
+/// The tools whose input names the file that they change.
+const EDIT_TOOLS: [&str; 5] = ["write", "edit", "multiedit", "patch", "apply_patch"];
+
+/// opencode or Kilo.
+pub struct Opencode {
+    name: &'static str,
+    proven_on: &'static [&'static str],
+}
+
+/// opencode.
+pub const OPENCODE: Opencode = Opencode {
+    name: "opencode",
+    proven_on: &["1.18.33"],
+};
+
+/// Kilo.
+pub const KILO: Opencode = Opencode {
+    name: "kilo",
+    proven_on: &["7.7.7"],
+};
+
+impl Agent for Opencode {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        self.proven_on
+    }
+
+    /// The plugin hands it on.
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(line.to_owned())
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+        let event = match payload.event_name()?.as_str() {
+            "chat.message" => message(payload)?,
+            "chat.params" => step_start(payload)?,
+            "tool.execute.before" => Some(tool(payload, EventKind::ToolStart, "output")?),
+            "tool.execute.after" => Some(tool(payload, EventKind::ToolFinish, "input")?),
+            "event.session.created" => Some(session_start(payload)?),
+            "event.session.idle" => Some(session_event(
+                payload,
+                EventKind::TurnEnd,
+                properties(payload),
+            )?),
+            "event.message.part.updated" => step_finish(payload)?,
+            _ => None,
+        };
+        Ok(event.into_iter().collect())
+    }
+}
+
+fn message(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
+    let mut event = session_event(
+        payload,
+        EventKind::UserMessage,
+        payload.object().object("input"),
+    )?;
+    let output = payload.object().object("output").unwrap_or_default();
+    event.message_id = output
+        .object("message")
+        .and_then(|message| message.text("id"))
+        .filter(|id| !id.is_empty());
+    let texts = output
+        .objects("parts")
+        .into_iter()
+        .filter(|part| part.text("type").as_deref() == Some("text"));
+    let words: Vec<_> = texts.filter_map(|part| part.text("text")).collect();
+    event.prompt = Some(payload.cut(words.join("\n")));
+    Ok((event.parent_session_id.is_none()).then_some(event))
+}
+
+fn step_start(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
+    let input = payload.object().object("input");
+    let agent = input.as_ref().and_then(|input| input.text("agent"));
+    if agent.is_some_and(|agent| HOUSEKEEPERS.contains(&agent.as_str())) {
+        return Ok(None);
+    }
+    session_event(payload, EventKind::StepStart, input).map(Some)
+}
+
+fn tool(payload: &Payload<'_>, kind: EventKind, arguments: &str) -> Result<Event, Problem> {
+    let input = payload.object().object("input").unwrap_or_default();
+    let (name, id) = (input.text("tool"), input.text("callID"));
+    let mut event = session_event(payload, kind, Some(input))?;
+    let edits = name
+        .as_deref()
+        .is_some_and(|name| EDIT_TOOLS.contains(&name));
+    let arguments = payload
+        .object()
+        .object(arguments)
+        .and_then(|holder| holder.object("args"));
+    event.paths = arguments
+        .filter(|_| edits)
+        .map(|arguments| shape::named_files(&arguments))
+        .unwrap_or_default();
+    (event.tool_name, event.tool_use_id) = (name, id);
+    Ok(event)
+}
+
+fn session_start(payload: &Payload<'_>) -> Result<Event, Problem> {
+    let info = properties(payload)
+        .and_then(|properties| properties.object("info"))
+        .unwrap_or_default();
+    let id = info
+        .text("id")
+        .filter(|id| !id.is_empty())
+        .ok_or(Problem::Field("info.id"))?;
+    let mut event = payload.new_event(EventKind::SessionStart, &id);
+    event.parent_session_id = info.text("parentID").filter(|id| !id.is_empty());
+    Ok(event)
+}
+
+fn step_finish(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
+    let Some(part) = properties(payload).and_then(|properties| properties.object("part")) else {
+        return Ok(None);
+    };
+    if part.text("type").as_deref() != Some("step-finish") {
+        return Ok(None);
+    }
+    let step_id = part.text("id");
+    let mut event = session_event(payload, EventKind::StepFinish, Some(part))?;
+    event.step_id = step_id;
+    Ok(Some(event))
+}
+
+/// Returns an event of the session that an object names.
+fn session_event(
+    payload: &Payload<'_>,
+    kind: EventKind,
+    named_in: Option<Object<'_>>,
+) -> Result<Event, Problem> {
+    let id = named_in
+        .and_then(|object| object.text("sessionID"))
+        .filter(|id| !id.is_empty());
+    let mut event = payload.new_event(kind, &id.ok_or(Problem::Field("sessionID"))?);
+    event.parent_session_id = payload.id(&["parentID"]);
+    Ok(event)
+}
+
+fn properties<'a>(payload: &Payload<'a>) -> Option<Object<'a>> {
+    payload.object().object("event")?.object("properties")
+}

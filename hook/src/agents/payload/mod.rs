@@ -1,0 +1,281 @@
+//! One payload as an agent's file sees it: the fields, and what the command line and the process add to them.
+//!
+//! A payload becomes values and nothing else: no file is opened, nothing is recorded, and what a payload says is data
+//! that never becomes a path or a command here.
+
+pub mod documented;
+pub mod json;
+pub mod shape;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::event::{Event, EventKind};
+
+use super::own_command::is_own_command;
+use json::Object;
+
+/// The longest prompt that is kept, in bytes.
+const MAX_PROMPT: usize = 1 << 20;
+
+/// The longest id that is believed to be one, in bytes.
+const MAX_ID: usize = 64 << 10;
+
+/// The names that a payload's field with the event's name has.
+const EVENT: [&str; 6] = [
+    "hook_event_name",
+    "hookEventName",
+    "event",
+    "hookName",
+    "agent_action_name",
+    "hook",
+];
+
+/// The names that a payload's field with the session's id has.
+const SESSION: [&str; 4] = [
+    "session_id",
+    "sessionId",
+    "conversation_id",
+    "trajectory_id",
+];
+
+/// What the hook process knows beside the payload.
+pub struct Context<'a> {
+    /// The hook's own working directory, for payloads that name none.
+    pub cwd: &'a Path,
+    /// The environment, by name.
+    pub environment: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+/// What a payload means.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Parsed {
+    /// The events, in order; none where the payload is of no interest.
+    pub events: Vec<Event>,
+    /// What was wrong with the payload, for `diagnostics`; it never quotes what the payload holds.
+    pub problems: Vec<String>,
+}
+
+/// An agent whose payloads we understand.
+pub trait Agent: Sync {
+    /// Returns the name that settings and the command line use.
+    fn name(&self) -> &'static str;
+
+    /// Returns the versions of the agent on which the translation was seen at work; none where it follows
+    /// documentation alone.
+    fn proven_on(&self) -> &'static [&'static str];
+
+    /// Returns what to print at a user message, so that the model reads a line with it; `None` where the agent has no
+    /// documented way to be told.
+    fn tell(&self, _line: &str) -> Option<String> {
+        None
+    }
+
+    /// Returns what a payload of the agent means.
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem>;
+
+    /// Reads a payload and returns what it means; `event` is the agent's own name of the event, from the command line.
+    fn parse(&self, event: Option<&str>, payload: &[u8], context: &Context<'_>) -> Parsed {
+        parse(self.name(), event, payload, context, &|payload| {
+            self.translate(payload)
+        })
+    }
+}
+
+/// A payload of one agent.
+#[derive(Clone, Copy)]
+pub struct Payload<'a> {
+    agent: &'static str,
+    event: Option<&'a str>,
+    object: &'a Object<'a>,
+    context: &'a Context<'a>,
+}
+
+/// What is wrong with a payload of a kind that we know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// A field that is needed is missing or of another type.
+    Field(&'static str),
+    /// The event has no name, neither in the payload nor on the command line.
+    NoEvent,
+}
+
+/// Reads a payload and has it translated; what cannot be read costs as little as possible.
+pub fn parse(
+    agent: &'static str,
+    event: Option<&str>,
+    payload: &[u8],
+    context: &Context<'_>,
+    translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, Problem>,
+) -> Parsed {
+    let text = String::from_utf8_lossy(payload);
+    let (object, whole) = Object::read(&text);
+    if whole {
+        return translated(
+            &Payload {
+                agent,
+                event,
+                object: &object,
+                context,
+            },
+            translate,
+        );
+    }
+    let text = json::repaired(&text);
+    let (object, whole) = Object::read(&text);
+    let mut parsed = translated(
+        &Payload {
+            agent,
+            event,
+            object: &object,
+            context,
+        },
+        translate,
+    );
+    if !whole {
+        parsed.problems.insert(0, breakage(agent, payload));
+    }
+    parsed
+}
+
+fn breakage(agent: &str, payload: &[u8]) -> String {
+    let what = if payload.is_empty() {
+        "is empty"
+    } else {
+        "is not a whole JSON object"
+    };
+    format!("the payload of `{agent}` {what}")
+}
+
+fn translated(
+    payload: &Payload<'_>,
+    translate: &dyn Fn(&Payload<'_>) -> Result<Vec<Event>, Problem>,
+) -> Parsed {
+    match translate(payload) {
+        Ok(mut events) => {
+            events.retain(|event| !is_command(event));
+            Parsed {
+                events,
+                problems: Vec::new(),
+            }
+        }
+        Err(problem) => Parsed {
+            events: Vec::new(),
+            problems: vec![payload.describe(problem)],
+        },
+    }
+}
+
+/// What the user says to us is nothing that they say to the agent.
+fn is_command(event: &Event) -> bool {
+    event.event == EventKind::UserMessage && event.prompt.as_deref().is_some_and(is_own_command)
+}
+
+impl<'a> Payload<'a> {
+    /// Returns the agent's name of the event: the command line's, else the payload's.
+    pub fn event_name(&self) -> Result<String, Problem> {
+        let given = self
+            .event
+            .filter(|event| !event.is_empty())
+            .map(str::to_owned);
+        given.or_else(|| self.text(&EVENT)).ok_or(Problem::NoEvent)
+    }
+
+    /// Returns the agent's id of the session.
+    pub fn session_id(&self) -> Result<String, Problem> {
+        self.id(&SESSION).ok_or(Problem::Field("session_id"))
+    }
+
+    /// Returns the payload as one of another agent.
+    pub fn of_agent(&self, agent: &'static str) -> Self {
+        Self { agent, ..*self }
+    }
+
+    /// Returns the first of these fields that is a string and not empty.
+    pub fn text(&self, names: &[&str]) -> Option<String> {
+        names
+            .iter()
+            .find_map(|name| self.object.text(name).filter(|text| !text.is_empty()))
+    }
+
+    /// Returns the first of these fields that can be an id.
+    pub fn id(&self, names: &[&str]) -> Option<String> {
+        self.text(names).filter(|id| id.len() <= MAX_ID)
+    }
+
+    /// Returns the first of these fields as a prompt, cut to a length that can be kept; an empty one is a prompt, too.
+    pub fn prompt(&self, names: &[&str]) -> Option<String> {
+        names
+            .iter()
+            .find_map(|name| self.object.text(name))
+            .map(|prompt| self.cut(prompt))
+    }
+
+    /// Returns a prompt, cut at a character's end to a length that can be kept.
+    pub fn cut(&self, mut prompt: String) -> String {
+        prompt.truncate(prompt.floor_char_boundary(MAX_PROMPT));
+        prompt
+    }
+
+    /// Returns the fields as they are.
+    pub fn object(&self) -> &Object<'a> {
+        self.object
+    }
+
+    /// Returns what the process knows.
+    pub fn context(&self) -> &Context<'a> {
+        self.context
+    }
+
+    /// Returns an event of this agent at the payload's directory.
+    pub fn new_event(&self, kind: EventKind, session_id: &str) -> Event {
+        Event {
+            cwd: Some(self.cwd()),
+            ..Event::new(kind, self.agent, session_id)
+        }
+    }
+
+    /// Returns an event of a session, or of the sub-agent that works in it.
+    pub fn session_event(
+        &self,
+        kind: EventKind,
+        session_id: String,
+        agent_id: Option<String>,
+    ) -> Event {
+        let Some(agent_id) = agent_id else {
+            return self.new_event(kind, &session_id);
+        };
+        let mut event = self.new_event(kind, &format!("{session_id}/{agent_id}"));
+        event.parent_session_id = Some(session_id);
+        event
+    }
+
+    /// Returns the agent's directory: the payload's, else its first workspace root, else the hook's own.
+    fn cwd(&self) -> PathBuf {
+        let named = || self.text(&["cwd", "working_dir"]);
+        let root = || {
+            let roots = ["workspace_roots", "workspaceRoots"]
+                .into_iter()
+                .map(|name| self.object.texts(name));
+            roots.flatten().find(|root| !root.is_empty())
+        };
+        named()
+            .or_else(root)
+            .map_or_else(|| self.context.cwd.to_owned(), PathBuf::from)
+    }
+
+    fn describe(&self, problem: Problem) -> String {
+        let agent = self.agent;
+        match problem {
+            Problem::NoEvent => format!("the payload of `{agent}` does not name its event"),
+            Problem::Field(field) => {
+                // The command line's name is ours; a payload's is not quoted.
+                let event = self.event.map_or_else(
+                    || "an event".to_owned(),
+                    |event| format!("`{}`", event.escape_debug()),
+                );
+                format!("{event} of `{agent}` came without a usable `{field}`")
+            }
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Claude Code's shape of a payload, which most agents follow: what they have in common, and no agent's own rules.
+
+use std::path::PathBuf;
+
+use ckpt_schema::event::{Event, EventKind};
+use serde_json::json;
+
+use super::json::Object;
+use super::{Payload, Problem};
+
+/// The names of a field that holds a path, in the inputs of edit tools.
+const PATH_NAMES: [&str; 4] = ["file_path", "notebook_path", "filePath", "path"];
+
+/// Returns the event of a kind that a payload tells of, with all that the shape says about it.
+///
+/// The files are those that one of the `edit_tools` names.
+pub fn event(
+    payload: &Payload<'_>,
+    kind: EventKind,
+    edit_tools: &[&str],
+) -> Result<Event, Problem> {
+    let mut event = payload.session_event(
+        kind,
+        payload.session_id()?,
+        payload.id(&["agent_id", "agentId"]),
+    );
+    event.turn_id = payload.id(&[
+        "prompt_id",
+        "promptId",
+        "turn_id",
+        "turnId",
+        "generation_id",
+    ]);
+    match kind {
+        EventKind::UserMessage => event.prompt = payload.prompt(&["prompt"]),
+        EventKind::ToolStart | EventKind::ToolFinish => {
+            describe_tool(&mut event, payload, edit_tools)
+        }
+        EventKind::StepFinish => event.step_id = batch_id(payload),
+        EventKind::SessionStart
+        | EventKind::StepStart
+        | EventKind::TurnEnd
+        | EventKind::SessionEnd => {}
+    }
+    Ok(event)
+}
+
+/// Returns what an event of Claude Code's names means; `None` for the many that mean nothing to us, and for those that we do
+/// not know.
+pub fn kind(name: &str) -> Option<EventKind> {
+    match name {
+        "SessionStart" => Some(EventKind::SessionStart),
+        "UserPromptSubmit" => Some(EventKind::UserMessage),
+        "PreToolUse" => Some(EventKind::ToolStart),
+        // A command that fails is reported by the second one alone.
+        "PostToolUse" | "PostToolUseFailure" => Some(EventKind::ToolFinish),
+        "PostToolBatch" => Some(EventKind::StepFinish),
+        "Stop" => Some(EventKind::TurnEnd),
+        "SessionEnd" => Some(EventKind::SessionEnd),
+        _ => None,
+    }
+}
+
+/// Returns the same for an agent that says of a sub-agent's beginning and end whose they are.
+pub fn kind_with_sub_agents(name: &str) -> Option<EventKind> {
+    match name {
+        "SubagentStart" => Some(EventKind::SessionStart),
+        "SubagentStop" => Some(EventKind::TurnEnd),
+        _ => kind(name),
+    }
+}
+
+/// Returns what a hook prints so that the model reads a line with the user's message, at the agent's own event for it.
+///
+/// Nothing else may stand in it: Codex refuses a field that it does not know.
+pub fn additional_context(event: &str, line: &str) -> String {
+    json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": line}}).to_string()
+}
+
+/// Adds the tool's name, the id of its use, and the files that one of the `edit_tools` names.
+fn describe_tool(event: &mut Event, payload: &Payload<'_>, edit_tools: &[&str]) {
+    event.tool_name = payload.id(&["tool_name", "toolName"]);
+    event.tool_use_id = payload.id(&["tool_use_id", "toolUseId", "tool_call_id", "toolCallId"]);
+    let edits = event
+        .tool_name
+        .as_deref()
+        .is_some_and(|name| edit_tools.contains(&name));
+    let input = ["tool_input", "toolInput", "toolArgs"]
+        .iter()
+        .find_map(|name| payload.object().object(name));
+    event.paths = input
+        .filter(|_| edits)
+        .map(|input| named_files(&input))
+        .unwrap_or_default();
+}
+
+/// Returns the files that an edit tool's input names.
+pub fn named_files(input: &Object<'_>) -> Vec<PathBuf> {
+    let patches = ["command", "patch", "patchText", "input"]
+        .iter()
+        .filter_map(|name| input.text(name));
+    named_paths(input)
+        .into_iter()
+        .chain(patches.flat_map(|patch| files_of_patch(&patch)))
+        .collect()
+}
+
+/// Returns the paths in the fields of a tool's input that hold one.
+pub fn named_paths(input: &Object<'_>) -> Vec<PathBuf> {
+    let named = PATH_NAMES
+        .iter()
+        .filter_map(|name| input.text(name))
+        .filter(|path| !path.is_empty());
+    named.map(PathBuf::from).collect()
+}
+
+/// Returns the files that a patch in Codex's format names; none where the text is no such patch.
+fn files_of_patch(patch: &str) -> Vec<PathBuf> {
+    let heads = [
+        "*** Add File: ",
+        "*** Update File: ",
+        "*** Delete File: ",
+        "*** Move to: ",
+    ];
+    let file = |line: &str| {
+        heads
+            .iter()
+            .find_map(|head| line.strip_prefix(head))
+            .map(|path| PathBuf::from(path.trim_end()))
+    };
+    patch.lines().filter_map(file).collect()
+}
+
+/// Returns an id for a batch of tool calls, so that a second report of the same batch is known for one.
+///
+/// The batch has none of its own, but a tool call belongs to one batch.
+fn batch_id(payload: &Payload<'_>) -> Option<String> {
+    let calls = payload.object().objects("tool_calls");
+    let first = calls
+        .first()?
+        .text("tool_use_id")
+        .filter(|id| !id.is_empty())?;
+    Some(format!("batch:{first}"))
+}
+
+/// Returns whether no user wrote the prompt: the end of a task in the background comes as one.
+pub fn is_machine_made(payload: &Payload<'_>) -> bool {
+    let prompt = payload.prompt(&["prompt"]).unwrap_or_default();
+    let prompt = prompt.trim_start();
+    prompt.starts_with("<task-notification>")
+        || prompt.starts_with("<system_notification>")
+        || payload
+            .text(&["source"])
+            .is_some_and(|source| source == "system")
+}
+
+/// Returns whether a session's start is only that of a shortened context, in the middle of its work.
+pub fn is_compaction(payload: &Payload<'_>) -> bool {
+    payload
+        .text(&["source"])
+        .is_some_and(|source| source == "compact")
+}
+
+/// Returns the events of an agent that reports tools but no steps: a step ends with its tool, or with the last of those that
+/// run beside each other, which is why the finish names the tool.
+pub fn bounded_by_tools(event: Event) -> Vec<Event> {
+    if event.event != EventKind::ToolFinish {
+        return vec![event];
+    }
+    let step_id = event.tool_use_id.as_ref().map(|id| format!("tool:{id}"));
+    let finish = Event {
+        event: EventKind::StepFinish,
+        step_id,
+        tool_name: None,
+        paths: Vec::new(),
+        ..event.clone()
+    };
+    vec![event, finish]
+}

@@ -1,0 +1,56 @@
+//! Pi: an extension of ours in its folder of extensions.
+
+use ckpt_store::error::Result;
+use serde_json::{Value, json};
+
+use crate::agents::own_command::{COMMANDS, Command};
+use crate::agents::settings::command;
+use crate::agents::settings::commands::words;
+use crate::agents::settings::content::{Content, SettingsFile};
+use crate::agents::settings::own_file::OwnFile;
+use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::target::Target;
+
+/// Pi.
+pub const TARGET: Target = Target {
+    agent: "pi",
+    programs: &["pi"],
+    home: |place| place.home.join(".pi"),
+    package: |_| None,
+    files,
+    follow: None,
+    check: None,
+    notes: &["a session of Pi that is open now loads the extension only after it was started anew"],
+    project_notes: &[],
+};
+
+const EXTENSION: &str = include_str!("../../../plugins/pi.ts");
+
+fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let directory = match scope {
+        Scope::User => place.home.join(".pi").join("agent").join("extensions"),
+        Scope::Project => place.project.join(".pi").join("extensions"),
+    };
+    let binary = command::text(place.binary)?;
+    let line = format!("const binary = {}", Value::from(binary));
+    let text = EXTENSION.replace("const binary = \"ckpt-hook\"", &line);
+    let text = text.replace(
+        "about: string }> = {}",
+        &format!("about: string }}> = {}", commands()),
+    );
+    let content = Content::Own(OwnFile::of_hook("pi", binary, text));
+    Ok(vec![SettingsFile {
+        path: directory.join("ckpt-hook.ts"),
+        mode: scope.mode(),
+        content,
+    }])
+}
+
+/// Returns the words of our command line, and what they do, for each command inside Pi.
+fn commands() -> Value {
+    let command = |command: &Command| json!({"words": words(command), "about": command.about});
+    COMMANDS
+        .iter()
+        .map(|each| (each.name.to_owned(), command(each)))
+        .collect()
+}

@@ -1,0 +1,67 @@
+//! Pi. Seen in real runs; what its extensions are told is in `tests/fixtures/agents/pi-*`.
+//!
+//! Pi runs no commands: our extension (`hook/plugins/pi.ts`) hands on what it is told, as `{"hook", "event", "ctx"}`.
+//! Pi waits for `context` before each model call, but not for `turn_end`, which is why that is not a step's end.
+
+use ckpt_schema::event::{Event, EventKind};
+
+use crate::agents::payload::{Agent, Payload, Problem, shape};
+
+/// Pi.
+pub struct Pi;
+
+impl Agent for Pi {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        &["0.73.1"]
+    }
+
+    /// The plugin hands it on.
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(line.to_owned())
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+        let Some(kind) = kind(&payload.event_name()?) else {
+            return Ok(Vec::new());
+        };
+        let context = payload.object().object("ctx").unwrap_or_default();
+        let session_id = context
+            .text("sessionId")
+            .filter(|id| !id.is_empty())
+            .ok_or(Problem::Field("ctx.sessionId"))?;
+        let mut event = payload.new_event(kind, &session_id);
+        if let Some(cwd) = context.text("cwd").filter(|cwd| !cwd.is_empty()) {
+            event.cwd = Some(cwd.into());
+        }
+        let told = payload.object().object("event").unwrap_or_default();
+        if kind == EventKind::UserMessage {
+            event.prompt = told.text("prompt").map(|prompt| payload.cut(prompt));
+        }
+        event.tool_name = told.text("toolName");
+        event.tool_use_id = told.text("toolCallId");
+        let edits = matches!(event.tool_name.as_deref(), Some("write" | "edit"));
+        event.paths = told
+            .object("input")
+            .filter(|_| edits)
+            .map(|input| shape::named_files(&input))
+            .unwrap_or_default();
+        Ok(vec![event])
+    }
+}
+
+fn kind(name: &str) -> Option<EventKind> {
+    match name {
+        "session_start" => Some(EventKind::SessionStart),
+        "before_agent_start" => Some(EventKind::UserMessage),
+        "context" => Some(EventKind::StepStart),
+        "tool_call" => Some(EventKind::ToolStart),
+        "tool_result" => Some(EventKind::ToolFinish),
+        "agent_end" => Some(EventKind::TurnEnd),
+        "session_shutdown" => Some(EventKind::SessionEnd),
+        _ => None,
+    }
+}

@@ -1,0 +1,56 @@
+//! The plugin that Claude Code, Codex, Qwen Code and Copilot CLI share: one list of hooks, so that the caller has to be told
+//! from what it sends, and from the environment where that does not say.
+
+use ckpt_schema::event::Event;
+
+use crate::agents::claude_code::payload::ClaudeCode;
+use crate::agents::codex::payload::Codex;
+use crate::agents::copilot_cli::payload::CopilotCli;
+use crate::agents::payload::{Agent, Payload, Problem};
+use crate::agents::qwen_code::payload::QwenCode;
+
+/// The shared plugin.
+pub struct Plugin;
+
+impl Agent for Plugin {
+    fn name(&self) -> &'static str {
+        "plugin"
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+        let agent = caller(payload);
+        agent.translate(&payload.of_agent(agent.name()))
+    }
+}
+
+/// An agent may run inside another's shell and inherit its environment; the session's id is its own.
+fn caller(payload: &Payload<'_>) -> &'static dyn Agent {
+    let session = payload.session_id().ok();
+    let variable = |name: &str| (payload.context().environment)(name);
+    let is_session = |name: &str| {
+        variable(name)
+            .and_then(|id| id.into_string().ok())
+            .is_some_and(|id| Some(id) == session)
+    };
+    if is_session("QWEN_CODE_SESSION_ID") {
+        &QwenCode
+    } else if is_session("CLAUDE_CODE_SESSION_ID") {
+        &ClaudeCode
+    } else if payload.id(&["turn_id"]).is_some() {
+        &Codex
+    } else if payload.object().text("timestamp").is_some() {
+        if payload.id(&["transcript_path"]).is_some() && variable("COPILOT_CLI").is_none() {
+            &QwenCode
+        } else {
+            &CopilotCli
+        }
+    } else if variable("PLUGIN_ROOT").is_some() && variable("CLAUDE_PLUGIN_DATA").is_some() {
+        &Codex
+    } else {
+        &ClaudeCode
+    }
+}

@@ -1,0 +1,71 @@
+//! Qwen Code: `hooks` in `settings.json`.
+
+use std::path::Path;
+
+use ckpt_store::error::Result;
+
+use crate::agents::claude_code::install as claude_code;
+use crate::agents::settings::advice::{self, Advice, FolderTrust};
+use crate::agents::settings::commands::{self, Form};
+use crate::agents::settings::content::SettingsFile;
+use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
+use crate::agents::settings::place::{Place, Scope};
+use crate::agents::settings::target::Target;
+
+/// Qwen Code.
+pub const TARGET: Target = Target {
+    agent: "qwen-code",
+    programs: &["qwen"],
+    home: |place| place.home.join(".qwen"),
+    package: |place| {
+        let manifest = place
+            .home
+            .join(".qwen/extensions/ckpt-hook/qwen-extension.json");
+        manifest.exists().then_some(manifest)
+    },
+    files,
+    follow: None,
+    check: Some(check),
+    notes: &[
+        "a session of Qwen Code that is open now calls the hook only after it was started anew",
+    ],
+    project_notes: &[],
+};
+
+/// The seconds after which Qwen Code goes on without us.
+const TIMEOUT: u32 = 30;
+
+/// It knows Claude Code's.
+const EVENTS: &[HookEvent] = claude_code::EVENTS;
+
+fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
+    let directory = place.root(scope).join(".qwen");
+    let handler = |event: &str| hook_table::handler(place, "qwen-code", event, TIMEOUT);
+    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
+    let mut files = vec![SettingsFile::with_table(
+        directory.join("settings.json"),
+        scope,
+        table,
+    )];
+    files.extend(commands::files(
+        Form::Braces,
+        &directory.join("commands"),
+        scope,
+        place,
+    )?);
+    Ok(files)
+}
+
+fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
+    let trust = FolderTrust {
+        agent: "Qwen Code",
+        program: "qwen",
+        folder: ".qwen",
+        by_default: false,
+    };
+    Ok([
+        advice::check_switch(scope, place, file, text)?,
+        trust.check(scope, place)?,
+    ]
+    .concat())
+}

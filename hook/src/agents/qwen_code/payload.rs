@@ -1,0 +1,52 @@
+//! Qwen Code. Seen in real runs; what it sends is in `tests/fixtures/agents/qwen-code-*`.
+//!
+//! What is its own: `UserPromptSubmit` comes before model calls, not only when the user submits a prompt. With an empty
+//! prompt it is the start of the next step; with words it is a message, even while the agent works.
+
+use ckpt_schema::event::{Event, EventKind};
+
+use crate::agents::payload::{Agent, Payload, Problem, shape};
+
+/// Qwen Code.
+pub struct QwenCode;
+
+impl Agent for QwenCode {
+    fn name(&self) -> &'static str {
+        "qwen-code"
+    }
+
+    fn proven_on(&self) -> &'static [&'static str] {
+        &["0.24.4"]
+    }
+
+    fn tell(&self, line: &str) -> Option<String> {
+        Some(shape::additional_context("UserPromptSubmit", line))
+    }
+
+    fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
+        let name = payload.event_name()?;
+        let kind =
+            shape::kind_with_sub_agents(&name).filter(|kind| *kind != EventKind::UserMessage);
+        let Some(kind) = kind.or_else(|| prompt_kind(&name, payload)) else {
+            return Ok(Vec::new());
+        };
+        if kind == EventKind::SessionStart && shape::is_compaction(payload) {
+            return Ok(Vec::new());
+        }
+        Ok(vec![shape::event(
+            payload,
+            kind,
+            &["write_file", "edit", "notebook_edit"],
+        )?])
+    }
+}
+
+fn prompt_kind(name: &str, payload: &Payload<'_>) -> Option<EventKind> {
+    (name == "UserPromptSubmit").then_some(())?;
+    let in_sub_agent = payload.id(&["agent_id"]).is_some();
+    match payload.text(&["submitted_prompt", "prompt"]) {
+        None => Some(EventKind::StepStart),
+        Some(_) if in_sub_agent || shape::is_machine_made(payload) => None,
+        Some(_) => Some(EventKind::UserMessage),
+    }
+}

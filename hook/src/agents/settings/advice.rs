@@ -1,0 +1,127 @@
+//! Folders that an agent trusts: elsewhere Gemini CLI, Qwen Code and Copilot CLI pass over the hooks of a project, in silence.
+//!
+//! Read from the agents' own files, and never written: whether a folder is to be trusted is for its user to say.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_store::error::Result;
+use serde_json::Value;
+
+use super::place::{Place, Scope};
+use super::{file, hook_table};
+
+/// Something that keeps a hook from being called as it should be, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Advice {
+    /// What.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// An agent that asks its user whether a folder is to be trusted.
+pub struct FolderTrust {
+    /// What people call the agent.
+    pub agent: &'static str,
+    /// Its program.
+    pub program: &'static str,
+    /// The folder with its settings, below the user's home.
+    pub folder: &'static str,
+    /// Whether it asks unless its settings say otherwise.
+    pub by_default: bool,
+}
+
+impl FolderTrust {
+    /// Tells of a project whose hooks the agent passes over: Gemini CLI and Qwen Code keep their answers in the same form.
+    ///
+    /// # Errors
+    ///
+    /// A file of the agent's that cannot be read or understood.
+    pub fn check(&self, scope: Scope, place: &Place<'_>) -> Result<Vec<Advice>> {
+        let home = place.home.join(self.folder);
+        let answers = settings(&home.join("trustedFolders.json"))?;
+        let asks = settings(&home.join("settings.json"))?
+            .pointer("/security/folderTrust/enabled")
+            .and_then(Value::as_bool);
+        let passes_over = asks.unwrap_or(self.by_default) && !trusts(&answers, place.project);
+        Ok((scope == Scope::Project && passes_over)
+            .then(|| untrusted(self.agent, self.program))
+            .into_iter()
+            .collect())
+    }
+}
+
+/// Tells of the switch in settings that turns all hooks off: Claude Code and Qwen Code have the one, Gemini CLI the other.
+pub fn check_switch(_: Scope, _: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
+    let settings = hook_table::settings(text)?;
+    let switches = [
+        (
+            "disableAllHooks",
+            settings.get("disableAllHooks") == Some(&Value::Bool(true)),
+        ),
+        (
+            "hooksConfig.enabled",
+            settings.pointer("/hooksConfig/enabled") == Some(&Value::Bool(false)),
+        ),
+    ];
+    let advice = |name| Advice {
+        message: format!("`{name}` turns every hook off"),
+        hint: format!("take it out of `{}`", file.display()),
+    };
+    Ok(switches
+        .into_iter()
+        .filter(|(_, off)| *off)
+        .map(|(name, _)| advice(name))
+        .collect())
+}
+
+/// Returns what there is to say of a project that an agent does not trust.
+pub fn untrusted(agent: &str, program: &str) -> Advice {
+    Advice {
+        message: format!("{agent} does not trust this project, and passes over its hooks"),
+        hint: format!("run `{program}` in the project and trust it, or install with `--user`"),
+    }
+}
+
+/// Returns whether one of the folders of a list holds a project.
+pub fn is_below_one(folders: Option<&Value>, project: &Path) -> bool {
+    let folders = folders
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
+    folders
+        .map(real)
+        .any(|folder| real(project).starts_with(folder))
+}
+
+/// Of the answers about folders that hold the project, the one with the longest path counts.
+fn trusts(answers: &Value, project: &Path) -> bool {
+    let project = real(project);
+    let holds = |path: &str, answer: &str| match answer {
+        "TRUST_PARENT" => Path::new(path)
+            .parent()
+            .is_some_and(|parent| project.starts_with(real(parent))),
+        _ => project.starts_with(real(path)),
+    };
+    let answers = answers
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(path, answer)| Some((path, answer.as_str()?)));
+    let nearest = answers
+        .filter(|(path, answer)| holds(path, answer))
+        .max_by_key(|(path, _)| path.len());
+    nearest.is_some_and(|(_, answer)| answer != "DO_NOT_TRUST")
+}
+
+fn settings(path: &Path) -> Result<Value> {
+    Ok(file::read(path)?
+        .map(|text| hook_table::settings(&text))
+        .transpose()?
+        .unwrap_or_default())
+}
+
+fn real(path: impl AsRef<Path>) -> PathBuf {
+    file::real(path.as_ref())
+}

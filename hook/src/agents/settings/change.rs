@@ -1,0 +1,89 @@
+//! The change of an agent's settings: planned for all of its files, carried out where none of them was refused.
+
+use std::path::Path;
+
+use ckpt_schema::report::SettingsChange;
+use ckpt_store::error::Result;
+
+use super::edit::{Edit, Work};
+use super::file;
+use super::place::{Place, Scope};
+use super::target::Target;
+
+/// Plans the change of all files of an agent, and carries it out where none of them was refused.
+///
+/// # Errors
+///
+/// A settings file that cannot be read, understood or written; it is left as it was.
+pub fn change(
+    target: &Target,
+    scope: Scope,
+    place: &Place<'_>,
+    dry_run: bool,
+    work: Work,
+) -> Result<Vec<SettingsChange>> {
+    let files = (target.files)(scope, place)?;
+    if scope == Scope::Project {
+        files
+            .iter()
+            .try_for_each(|file| file::check_inside(&file.path, place.project))?;
+    }
+    let mut edits = files
+        .into_iter()
+        .map(|file| Edit::plan(file, work))
+        .collect::<Result<Vec<_>>>()?;
+    if let (Some(follow), Some(first)) = (target.follow, edits.first()) {
+        let file = follow(place, first)?;
+        edits.extend(file.map(|file| Edit::plan(file, work)).transpose()?);
+    }
+    if !dry_run {
+        carry_out(&edits, place)?;
+    }
+    let mut changes: Vec<SettingsChange> = edits
+        .iter()
+        .map(|edit| edit.report(target.agent, dry_run))
+        .collect();
+    let changed = edits.iter().position(|edit| edit.before != edit.after);
+    if let (Some(changed), Some(hook)) = (changed, edits.first().filter(|edit| edit.holds_hook())) {
+        let text = hook.after.as_deref().unwrap_or_default();
+        changes[changed]
+            .notes
+            .extend(notes(target, scope, place, &hook.file.path, text));
+    }
+    Ok(changes)
+}
+
+/// Changes all files, or none: what was done already is taken back where the rest cannot be done.
+///
+/// The hook itself comes last: what is beside it makes no sense without it, and keeps its folder from going.
+fn carry_out(edits: &[Edit], place: &Place<'_>) -> Result<()> {
+    for (index, edit) in edits.iter().enumerate().rev() {
+        if let Err(error) = edit.put(&edit.before, &edit.after, place) {
+            for done in &edits[index + 1..] {
+                // It fails only where somebody else has the file in hand by now, whose it is then.
+                let _ = done.put(&done.after, &done.before, place);
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// What there is to say of the whole installation.
+fn notes(target: &Target, scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Vec<String> {
+    let mut notes = target.notes_for(scope);
+    let package = (target.package)(place);
+    notes.extend(package.map(|file| {
+        format!(
+            "it is there as a package, too, says `{}`: use one of the two",
+            file.display()
+        )
+    }));
+    let advice = target.advice(scope, place, file, text);
+    notes.extend(
+        advice
+            .into_iter()
+            .map(|advice| format!("{}: {}", advice.message, advice.hint)),
+    );
+    notes
+}

@@ -1,0 +1,174 @@
+//! Commands for people inside agents: `/ckpt-revert`, `/ckpt-redo` and `/ckpt-status`, in each agent's own form.
+//!
+//! The agent runs the line and hands what it printed to the model, which tells it. What is sent to the model begins with a
+//! sentence of ours, by which the file is known for ours, and the prompt for none of the user's messages.
+
+use std::path::Path;
+
+use ckpt_store::error::Result;
+use serde_json::Value;
+
+use super::command;
+use super::content::{Content, SettingsFile};
+use super::own_file::OwnFile;
+use super::place::{Place, Scope};
+use crate::agents::own_command::{COMMANDS, Command, SENTENCE};
+
+/// How an agent wants to have its commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Claude Code: Markdown, a line of shell as ``!`…` ``, and a list of what may be run without a question.
+    Claude,
+    /// A plugin for several agents: the same without a session, which only Claude Code knows.
+    #[cfg(test)]
+    Shared,
+    /// opencode and Kilo: Markdown, a line that our plugin fills in. A line of shell is not told the session, the plugin is.
+    Blank,
+    /// Qwen Code: Markdown, a line of shell as `!{…}`.
+    Braces,
+    /// Gemini CLI: TOML, a line of shell as `!{…}`.
+    Toml,
+    /// Codex: a skill, which cannot run anything by itself; the model is asked to.
+    Skill,
+}
+
+/// Returns the command files of an agent in its folder of commands.
+///
+/// # Errors
+///
+/// As for [`command::text`].
+pub fn files(
+    form: Form,
+    folder: &Path,
+    scope: Scope,
+    place: &Place<'_>,
+) -> Result<Vec<SettingsFile>> {
+    let binary = command::text(place.binary)?;
+    let file = |command: &Command| {
+        let content = |text: String| {
+            let marker = SENTENCE.to_owned();
+            Content::Own(OwnFile {
+                text,
+                marker,
+                binary: binary.to_owned(),
+                is_optional: true,
+            })
+        };
+        let texts = texts(form, command, &command::quoted(binary));
+        texts.into_iter().map(move |(name, text)| SettingsFile {
+            path: folder.join(name),
+            mode: scope.mode(),
+            content: content(text),
+        })
+    };
+    Ok(COMMANDS.iter().flat_map(file).collect())
+}
+
+/// Returns the names and texts of a command's files; `program` is what a shell calls us by.
+pub fn texts(form: Form, command: &Command, program: &str) -> Vec<(String, String)> {
+    let Command {
+        name, line, about, ..
+    } = *command;
+    let runs = |before: &str, arguments: &str, after: &str| {
+        format!(
+            "{SENTENCE} It printed:\n\n!{before}{program} {line}{arguments} 2>&1{after}\n\n{ADVICE}\n"
+        )
+    };
+    match form {
+        // The conversation's own messages, whoever else works here.
+        Form::Claude => {
+            vec![with_permission(
+                command,
+                program,
+                &runs("`", " --session ${CLAUDE_SESSION_ID} $ARGUMENTS", "`"),
+            )]
+        }
+        #[cfg(test)]
+        Form::Shared => vec![with_permission(
+            command,
+            program,
+            &runs("`", " $ARGUMENTS", "`"),
+        )],
+        Form::Blank => {
+            let text = format!(
+                "---\ndescription: {about}\n---\n\n{SENTENCE} It printed:\n\n{BLANK} $ARGUMENTS\n\n{ADVICE}\n"
+            );
+            vec![(format!("{name}.md"), text)]
+        }
+        Form::Braces => {
+            let head = format!("---\ndescription: {about}\n---\n\n");
+            vec![(
+                format!("{name}.md"),
+                head + &runs("{", &of_session("QWEN_CODE_SESSION_ID", " {{args}}"), "}"),
+            )]
+        }
+        Form::Toml => {
+            let prompt = runs("{", " {{args}}", "}");
+            let text = format!(
+                "description = {}\nprompt = '''\n{prompt}'''\n",
+                Value::from(about)
+            );
+            vec![(format!("{name}.toml"), text)]
+        }
+        Form::Skill => skill(command, program),
+    }
+}
+
+/// Claude Code asks before it runs a line, unless the file says that it may.
+fn with_permission(command: &Command, program: &str, text: &str) -> (String, String) {
+    let Command {
+        name,
+        line,
+        about,
+        arguments,
+    } = *command;
+    let hint = if arguments.is_empty() {
+        String::new()
+    } else {
+        format!("argument-hint: \"{arguments}\"\n")
+    };
+    let verb = line.split(' ').next().unwrap_or_default();
+    let head = format!(
+        "---\ndescription: {about}\n{hint}allowed-tools: Bash({program} {verb}:*)\n\
+         disable-model-invocation: true\n---\n\n"
+    );
+    (format!("{name}.md"), head + text)
+}
+
+/// What the model is asked to do with what was printed.
+const ADVICE: &str = "Tell the user in a sentence or two what it says, and do nothing else. \
+                      What you remember of files that it names is out of date.";
+
+/// Returns the words of a command's line, as a list for a plugin that runs it.
+pub fn words(command: &Command) -> Value {
+    command.line.split(' ').map(Value::from).collect()
+}
+
+/// How the line begins that the plugin puts the answer in the place of; what the model reads where there is no plugin.
+pub const BLANK: &str = "(nothing: the plugin of ckpt-hook did not answer)";
+
+/// Returns arguments with the session that a variable of the shell's names, where the agent sets it: else the workspace's newest
+/// message would be meant, whoever's it is.
+fn of_session(variable: &str, arguments: &str) -> String {
+    format!("{arguments} ${{{variable}:+--session \"${variable}\"}}")
+}
+
+/// The tool that runs it is the session's own, so that the session is at work: hence `--force`.
+fn skill(command: &Command, program: &str) -> Vec<(String, String)> {
+    let Command {
+        name, line, about, ..
+    } = *command;
+    let force = if line == "status" { "" } else { " --force" };
+    let arguments = of_session("CODEX_THREAD_ID", force);
+    let text = format!(
+        "---\nname: {name}\ndescription: {about}\n---\n\n{SENTENCE} Run exactly this command, outside the sandbox, since it \
+         writes to a store of its own:\n\n    {program} {line}{arguments}\n\n{ADVICE}\n"
+    );
+    let policy = format!(
+        "# {SENTENCE} Only the user calls it.\npolicy:\n  allow_implicit_invocation: false\n"
+    );
+    vec![
+        (format!("{name}/SKILL.md"), text),
+        (format!("{name}/agents/openai.yaml"), policy),
+    ]
+}

@@ -1,0 +1,114 @@
+//! The change of one settings file: planned, carried out, and reported.
+
+use ckpt_schema::report::SettingsChange;
+use ckpt_store::error::{Error, Result};
+
+use super::content::{Content, SettingsFile};
+use super::place::Place;
+use super::{diff, file};
+
+/// Returns what a file becomes; `None` where nothing is left of it.
+pub type Work = fn(&Content, Option<&str>) -> Result<Option<String>>;
+
+/// What a settings file becomes.
+pub struct Edit {
+    /// Which file.
+    pub file: SettingsFile,
+    /// Its text.
+    pub before: Option<String>,
+    /// The text that takes its place.
+    pub after: Option<String>,
+}
+
+impl Edit {
+    pub fn plan(file: SettingsFile, work: Work) -> Result<Self> {
+        let before = file::read(&file.path)?;
+        let after = work(&file.content, before.as_deref()).map_err(|error| {
+            let hint = "the file was left as it was; correct it and try again";
+            Error::failed(format!("cannot edit `{}`", file.path.display()))
+                .because(error)
+                .hint(hint)
+        })?;
+        Ok(Self {
+            file,
+            before,
+            after,
+        })
+    }
+
+    /// Puts one text in the place of another.
+    pub fn put(
+        &self,
+        before: &Option<String>,
+        after: &Option<String>,
+        place: &Place<'_>,
+    ) -> Result<()> {
+        let path = &self.file.path;
+        match (before, after) {
+            (before, after) if before == after => Ok(()),
+            (before, Some(after)) => file::replace(path, before.as_deref(), after, self.file.mode),
+            // A symlink is not ours to remove.
+            (before, None) if file::is_symlink(path) => file::replace(
+                path,
+                before.as_deref(),
+                self.file.content.empty(),
+                self.file.mode,
+            ),
+            (before, None) => file::remove(path, before.as_deref(), &[place.home, place.project]),
+        }
+    }
+
+    pub fn report(&self, agent: &str, dry_run: bool) -> SettingsChange {
+        let action = match (&self.before, &self.after) {
+            (before, after) if before == after => "unchanged",
+            (None, _) => "created",
+            (Some(_), Some(_)) => "updated",
+            (Some(_), None) => "removed",
+        };
+        let changed = action != "unchanged";
+        SettingsChange {
+            agent: agent.to_owned(),
+            file: self.file.path.display().to_string(),
+            action: action.to_owned(),
+            dry_run,
+            diff: changed.then(|| {
+                diff::unified(
+                    &self.file.path,
+                    self.before.as_deref(),
+                    self.after.as_deref(),
+                )
+            }),
+            notes: self.note(dry_run).into_iter().collect(),
+        }
+    }
+
+    /// Returns whether the hook is in the file once it is changed.
+    pub fn holds_hook(&self) -> bool {
+        let found = self
+            .after
+            .as_deref()
+            .map(|after| self.file.content.find(after));
+        found.is_some_and(|found| found.is_ok_and(|found| !found.binaries.is_empty()))
+    }
+
+    /// What there is to say of this file alone.
+    fn note(&self, dry_run: bool) -> Option<String> {
+        let after = self.after.as_deref()?;
+        match &self.file.content {
+            Content::Trust(trust)
+                if self.before.as_deref() != Some(after) && trust.is_in(after) =>
+            {
+                let trusts = if dry_run {
+                    "would trust the hook"
+                } else {
+                    "trusts the hook now"
+                };
+                Some(format!("Codex {trusts} without a review"))
+            }
+            content if content.gives_way_to(after) => {
+                Some("somebody else's file has the name of this command, and stays".to_owned())
+            }
+            _ => None,
+        }
+    }
+}

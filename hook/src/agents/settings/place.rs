@@ -1,0 +1,66 @@
+//! Whose settings are meant, and where they are.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// Whose settings are meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// The user's, for every project.
+    #[default]
+    User,
+    /// One project's.
+    Project,
+}
+
+/// Where settings are, and what is written into them.
+pub struct Place<'a> {
+    /// The user's home directory.
+    pub home: &'a Path,
+    /// The top of the project.
+    pub project: &'a Path,
+    /// The binary that agents are to call, absolute.
+    pub binary: &'a Path,
+    /// Whether the events before and after single tools are installed, too: the setting `tool_events`.
+    pub tool_events: bool,
+    /// Whether Codex is told to trust the hook (`--trust`), which skips the review that it asks the user for.
+    pub trust: bool,
+    /// The environment, by name: some agents let it move their settings.
+    pub environment: &'a dyn Fn(&str) -> Option<OsString>,
+}
+
+impl Scope {
+    /// Returns the name that the scope has in JSON and in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+
+    /// Returns the mode of a new settings file: the user's own may hold keys, the project's is for everybody.
+    pub fn mode(self) -> u32 {
+        match self {
+            Self::User => 0o600,
+            Self::Project => 0o644,
+        }
+    }
+}
+
+impl Place<'_> {
+    /// Returns the directory below which the settings of a scope are.
+    pub fn root(&self, scope: Scope) -> &Path {
+        match scope {
+            Scope::User => self.home,
+            Scope::Project => self.project,
+        }
+    }
+
+    /// Returns the directory that an environment variable names, else the one of that name below the home directory.
+    pub fn directory(&self, variable: &str, name: &str) -> PathBuf {
+        let named = (self.environment)(variable)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute());
+        named.unwrap_or_else(|| self.home.join(name))
+    }
+}

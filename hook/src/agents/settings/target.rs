@@ -1,0 +1,124 @@
+//! What one agent's file says about it: where its settings are, and what we want in them. Nothing here is written.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_store::error::Result;
+use serde_json::Value;
+
+use super::advice::Advice;
+use super::content::SettingsFile;
+use super::edit::Edit;
+use super::place::{Place, Scope};
+use super::{file, hook_table};
+
+/// Returns a settings file that depends on what becomes of another one.
+pub type Follow = fn(&Place<'_>, &Edit) -> Result<Option<SettingsFile>>;
+
+/// Returns why a hook that is installed may still not be called, from its settings file and that file's text.
+pub type Check = fn(Scope, &Place<'_>, &Path, &str) -> Result<Vec<Advice>>;
+
+/// An agent's settings.
+pub struct Target {
+    /// The agent's name.
+    pub agent: &'static str,
+    /// The programs by which the agent is found on this machine.
+    pub programs: &'static [&'static str],
+    /// Returns the directory that the agent keeps for its user.
+    pub home: fn(&Place<'_>) -> PathBuf,
+    /// Returns the file that says that our package is installed in the agent, by the agent's own command.
+    pub package: fn(&Place<'_>) -> Option<PathBuf>,
+    /// Returns the settings files, and what we want in them.
+    pub files: fn(Scope, &Place<'_>) -> Result<Vec<SettingsFile>>,
+    /// Returns a file that depends on what becomes of the first one.
+    pub follow: Option<Follow>,
+    /// Returns why an installation that is there may not work.
+    pub check: Option<Check>,
+    /// What the user should know once it is installed.
+    pub notes: &'static [&'static str],
+    /// What the user should know, too, once it is installed in a project.
+    pub project_notes: &'static [&'static str],
+}
+
+/// What is true of every file of a project.
+const PROJECT_NOTE: &str =
+    "the file names the binary by the path that it has on this machine: do not share it";
+
+/// Whether an agent is on this machine, and by what that was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Presence {
+    /// Whether it is.
+    pub found: bool,
+    /// What there is of it, or what there is not.
+    pub reason: String,
+}
+
+impl Target {
+    /// Returns what the user should know once it is installed.
+    pub fn notes_for(&self, scope: Scope) -> Vec<String> {
+        let project = match scope {
+            Scope::User => &[][..],
+            Scope::Project => &[self.project_notes, &[PROJECT_NOTE]].concat(),
+        };
+        self.notes
+            .iter()
+            .chain(project)
+            .map(|note| (*note).to_owned())
+            .collect()
+    }
+
+    /// Returns why an installation may not work, from the text of its first file.
+    pub fn advice(&self, scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Vec<Advice> {
+        self.check
+            .and_then(|check| check(scope, place, file, text).ok())
+            .unwrap_or_default()
+    }
+
+    /// Looks for the agent: its program, else the directory that it keeps for its user.
+    pub fn presence(&self, place: &Place<'_>) -> Presence {
+        let path = (place.environment)("PATH").unwrap_or_default();
+        let candidates = || {
+            std::env::split_paths(&path)
+                .flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)))
+        };
+        if let Some(program) = candidates().find(|program| file::is_executable(program)) {
+            return Presence {
+                found: true,
+                reason: format!("`{}`", program.display()),
+            };
+        }
+        let home = (self.home)(place);
+        let programs = self
+            .programs
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(" or ");
+        if home.is_dir() {
+            return Presence {
+                found: true,
+                reason: format!("`{}`", home.display()),
+            };
+        }
+        Presence {
+            found: false,
+            reason: format!("no program {programs}, no directory `{}`", home.display()),
+        }
+    }
+}
+
+/// Returns a settings file if it names our package: a key of an object, or an element of a list.
+pub fn names_package(file: PathBuf, names: impl Fn(&Value) -> bool) -> Option<PathBuf> {
+    let text = file::read(&file).ok().flatten()?;
+    names(&hook_table::settings(&text).ok()?).then_some(file)
+}
+
+/// Returns whether an object of plugins holds ours, and does not switch it off.
+pub fn enables_package(plugins: Option<&Value>) -> bool {
+    let mut plugins = plugins.and_then(Value::as_object).into_iter().flatten();
+    plugins.any(|(name, enabled)| is_package(name) && *enabled != Value::Bool(false))
+}
+
+/// Returns whether a name is our package's in any marketplace.
+pub fn is_package(name: &str) -> bool {
+    name.split('@').next() == Some("ckpt-hook")
+}

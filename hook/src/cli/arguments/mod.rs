@@ -1,0 +1,240 @@
+//! The command line: what design section 3 says, in clap's words. Nothing here decides or does anything.
+
+mod history;
+mod install;
+mod operation;
+mod record;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use clap::{ArgAction, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::output::Wanted;
+use crate::output::paint::When;
+
+pub use history::{
+    DiffArguments, LogArguments, SessionsArguments, ShowArguments, SnapshotArguments,
+    StatusArguments,
+};
+pub use install::InstallArguments;
+pub use operation::{
+    OnConflict, RedoArguments, RestoreArguments, RevertArguments, UnrevertArguments,
+};
+pub use record::{EventArguments, FlagArguments};
+
+/// Put my workspace back to how it was just before I sent that message.
+#[derive(Debug, Parser)]
+#[command(name = "ckpt-hook", version = version(), arg_required_else_help = true, after_help = EXAMPLES)]
+pub struct Arguments {
+    /// What every command understands.
+    #[command(flatten)]
+    pub common: Common,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ckpt-hook demo                        see what it does, in a scratch folder
+  ckpt-hook install claude-code         put the hook into an agent's settings
+  ckpt-hook log                         the messages that were recorded
+  ckpt-hook revert --message last       back to just before the newest message
+  ckpt-hook unrevert                    and forward again
+
+Ids: an agent's own message or session id, ours, any prefix that only one has, `last` (the newest
+message), `last~2` (two before it).
+
+Exit codes: 0 done, 1 failed and nothing changed, 2 usage, 3 done in part, 4 unknown or unavailable,
+5 busy. What agents call (`event`, `step-start`, `step-finish`, `message`) always exits with 0 and
+says nothing, unless --strict is given.
+
+Environment: CKPT_HOOK_HOME the store, CKPT_HOOK_CONFIG the settings file, CKPT_HOOK_DISABLE=1 turns
+the hooks off, CKPT_HOOK_LOG the log's level (off, error, warning, info, debug), NO_COLOR.";
+
+/// The names of all commands, for the guard, which looks at the command line before clap does; a test compares them.
+pub const COMMANDS: &[&str] = &[
+    "revert",
+    "redo",
+    "unrevert",
+    "status",
+    "log",
+    "show",
+    "sessions",
+    "diff",
+    "snapshot",
+    "restore",
+    "install",
+    "uninstall",
+    "doctor",
+    "demo",
+    "event",
+    "step-start",
+    "step-finish",
+    "message",
+    "completions",
+    "man",
+    "help",
+];
+
+/// Options of every command.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Common {
+    /// The store's directory [default: $CKPT_HOOK_HOME, else ckpt-hook in the user's data folder]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// A directory of the workspace that is meant [default: the current one]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Print one JSON document
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
+    pub color: When,
+    /// Say more
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
+    pub verbose: u8,
+    /// Say less
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Go back to just before a user message
+    Revert(RevertArguments),
+    /// Go one message forward again, or all the way
+    Redo(RedoArguments),
+    /// Go all the way forward again: the same as `redo --all`
+    Unrevert(UnrevertArguments),
+    /// Show what is reverted, and whether all is well
+    Status(StatusArguments),
+    /// List the messages that were recorded, newest first
+    Log(LogArguments),
+    /// Show a message, step, session, operation or snapshot
+    Show(ShowArguments),
+    /// List the sessions of this workspace, newest first
+    Sessions(SessionsArguments),
+    /// Show what differs between messages, steps, snapshots and `current`
+    Diff(DiffArguments),
+    /// Capture the workspace now, by hand, and print the snapshot's id
+    Snapshot(SnapshotArguments),
+    /// Put paths back to any captured state
+    Restore(RestoreArguments),
+    /// Put the hook into an agent's settings
+    Install(InstallArguments),
+    /// Take the hook out of an agent's settings
+    Uninstall(InstallArguments),
+    /// Check store, database, settings and installed hooks
+    Doctor,
+    /// Play a small session in a scratch folder, revert it and bring it back
+    Demo,
+    /// Read one hook payload (JSON) on stdin and record it: what agents' settings call
+    Event(EventArguments),
+    /// Record that a step begins: for scripts, by flags
+    StepStart(FlagArguments),
+    /// Record that a step ended: for scripts, by flags
+    StepFinish(FlagArguments),
+    /// Record that the user sent a message: for scripts, by flags
+    Message(FlagArguments),
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  ckpt-hook completions bash > ~/.local/share/bash-completion/completions/ckpt-hook"
+    )]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page, or write one for every command
+    Man {
+        /// A directory to write all pages to
+        #[arg(long, value_name = "DIR")]
+        output: Option<PathBuf>,
+    },
+}
+
+impl Common {
+    /// Returns what was asked for of the output.
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            json: self.json,
+            quiet: self.quiet,
+            verbose: self.verbose > 0,
+            color: self.color,
+        }
+    }
+
+    /// Returns how to speak about arguments that cannot be read.
+    pub fn glance(arguments: &[OsString]) -> Self {
+        let json = arguments.iter().any(|word| word == "--json");
+        let after = arguments
+            .iter()
+            .skip_while(|word| *word != "--color")
+            .nth(1)
+            .and_then(|word| word.to_str());
+        let inside = arguments
+            .iter()
+            .find_map(|word| word.to_str()?.strip_prefix("--color="));
+        let color = after
+            .or(inside)
+            .and_then(|word| When::from_str(word, true).ok())
+            .unwrap_or_default();
+        Self {
+            json,
+            color,
+            ..Self::default()
+        }
+    }
+}
+
+impl Arguments {
+    /// Reads the command line, the binary's name first.
+    pub fn read(arguments: &[OsString]) -> Result<Self, clap::Error> {
+        let matches = Self::command().try_get_matches_from(arguments)?;
+        Self::from_arg_matches(&matches)
+    }
+}
+
+/// Ours, and those of the C libraries inside: a bug report without them says little.
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> = LazyLock::new(|| {
+        let versions = ckpt_store::versions();
+        format!(
+            "{}\nlibgit2 {}\nSQLite {}",
+            env!("CARGO_PKG_VERSION"),
+            versions.libgit2,
+            versions.sqlite
+        )
+    });
+    &VERSION
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_guard_knows_every_command() {
+        let mut command = Arguments::command();
+        command.build();
+        let names: Vec<&str> = command
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
+        assert_eq!(
+            names, COMMANDS,
+            "a command that it does not know could be taken for a hook's"
+        );
+    }
+}

@@ -1,0 +1,233 @@
+//! The demo's scratch folder, the commands that are run in it, and the voice that tells of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use ckpt_store::Error;
+use ckpt_store::error::{Context, Result};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::cli::invocation::Invocation;
+use crate::failure::Failure;
+use crate::output::text::{count, safe};
+
+/// Modes and bytes by path; directories have no bytes.
+pub type Files = BTreeMap<String, (u32, Vec<u8>)>;
+
+/// A scratch folder with a home, a store and a workspace. It goes when this goes.
+pub struct Stage<'a> {
+    invocation: &'a Invocation,
+    scratch: TempDir,
+    binary: PathBuf,
+    calls: u64,
+    titles: u32,
+}
+
+impl<'a> Stage<'a> {
+    /// Makes the scratch folder.
+    pub fn set(invocation: &'a Invocation) -> Result<Self> {
+        let scratch = tempfile::Builder::new()
+            .prefix("ckpt-hook-demo-")
+            .tempdir()
+            .context(|| "cannot make a scratch folder for the demo")?;
+        let binary = std::env::current_exe().context(|| "cannot find the path of this program")?;
+        let stage = Self {
+            invocation,
+            scratch,
+            binary,
+            calls: 0,
+            titles: 0,
+        };
+        for name in ["home", "bakery"] {
+            let path = stage.scratch.path().join(name);
+            fs::create_dir(&path).context(|| format!("cannot make `{}`", path.display()))?;
+        }
+        Ok(stage)
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.scratch.path().join("bakery")
+    }
+
+    /// Tells something.
+    pub fn say(&self, text: &str) -> std::result::Result<(), Failure> {
+        self.invocation.output.text(&format!("{text}\n"))
+    }
+
+    /// Begins a chapter.
+    pub fn title(&mut self, text: &str) -> std::result::Result<(), Failure> {
+        self.titles += 1;
+        let title = self
+            .invocation
+            .output
+            .view()
+            .paint
+            .strong(&format!("{}. {text}", self.titles));
+        self.say(&format!("\n{title}"))
+    }
+
+    /// Tells what somebody does.
+    pub fn act(&self, text: &str) -> std::result::Result<(), Failure> {
+        self.say(&format!("   {text}"))
+    }
+
+    /// Tells what was compared.
+    pub fn checked(&self, what: &str, files: usize) -> std::result::Result<(), Failure> {
+        let sign = self.invocation.output.view().paint.good("✓");
+        self.act(&format!(
+            "{sign} {what} ({} compared).",
+            count(files as u64, "path")
+        ))
+    }
+
+    /// Tells how often the hook was called.
+    pub fn calls(&self) -> std::result::Result<(), Failure> {
+        let times = count(self.calls, "time");
+        self.act(&format!(
+            "It was called {times}, and said nothing: an agent is never disturbed."
+        ))
+    }
+
+    /// Lists the files of the workspace.
+    pub fn list(&self) -> std::result::Result<(), Failure> {
+        for (name, (_, bytes)) in self.files()? {
+            self.act(&if bytes.is_empty() {
+                format!("{name}/")
+            } else {
+                name
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Writes a file of the workspace.
+    pub fn write(&self, name: &str, text: &str) -> std::result::Result<(), Failure> {
+        let path = self.workspace().join(name);
+        let parent = path.parent().expect("it is below the workspace");
+        fs::create_dir_all(parent).context(|| format!("cannot make `{}`", parent.display()))?;
+        Ok(fs::write(&path, text).context(|| format!("cannot write `{}`", path.display()))?)
+    }
+
+    /// Reads all of the workspace.
+    pub fn files(&self) -> std::result::Result<Files, Failure> {
+        let mut files = Files::new();
+        read(&self.workspace(), Path::new(""), &mut files)?;
+        Ok(files)
+    }
+
+    /// Sends an event to the hook as an agent does.
+    pub fn event(&mut self, mut event: Value) -> std::result::Result<(), Failure> {
+        let fields = event.as_object_mut().expect("an event is an object");
+        fields.insert("session_id".to_owned(), json!("demo"));
+        fields.insert("cwd".to_owned(), json!(self.workspace()));
+        self.calls += 1;
+        let output = self.run(&["event", "--strict"], event.to_string().as_bytes())?;
+        if output.status.success() && output.stdout.is_empty() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let causes: Vec<&str> = said
+            .lines()
+            .filter_map(|line| Some(line.split_once(": ")?.1))
+            .collect();
+        Err(Error::failed("the hook failed in the demo")
+            .because(safe(&causes.join(": ")).into_owned())
+            .into())
+    }
+
+    /// Runs a shell command between the events of a tool.
+    pub fn shell(&mut self, id: &str, command: &str) -> std::result::Result<(), Failure> {
+        self.act(&format!(
+            "The agent runs: {}",
+            self.invocation.output.view().paint.id(command)
+        ))?;
+        self.event(json!({"event": "tool_start", "tool_name": "Bash", "tool_use_id": id}))?;
+        let status = Command::new("/bin/sh")
+            .args(["-c", command])
+            .current_dir(self.workspace())
+            .status()
+            .context(|| "cannot run a shell")?;
+        if !status.success() {
+            return Err(
+                Error::failed(format!("a shell command of the demo failed: `{command}`")).into(),
+            );
+        }
+        self.event(json!({"event": "tool_finish", "tool_name": "Bash", "tool_use_id": id}))
+    }
+
+    /// Runs a command as the user does, and shows what it prints.
+    pub fn command(&self, arguments: &[&str]) -> std::result::Result<(), Failure> {
+        let line = format!("$ ckpt-hook {}", arguments.join(" "));
+        self.act(&self.invocation.output.view().paint.id(&line))?;
+        let output = self.run(arguments, b"")?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
+        for line in text.lines() {
+            self.say(format!("   {line}").trim_end())?;
+        }
+        if output.status.success() {
+            return Ok(());
+        }
+        Err(Error::failed(format!(
+            "`ckpt-hook {}` failed in the demo",
+            arguments.join(" ")
+        ))
+        .into())
+    }
+
+    /// The program itself, with nothing of the user's environment but where to find a shell's commands.
+    fn run(&self, arguments: &[&str], stdin: &[u8]) -> std::result::Result<Output, Failure> {
+        let color = if self.invocation.output.view().paint.is_on() {
+            "always"
+        } else {
+            "never"
+        };
+        let mut child = Command::new(&self.binary)
+            .args(["--color", color])
+            .args(arguments)
+            .env_clear()
+            .env("HOME", self.scratch.path().join("home"))
+            .env("CKPT_HOOK_HOME", self.scratch.path().join("store"))
+            .current_dir(self.workspace())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context(|| "cannot start this program")?;
+        let mut pipe = child.stdin.take().expect("it is piped");
+        pipe.write_all(stdin)
+            .context(|| "cannot write to this program")?;
+        drop(pipe);
+        Ok(child
+            .wait_with_output()
+            .context(|| "cannot wait for this program")?)
+    }
+}
+
+fn read(root: &Path, below: &Path, files: &mut Files) -> Result<()> {
+    let directory = root.join(below);
+    let cannot = || format!("cannot read `{}`", directory.display());
+    for entry in fs::read_dir(&directory).context(cannot)? {
+        let entry = entry.context(cannot)?;
+        let path = below.join(entry.file_name());
+        let metadata = entry.metadata().context(cannot)?;
+        let bytes = if metadata.is_dir() {
+            Vec::new()
+        } else {
+            fs::read(entry.path()).context(cannot)?
+        };
+        files.insert(
+            path.to_string_lossy().into_owned(),
+            (metadata.permissions().mode(), bytes),
+        );
+        if metadata.is_dir() {
+            read(root, &path, files)?;
+        }
+    }
+    Ok(())
+}

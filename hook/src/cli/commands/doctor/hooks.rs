@@ -1,0 +1,171 @@
+//! The hook in agents' settings: missing, doubled, outdated, moved, not trusted, not waited for; and what to do about each.
+
+use std::time::Duration;
+
+use ckpt_schema::report::Finding;
+
+use super::finding;
+use crate::agents::install::{self, AgentState, Installed, PATIENCE, Scope, State};
+use crate::cli::commands::install::Paths;
+use crate::cli::invocation::Invocation;
+
+/// Returns what was found, agent by agent.
+pub fn look(invocation: &Invocation) -> Vec<Finding> {
+    let Ok(paths) = Paths::of(invocation) else {
+        return Vec::new();
+    };
+    let agents = install::list(&paths.place(invocation, false));
+    let mut findings: Vec<Finding> = agents.iter().flat_map(agent).collect();
+    if agents
+        .iter()
+        .any(|agent| agent.is_installed() || agent.package.is_some())
+    {
+        findings.extend(deadline(invocation.config.settings.hook_deadline));
+    } else {
+        let hint = Some("`ckpt-hook install AGENT` puts it into an agent's settings");
+        findings.insert(
+            0,
+            finding(
+                "warning",
+                "hook",
+                "it is not installed in any agent's settings",
+                hint,
+            ),
+        );
+    }
+    findings
+}
+
+fn agent(agent: &AgentState) -> Vec<Finding> {
+    if !agent.is_installed() {
+        return package(agent)
+            .or_else(|| missing(agent))
+            .into_iter()
+            .collect();
+    }
+    let there: Vec<&Installed> = agent
+        .installed
+        .iter()
+        .filter(|installed| installed.state != State::Absent)
+        .collect();
+    let mut findings: Vec<Finding> = there
+        .iter()
+        .flat_map(|installed| installation(agent.agent, installed))
+        .collect();
+    if there.len() > 1 {
+        let hint = format!(
+            "`ckpt-hook uninstall {} --project` leaves the one for every project",
+            agent.agent
+        );
+        let message =
+            "both your own and the project's settings call it: every event may come twice";
+        findings.push(finding("warning", agent.agent, message, Some(&hint)));
+    }
+    if let Some(file) = &agent.package {
+        let hint = format!(
+            "`ckpt-hook uninstall {}`, or take the package out of the agent",
+            agent.agent
+        );
+        let message = format!(
+            "it is installed as a package, too (`{}`): every event comes twice",
+            file.display()
+        );
+        findings.push(finding("warning", agent.agent, message, Some(&hint)));
+    }
+    findings
+}
+
+fn package(agent: &AgentState) -> Option<Finding> {
+    let file = agent.package.as_ref()?;
+    Some(finding(
+        "ok",
+        agent.agent,
+        format!("installed as a package, says `{}`", file.display()),
+        None,
+    ))
+}
+
+/// Not everybody wants it in every agent that they have.
+fn missing(agent: &AgentState) -> Option<Finding> {
+    let presence = agent.presence.as_ref().filter(|presence| presence.found)?;
+    let message = format!(
+        "it is on this machine ({}), and the hook is not in its settings",
+        presence.reason
+    );
+    Some(finding(
+        "note",
+        agent.agent,
+        message,
+        Some(&format!("`ckpt-hook install {}`", agent.agent)),
+    ))
+}
+
+fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
+    let file = installed.file.display();
+    let advice = installed.advice.iter().map(|advice| {
+        (
+            "warning",
+            advice.message.as_str(),
+            Some(advice.hint.as_str()),
+        )
+    });
+    let scope = match installed.scope {
+        Scope::User => "",
+        Scope::Project => " --project",
+    };
+    let again = format!("`ckpt-hook install {agent}{scope}` writes it anew");
+    let state = match installed.state {
+        State::Absent => None,
+        State::Installed => Some(("ok", "installed", None)),
+        State::Outdated => Some((
+            "warning",
+            "not as it would be installed now",
+            Some(again.as_str()),
+        )),
+        State::Hurried => Some((
+            "warning",
+            "the agent waits for it for less long than it may take",
+            Some(again.as_str()),
+        )),
+        State::Elsewhere => Some((
+            "warning",
+            "it calls another ckpt-hook than this one",
+            Some(again.as_str()),
+        )),
+        State::Doubled => Some((
+            "warning",
+            "an event calls it more than once",
+            Some(again.as_str()),
+        )),
+        State::Moved => Some((
+            "error",
+            "it calls a program that is not there",
+            Some(again.as_str()),
+        )),
+        State::Broken => Some(("error", "the settings cannot be read", None)),
+    };
+    let level = |level| {
+        if installed.state == State::Broken {
+            "error"
+        } else {
+            level
+        }
+    };
+    let state =
+        state.map(|(level, what, hint)| finding(level, agent, format!("{what} in `{file}`"), hint));
+    state
+        .into_iter()
+        .chain(advice.map(|(usual, what, hint)| finding(level(usual), agent, what, hint)))
+        .collect()
+}
+
+/// A hook that may take longer than an agent waits is killed at work.
+fn deadline(hook_deadline: Duration) -> Option<Finding> {
+    let message = format!(
+        "`hook_deadline` is {} s, and agents wait for no more than {} s",
+        hook_deadline.as_secs(),
+        PATIENCE.as_secs()
+    );
+    let hint = "make it shorter, so that a hook ends by itself and says what it could not do";
+    (hook_deadline >= PATIENCE).then(|| finding("warning", "hook", message, Some(hint)))
+}

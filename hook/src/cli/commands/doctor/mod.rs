@@ -1,0 +1,168 @@
+//! `doctor`: whether the store, its database, the settings and the installed hooks are as they should be.
+
+mod hooks;
+
+use std::path::Path;
+
+use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding};
+use ckpt_store::Store;
+
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, FAILED, Failure};
+use crate::log_file::LogFile;
+use crate::output::doctor;
+use crate::output::progress::Line;
+use crate::output::time::utc;
+use crate::surroundings;
+
+/// Looks at everything, and shows what it found. Exit code 1 where something is broken.
+pub fn run(invocation: &Invocation) -> Result<u8, Failure> {
+    let directory = invocation.store_directory()?;
+    let mut findings = settings(invocation);
+    findings.extend(store(invocation, &directory));
+    findings.extend(log(invocation, &directory));
+    findings.extend(hooks::look(invocation));
+    let report = DoctorReport {
+        version: report::VERSION,
+        findings,
+    };
+    invocation
+        .output
+        .report(&report, |view| doctor::render(&report, view))?;
+    let is_broken = report
+        .findings
+        .iter()
+        .any(|finding| finding.level == "error");
+    Ok(if is_broken { FAILED } else { DONE })
+}
+
+fn finding(level: &str, subject: &str, message: impl Into<String>, hint: Option<&str>) -> Finding {
+    Finding {
+        level: level.to_owned(),
+        subject: subject.to_owned(),
+        message: message.into(),
+        hint: hint.map(str::to_owned),
+        repaired: false,
+    }
+}
+
+fn settings(invocation: &Invocation) -> Vec<Finding> {
+    const SUBJECT: &str = "settings";
+    let config = &invocation.config;
+    let mut findings: Vec<Finding> = config
+        .problems
+        .iter()
+        .map(|problem| finding("error", SUBJECT, problem, Some("the default applies")))
+        .collect();
+    findings.extend(
+        config
+            .warnings
+            .iter()
+            .map(|warning| finding("warning", SUBJECT, warning, None)),
+    );
+    if !config.settings.enabled {
+        findings.push(finding(
+            "warning",
+            SUBJECT,
+            "`enabled = false`: nothing is recorded",
+            None,
+        ));
+    }
+    if findings.is_empty() {
+        let file = invocation.surroundings.config_file();
+        let message = match file.filter(|file| file.exists()) {
+            Some(file) => format!("`{}` is understood", file.display()),
+            None => "defaults".to_owned(),
+        };
+        findings.push(finding("ok", SUBJECT, message, None));
+    }
+    findings
+}
+
+fn store(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
+    let mut store = match invocation.open() {
+        Ok(store) => store,
+        Err(failure) => {
+            let causes: Vec<String> = [failure.message()]
+                .into_iter()
+                .chain(failure.causes())
+                .collect();
+            return vec![finding(
+                "error",
+                "store",
+                causes.join(": "),
+                failure.hint().as_deref(),
+            )];
+        }
+    };
+    let mut findings = vec![finding(
+        "ok",
+        "store",
+        format!("`{}` is yours alone", directory.display()),
+        None,
+    )];
+    findings.extend(check(invocation, &mut store));
+    findings.extend(recent(invocation, &mut store));
+    findings
+}
+
+/// A large database takes a while.
+fn check(invocation: &Invocation, store: &mut Store) -> Vec<Finding> {
+    if !invocation.output.shows_progress() {
+        return store.check();
+    }
+    let line = Line::new();
+    let findings = line.during("checking the session store", || store.check());
+    line.end();
+    findings
+}
+
+/// The last diagnostics of the workspace's hooks.
+fn recent(invocation: &Invocation, store: &mut Store) -> Vec<Finding> {
+    let Ok(directory) = invocation.directory() else {
+        return Vec::new();
+    };
+    match store.status(&directory, None) {
+        Ok(status) if status.diagnostics == 0 => {
+            vec![finding("ok", "hooks", "no problem was noted", None)]
+        }
+        Ok(status) => status.latest_diagnostics.iter().map(noted).collect(),
+        Err(error) => vec![finding(
+            "warning",
+            "workspace",
+            error.to_string(),
+            error.hint_text(),
+        )],
+    }
+}
+
+fn noted(diagnostic: &DiagnosticReport) -> Finding {
+    let detail = diagnostic
+        .detail
+        .as_deref()
+        .map(|detail| format!(": {detail}"))
+        .unwrap_or_default();
+    finding(
+        "warning",
+        "hooks",
+        format!("{} {}{detail}", utc(diagnostic.time), diagnostic.message),
+        None,
+    )
+}
+
+/// What the database could not take is in the log file alone.
+fn log(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
+    let log = LogFile::new(
+        directory,
+        invocation.surroundings.log_level.as_deref(),
+        surroundings::now,
+    );
+    let subject = format!("log file `{}`", log.path().display());
+    log.last_failures(LOGGED)
+        .iter()
+        .map(|line| finding("warning", &subject, line, None))
+        .collect()
+}
+
+/// So many lines of the log file are shown.
+const LOGGED: usize = 3;

@@ -1,0 +1,356 @@
+//! What agents call: `event` with a payload on stdin, and the same by flags.
+//!
+//! Runs inside the guard. One line: stdin → the agent's adapter → events → the library, event by event. What goes wrong is
+//! noted where `status` and `doctor` find it, and returned for `--strict` and `--json`.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::{self, EventReport};
+use ckpt_schema::{Event, EventKind};
+use ckpt_store::error::{Error, ErrorKind, Result};
+use ckpt_store::sessions::Diagnostic;
+use ckpt_store::{Settings, Store};
+
+use crate::agents::payload::{Context, Parsed};
+use crate::agents::{self, GENERIC, told};
+use crate::cli::arguments::{Arguments, Command, Common, EventArguments, FlagArguments};
+use crate::config::{self, Config};
+use crate::failure::{Failure, is_help};
+use crate::log_file::{Level, LogFile};
+#[cfg(debug_assertions)]
+use crate::process::fault;
+use crate::process::{Watchdog, detached};
+use crate::stdin;
+use crate::surroundings::{self, Surroundings};
+
+/// What became of a hook call.
+pub struct Recorded {
+    /// The report of the last event.
+    pub report: EventReport,
+    /// What the agent is to be told.
+    pub words: Option<String>,
+}
+
+impl Recorded {
+    /// Nothing was.
+    pub fn nothing() -> Self {
+        Self {
+            report: nothing(),
+            words: None,
+        }
+    }
+}
+
+/// Records what the command line, and perhaps stdin, says.
+pub fn run(
+    words: &[OsString],
+    surroundings: &Surroundings,
+    store: &Path,
+    log: &LogFile,
+    watchdog: &Watchdog,
+) -> std::result::Result<Recorded, Failure> {
+    let config = config::read(
+        surroundings.config_file().as_deref(),
+        surroundings.home.as_deref(),
+    );
+    watchdog.set(config.settings.hook_deadline);
+    #[cfg(debug_assertions)]
+    fault::hang();
+    if !config.settings.enabled {
+        stdin::listen();
+        return Ok(Recorded::nothing());
+    }
+    let mut recorder = Recorder {
+        surroundings,
+        directory: store,
+        config: &config,
+        log,
+        store: None,
+        words: None,
+    };
+    let arguments = Arguments::read(words).map_err(|error| recorder.refuse(error))?;
+    let parsed = understand(&arguments, surroundings).inspect_err(|error| {
+        recorder.note(
+            "error",
+            &Subject::default(),
+            &error.to_string(),
+            &error.causes(),
+        )
+    })?;
+    let report = recorder.record_all(agent(&arguments.command), parsed)?;
+    Ok(Recorded {
+        report,
+        words: recorder.words,
+    })
+}
+
+fn agent(command: &Command) -> &str {
+    if let Command::Event(arguments) = command {
+        &arguments.agent
+    } else {
+        GENERIC
+    }
+}
+
+/// Returns the events of a command line.
+fn understand(arguments: &Arguments, surroundings: &Surroundings) -> Result<Parsed> {
+    let cwd = directory(&arguments.common, surroundings)?;
+    match &arguments.command {
+        Command::Event(event) => read(event, &cwd),
+        Command::Message(flags) => Ok(by_flags(EventKind::UserMessage, flags, cwd)),
+        Command::StepStart(flags) => Ok(by_flags(EventKind::StepStart, flags, cwd)),
+        Command::StepFinish(flags) => Ok(by_flags(EventKind::StepFinish, flags, cwd)),
+        _ => Err(Error::failed("this command records nothing")),
+    }
+}
+
+/// A directory that is gone is no workspace, and the root of the file system is refused with a reason.
+fn directory(common: &Common, surroundings: &Surroundings) -> Result<PathBuf> {
+    match &common.workspace {
+        Some(path) => surroundings.absolute(path),
+        None => Ok(surroundings
+            .current_directory
+            .clone()
+            .unwrap_or_else(|| PathBuf::from("/"))),
+    }
+}
+
+fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
+    let payload = stdin::read_payload(io::stdin().lock())
+        .map_err(|error| Error::failed("cannot read the payload on stdin").because(error))?;
+    let context = Context {
+        cwd,
+        environment: &surroundings::variable,
+    };
+    let mut parsed = agents::parse(
+        &arguments.agent,
+        arguments.event.as_deref(),
+        &payload.bytes,
+        &context,
+    );
+    if payload.is_cut {
+        parsed
+            .problems
+            .push("the payload is too long: its end was left out".to_owned());
+    }
+    Ok(parsed)
+}
+
+fn by_flags(kind: EventKind, flags: &FlagArguments, cwd: PathBuf) -> Parsed {
+    let event = Event {
+        cwd: Some(cwd),
+        message_id: flags.message.clone(),
+        step_id: flags.step.clone(),
+        prompt: flags.prompt.clone(),
+        ..Event::new(kind, GENERIC, &flags.session)
+    };
+    Parsed {
+        events: vec![event],
+        problems: Vec::new(),
+    }
+}
+
+/// What a diagnostic is about.
+#[derive(Clone, Copy, Default)]
+struct Subject<'a> {
+    agent: Option<&'a str>,
+    event: Option<&'a Event>,
+}
+
+/// Records events and notes what goes wrong. The store is opened when the first of them needs it.
+struct Recorder<'a> {
+    surroundings: &'a Surroundings,
+    directory: &'a Path,
+    config: &'a Config,
+    log: &'a LogFile,
+    store: Option<Store>,
+    /// What the agent is to be told.
+    words: Option<String>,
+}
+
+impl Recorder<'_> {
+    fn record_all(&mut self, agent: &str, parsed: Parsed) -> Result<EventReport> {
+        let mut last = Ok(nothing());
+        for problem in &parsed.problems {
+            self.note(
+                "warning",
+                &Subject {
+                    agent: Some(agent),
+                    event: None,
+                },
+                problem,
+                &[],
+            );
+            last = last.and(Err(Error::failed(problem)));
+        }
+        for event in &parsed.events {
+            let report = self.record(event);
+            last = last.and(report);
+        }
+        last
+    }
+
+    fn record(&mut self, event: &Event) -> Result<EventReport> {
+        let settings = self.settings(event);
+        if !settings.enabled {
+            return Ok(nothing());
+        }
+        if starts_something(event) {
+            self.note_settings();
+        }
+        let report = self.store().and_then(|store| store.record(event));
+        match &report {
+            Ok(report) => {
+                self.log.line(
+                    Level::Info,
+                    &format!("recorded `{}` of {}", event.event.name(), event.agent),
+                );
+                self.tell(event, report);
+            }
+            Err(error) => {
+                let subject = Subject {
+                    agent: Some(&event.agent),
+                    event: Some(event),
+                };
+                self.note("error", &subject, &error.to_string(), &error.causes());
+                if error.kind == ErrorKind::Late {
+                    self.go_on_without_the_hook(event);
+                }
+            }
+        }
+        report
+    }
+
+    /// What the user put back since the last message is told with this one, where the agent can be told.
+    fn tell(&mut self, event: &Event, report: &EventReport) {
+        if !report.went_back.is_empty() && self.settings(event).tell_agent {
+            let line = told::line(&report.went_back);
+            self.words = agents::find(&event.agent).and_then(|agent| agent.tell(&line));
+        }
+    }
+
+    /// The first snapshot of a large workspace is finished by a process of its own, so that the next step is protected.
+    fn go_on_without_the_hook(&mut self, event: &Event) {
+        let Some(cwd) = &event.cwd else { return };
+        let text = match detached::take_snapshot(self.directory, cwd) {
+            Ok(()) => {
+                "the first snapshot goes on in the background: steps are protected when it is done"
+            }
+            Err(_) => {
+                "the first snapshot could not go on in the background: take it with `ckpt-hook snapshot`"
+            }
+        };
+        self.note(
+            "warning",
+            &Subject {
+                agent: Some(&event.agent),
+                event: Some(event),
+            },
+            text,
+            &[],
+        );
+    }
+
+    fn settings(&self, event: &Event) -> &Settings {
+        let settings = &self.config.settings;
+        match &event.cwd {
+            Some(cwd) if !settings.workspaces.is_empty() => {
+                settings.for_directory(&cwd.canonicalize().unwrap_or_else(|_| cwd.clone()))
+            }
+            _ => settings,
+        }
+    }
+
+    /// Broken settings are told of once a message, not at every tool.
+    fn note_settings(&mut self) {
+        for problem in &self.config.problems {
+            self.note("warning", &Subject::default(), problem, &[]);
+        }
+    }
+
+    fn store(&mut self) -> Result<&mut Store> {
+        if self.store.is_none() {
+            let given = self
+                .surroundings
+                .for_store(self.directory.to_owned(), self.config.settings.clone());
+            self.store = Some(Store::open(given)?);
+        }
+        Ok(self.store.as_mut().expect("it was opened a line above"))
+    }
+
+    /// Notes that the command line makes no sense, and returns that as the failure.
+    fn refuse(&mut self, error: clap::Error) -> Failure {
+        if !is_help(&error) {
+            stdin::listen();
+            self.note(
+                "error",
+                &Subject::default(),
+                "a hook was called with arguments that make no sense",
+                &[],
+            );
+        }
+        Failure::Arguments(error)
+    }
+
+    /// Into the database, for `status`, and into the log file, for when there is no database.
+    fn note(&mut self, level: &str, subject: &Subject<'_>, message: &str, causes: &[String]) {
+        let detail = (!causes.is_empty()).then(|| causes.join(": "));
+        let cwd = subject
+            .event
+            .and_then(|event| event.cwd.as_ref())
+            .map(|cwd| cwd.to_string_lossy());
+        let diagnostic = Diagnostic {
+            level,
+            agent: subject.agent,
+            event: subject.event.map(|event| event.event.name()),
+            session: subject.event.map(|event| event.session_id.as_str()),
+            workspace: cwd.as_deref(),
+            message,
+            detail: detail.as_deref(),
+        };
+        let line = [Some(message), diagnostic.detail]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(": ");
+        self.log.line(
+            if level == "error" {
+                Level::Error
+            } else {
+                Level::Warning
+            },
+            &line,
+        );
+        if let Err(error) = self.store().and_then(|store| store.diagnose(&diagnostic)) {
+            let why = error.causes().join(": ");
+            self.log.line(
+                Level::Error,
+                &format!("the session store could not note it: {error}: {why}"),
+            );
+        }
+    }
+}
+
+/// Returns the report of a hook that recorded nothing.
+fn nothing() -> EventReport {
+    EventReport {
+        version: report::VERSION,
+        event: None,
+        session: None,
+        message: None,
+        step: None,
+        snapshot: None,
+        changes: None,
+        gaps: None,
+        went_back: Vec::new(),
+    }
+}
+
+fn starts_something(event: &Event) -> bool {
+    matches!(
+        event.event,
+        EventKind::SessionStart | EventKind::UserMessage
+    )
+}

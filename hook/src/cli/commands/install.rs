@@ -1,0 +1,269 @@
+//! `install` and `uninstall`: the hook into agents' settings, and out again.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::{
+    self, AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
+};
+use ckpt_store::Error;
+use ckpt_store::error::{Context, Result};
+
+use crate::agents::install::{self, AgentState, Installed, Place, Scope};
+use crate::cli::arguments::InstallArguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, FAILED, Failure, PARTIAL};
+use crate::output::agents;
+use crate::surroundings;
+
+/// What is done to settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Install,
+    Uninstall,
+}
+
+type Work = fn(&str, Scope, &Place<'_>, bool) -> Result<Vec<SettingsChange>>;
+
+impl Verb {
+    fn work(self) -> Work {
+        match self {
+            Self::Install => install::install,
+            Self::Uninstall => install::uninstall,
+        }
+    }
+}
+
+/// Puts the hook in.
+pub fn install(
+    invocation: &Invocation,
+    arguments: &InstallArguments,
+) -> std::result::Result<u8, Failure> {
+    run(invocation, arguments, Verb::Install)
+}
+
+/// Takes the hook out.
+pub fn uninstall(
+    invocation: &Invocation,
+    arguments: &InstallArguments,
+) -> std::result::Result<u8, Failure> {
+    run(invocation, arguments, Verb::Uninstall)
+}
+
+fn run(
+    invocation: &Invocation,
+    arguments: &InstallArguments,
+    verb: Verb,
+) -> std::result::Result<u8, Failure> {
+    let paths = Paths::of(invocation)?;
+    let place = paths.place(invocation, arguments.trust);
+    if arguments.list {
+        return list(invocation, &place);
+    }
+    let scope = if arguments.project {
+        Scope::Project
+    } else {
+        Scope::User
+    };
+    let mut report = InstallReport {
+        version: report::VERSION,
+        changes: Vec::new(),
+        skipped: Vec::new(),
+    };
+    if arguments.all {
+        for (agent, presence) in install::look_around(&place) {
+            match verb {
+                Verb::Install if !presence.found => {
+                    report.skipped.push(skipped(agent, presence.reason))
+                }
+                Verb::Install | Verb::Uninstall => {
+                    change(verb, agent, scope, &place, arguments.dry_run, &mut report)
+                }
+            }
+        }
+        leave_out_unchanged(verb, &mut report);
+    } else {
+        install::check_known(&arguments.agents)?;
+        if let [agent] = arguments.agents.as_slice() {
+            report.changes = verb.work()(agent, scope, &place, arguments.dry_run)?;
+        }
+        for agent in arguments
+            .agents
+            .iter()
+            .filter(|_| arguments.agents.len() > 1)
+        {
+            change(verb, agent, scope, &place, arguments.dry_run, &mut report);
+        }
+    }
+    let found_none = verb == Verb::Install && report.changes.is_empty() && !has_failed(&report);
+    invocation
+        .output
+        .report(&report, |view| agents::changes(&report, found_none, view))?;
+    Ok(code(&report))
+}
+
+/// One agent whose settings cannot be edited does not keep the others from theirs.
+fn change(
+    verb: Verb,
+    agent: &str,
+    scope: Scope,
+    place: &Place<'_>,
+    dry_run: bool,
+    report: &mut InstallReport,
+) {
+    match verb.work()(agent, scope, place, dry_run) {
+        Ok(changes) => report.changes.extend(changes),
+        Err(error) => {
+            let reason = [error.to_string()]
+                .into_iter()
+                .chain(error.causes())
+                .collect::<Vec<_>>()
+                .join(": ");
+            let hint = error.hint_text().map(str::to_owned);
+            report.skipped.push(SkippedAgent {
+                agent: agent.to_owned(),
+                failed: true,
+                reason,
+                hint,
+            });
+        }
+    }
+}
+
+/// Where the hook was never installed there is nothing to take out, and one line says so.
+fn leave_out_unchanged(verb: Verb, report: &mut InstallReport) {
+    if verb == Verb::Install {
+        return;
+    }
+    let changed: BTreeSet<String> = report
+        .changes
+        .iter()
+        .filter(|change| change.action != "unchanged")
+        .map(|change| change.agent.clone())
+        .collect();
+    let mut untouched = BTreeSet::new();
+    for change in report
+        .changes
+        .extract_if(.., |change| !changed.contains(&change.agent))
+    {
+        if untouched.insert(change.agent.clone()) {
+            report.skipped.push(skipped(
+                &change.agent,
+                "the hook is not in its settings".to_owned(),
+            ));
+        }
+    }
+}
+
+fn skipped(agent: &str, reason: String) -> SkippedAgent {
+    SkippedAgent {
+        agent: agent.to_owned(),
+        failed: false,
+        reason,
+        hint: None,
+    }
+}
+
+fn has_failed(report: &InstallReport) -> bool {
+    report.skipped.iter().any(|skipped| skipped.failed)
+}
+
+fn code(report: &InstallReport) -> u8 {
+    match (has_failed(report), report.changes.is_empty()) {
+        (false, _) => DONE,
+        (true, false) => PARTIAL,
+        (true, true) => FAILED,
+    }
+}
+
+fn list(invocation: &Invocation, place: &Place<'_>) -> std::result::Result<u8, Failure> {
+    let agents = install::list(place).iter().map(agent).collect();
+    let report = AgentsReport {
+        version: report::VERSION,
+        agents,
+    };
+    invocation
+        .output
+        .report(&report, |view| agents::list(&report, view))?;
+    Ok(DONE)
+}
+
+fn agent(agent: &AgentState) -> AgentReport {
+    let settings = |installed: &Installed| AgentSettings {
+        scope: installed.scope.name().to_owned(),
+        file: installed.file.display().to_string(),
+        state: installed.state.name().to_owned(),
+        notes: installed
+            .advice
+            .iter()
+            .map(|advice| format!("{}: {}", advice.message, advice.hint))
+            .collect(),
+    };
+    AgentReport {
+        agent: agent.agent.to_owned(),
+        proven_on: agent
+            .proven_on
+            .iter()
+            .map(|version| (*version).to_owned())
+            .collect(),
+        found: agent.presence.as_ref().map(|presence| presence.found),
+        reason: agent
+            .presence
+            .as_ref()
+            .map(|presence| presence.reason.clone()),
+        package: agent
+            .package
+            .as_ref()
+            .map(|file| file.display().to_string()),
+        settings: agent.installed.iter().map(settings).collect(),
+    }
+}
+
+/// Where settings are, and what they are to call.
+pub struct Paths {
+    home: PathBuf,
+    project: PathBuf,
+    binary: PathBuf,
+}
+
+impl Paths {
+    /// Looks for them.
+    pub fn of(invocation: &Invocation) -> std::result::Result<Self, Failure> {
+        let home = invocation.surroundings.home.clone().ok_or_else(|| {
+            Error::failed("the home directory is unknown")
+                .hint("set $HOME to where the agent's settings are")
+        })?;
+        let directory = invocation.directory()?;
+        let project = directory
+            .ancestors()
+            .find(|path| is_project(path))
+            .unwrap_or(&directory)
+            .to_owned();
+        let binary = std::env::current_exe().context(|| "cannot find the path of this program")?;
+        Ok(Self {
+            home,
+            project,
+            binary,
+        })
+    }
+
+    /// Returns them as the installer wants them.
+    pub fn place<'a>(&'a self, invocation: &Invocation, trust: bool) -> Place<'a> {
+        Place {
+            home: &self.home,
+            project: &self.project,
+            binary: &self.binary,
+            tool_events: invocation
+                .config
+                .settings
+                .for_directory(&self.project)
+                .tool_events,
+            trust,
+            environment: &surroundings::variable,
+        }
+    }
+}
+
+fn is_project(directory: &Path) -> bool {
+    directory.join(".git").symlink_metadata().is_ok()
+}

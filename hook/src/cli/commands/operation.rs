@@ -1,0 +1,93 @@
+//! `revert`, `redo`, `unrevert`, `restore`: the operations, their plans and their outcomes.
+
+use std::path::PathBuf;
+
+use ckpt_store::model::request::OnConflict;
+use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
+
+use super::outcome::{finish, watched};
+use super::pick;
+use crate::cli::arguments::{self, RestoreArguments, RevertArguments, UnrevertArguments};
+use crate::cli::invocation::Invocation;
+use crate::failure::Failure;
+
+/// Goes back to just before a message; on a terminal without one, lets the user choose.
+pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
+    let request = RevertRequest {
+        message: arguments.message.clone().unwrap_or_default(),
+        step: arguments.step.clone(),
+        session: arguments.session.clone(),
+        only: absolute(invocation, &arguments.only)?,
+        on_conflict: on_conflict(arguments.on_conflict),
+        dry_run: arguments.dry_run,
+        force: arguments.force,
+        git: arguments.git,
+    };
+    if arguments.message.is_none() && arguments.step.is_none() {
+        return pick::revert(invocation, request);
+    }
+    let mut store = invocation.open()?;
+    let directory = invocation.directory()?;
+    let report = watched(invocation, &mut store, |store| {
+        store.revert(&directory, &request)
+    })?;
+    finish(
+        invocation,
+        &mut store,
+        &report,
+        !request.only.is_empty() || request.step.is_some(),
+    )
+}
+
+/// Goes one message forward, or all the way.
+pub fn redo(
+    invocation: &Invocation,
+    arguments: &UnrevertArguments,
+    all: bool,
+) -> Result<u8, Failure> {
+    let request = RedoRequest {
+        session: arguments.session.clone(),
+        all,
+        on_conflict: on_conflict(arguments.on_conflict),
+        dry_run: arguments.dry_run,
+        force: arguments.force,
+        git: arguments.git,
+    };
+    let mut store = invocation.open()?;
+    let directory = invocation.directory()?;
+    let report = watched(invocation, &mut store, |store| {
+        store.redo(&directory, &request)
+    })?;
+    finish(invocation, &mut store, &report, false)
+}
+
+/// Puts paths back to a captured state.
+pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<u8, Failure> {
+    let request = RestoreRequest {
+        id: arguments.id.clone(),
+        paths: absolute(invocation, &arguments.paths)?,
+        dry_run: arguments.dry_run,
+        force: arguments.force,
+        git: arguments.git,
+    };
+    let mut store = invocation.open()?;
+    let directory = invocation.directory()?;
+    let report = watched(invocation, &mut store, |store| {
+        store.restore(&directory, &request)
+    })?;
+    finish(invocation, &mut store, &report, false)
+}
+
+/// Paths are meant from where the user is, also when `--workspace` points elsewhere.
+fn absolute(invocation: &Invocation, paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let base = invocation.directory()?;
+    Ok(paths.iter().map(|path| base.join(path)).collect())
+}
+
+fn on_conflict(word: arguments::OnConflict) -> OnConflict {
+    match word {
+        arguments::OnConflict::Merge => OnConflict::Merge,
+        arguments::OnConflict::Keep => OnConflict::Keep,
+        arguments::OnConflict::Overwrite => OnConflict::Overwrite,
+    }
+}

@@ -1,0 +1,70 @@
+//! What an operation shows: how far it is while it goes on, and what became of it.
+
+use ckpt_schema::report::{OperationReport, Outcome};
+use ckpt_store::Store;
+use ckpt_store::revert::Before;
+
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure, PARTIAL, UNAVAILABLE};
+use crate::output::operation::{self, Around};
+use crate::output::progress::Line;
+
+/// Does something that may take long, with a line that tells how far it is where somebody looks.
+pub fn watched<T>(
+    invocation: &Invocation,
+    store: &mut Store,
+    work: impl FnOnce(&mut Store) -> T,
+) -> T {
+    if !invocation.output.shows_progress() {
+        return work(store);
+    }
+    let line = Line::new();
+    let told = line.clone();
+    store.watch(Some(Box::new(move |progress| told.operation(progress))));
+    let done = work(store);
+    store.watch(None);
+    line.end();
+    done
+}
+
+/// Shows what was done, and returns the exit code that says how much of it. `is_part` says that only a part was asked for.
+pub fn finish(
+    invocation: &Invocation,
+    store: &mut Store,
+    report: &OperationReport,
+    is_part: bool,
+) -> Result<u8, Failure> {
+    let is_well = matches!(report.outcome, Outcome::Restored | Outcome::Nothing) && !report.dry_run;
+    if !(is_well && invocation.output.is_quiet()) {
+        let before = report
+            .operation
+            .as_deref()
+            .map(|operation| store.before(operation))
+            .transpose()?;
+        let before = before.unwrap_or_else(|| Before {
+            is_part,
+            ..Before::default()
+        });
+        let around = Around {
+            prompt: prompt(invocation, store, report),
+            before,
+        };
+        invocation
+            .output
+            .report(report, |view| operation::render(report, &around, view))?;
+    }
+    Ok(match report.outcome {
+        Outcome::Restored | Outcome::Nothing => DONE,
+        Outcome::Partial => PARTIAL,
+        Outcome::Unavailable => UNAVAILABLE,
+    })
+}
+
+/// Returns what the user wrote in the message that is the revert point; a title is nothing to fail for.
+fn prompt(invocation: &Invocation, store: &mut Store, report: &OperationReport) -> Option<String> {
+    let id = report
+        .message
+        .as_deref()
+        .filter(|_| !invocation.output.is_json())?;
+    store.prompt(&invocation.directory().ok()?, id).ok()?
+}

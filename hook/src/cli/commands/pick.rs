@@ -1,0 +1,110 @@
+//! `revert` without a message: choose one, see the plan, say yes or no. Only where somebody sits at a terminal.
+
+use ckpt_schema::report::{MessageReport, MessageState, Outcome};
+use ckpt_store::query::LogFilter;
+use ckpt_store::revert::Before;
+use ckpt_store::{Error, RevertRequest};
+use dialoguer::{Confirm, Select};
+
+use super::outcome::{finish, watched};
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+use crate::output::operation::{self, Around};
+use crate::output::{View, history};
+
+/// Lets the user choose, and reverts if they say yes.
+pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Failure> {
+    if !invocation.output.can_ask() {
+        return Err(Failure::usage(
+            "`revert` needs a message to go back to",
+            "give `--message ID` (`ckpt-hook log` lists them, `last` is the newest), or run it on a terminal",
+        ));
+    }
+    let mut store = invocation.open()?;
+    let directory = invocation.directory()?;
+    let filter = LogFilter {
+        session: request.session.clone(),
+        ..LogFilter::default()
+    };
+    let messages = store.log(&directory, &filter)?.messages;
+    let Some(message) = choose(&messages, invocation.output.view())? else {
+        return Ok(DONE);
+    };
+    let request = RevertRequest {
+        message: message.id.clone(),
+        session: Some(message.session.clone()),
+        ..request
+    };
+    let plan = RevertRequest {
+        dry_run: true,
+        ..request.clone()
+    };
+    let plan = watched(invocation, &mut store, |store| {
+        store.revert(&directory, &plan)
+    })?;
+    let is_part = !request.only.is_empty() || request.step.is_some();
+    let is_over =
+        request.dry_run || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
+    if is_over {
+        return finish(invocation, &mut store, &plan, is_part);
+    }
+    let around = Around {
+        prompt: message.prompt.clone(),
+        before: Before {
+            is_part,
+            ..Before::default()
+        },
+    };
+    invocation
+        .output
+        .text(&operation::render(&plan, &around, invocation.output.view()))?;
+    if !confirm("Do this?")? {
+        invocation.output.text("Nothing was changed.\n")?;
+        return Ok(DONE);
+    }
+    let report = watched(invocation, &mut store, |store| {
+        store.revert(&directory, &request)
+    })?;
+    finish(invocation, &mut store, &report, is_part)
+}
+
+fn choose<'a>(
+    messages: &'a [MessageReport],
+    view: &View,
+) -> Result<Option<&'a MessageReport>, Failure> {
+    let live: Vec<&MessageReport> = messages
+        .iter()
+        .filter(|message| message.state == MessageState::Live)
+        .collect();
+    if live.is_empty() {
+        return Err(Error::unavailable("there is no message to go back to")
+            .hint("messages are recorded once the hook is installed: `ckpt-hook install AGENT`")
+            .into());
+    }
+    let lines: Vec<String> = live
+        .iter()
+        .map(|message| history::choice(message, view))
+        .collect();
+    let chosen = Select::new()
+        .with_prompt("Go back to just before (Esc to leave)")
+        .items(&lines)
+        .default(0)
+        .max_length(15)
+        .interact_opt();
+    Ok(chosen.map_err(unanswered)?.map(|index| live[index]))
+}
+
+fn confirm(question: &str) -> Result<bool, Failure> {
+    let answer = Confirm::new()
+        .with_prompt(question)
+        .default(false)
+        .interact_opt();
+    Ok(answer.map_err(unanswered)?.unwrap_or(false))
+}
+
+fn unanswered(error: dialoguer::Error) -> Failure {
+    Error::failed("cannot ask on this terminal")
+        .because(error)
+        .hint("give `--message ID`")
+        .into()
+}

@@ -1,0 +1,30 @@
+//! `snapshot`: captures the workspace by hand.
+
+use ckpt_store::model::progress::SnapshotProgress;
+
+use crate::cli::arguments::SnapshotArguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+use crate::output::progress::Line;
+use crate::output::status;
+
+/// Captures the workspace and prints the snapshot's id.
+pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    let mut store = invocation.open()?;
+    let line = Line::new();
+    let tell = |progress: SnapshotProgress| line.capture(progress);
+    let progress: Option<&(dyn Fn(SnapshotProgress) + Sync)> = if invocation.output.shows_progress()
+    {
+        Some(&tell)
+    } else {
+        None
+    };
+    let report = store.snapshot(&directory, arguments.label.as_deref(), progress);
+    line.end();
+    let report = report?;
+    invocation
+        .output
+        .report(&report, |view| status::snapshot(&report, view))?;
+    Ok(DONE)
+}

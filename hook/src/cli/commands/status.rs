@@ -1,0 +1,45 @@
+//! `status`: what is reverted, and whether all is well.
+
+use ckpt_schema::report::{MessageReport, StatusReport};
+use ckpt_store::Store;
+use ckpt_store::query::LogFilter;
+
+use crate::cli::arguments::StatusArguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+use crate::output::status;
+
+/// Shows the revert banner and the state of the recording.
+pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, Failure> {
+    let mut store = invocation.open()?;
+    let directory = invocation.directory()?;
+    let report = store.status(&directory, arguments.session.as_deref())?;
+    let hidden = if invocation.output.is_json() {
+        Vec::new()
+    } else {
+        hidden(&mut store, &directory, &report)?
+    };
+    invocation
+        .output
+        .report(&report, |view| status::render(&report, &hidden, view))?;
+    Ok(DONE)
+}
+
+/// The report names the hidden messages; people know them by what they wrote.
+fn hidden(
+    store: &mut Store,
+    directory: &std::path::Path,
+    report: &StatusReport,
+) -> Result<Vec<MessageReport>, Failure> {
+    if report.messages_hidden.is_empty() {
+        return Ok(Vec::new());
+    }
+    let filter = LogFilter {
+        session: report.session.clone(),
+        ..LogFilter::default()
+    };
+    let mut messages = store.log(directory, &filter)?.messages;
+    messages.retain(|message| report.messages_hidden.contains(&message.id));
+    messages.reverse();
+    Ok(messages)
+}

@@ -1,0 +1,48 @@
+//! What every command works with: its common options, the outside world, the settings, the streams.
+
+use std::path::PathBuf;
+
+use ckpt_store::Store;
+
+use super::arguments::Common;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::surroundings::Surroundings;
+
+/// What a command works with.
+pub struct Invocation {
+    /// The options of every command.
+    pub common: Common,
+    /// The outside world.
+    pub surroundings: Surroundings,
+    /// The settings.
+    pub config: Config,
+    /// The streams.
+    pub output: Output,
+}
+
+impl Invocation {
+    /// Returns the directory that the command is about.
+    pub fn directory(&self) -> Result<PathBuf, Failure> {
+        Ok(self
+            .surroundings
+            .directory(self.common.workspace.as_deref())?)
+    }
+
+    /// Returns the store's directory.
+    pub fn store_directory(&self) -> Result<PathBuf, Failure> {
+        Ok(self
+            .surroundings
+            .store_directory(self.common.store.as_deref())?)
+    }
+
+    /// Opens the store.
+    pub fn open(&self) -> Result<Store, Failure> {
+        let directory = self.store_directory()?;
+        Ok(Store::open(
+            self.surroundings
+                .for_store(directory, self.config.settings.clone()),
+        )?)
+    }
+}

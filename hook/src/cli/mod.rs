@@ -1,0 +1,118 @@
+//! What people, and programs of theirs, call: the command line is read, its command runs, a failure is shown.
+
+pub mod arguments;
+/// One file a command or family: arguments become a request to the library, its report becomes output.
+pub mod commands {
+    pub mod demo;
+    pub mod diff;
+    pub mod doctor;
+    pub mod event;
+    pub mod generate;
+    pub mod history;
+    pub mod install;
+    pub mod operation;
+    pub mod outcome;
+    pub mod pick;
+    pub mod snapshot;
+    pub mod status;
+}
+mod invocation;
+
+use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::process::ExitCode;
+
+use arguments::{Arguments, Command, Common};
+use commands::{demo, diff, doctor, generate, history, install, operation, snapshot, status};
+use invocation::Invocation;
+
+use crate::config;
+use crate::failure::{DONE, FAILED, Failure, is_help};
+use crate::output::{self, Output};
+use crate::surroundings::Surroundings;
+
+/// Runs a command that a person, or a program of theirs, gave.
+pub fn run(arguments: &[OsString]) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| apologise(panic.location())));
+    let code = catch_unwind(AssertUnwindSafe(|| run_to_code(arguments))).unwrap_or(FAILED);
+    ExitCode::from(code)
+}
+
+/// A panic's own words may quote a file, and its exit code is none of ours.
+fn apologise(place: Option<&Location<'_>>) {
+    let place = place.map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    let hint = "please report it, with the output of `ckpt-hook --version`";
+    output::write_error(&format!(
+        "error: this is a bug of ckpt-hook, at {place}\nhint: {hint}\n"
+    ));
+}
+
+fn run_to_code(words: &[OsString]) -> u8 {
+    let surroundings = Surroundings::read();
+    let arguments = match Arguments::read(words) {
+        Ok(arguments) => arguments,
+        Err(error) => return refuse(words, &surroundings, error),
+    };
+    let config = config::read(
+        surroundings.config_file().as_deref(),
+        surroundings.home.as_deref(),
+    );
+    let output = Output::new(arguments.common.wanted(), &surroundings);
+    let invocation = Invocation {
+        common: arguments.common,
+        surroundings,
+        config,
+        output,
+    };
+    match dispatch(&invocation, &arguments.command) {
+        Ok(code) => code,
+        Err(failure) => {
+            invocation.output.failure(&failure);
+            failure.code()
+        }
+    }
+}
+
+/// Help and version are errors to clap, too; they go to stdout.
+fn refuse(words: &[OsString], surroundings: &Surroundings, error: clap::Error) -> u8 {
+    let output = Output::new(Common::glance(words).wanted(), surroundings);
+    if !is_help(&error) {
+        let failure = Failure::Arguments(error);
+        output.failure(&failure);
+        return failure.code();
+    }
+    let text = error.render();
+    let text = if output.view().paint.is_on() {
+        text.ansi().to_string()
+    } else {
+        text.to_string()
+    };
+    output.text(&text).map_or(FAILED, |()| DONE)
+}
+
+fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
+    match command {
+        Command::Event(_)
+        | Command::StepStart(_)
+        | Command::StepFinish(_)
+        | Command::Message(_) => {
+            unreachable!("the guard takes what agents call")
+        }
+        Command::Revert(arguments) => operation::revert(invocation, arguments),
+        Command::Redo(arguments) => operation::redo(invocation, &arguments.forward, arguments.all),
+        Command::Unrevert(arguments) => operation::redo(invocation, arguments, true),
+        Command::Restore(arguments) => operation::restore(invocation, arguments),
+        Command::Status(arguments) => status::run(invocation, arguments),
+        Command::Log(arguments) => history::log(invocation, arguments),
+        Command::Show(arguments) => history::show(invocation, arguments),
+        Command::Sessions(arguments) => history::sessions(invocation, arguments),
+        Command::Diff(arguments) => diff::run(invocation, arguments),
+        Command::Snapshot(arguments) => snapshot::run(invocation, arguments),
+        Command::Install(arguments) => install::install(invocation, arguments),
+        Command::Uninstall(arguments) => install::uninstall(invocation, arguments),
+        Command::Doctor => doctor::run(invocation),
+        Command::Demo => demo::run(invocation),
+        Command::Completions { shell } => generate::completions(invocation, *shell),
+        Command::Man { output } => generate::manual(invocation, output.as_deref()),
+    }
+}

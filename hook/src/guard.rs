@@ -1,0 +1,232 @@
+//! The manners of a process that an agent calls: exit code 0, silence, an end in time - whatever happens.
+//!
+//! A usage error of clap is exit code 2, which blocks the tool in Claude Code; a panic is 101, an abort 134, and some
+//! agents refuse on anything but 0. So the guard stands before the first argument is looked at, and everything that is
+//! done for an agent happens inside. What went wrong goes to the database's diagnostics and to the log file instead.
+//!
+//! `--strict` turns a failure into exit code 1 with a message, `--json` prints one line of result.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use crate::cli::commands::event::{self, Recorded};
+use crate::failure::{self, DONE, FAILED, Failure};
+use crate::log_file::{Level, LogFile};
+use crate::output;
+#[cfg(debug_assertions)]
+use crate::process::fault;
+use crate::process::{Watchdog, posix};
+use crate::stdin;
+use crate::surroundings::{self, Surroundings};
+
+/// The commands that agents call.
+const HOOK_COMMANDS: [&str; 4] = ["event", "step-start", "step-finish", "message"];
+
+/// The deadline until the settings say otherwise.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Where a panic is noted: a panic hook is given nothing.
+static LOG: OnceLock<LogFile> = OnceLock::new();
+
+/// Where the first panic was.
+static PANIC: OnceLock<String> = OnceLock::new();
+
+/// What can be told of a hook's command line without understanding it.
+#[derive(Debug, PartialEq, Eq)]
+struct Glance {
+    strict: bool,
+    json: bool,
+    help: bool,
+    store: Option<PathBuf>,
+}
+
+/// Returns whether an agent calls.
+///
+/// The command is the first word that is neither an option nor an option's value. Where that word is none of our commands
+/// at all, any word will do: a typo in an agent's settings must not block its tools.
+pub fn is_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
+    let is_hook = |word: &OsStr| HOOK_COMMANDS.iter().any(|command| word == *command);
+    match first_word(arguments) {
+        Some(word) if commands.iter().any(|command| word == *command) => is_hook(word),
+        _ => arguments.iter().skip(1).any(|word| is_hook(word)),
+    }
+}
+
+fn first_word(arguments: &[OsString]) -> Option<&OsStr> {
+    let mut words = arguments.iter().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("--store" | "--workspace" | "--color") => drop(words.next()),
+            Some(option) if option.starts_with('-') => {}
+            _ => return Some(word),
+        }
+    }
+    None
+}
+
+impl Glance {
+    fn at(arguments: &[OsString]) -> Self {
+        let has = |option: &str| arguments.iter().any(|word| word == option);
+        let after = arguments
+            .iter()
+            .skip_while(|word| *word != "--store")
+            .nth(1)
+            .map(PathBuf::from);
+        let inside = arguments
+            .iter()
+            .find_map(|word| word.to_str()?.strip_prefix("--store=").map(PathBuf::from));
+        let help = has("--help") || has("-h");
+        Self {
+            strict: has("--strict"),
+            json: has("--json"),
+            help,
+            store: after.or(inside),
+        }
+    }
+}
+
+/// Runs a hook's command line. Nothing leaves but an exit code, and what `--strict` and `--json` ask for.
+pub fn run(arguments: &[OsString]) -> ExitCode {
+    let glance = Glance::at(arguments);
+    if surroundings::is_disabled() {
+        stdin::listen();
+        return finish(&glance, &Ok(Recorded::nothing()));
+    }
+    // What an agent is to be told goes where nothing else can: the stream itself is shut.
+    let voice = posix::keep_stdout();
+    posix::behave(
+        if glance.strict { FAILED } else { DONE },
+        glance.strict,
+        glance.json || glance.help,
+    );
+    std::panic::set_hook(Box::new(note_panic));
+    let watchdog = Watchdog::start(DEADLINE, glance.strict);
+    let done = catch_unwind(AssertUnwindSafe(|| guarded(arguments, &glance, &watchdog)));
+    let done = done.unwrap_or_else(|_| Err(panicked()));
+    if let (
+        Ok(Recorded {
+            words: Some(words), ..
+        }),
+        Some(voice),
+        false,
+    ) = (&done, voice, glance.json)
+    {
+        // An agent that does not listen is none of our business.
+        let _ = writeln!(std::fs::File::from(voice), "{words}");
+    }
+    finish(&glance, &done)
+}
+
+fn panicked() -> Failure {
+    let place = PANIC.get().map_or("an unknown place", String::as_str);
+    Failure::Store(ckpt_store::Error::failed(format!(
+        "the hook panicked at {place}"
+    )))
+}
+
+fn guarded(
+    arguments: &[OsString],
+    glance: &Glance,
+    watchdog: &Watchdog,
+) -> Result<Recorded, Failure> {
+    let surroundings = Surroundings::read();
+    let store = surroundings.store_directory(glance.store.as_deref())?;
+    let log = LogFile::new(&store, surroundings.log_level.as_deref(), surroundings::now);
+    watchdog.note_in(log.clone());
+    let log = LOG.get_or_init(|| log);
+    #[cfg(debug_assertions)]
+    fault::strike();
+    event::run(arguments, &surroundings, &store, log, watchdog)
+}
+
+/// A panic's message may quote what the hook was reading, so only its place is noted.
+fn note_panic(panic: &std::panic::PanicHookInfo<'_>) {
+    let place = panic
+        .location()
+        .map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
+    if let Some(log) = LOG.get() {
+        log.line(Level::Error, &format!("a hook panicked at {place}"));
+    }
+    let _ = PANIC.set(place);
+}
+
+fn finish(glance: &Glance, done: &Result<Recorded, Failure>) -> ExitCode {
+    if let Err(Failure::Arguments(error)) = done
+        && failure::is_help(error)
+    {
+        // No agent asks for it.
+        let _ = error.print();
+        return ExitCode::from(DONE);
+    }
+    if glance.json {
+        print_line(done);
+    }
+    match done {
+        Err(failure) if glance.strict => {
+            output::write_error(&output::failure::render(
+                failure,
+                output::paint::Paint::new(false),
+            ));
+            ExitCode::from(FAILED)
+        }
+        Ok(_) | Err(_) => ExitCode::from(DONE),
+    }
+}
+
+fn print_line(done: &Result<Recorded, Failure>) {
+    let line = match done {
+        Ok(recorded) => serde_json::to_string(&recorded.report),
+        Err(failure) => serde_json::to_string(&output::document(failure)),
+    };
+    if let Ok(line) = line {
+        // A reader who went away wanted nothing.
+        let _ = writeln!(std::io::stdout().lock(), "{line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split_whitespace().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_hook_is_known_by_its_command_and_nothing_else() {
+        let commands = ["event", "message", "step-start", "log", "revert"];
+        let cases = [
+            ("ckpt-hook event", true),
+            ("ckpt-hook --store event log", false),
+            ("ckpt-hook --store /x --json event --bogus", true),
+            ("ckpt-hook --store=/x -v step-start", true),
+            ("ckpt-hook revert --message event", false),
+            ("ckpt-hook --bogus value event", true),
+            ("ckpt-hook evnt --agent claude-code", false),
+            ("ckpt-hook", false),
+        ];
+        for (line, hook) in cases {
+            assert_eq!(is_hook_call(&words(line), &commands), hook, "of `{line}`");
+        }
+    }
+
+    #[test]
+    fn a_glance_sees_what_decides_about_manners() {
+        let glance = Glance::at(&words("ckpt-hook --store=/x event --strict"));
+        assert_eq!(
+            glance,
+            Glance {
+                strict: true,
+                json: false,
+                help: false,
+                store: Some("/x".into())
+            },
+            "without clap"
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! How things are shown to people.
+
+use super::paint::Paint;
+use super::time::Times;
+
+/// How things are shown to people.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// The colours.
+    pub paint: Paint,
+    /// The width of the terminal in columns; none where there is no terminal.
+    pub width: Option<usize>,
+    /// How times are shown.
+    pub times: Times,
+    /// Whether details are asked for.
+    pub verbose: bool,
+}

@@ -1,0 +1,9 @@
+//! This process and what it starts, as the kernel sees them: signals, streams, a deadline, work that outlives the hook.
+
+pub mod detached;
+#[cfg(debug_assertions)]
+pub mod fault;
+pub mod posix;
+mod watchdog;
+
+pub use watchdog::Watchdog;

@@ -1,0 +1,106 @@
+//! The end of a hook that takes too long: exit code 0 at the deadline, wherever the work stands.
+//!
+//! Objects and rows are written so that a process can be killed at any moment, so nothing needs to be tidied up here.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::posix;
+use crate::log_file::{Level, LogFile};
+
+/// A thread that waits for the deadline.
+pub struct Watchdog {
+    shared: Arc<Shared>,
+    started: Instant,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    moved: Condvar,
+}
+
+struct State {
+    deadline: Instant,
+    log: Option<LogFile>,
+}
+
+impl Watchdog {
+    /// Starts to wait. Where there is no thread to be had, the kernel's alarm stands in.
+    pub fn start(after: Duration, strict: bool) -> Self {
+        let started = Instant::now();
+        let state = Mutex::new(State {
+            deadline: started + after,
+            log: None,
+        });
+        let shared = Arc::new(Shared {
+            state,
+            moved: Condvar::new(),
+        });
+        let theirs = Arc::clone(&shared);
+        if thread::Builder::new()
+            .name("watchdog".to_owned())
+            .spawn(move || theirs.wait(strict))
+            .is_err()
+        {
+            posix::alarm(after);
+        }
+        Self { shared, started }
+    }
+
+    /// Moves the deadline to so long after the start.
+    pub fn set(&self, after: Duration) {
+        self.shared.lock().deadline = self.started + after;
+        self.shared.moved.notify_one();
+    }
+
+    /// Says where the end is to be noted.
+    pub fn note_in(&self, log: LogFile) {
+        self.shared.lock().log = Some(log);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait(&self, strict: bool) {
+        let mut state = self.lock();
+        loop {
+            let left = state.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            (state, _) = self
+                .moved
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        let log = state.log.take();
+        drop(state);
+        end(log, strict);
+    }
+}
+
+/// A full disk or a dead network file system must not hold up the end, so it is noted by a thread that may be left behind.
+fn end(log: Option<LogFile>, strict: bool) {
+    let (done, waiter) = std::sync::mpsc::channel();
+    let noting = thread::Builder::new().spawn(move || {
+        if let Some(log) = log {
+            log.line(
+                Level::Error,
+                "a hook was not done at its deadline and ended",
+            );
+        }
+        // Nobody listens any more: then the process is at its end.
+        let _ = done.send(());
+    });
+    if noting.is_ok() {
+        let _ = waiter.recv_timeout(Duration::from_millis(100));
+    }
+    if strict {
+        crate::output::write_error("error: the hook was not done at its deadline\n");
+    }
+    posix::exit_now();
+}

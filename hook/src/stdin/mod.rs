@@ -1,0 +1,106 @@
+//! Reads what an agent writes on stdin: to its end, because an agent that writes into a closed pipe may fall over it, and in
+//! bounded memory, because an agent may write whatever it likes.
+
+mod condense;
+mod strings;
+
+use std::io::{self, ErrorKind, Read};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use condense::Condenser;
+
+/// No more than this is read, in bytes.
+const MOST_READ: u64 = 1 << 30;
+
+/// So much is read at once, in bytes; a pipe rarely holds more.
+const AT_ONCE: usize = 256 << 10;
+
+/// How long a writer is listened to where nothing is to be recorded, so that it does not meet a closed pipe.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// What stood on stdin.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Payload {
+    /// As much of it as is of use: long values are shortened.
+    pub bytes: Vec<u8>,
+    /// Whether its end is missing, because it is too long even so.
+    pub is_cut: bool,
+}
+
+/// Reads stdin to its end.
+pub fn read_payload(mut stdin: impl Read) -> io::Result<Payload> {
+    let (mut condenser, mut buffer, mut read) = (Condenser::default(), vec![0; AT_ONCE], 0);
+    while read < MOST_READ {
+        match stdin.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(length) => {
+                condenser.take(&buffer[..length]);
+                read += length as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let (bytes, is_cut) = condenser.finish();
+    Ok(Payload {
+        bytes,
+        is_cut: is_cut || read >= MOST_READ,
+    })
+}
+
+/// Hears out a writer whose payload is of no interest: reads and drops what comes within [`PATIENCE`], or up to the end of stdin.
+pub fn listen() {
+    let end = Instant::now() + PATIENCE;
+    let stdin = io::stdin();
+    let mut buffer = [0; 64 << 10];
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let Ok(timeout) = Timespec::try_from(left) else {
+            return;
+        };
+        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&timeout)) {
+            Ok(1..) if matches!(rustix::io::read(&stdin, &mut buffer), Ok(1..)) => {}
+            _ => return,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_payload_is_read_to_its_end_however_long_it_is() {
+        let begin = br#"{"session_id":"s","prompt":""#;
+        let text = io::repeat(b'x').take(100 << 20);
+        let mut stdin = begin
+            .chain(text)
+            .chain(br#"","event":"user_message"} and more"#.as_slice());
+        let payload = read_payload(&mut stdin).expect("readable");
+        assert!(
+            !payload.is_cut && payload.bytes.ends_with(br#""event":"user_message"}"#),
+            "what counts is there"
+        );
+        assert!(
+            payload.bytes.len() < 3 << 20,
+            "and little else: {} bytes",
+            payload.bytes.len()
+        );
+        assert_eq!(
+            stdin.read(&mut [0]).expect("readable"),
+            0,
+            "the writer was heard out"
+        );
+    }
+
+    #[test]
+    fn a_writer_without_an_end_is_not_listened_to_for_ever() {
+        let mut stdin = io::repeat(b'x');
+        assert!(
+            read_payload(&mut stdin).expect("readable").is_cut,
+            "it is told that the end is missing"
+        );
+    }
+}
