@@ -3,7 +3,7 @@
 use ckpt_store::error::Result;
 
 use crate::agents::settings::command;
-use crate::agents::settings::content::{Content, SettingsFile};
+use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::Target;
@@ -40,7 +40,7 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let file = |event| {
         let line = command::guarded(place.binary, "cline", event)?;
         let text = format!("#!/bin/sh\n# Written by `ckpt-hook install cline`.\n{line}\n");
-        let content = Content::Own(OwnFile::of_hook(
+        let content = Box::new(OwnFile::of_hook(
             "cline",
             command::text(place.binary)?,
             text,

@@ -9,7 +9,7 @@ use ckpt_store::error::Result;
 use super::trust::{self, Trust};
 use crate::agents::settings::advice::Advice;
 use crate::agents::settings::commands::{self, Form};
-use crate::agents::settings::content::{Content, SettingsFile};
+use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::edit::Edit;
 use crate::agents::settings::file;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable, positions};
@@ -96,7 +96,7 @@ fn trust_file(place: &Place<'_>, hooks: &Edit) -> Result<Option<SettingsFile>> {
     let file = |trust| SettingsFile {
         path: config(place),
         mode: Scope::User.mode(),
-        content: Content::Trust(trust),
+        content: Box::new(trust),
     };
     Ok((!trust.is_empty()).then(|| file(trust)))
 }

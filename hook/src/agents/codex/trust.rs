@@ -9,6 +9,7 @@ use ckpt_store::error::{Context, Error, Result};
 use sha2::{Digest, Sha256};
 use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 
+use crate::agents::settings::content::{Content, Found};
 use crate::agents::settings::hook_table::Position;
 use crate::agents::settings::target::is_package;
 
@@ -31,43 +32,6 @@ impl Trust {
         self.0.is_empty()
     }
 
-    /// Returns the settings with the hashes in them, all other bytes as they were.
-    ///
-    /// # Errors
-    ///
-    /// A text that is not TOML, or whose `hooks.state` has another shape.
-    pub fn insert(&self, text: &str) -> Result<String> {
-        let mut document = parse(text)?;
-        let state = state_for_writing(&mut document)?;
-        for (key, hash) in &self.0 {
-            let mut trusted = Table::new();
-            trusted.insert("trusted_hash", value(hash));
-            state.insert(key, Item::Table(trusted));
-        }
-        with_line_ends_of(text, document.to_string())
-    }
-
-    /// Returns the settings without the hashes; `None` where nothing else is in them.
-    ///
-    /// # Errors
-    ///
-    /// A text that is not TOML.
-    pub fn remove(&self, text: &str) -> Result<Option<String>> {
-        let mut document = parse(text)?;
-        let removed = state(&mut document).map_or(0, |state| {
-            self.0
-                .iter()
-                .filter_map(|(key, _)| state.remove(key))
-                .count()
-        });
-        if removed == 0 {
-            return Ok(Some(text.to_owned()));
-        }
-        remove_empty(&mut document);
-        let rest = with_line_ends_of(text, document.to_string())?;
-        Ok((!rest.trim().is_empty()).then_some(rest))
-    }
-
     /// Returns whether the settings trust every handler as it is.
     pub fn is_in(&self, text: &str) -> bool {
         let Ok(mut document) = parse(text) else {
@@ -84,6 +48,62 @@ impl Trust {
                 .as_str()
         };
         self.0.iter().all(|(key, hash)| trusted(key) == Some(hash))
+    }
+}
+
+impl Content for Trust {
+    /// Returns the settings with the hashes in them, all other bytes as they were.
+    ///
+    /// # Errors
+    ///
+    /// A text that is not TOML, or whose `hooks.state` has another shape.
+    fn insert(&self, text: &str) -> Result<String> {
+        let mut document = parse(text)?;
+        let state = state_for_writing(&mut document)?;
+        for (key, hash) in &self.0 {
+            let mut trusted = Table::new();
+            trusted.insert("trusted_hash", value(hash));
+            state.insert(key, Item::Table(trusted));
+        }
+        with_line_ends_of(text, document.to_string())
+    }
+
+    /// Returns the settings without the hashes; `None` where nothing else is in them.
+    ///
+    /// # Errors
+    ///
+    /// A text that is not TOML.
+    fn remove(&self, text: &str) -> Result<Option<String>> {
+        let mut document = parse(text)?;
+        let removed = state(&mut document).map_or(0, |state| {
+            self.0
+                .iter()
+                .filter_map(|(key, _)| state.remove(key))
+                .count()
+        });
+        if removed == 0 {
+            return Ok(Some(text.to_owned()));
+        }
+        remove_empty(&mut document);
+        let rest = with_line_ends_of(text, document.to_string())?;
+        Ok((!rest.trim().is_empty()).then_some(rest))
+    }
+
+    fn find(&self, text: &str) -> Result<Found> {
+        Ok(Found {
+            exact: self.is_in(text),
+            ..Found::default()
+        })
+    }
+
+    fn note(&self, before: Option<&str>, after: &str, dry_run: bool) -> Option<String> {
+        let trusts = if dry_run {
+            "would trust the hook"
+        } else {
+            "trusts the hook now"
+        };
+        (before != Some(after) && self.is_in(after))
+            .then(|| format!("Codex {trusts} without a review"))
     }
 }
 

@@ -8,7 +8,7 @@ use ckpt_store::error::Result;
 use serde_json::{Value, json};
 
 use crate::agents::settings::advice::{self, Advice};
-use crate::agents::settings::content::{Content, SettingsFile};
+use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, positions};
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{Place, Scope};
@@ -58,7 +58,7 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
         Scope::Project => place.project.join(".github").join("hooks"),
     };
     let own = OwnFile::of_hook("copilot-cli", command::text(place.binary)?, text(place)?);
-    let content = Content::Own(own);
+    let content = Box::new(own);
     Ok(vec![SettingsFile {
         path: directory.join("ckpt-hook.json"),
         mode: scope.mode(),

@@ -36,7 +36,7 @@ pub fn install(
     dry_run: bool,
 ) -> Result<Vec<SettingsChange>> {
     change(target(agent)?, scope, place, dry_run, |content, text| {
-        content.insert(text).map(Some)
+        content.insert(text.unwrap_or_default()).map(Some)
     })
 }
 
@@ -51,8 +51,9 @@ pub fn uninstall(
     place: &Place<'_>,
     dry_run: bool,
 ) -> Result<Vec<SettingsChange>> {
-    let work =
-        |content: &Content, text: Option<&str>| text.map_or(Ok(None), |text| content.remove(text));
+    let work = |content: &dyn Content, text: Option<&str>| {
+        text.map_or(Ok(None), |text| content.remove(text))
+    };
     change(target(agent)?, scope, place, dry_run, work)
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::agents::own_command::COMMANDS;
 use crate::agents::settings::command;
 use crate::agents::settings::commands::{self, Form};
-use crate::agents::settings::content::{Content, SettingsFile};
+use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::{Target, names_package};
@@ -45,7 +45,7 @@ const PLUGIN: &str = include_str!("../../../plugins/opencode.js");
 
 fn files(agent: &'static str, scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let binary = command::text(place.binary)?;
-    let content = Content::Own(OwnFile::of_hook(agent, binary, plugin(agent, binary)));
+    let content = Box::new(OwnFile::of_hook(agent, binary, plugin(agent, binary)));
     let directory = directory(agent, scope, place);
     let mut files = vec![SettingsFile {
         path: directory.join("plugin").join("ckpt-hook.js"),

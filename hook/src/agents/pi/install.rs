@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::agents::own_command::{COMMANDS, Command};
 use crate::agents::settings::command;
 use crate::agents::settings::commands::words;
-use crate::agents::settings::content::{Content, SettingsFile};
+use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::Target;
@@ -38,7 +38,7 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
         "about: string }> = {}",
         &format!("about: string }}> = {}", commands()),
     );
-    let content = Content::Own(OwnFile::of_hook("pi", binary, text));
+    let content = Box::new(OwnFile::of_hook("pi", binary, text));
     Ok(vec![SettingsFile {
         path: directory.join("ckpt-hook.ts"),
         mode: scope.mode(),

@@ -9,7 +9,7 @@ use ckpt_store::error::Result;
 use serde_json::Value;
 
 use super::command;
-use super::content::{Content, SettingsFile};
+use super::content::SettingsFile;
 use super::own_file::OwnFile;
 use super::place::{Place, Scope};
 use crate::agents::own_command::{COMMANDS, Command, SENTENCE};
@@ -47,7 +47,7 @@ pub fn files(
     let file = |command: &Command| {
         let content = |text: String| {
             let marker = SENTENCE.to_owned();
-            Content::Own(OwnFile {
+            Box::new(OwnFile {
                 text,
                 marker,
                 binary: binary.to_owned(),

@@ -4,11 +4,6 @@ use std::path::PathBuf;
 
 use ckpt_store::error::Result;
 
-use super::hook_table::{Found, HookTable};
-use super::own_file::OwnFile;
-use super::place::Scope;
-use crate::agents::codex::trust::Trust;
-
 /// A settings file, and what we want in it.
 pub struct SettingsFile {
     /// Where it is.
@@ -16,86 +11,57 @@ pub struct SettingsFile {
     /// The mode where the file is new.
     pub mode: u32,
     /// What we want in it.
-    pub content: Content,
+    pub content: Box<dyn Content>,
+}
+
+/// What a table holds of ours.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The binaries that our handlers call.
+    pub binaries: Vec<String>,
+    /// Whether an event has more than one of our handlers.
+    pub doubled: bool,
+    /// Whether there is exactly what we want.
+    pub exact: bool,
+    /// Whether a handler is waited for less long than we want.
+    pub hurried: bool,
 }
 
 /// What we want in a settings file.
-pub enum Content {
-    /// Our handlers in a table of hooks that others use, too.
-    Table(HookTable),
-    /// A file of our own.
-    Own(OwnFile),
-    /// Codex's trust in our handlers.
-    Trust(Trust),
-}
-
-impl SettingsFile {
-    /// Returns a file with a table of hooks.
-    pub fn with_table(path: PathBuf, scope: Scope, table: HookTable) -> Self {
-        Self {
-            path,
-            mode: scope.mode(),
-            content: Content::Table(table),
-        }
-    }
-}
-
-impl Content {
-    /// Returns the text with what we want in it.
+pub trait Content {
+    /// Returns a text with what we want in it, all other bytes as they were.
     ///
     /// # Errors
     ///
     /// A text that is not what it should be.
-    pub fn insert(&self, text: Option<&str>) -> Result<String> {
-        match self {
-            Self::Table(table) => table.insert(text.unwrap_or_default()),
-            Self::Own(file) => file.insert(text.unwrap_or_default()),
-            Self::Trust(trust) => trust.insert(text.unwrap_or_default()),
-        }
-    }
+    fn insert(&self, text: &str) -> Result<String>;
 
-    /// Returns the text without what is ours; `None` where nothing else is in it.
+    /// Returns a text without what is ours; `None` where nothing else is in it.
     ///
     /// # Errors
     ///
     /// As for [`Content::insert`].
-    pub fn remove(&self, text: &str) -> Result<Option<String>> {
-        match self {
-            Self::Table(table) => table.remove(text),
-            Self::Own(file) => Ok(file.remove(text)),
-            Self::Trust(trust) => trust.remove(text),
-        }
-    }
+    fn remove(&self, text: &str) -> Result<Option<String>>;
 
     /// Returns what a text holds of ours.
     ///
     /// # Errors
     ///
     /// As for [`Content::insert`].
-    pub fn find(&self, text: &str) -> Result<Found> {
-        match self {
-            Self::Table(table) => table.find(text),
-            Self::Own(file) => Ok(file.find(text)),
-            Self::Trust(trust) => Ok(Found {
-                exact: trust.is_in(text),
-                ..Found::default()
-            }),
-        }
-    }
+    fn find(&self, text: &str) -> Result<Found>;
 
     /// Returns whether a text is somebody else's, and stays: what we want in the file is not needed.
-    pub fn gives_way_to(&self, text: &str) -> bool {
-        match self {
-            Self::Own(file) => file.is_optional && !text.trim().is_empty() && !file.is_ours(text),
-            Self::Table(_) | Self::Trust(_) => false,
-        }
+    fn gives_way_to(&self, _text: &str) -> bool {
+        false
     }
 
     /// Returns the text of a file that must stay although nothing is in it.
-    pub fn empty(&self) -> &'static str {
-        match self {
-            Self::Table(_) => "{}\n",
-            Self::Own(_) | Self::Trust(_) => "",
-        }
+    fn empty(&self) -> &'static str {
+        ""
+    }
+
+    /// Returns what the user should know of a change of the file that was made, or would be, where `dry_run`.
+    fn note(&self, _before: Option<&str>, _after: &str, _dry_run: bool) -> Option<String> {
+        None
     }
 }

@@ -8,7 +8,7 @@ use super::place::Place;
 use super::{diff, file};
 
 /// Returns what a file becomes; `None` where nothing is left of it.
-pub type Work = fn(&Content, Option<&str>) -> Result<Option<String>>;
+pub type Work = fn(&dyn Content, Option<&str>) -> Result<Option<String>>;
 
 /// What a settings file becomes.
 pub struct Edit {
@@ -23,7 +23,7 @@ pub struct Edit {
 impl Edit {
     pub fn plan(file: SettingsFile, work: Work) -> Result<Self> {
         let before = file::read(&file.path)?;
-        let after = work(&file.content, before.as_deref()).map_err(|error| {
+        let after = work(file.content.as_ref(), before.as_deref()).map_err(|error| {
             let hint = "the file was left as it was; correct it and try again";
             Error::failed(format!("cannot edit `{}`", file.path.display()))
                 .because(error)
@@ -93,22 +93,14 @@ impl Edit {
 
     /// What there is to say of this file alone.
     fn note(&self, dry_run: bool) -> Option<String> {
-        let after = self.after.as_deref()?;
-        match &self.file.content {
-            Content::Trust(trust)
-                if self.before.as_deref() != Some(after) && trust.is_in(after) =>
-            {
-                let trusts = if dry_run {
-                    "would trust the hook"
-                } else {
-                    "trusts the hook now"
-                };
-                Some(format!("Codex {trusts} without a review"))
-            }
-            content if content.gives_way_to(after) => {
-                Some("somebody else's file has the name of this command, and stays".to_owned())
-            }
-            _ => None,
-        }
+        let (content, after) = (&self.file.content, self.after.as_deref()?);
+        let gives_way = || {
+            content
+                .gives_way_to(after)
+                .then(|| "somebody else's file has the name of this command, and stays".to_owned())
+        };
+        content
+            .note(self.before.as_deref(), after, dry_run)
+            .or_else(gives_way)
     }
 }

@@ -3,13 +3,16 @@
 //! Text in, text out. The file is edited as a syntax tree, so that comments, trailing commas, indentation and every byte
 //! outside our own handlers stay as they were. Nothing here reads or writes a file.
 
+use std::path::PathBuf;
+
 use ckpt_store::error::{Error, Result};
 use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::{Value, json};
 
 use super::command;
+use super::content::{Content, Found, SettingsFile};
 use super::jsonc::{append_element, append_property, input, is_empty_object, parse, replace};
-use super::place::Place;
+use super::place::{Place, Scope};
 
 /// What we want in the table: a handler an event, in the order in which they are written.
 pub struct HookTable {
@@ -20,19 +23,6 @@ pub struct HookTable {
 /// One handler: its fields, in the order in which they are written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Handler(pub Vec<(&'static str, Value)>);
-
-/// What a table holds of ours.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// The binaries that our handlers call.
-    pub binaries: Vec<String>,
-    /// Whether an event has more than one of our handlers.
-    pub doubled: bool,
-    /// Whether there is exactly what we want.
-    pub exact: bool,
-    /// Whether a handler is waited for less long than we want.
-    pub hurried: bool,
-}
 
 /// Where one of our handlers stands.
 #[derive(Debug)]
@@ -67,13 +57,15 @@ impl HookTable {
             .collect::<Result<_>>()?;
         Ok(Self { handlers })
     }
+}
 
+impl Content for HookTable {
     /// Returns the text with our handlers in it, all other bytes as they were.
     ///
     /// # Errors
     ///
     /// A text that is not JSON (comments and trailing commas apart), or whose `hooks` have another shape.
-    pub fn insert(&self, text: &str) -> Result<String> {
+    fn insert(&self, text: &str) -> Result<String> {
         let mut text = self.tidied(text)?;
         for (event, handler) in &self.handlers {
             // Parsed anew for each: what was appended to a line is text, and no part of the tree.
@@ -87,7 +79,7 @@ impl HookTable {
     /// # Errors
     ///
     /// As for [`HookTable::insert`].
-    pub fn remove(&self, text: &str) -> Result<Option<String>> {
+    fn remove(&self, text: &str) -> Result<Option<String>> {
         let root = parse(text)?;
         let Some(hooks) = hooks(&root)? else {
             return Ok(Some(text.to_owned()));
@@ -112,7 +104,7 @@ impl HookTable {
     /// # Errors
     ///
     /// As for [`HookTable::insert`].
-    pub fn find(&self, text: &str) -> Result<Found> {
+    fn find(&self, text: &str) -> Result<Found> {
         let mut found = Found {
             exact: true,
             ..Found::default()
@@ -140,6 +132,12 @@ impl HookTable {
         Ok(found)
     }
 
+    fn empty(&self) -> &'static str {
+        "{}\n"
+    }
+}
+
+impl HookTable {
     /// Returns the text with at most one of our handlers in each event, and that one as we want it.
     fn tidied(&self, text: &str) -> Result<String> {
         let root = parse(text)?;
@@ -172,6 +170,17 @@ impl HookTable {
             .iter()
             .find(|(event, _)| *event == name)
             .map(|(_, handler)| handler)
+    }
+}
+
+impl SettingsFile {
+    /// Returns a file with a table of hooks.
+    pub fn with_table(path: PathBuf, scope: Scope, table: HookTable) -> Self {
+        Self {
+            path,
+            mode: scope.mode(),
+            content: Box::new(table),
+        }
     }
 }
 

@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use ckpt_store::error::Result;
 
 use super::advice::Advice;
-use super::content::SettingsFile;
+use super::content::{Found, SettingsFile};
 use super::file;
-use super::hook_table::Found;
 use super::place::{Place, Scope};
 use super::target::{Presence, Target};
 

@@ -3,7 +3,7 @@
 use ckpt_store::error::{Error, Result};
 
 use super::command;
-use super::hook_table::Found;
+use super::content::{Content, Found};
 
 /// What we want in a file of our own.
 pub struct OwnFile {
@@ -28,12 +28,19 @@ impl OwnFile {
         }
     }
 
+    /// Returns whether a text is one of ours, of whatever version.
+    fn is_ours(&self, text: &str) -> bool {
+        text.contains(&self.marker)
+    }
+}
+
+impl Content for OwnFile {
     /// Returns the text that the file is to have.
     ///
     /// # Errors
     ///
     /// A file of that name that is not ours.
-    pub fn insert(&self, before: &str) -> Result<String> {
+    fn insert(&self, before: &str) -> Result<String> {
         if before.trim().is_empty() || self.is_ours(before) {
             return Ok(self.text.clone());
         }
@@ -46,14 +53,14 @@ impl OwnFile {
     }
 
     /// Returns what is left of the file: nothing, or all of it where it is not ours.
-    pub fn remove(&self, before: &str) -> Option<String> {
-        (!self.is_ours(before)).then(|| before.to_owned())
+    fn remove(&self, before: &str) -> Result<Option<String>> {
+        Ok((!self.is_ours(before)).then(|| before.to_owned()))
     }
 
     /// Returns what the file holds of ours.
-    pub fn find(&self, text: &str) -> Found {
+    fn find(&self, text: &str) -> Result<Found> {
         if !self.is_ours(text) {
-            return Found::default();
+            return Ok(Found::default());
         }
         let called = called(text);
         let binaries = if called.is_empty() {
@@ -61,16 +68,15 @@ impl OwnFile {
         } else {
             called
         };
-        Found {
+        Ok(Found {
             binaries,
             exact: text == self.text,
             ..Found::default()
-        }
+        })
     }
 
-    /// Returns whether a text is one of ours, of whatever version.
-    pub fn is_ours(&self, text: &str) -> bool {
-        text.contains(&self.marker)
+    fn gives_way_to(&self, text: &str) -> bool {
+        self.is_optional && !text.trim().is_empty() && !self.is_ours(text)
     }
 }
 
