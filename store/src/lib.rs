@@ -1,8 +1,10 @@
 //! The library of ckpt-hook.
 //!
-//! [`Store`] is the door. Behind it are four rooms: `snapshot` (a workspace as a git tree; knows no sessions), `sessions`
-//! (the database; knows no trees), `record` (an event becomes a snapshot, a patch and rows) and `revert` (a request becomes
-//! a plan, and a plan is carried out). `query` answers questions.
+//! [`Store`] is the door; this file is the roof over the rooms behind it, and no room imports it. From the top down: `query`
+//! answers questions, `record` makes an event a snapshot, a patch and rows, `revert` makes a request a plan and carries it out.
+//! They stand on `ids` (what an id means), `timeline` (which workspace, and whose each change is), `store` (the handle),
+//! `sessions` (the database; knows no trees) and `snapshot` (a workspace as a git tree; knows no sessions), and those on `git`
+//! (reading the user's repository), `objects` (the store's own), `fs` and `model`.
 
 pub mod error;
 pub mod lines;
