@@ -1,7 +1,7 @@
 //! An event becomes a snapshot, a patch and rows: design section 4.
 //!
 //! The line is: find the place, look at what is known (`view`), decide whether a snapshot is needed (`decide`, pure), take it
-//! and attribute what changed (`observe`), and write all rows in one transaction (`write`). Objects are on the disk before the
+//! and attribute what changed (`timeline`), and write all rows in one transaction (`write`). Objects are on the disk before the
 //! rows that name them. A snapshot that fails is recorded as failed, never as an old tree.
 
 mod decide;

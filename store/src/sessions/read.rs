@@ -1,4 +1,4 @@
-//! What the questions share: reading all rows at once, columns as the domain has them, and rows that several reports give.
+//! Reading rows: all of them at once, columns as the domain has them, and rows that several reports give.
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, GapReport, MessageState, PathText};
 use rusqlite::types::Type;
