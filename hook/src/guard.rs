@@ -181,7 +181,7 @@ fn finish(glance: &Glance, done: &Result<Recorded, Failure>) -> ExitCode {
 fn print_line(done: &Result<Recorded, Failure>) {
     let line = match done {
         Ok(recorded) => serde_json::to_string(&recorded.report),
-        Err(failure) => serde_json::to_string(&output::document(failure)),
+        Err(failure) => serde_json::to_string(&output::failure::document(failure)),
     };
     if let Ok(line) = line {
         // A reader who went away wanted nothing.

@@ -1,4 +1,6 @@
-//! `error: what`, `caused by: why`, `hint: what to do`.
+//! A failure: `error: what`, `caused by: why`, `hint: what to do`, or one JSON document.
+
+use ckpt_schema::report::{ErrorReport, Failure as FailureReport};
 
 use super::paint::Paint;
 use super::text::safe;
@@ -21,6 +23,18 @@ pub fn render(failure: &Failure, paint: Paint) -> String {
         text.push_str(&format!("{} {}\n", paint.id("hint:"), safe(&hint)));
     }
     text
+}
+
+/// Returns the document of a failure.
+pub fn document(failure: &Failure) -> ErrorReport {
+    ErrorReport {
+        error: FailureReport {
+            code: failure.code(),
+            message: failure.message(),
+            causes: failure.causes(),
+            hint: failure.hint(),
+        },
+    }
 }
 
 /// clap quotes what was typed, so every line is made safe unless nothing in it acts on a terminal but clap's own colours.

@@ -19,7 +19,6 @@ mod view;
 
 use std::io::{self, IsTerminal, Write};
 
-use ckpt_schema::report::{ErrorReport, Failure as FailureReport};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -144,22 +143,10 @@ impl Output {
     pub fn failure(&self, failure: &Failure) {
         if self.json {
             // There is no third stream to complain on.
-            let _ = self.document(&document(failure));
+            let _ = self.document(&failure::document(failure));
         } else {
             write_error(&failure::render(failure, self.errors));
         }
-    }
-}
-
-/// Returns the document of a failure.
-pub fn document(failure: &Failure) -> ErrorReport {
-    ErrorReport {
-        error: FailureReport {
-            code: failure.code(),
-            message: failure.message(),
-            causes: failure.causes(),
-            hint: failure.hint(),
-        },
     }
 }
 

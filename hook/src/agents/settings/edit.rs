@@ -1,11 +1,14 @@
 //! The change of one settings file: planned, carried out, and reported.
 
+use std::path::Path;
+
 use ckpt_schema::report::SettingsChange;
 use ckpt_store::error::{Error, Result};
+use similar::TextDiff;
 
 use super::content::{Content, SettingsFile};
+use super::file;
 use super::place::Place;
-use super::{diff, file};
 
 /// Returns what a file becomes; `None` where nothing is left of it.
 pub type Work = fn(&dyn Content, Option<&str>) -> Result<Option<String>>;
@@ -72,7 +75,7 @@ impl Edit {
             action: action.to_owned(),
             dry_run,
             diff: changed.then(|| {
-                diff::unified(
+                unified(
                     &self.file.path,
                     self.before.as_deref(),
                     self.after.as_deref(),
@@ -103,4 +106,20 @@ impl Edit {
             .note(self.before.as_deref(), after, dry_run)
             .or_else(gives_way)
     }
+}
+
+/// Returns the change of a file as a unified diff; an absent text is `/dev/null`.
+fn unified(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
+    let difference = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
+    difference
+        .unified_diff()
+        .header(&side("a", path, before), &side("b", path, after))
+        .to_string()
+}
+
+fn side(prefix: &str, path: &Path, text: Option<&str>) -> String {
+    text.map_or_else(
+        || "/dev/null".to_owned(),
+        |_| format!("{prefix}{}", path.display()),
+    )
 }

@@ -8,7 +8,6 @@ pub mod change;
 pub mod command;
 pub mod commands;
 pub mod content;
-pub mod diff;
 pub mod edit;
 pub mod file;
 pub mod hook_table;
