@@ -6,14 +6,12 @@
 
 mod broken;
 mod conversation;
-#[path = "../common/executable.rs"]
-mod executable;
 mod model;
 mod program;
 mod rules;
 mod session;
-mod terminal;
-mod world;
+
+use testing::{executable, machine as world, terminal};
 
 /// Makes a module an agent, with a test for every rule.
 macro_rules! tests {

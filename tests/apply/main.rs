@@ -11,14 +11,11 @@
 
 mod conflicts;
 mod crash;
-#[path = "../common/executable.rs"]
-mod executable;
 mod kinds;
 mod modes;
-#[path = "../common/mount.rs"]
-mod mount;
 mod outside;
 mod parts;
 mod race;
 mod scarcity;
-mod world;
+
+use testing::{apply as world, executable, mount};

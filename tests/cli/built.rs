@@ -2,13 +2,13 @@
 
 use std::process::Command;
 
-use crate::common::BINARY;
+use crate::common::binary;
 
 #[test]
 #[cfg(target_os = "linux")]
 fn the_c_code_is_inside_and_not_taken_from_the_system() {
     let output = Command::new("ldd")
-        .arg(BINARY)
+        .arg(binary())
         .output()
         .expect("`ldd` is there where a linker is");
     let needed = String::from_utf8_lossy(&output.stdout);

@@ -211,9 +211,9 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
         ],
         0,
     );
-    fs::copy(crate::common::BINARY, world.path("ckpt-hook")).expect("writable");
+    fs::copy(crate::common::binary(), world.path("ckpt-hook")).expect("writable");
     let other = text.replace(
-        crate::common::BINARY,
+        crate::common::binary(),
         world.path("ckpt-hook").to_str().expect("a plain path"),
     );
     fs::write(&settings, &other).expect("writable");

@@ -1,8 +1,5 @@
 //! The command line from outside: manners of the hook, exit codes, texts. What the library does is tested beside it.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod built;
 mod concurrency;
 mod generated;
@@ -16,3 +13,5 @@ mod terminal;
 mod told;
 mod untouched;
 mod usage;
+
+use testing::binary as common;

@@ -219,7 +219,7 @@ fn a_stream_that_is_full_or_closed_changes_nothing() {
         .args([
             "-c",
             "exec \"$0\" event <&- >&- 2>&-",
-            crate::common::BINARY,
+            crate::common::binary(),
         ])
         .env_clear()
         .env("HOME", world.home());
@@ -234,7 +234,7 @@ fn staged(world: &World, stage: &str) -> Run {
     let arguments = [
         "-c",
         &format!("{stage}; exec \"$0\" event"),
-        crate::common::BINARY,
+        crate::common::binary(),
     ];
     let environment: Vec<_> = shell
         .get_envs()
@@ -273,7 +273,7 @@ fn a_current_directory_that_is_gone_is_no_reason_to_speak() {
         shell.args([
             "-c",
             &format!("{stage}; exec \"$0\" event"),
-            crate::common::BINARY,
+            crate::common::binary(),
         ]);
         shell
             .env_clear()

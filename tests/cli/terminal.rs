@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{BINARY, Run, World, finish};
+use crate::common::{Run, World, binary, finish};
 
 /// Runs the binary on a terminal and types.
 fn on_a_terminal(world: &World, arguments: &str, keys: &str) -> Option<Run> {
@@ -21,7 +21,7 @@ fn on_a_terminal_below(world: &World, wrapper: &str, arguments: &str, keys: &str
             "--quiet",
             "--return",
             "--command",
-            &format!("{wrapper}{BINARY} {arguments}"),
+            &format!("{wrapper}{} {arguments}", binary()),
             "/dev/null",
         ])
         .env_clear()

@@ -8,14 +8,11 @@
     reason = "the counts are told, so that the limits can follow them"
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod nothing;
-mod strace;
 mod tree;
 
-use strace::Counts;
+use testing::binary as common;
+use testing::count::{self as strace, Counts};
 use tree::Tree;
 
 /// How many system calls a snapshot without changes may make besides one a file and three a directory. 60 is the aim

@@ -12,11 +12,6 @@
     reason = "the tests are scaled by the environment"
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../common/namespace.rs"]
-mod namespace;
-
 mod again;
 mod errors;
 mod forward;
@@ -24,13 +19,13 @@ mod git;
 mod hook;
 mod power;
 mod revert;
-mod strace;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use common::World;
+use testing::binary::World;
+use testing::{binary as common, namespace, strace};
 
 type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
 

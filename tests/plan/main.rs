@@ -7,4 +7,5 @@ mod many;
 mod model;
 mod places;
 mod rows;
-mod world;
+
+use testing::plan as world;

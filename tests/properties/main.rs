@@ -6,14 +6,6 @@
     reason = "the tests are scaled by the environment, and edit as rudely as agents do"
 )]
 
-#[path = "../scenarios/world.rs"]
-#[allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "the scenarios use the rest of the harness"
-)]
-mod world;
-
 mod alone;
 mod edit;
 mod hold;
@@ -21,3 +13,5 @@ mod kill;
 mod laws;
 mod script;
 mod together;
+
+use testing::scenario as world;

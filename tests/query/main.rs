@@ -7,4 +7,5 @@ mod history;
 mod ids;
 mod show;
 mod status;
-mod world;
+
+use testing::rows as world;

@@ -8,9 +8,6 @@
     reason = "the numbers are told, so that somebody can look at them"
 )]
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod work;
 
 use std::fs;
@@ -21,7 +18,7 @@ use std::process::Command;
 use ckpt_store::snapshot::Snapshots;
 use rustix::fs::{Mode, OFlags};
 
-use common::{World, finish};
+use testing::binary::{self as common, World, finish};
 use work::{Work, begin, calls, calls_of_event, event, run};
 
 /// Twice the files may take this much more processor time: twice, with what noise and caches add. The square would be 4.
@@ -194,7 +191,7 @@ fn twenty_thousand_directories_deep_with_few_descriptors() {
         .args([
             "-c",
             "ulimit -n 64; ulimit -s 1024; exec \"$0\" --json snapshot",
-            common::BINARY,
+            common::binary(),
         ])
         .env_clear();
     shell

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use wait4::Wait4;
 
-use crate::common::{BINARY, World, finish};
+use crate::common::{World, binary, finish};
 
 /// What a call took.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ pub fn calls(world: &World, arguments: &[&str], stdin: &str) -> u64 {
     strace
         .args(["-f", "-c", "-U", "calls,name", "-o"])
         .arg(&counts)
-        .arg(BINARY)
+        .arg(binary())
         .args(arguments)
         .env_clear();
     strace

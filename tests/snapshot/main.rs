@@ -6,22 +6,12 @@
     reason = "the harness builds the world: environment and clock"
 )]
 
-#[path = "../common/clock.rs"]
-mod clock;
-#[path = "../common/executable.rs"]
-mod executable;
-#[path = "../common/namespace.rs"]
-mod namespace;
-#[path = "../common/nobody.rs"]
-mod nobody;
-
 mod hostile;
 mod objects_corruption;
 mod objects_difference;
 mod objects_many;
 mod objects_packs;
 mod objects_patch;
-mod objects_world;
 mod random;
 mod scan_cache;
 mod scan_changes;
@@ -29,6 +19,7 @@ mod scan_contents;
 mod scan_git;
 mod scan_rules;
 mod scan_seed;
-mod scan_world;
 mod seeding;
 mod traps;
+
+use testing::{clock, namespace, nobody, objects as objects_world, snapshot as scan_world};

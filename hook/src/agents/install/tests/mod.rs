@@ -2,8 +2,6 @@
 
 mod agents;
 mod codex_trust;
-#[path = "../../../../../tests/common/executable.rs"]
-mod executable;
 mod installed;
 mod packages;
 mod plugin;
@@ -15,6 +13,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
+use testing::executable;
 
 use super::*;
 

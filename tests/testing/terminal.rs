@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use crate::world::World;
+use crate::machine::World;
 
 /// How long an agent may take for anything; it is generous, because machines that run tests are busy.
 const PATIENCE: Duration = Duration::from_secs(120);

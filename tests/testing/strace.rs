@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use crate::common::{BINARY, Run, World, finish};
+use crate::binary::{Run, World, binary, finish};
 
 /// A system call: its name and the how-manieth of its thread it is.
 pub type Point = (String, usize);
@@ -28,7 +28,7 @@ fn command(world: &World, options: &[&str], arguments: &[&str]) -> Command {
     command
         .args(["-f", "-qq"])
         .args(options)
-        .arg(BINARY)
+        .arg(binary())
         .args(arguments)
         .env_clear();
     let variables = plain

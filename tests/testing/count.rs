@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{BINARY, World, finish};
+use crate::binary::{World, binary, finish};
 
 /// What a command did.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn count_run(world: &World, arguments: &[&str], stdin: &str, options: &[&str
         .args(options)
         .arg("-o")
         .arg(&trace)
-        .arg(BINARY)
+        .arg(binary())
         .args(arguments)
         .env_clear();
     command

@@ -1,12 +1,4 @@
 //! A world of its own for the tests that run the binary: home, store and workspace are fresh, nothing is inherited.
-//!
-//! Include it from a test target of the crate `hook`: `#[path = "../common/mod.rs"] mod common;`.
-
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test target uses its own part of the harness"
-)]
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,11 +8,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::LazyLock;
 
 use tempfile::TempDir;
 
-/// The binary under test.
-pub const BINARY: &str = env!("CARGO_BIN_EXE_ckpt-hook");
+/// Returns the path of the binary under test, which cargo builds before the tests of its crate.
+pub fn binary() -> &'static str {
+    static BINARY: LazyLock<String> = LazyLock::new(|| {
+        std::env::var("CARGO_BIN_EXE_ckpt-hook")
+            .expect("cargo runs the tests of the crate that has the binary, and says where it is")
+    });
+    &BINARY
+}
 
 /// A home, a store and a workspace in a scratch directory.
 pub struct World {
@@ -77,7 +76,7 @@ impl World {
 
     /// Returns the binary with these arguments in this world, not yet started.
     pub fn command<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Command {
-        let mut command = Command::new(BINARY);
+        let mut command = Command::new(binary());
         command
             .args(arguments)
             .env_clear()

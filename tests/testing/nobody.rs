@@ -1,15 +1,5 @@
 //! Tests that have to run as somebody else: the test runs again in a process of its own.
 
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test target uses its own part of the harness"
-)]
-#![allow(
-    clippy::disallowed_methods,
-    reason = "the harness builds the world: environment and clock"
-)]
-
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;

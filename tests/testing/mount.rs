@@ -1,15 +1,5 @@
 //! Small file systems for tests that need one that is full or read-only.
 
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test target uses its own part of the harness"
-)]
-#![allow(
-    clippy::print_stdout,
-    reason = "what was skipped is told to who runs the tests"
-)]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -35,7 +35,7 @@ impl World {
         ] {
             fs::create_dir_all(folder).expect("the scratch folder is writable");
         }
-        executable::copy(Path::new(env!("CARGO_BIN_EXE_ckpt-hook")), &world.binary());
+        executable::copy(Path::new(crate::binary::binary()), &world.binary());
         fs::write(world.workspace().join("README.md"), "hi\n").expect("a writable workspace");
         fs::write(world.workspace().join(".gitignore"), "ignored/\n")
             .expect("a writable workspace");

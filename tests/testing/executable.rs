@@ -4,12 +4,6 @@
 //! test's thread starts at that moment, until that executes, and the kernel runs no file that is open for writing
 //! (`ETXTBSY`, execve(2)).
 
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test target uses its own part of the harness"
-)]
-
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};

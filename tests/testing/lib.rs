@@ -1,0 +1,34 @@
+//! The harness of the tests: a world of its own for each, and what users, agents and machines do in it.
+//!
+//! A crate, so that it is compiled once and not with every test binary. Nothing in it is a test.
+
+#![expect(
+    missing_docs,
+    reason = "a line of a scenario says by its name what it does"
+)]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the harness builds the world: environment and clock"
+)]
+#![expect(
+    clippy::print_stdout,
+    reason = "what was skipped or counted is told to who runs the tests"
+)]
+#![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
+
+pub mod apply;
+pub mod binary;
+pub mod clock;
+pub mod count;
+pub mod executable;
+pub mod machine;
+pub mod mount;
+pub mod namespace;
+pub mod nobody;
+pub mod objects;
+pub mod plan;
+pub mod rows;
+pub mod scenario;
+pub mod snapshot;
+pub mod strace;
+pub mod terminal;
