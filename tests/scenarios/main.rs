@@ -1,5 +1,6 @@
 //! Behaviour as a user would state it, through the library's doors: the sentences of the project's scenarios, by name.
 
+mod again;
 mod basic;
 mod git;
 mod honesty;

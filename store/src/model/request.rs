@@ -53,8 +53,8 @@ pub struct RedoRequest {
     pub session: Option<String>,
     /// All the way (`unrevert`), not one message.
     pub all: bool,
-    /// What to do with files that were changed while reverted.
-    pub on_conflict: OnConflict,
+    /// What to do with files that were changed while reverted; merge where nothing is said.
+    pub on_conflict: Option<OnConflict>,
     /// Whether to plan only.
     pub dry_run: bool,
     /// Whether to go on though an agent is at work.

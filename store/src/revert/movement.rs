@@ -27,6 +27,7 @@ pub(crate) struct Movement {
     pub since: Option<i64>,
     /// Where it goes back to, though the point stays: a message for some paths, or one step alone.
     pub part: Option<Part>,
+    /// What was said to do about conflicts; a revert always says it.
     pub on_conflict: Option<OnConflict>,
 }
 
@@ -184,8 +185,6 @@ impl Movement {
         } else {
             OperationKind::Redo
         };
-        let on_conflict =
-            (request.on_conflict != OnConflict::default()).then_some(request.on_conflict);
         Ok(Some(Self {
             kind,
             session,
@@ -193,7 +192,7 @@ impl Movement {
             to,
             since: None,
             part: None,
-            on_conflict,
+            on_conflict: request.on_conflict,
         }))
     }
 

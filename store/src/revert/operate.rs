@@ -86,8 +86,10 @@ pub(crate) fn carry_out(
         Some(_) => git::why_nothing(&place.root),
         None => notes::head_moved(&side, movement, base)?,
     });
-    let on_conflict = movement.on_conflict.unwrap_or_else(|| policy(&chain));
-    let plan = plan_for(&snapshots, &material, on_conflict)?;
+    // What is said holds. Else a movement forward merges edits made while reverted, whatever the reverts did about older ones.
+    let on_conflict = movement.on_conflict.unwrap_or_default();
+    let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
+    let plan = plan_for(&snapshots, &material, undoing, on_conflict)?;
     notes.extend(notes::not_captured(movement, &plan, &seen));
     let reference = movement
         .reference_snapshot(base.unwrap_or_default())
@@ -201,7 +203,8 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
     Ok(is_same && is_whole && seen.is_as_after(connection, last.after_snapshot_id)?)
 }
 
-/// What was decided about conflicts holds for the whole chain, so that going on does not bring back what was overwritten.
+/// What the last revert decided about changes that cannot be undone, so that one redo of several does not bring back what
+/// was overwritten.
 fn policy(chain: &[ChainOperation]) -> OnConflict {
     let reverts = chain
         .iter()

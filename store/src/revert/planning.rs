@@ -18,22 +18,24 @@ use crate::sessions::ChangeRow;
 use crate::snapshot::Snapshots;
 use crate::timeline::count_with;
 
+/// Makes the plan: `undoing` says what to do about changes that cannot be undone, `moving` about edits made while reverted.
 pub(super) fn plan_for(
     snapshots: &Snapshots,
     material: &Material,
-    on_conflict: OnConflict,
+    undoing: OnConflict,
+    moving: OnConflict,
 ) -> Result<Plan> {
     let read = |blob: ObjectId, limit: u64| snapshots.read_blob_up_to(blob, limit);
     let mut contents = Contents::new(&read);
     let history = History::new(&material.changes);
-    let targets = target(&material.base, &history, &mut contents, on_conflict)?;
+    let targets = target(&material.base, &history, &mut contents, undoing)?;
     plan_targets(
         &targets,
         &material.goals,
         &material.current,
         &history,
         &mut contents,
-        on_conflict,
+        moving,
     )
 }
 

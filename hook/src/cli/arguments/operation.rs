@@ -78,9 +78,9 @@ pub struct UnrevertArguments {
     /// The session [default: the newest of this workspace that is reverted]
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// What to do with files that were changed while reverted
-    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
-    pub on_conflict: OnConflict,
+    /// What to do with files that were changed while reverted [default: merge]
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub on_conflict: Option<OnConflict>,
     /// Also move HEAD, its branch and the index; they go along anyway where the revert moved them
     #[arg(long)]
     pub git: bool,

@@ -48,7 +48,7 @@ pub fn redo(
     let request = RedoRequest {
         session: arguments.session.clone(),
         all,
-        on_conflict: on_conflict(arguments.on_conflict),
+        on_conflict: arguments.on_conflict.map(on_conflict),
         dry_run: arguments.dry_run,
         force: arguments.force,
         git: arguments.git,

@@ -1,0 +1,207 @@
+//! What an earlier revert decided binds nobody who asks again: what is said on the command line holds, and what is there
+//! now is asked anew.
+
+use ckpt_schema::report::{FileResult, Outcome};
+use ckpt_store::revert::OnConflict;
+use ckpt_store::{ErrorKind, RedoRequest, RevertRequest};
+
+use crate::world::{World, paths_with, to, to_with};
+
+fn forward(all: bool, on_conflict: Option<OnConflict>) -> RedoRequest {
+    RedoRequest {
+        all,
+        on_conflict,
+        ..RedoRequest::default()
+    }
+}
+
+#[test]
+fn going_forward_merges_whatever_the_revert_was_told_about_conflicts() {
+    for said in [None, Some(OnConflict::Merge), Some(OnConflict::Keep)] {
+        for all in [true, false] {
+            let mut world = World::new();
+            world.write("a", "0\n1\n2\n3\n4\n");
+            world.turn("m1", |world| world.write("a", "agent\n1\n2\n3\n4\n"));
+            world
+                .try_revert(&to_with("m1", OnConflict::Overwrite))
+                .expect("it can be reverted");
+            world.write("a", "mine\n1\n2\n3\n4\n");
+            let cwd = world.cwd.clone();
+            let report = world
+                .store
+                .redo(&cwd, &forward(all, said))
+                .expect("it can be redone");
+            assert_eq!(
+                world.read("a"),
+                "mine\n1\n2\n3\n4\n",
+                "an edit made while reverted is not overwritten unless that is asked for ({said:?}): {report:?}"
+            );
+            assert_eq!(paths_with(&report, FileResult::Conflict), ["a"], "and is named");
+        }
+    }
+}
+
+#[test]
+fn going_forward_overwrites_where_that_is_asked_for() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.revert("m1");
+    world.write("a", "mine\n");
+    let cwd = world.cwd.clone();
+    let request = forward(true, Some(OnConflict::Overwrite));
+    world.store.redo(&cwd, &request).expect("it can be redone");
+    assert_eq!(world.read("a"), "agent\n", "it was said");
+}
+
+#[test]
+fn one_redo_of_several_does_not_bring_back_what_was_overwritten() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("b", "1\n"));
+    world.turn("m2", |world| world.write("a", "agent\n"));
+    world.write("a", "mine\n");
+    world
+        .try_revert(&to_with("m1", OnConflict::Overwrite))
+        .expect("it can be reverted");
+    world.redo();
+    assert_eq!(
+        (world.read("a").as_str(), world.read("b").as_str()),
+        ("0\n", "1\n"),
+        "m2 is reverted still"
+    );
+    world.unrevert();
+    assert_eq!(world.read("a"), "mine\n", "the way back");
+}
+
+#[test]
+fn a_file_that_was_put_back_after_a_conflict_is_asked_again() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| {
+        world.write("a", "agent\n");
+        world.write("b", "agent\n");
+    });
+    world.write("a", "mine\n");
+    assert_eq!(
+        paths_with(&world.revert("m1"), FileResult::Conflict),
+        ["a"],
+        "it is kept"
+    );
+    world.write("a", "agent\n");
+    let report = world.revert("m1");
+    assert_eq!(
+        (world.read("a").as_str(), report.outcome),
+        ("0\n", Outcome::Restored),
+        "it is as the agent left it: {report:?}"
+    );
+    world.unrevert();
+    assert_eq!(
+        (world.read("a").as_str(), world.read("b").as_str()),
+        ("agent\n", "agent\n"),
+        "as they were before each went back"
+    );
+}
+
+#[test]
+fn a_file_that_was_edited_again_after_a_conflict_is_merged_where_it_can_be() {
+    let mut world = World::new();
+    world.write("a", "0\n1\n2\n3\n4\n");
+    world.turn("m1", |world| world.write("a", "agent\n1\n2\n3\n4\n"));
+    world.write("a", "mine\n1\n2\n3\n4\n");
+    world.revert("m1");
+    world.write("a", "agent\n1\n2\n3\nmine\n");
+    let report = world.revert("m1");
+    assert_eq!(
+        world.read("a"),
+        "0\n1\n2\n3\nmine\n",
+        "what is there now counts: {report:?}"
+    );
+    world.unrevert();
+    assert_eq!(world.read("a"), "agent\n1\n2\n3\nmine\n", "and back");
+}
+
+#[test]
+fn a_file_that_the_user_wrote_anew_after_a_conflict_is_still_kept() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.write("a", "mine\n");
+    world.revert("m1");
+    world.write("a", "mine again\n");
+    let report = world.revert("m1");
+    assert_eq!(
+        (world.read("a").as_str(), paths_with(&report, FileResult::Conflict)),
+        ("mine again\n", vec!["a"]),
+        "{report:?}"
+    );
+    world.unrevert();
+    assert_eq!(world.read("a"), "mine again\n", "it never moved");
+}
+
+fn forced(message: &str) -> RevertRequest {
+    RevertRequest {
+        force: true,
+        ..to(message)
+    }
+}
+
+#[test]
+fn what_a_tool_wrote_after_a_forced_revert_is_asked_again() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    let before = world.tree();
+    world.message("m1");
+    world.start();
+    world.tool_start_in("s1", "t1", &[]);
+    world.write("a", "1\n");
+    world.try_revert(&forced("m1")).expect("it is forced");
+    assert_eq!(world.tree(), before, "what there was");
+    world.write("a", "2\n");
+    world.write("b", "2\n");
+    world.tool_finish_in("s1", "t1");
+    world.finish();
+    let with_more = world.tree();
+    let report = world.revert("m1");
+    assert_eq!(world.tree(), before, "and what came since: {report:?}");
+    world.unrevert();
+    assert_eq!(world.tree(), with_more, "with its way back");
+}
+
+#[test]
+fn the_users_edits_made_while_reverted_are_not_asked_again() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.revert("m1");
+    world.write("a", "mine\n");
+    world.write("b", "mine\n");
+    let report = world.revert("m1");
+    assert_eq!(
+        (world.read("a").as_str(), world.read("b").as_str()),
+        ("mine\n", "mine\n"),
+        "they are the user's: {report:?}"
+    );
+}
+
+#[test]
+fn a_discarded_message_is_unavailable_and_restore_is_the_hint() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.revert("m1");
+    world.turn("m2", |world| world.write("b", "2\n"));
+    let before = world.tree();
+    for request in [
+        to("m1"),
+        RevertRequest {
+            only: vec!["b".into()],
+            ..to("m1")
+        },
+    ] {
+        let error = world.try_revert(&request).expect_err("it is discarded");
+        assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+        let hint = error.hint_text().unwrap_or_default();
+        assert!(hint.starts_with("`ckpt-hook restore "), "{hint}");
+        assert_eq!(world.tree(), before, "m2 was not asked for");
+    }
+}
