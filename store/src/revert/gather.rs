@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::FileResult;
 use rusqlite::Connection;
 
+use super::bases::{Base, Sightings, pasts};
 use super::history::{Author, Claim, PastChange, Source};
 use super::movement::{Movement, Scope};
 use super::planning::{Lines, known_lines};
@@ -54,11 +55,35 @@ pub(crate) fn gather(
     let changes = past_changes(connection, place, movement, seen, &live, &scopes, &paths)?;
     let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
     let places = with_directories_above(&paths);
-    let base_states = match base {
+    let (base_states, goals) = match base {
         Some(base) => {
             let mut states = base_states(connection, snapshots, chain, base, &places)?;
+            let asked = sightings(
+                live.iter()
+                    .filter(|change| scopes.iter().any(|scope| scope.covers(change))),
+            );
+            let own = sightings(live.iter());
+            let mut goals = States::new();
+            for (path, past) in pasts(chain, base, movement.kind, &own, &asked) {
+                let found = match past.base {
+                    Base::Snapshot => None,
+                    Base::Found(state) => Some(state),
+                    Base::Current => Some(current.get(&path).copied().flatten()),
+                };
+                if let Some(state) = states.get_mut(&path) {
+                    *state = found.unwrap_or(*state);
+                }
+                goals.extend(past.goal.map(|goal| (path, goal)));
+            }
             read_since(&mut states, chain, &current);
-            states
+            (states, goals)
+        }
+        None => {
+            let now = |path: WorkspacePath| {
+                let state = current.get(&path).copied().flatten();
+                (path, state)
+            };
+            (places.into_iter().map(now).collect(), States::new())
         }
         None => places
             .into_iter()
@@ -73,7 +98,7 @@ pub(crate) fn gather(
         changes,
         lines,
         base: base_states,
-        goals: goals(chain),
+        goals,
         current,
         unprotected,
         unknown,
@@ -393,11 +418,16 @@ fn read_since(base_states: &mut States, chain: &[ChainOperation], current: &Stat
     }
 }
 
-/// What the reverts of a chain asked for, the newest of each path. One that could not be moved is where it was before.
-fn goals(chain: &[ChainOperation]) -> States {
-    let items = chain.iter().flat_map(|operation| &operation.items);
-    let moved = items.filter(|item| item.result == FileResult::Done);
-    moved.map(|item| (item.path.clone(), item.goal)).collect()
+/// Returns when changes were first seen, by path.
+fn sightings<'a>(changes: impl Iterator<Item = &'a LiveChange>) -> Sightings<'a> {
+    let mut sightings = Sightings::new();
+    for change in changes {
+        sightings
+            .entry(&change.row.change.path)
+            .or_default()
+            .push(change.row.to_snapshot_id);
+    }
+    sightings
 }
 
 fn first_seq(scopes: &[Scope]) -> Option<i64> {

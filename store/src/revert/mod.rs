@@ -16,6 +16,7 @@ pub mod rule;
 pub mod target;
 
 pub(crate) mod chain;
+mod bases;
 mod gather;
 pub(crate) mod git;
 mod journal;

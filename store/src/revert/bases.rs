@@ -1,0 +1,114 @@
+//! What stood at each path before it first went back, and what the reverts so far made of it. Pure.
+//!
+//! A path is moved from its base: the state of before the first revert of a chain. Two things make what is there later its base
+//! instead. A path that was only kept, because of a conflict or a gap, never went back, so the user may have made of it what can
+//! go back. And what the agent itself wrote while reverted is its change like any other, and is asked anew.
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::{FileResult, OperationKind};
+
+use crate::entry::State;
+use crate::path::WorkspacePath;
+use crate::sessions::ChainOperation;
+
+/// When the session's own changes of a path were seen: the ids of their snapshots; none for what is only being seen now.
+pub(super) type Sightings<'a> = BTreeMap<&'a WorkspacePath, Vec<Option<i64>>>;
+
+/// What a chain made of one path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Past {
+    /// Where the path is moved from.
+    pub base: Base,
+    /// What the newest operation that moved it asked for; none where it is moved from its base.
+    pub goal: Option<State>,
+}
+
+/// Where the base of a path is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Base {
+    /// In the snapshot before the first revert.
+    #[default]
+    Snapshot,
+    /// It is what an operation found there.
+    Found(State),
+    /// It is what is there now.
+    Current,
+}
+
+/// Returns what a chain, which began at the snapshot `base`, made of its paths and of those that the agent changed since.
+///
+/// `own` are the sightings of all changes of the session's, `asked` of those that are to be undone. A movement forward asks
+/// nothing anew.
+pub(super) fn pasts(
+    chain: &[ChainOperation],
+    base: i64,
+    kind: OperationKind,
+    own: &Sightings<'_>,
+    asked: &Sightings<'_>,
+) -> BTreeMap<WorkspacePath, Past> {
+    let mut walks: BTreeMap<&WorkspacePath, Walk> = BTreeMap::new();
+    for operation in chain {
+        for item in &operation.items {
+            let walk = walks.entry(&item.path).or_insert(Walk::since(base));
+            if item.result != FileResult::Done {
+                walk.was_kept = true;
+                continue;
+            }
+            let before = operation.row.before_snapshot_id.unwrap_or(walk.seen);
+            let is_asked_anew = operation.row.kind == OperationKind::Revert
+                && own.get(&item.path).is_some_and(|seen_in| {
+                    let is_new =
+                        |seen: &i64| (walk.seen.saturating_add(1)..=before).contains(seen);
+                    seen_in.iter().flatten().any(is_new)
+                });
+            if is_asked_anew || (walk.was_kept && !walk.was_moved) {
+                walk.past.base = Base::Found(item.expected);
+            }
+            walk.past.goal = Some(item.goal);
+            (walk.was_moved, walk.seen) = (true, before);
+        }
+    }
+    for (path, seen_in) in asked {
+        let walk = walks.entry(path).or_insert(Walk::since(base));
+        let is_new = |seen: &Option<i64>| seen.is_none_or(|seen| seen > walk.seen);
+        if kind == OperationKind::Revert && seen_in.iter().any(is_new) {
+            walk.past = Past {
+                base: Base::Current,
+                goal: None,
+            };
+            walk.was_moved = true;
+        }
+    }
+    let past = |walk: Walk| match walk.was_kept && !walk.was_moved {
+        true => Past {
+            base: Base::Current,
+            goal: None,
+        },
+        false => walk.past,
+    };
+    walks
+        .into_iter()
+        .map(|(path, walk)| (path.clone(), past(walk)))
+        .collect()
+}
+
+/// One path on the way through a chain.
+struct Walk {
+    past: Past,
+    was_kept: bool,
+    was_moved: bool,
+    /// The newest snapshot of which the changes have been dealt with.
+    seen: i64,
+}
+
+impl Walk {
+    fn since(base: i64) -> Self {
+        Self {
+            past: Past::default(),
+            was_kept: false,
+            was_moved: false,
+            seen: base,
+        }
+    }
+}
