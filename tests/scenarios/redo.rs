@@ -387,7 +387,7 @@ fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
     assert_eq!(world.tree(), before, "and back");
     world.revert("m1");
     world.turn("m3", |world| world.write("d/a", "1\n"));
-    let report = world.revert("m1");
+    let report = world.revert("m3");
     assert_eq!(
         world.read("d/a"),
         "0\n",

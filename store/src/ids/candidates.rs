@@ -51,8 +51,9 @@ impl Kind {
         }
     }
 
-    /// The rows whose ids begin with ?3 (as bytes: text has wildcards, and its functions stop at NUL) in workspace ?1 and,
-    /// where it is not NULL, session ?2; newest session first, and newest row first.
+    /// The rows whose id of ours is ?3, or begins with it where it has four bytes or more, or whose agent's id is ?3 (as bytes:
+    /// text has wildcards, and its functions stop at NUL), in workspace ?1 and, where it is not NULL, session ?2; newest
+    /// session first, and newest row first.
     fn sql(self) -> &'static str {
         match self {
             Self::Message => {
@@ -60,8 +61,8 @@ impl Kind {
                         messages.session_id AS session, messages.state = 'discarded' AS discarded
                    FROM sessions JOIN messages ON messages.session_id = sessions.id
                   WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
-                    AND (substr(CAST(messages.id AS BLOB), 1, length(?3)) = ?3
-                         OR substr(CAST(messages.agent_id AS BLOB), 1, length(?3)) = ?3)
+                    AND (CAST(messages.id AS BLOB) = ?3 OR CAST(messages.agent_id AS BLOB) = ?3
+                         OR (length(?3) >= 4 AND substr(CAST(messages.id AS BLOB), 1, length(?3)) = ?3))
                   ORDER BY sessions.last_event_at DESC, sessions.seq DESC, messages.seq DESC"
             }
             Self::Step => {
@@ -71,23 +72,24 @@ impl Kind {
                    JOIN messages ON messages.session_id = sessions.id
                    JOIN steps ON steps.message_id = messages.id
                   WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
-                    AND (substr(CAST(steps.id AS BLOB), 1, length(?3)) = ?3
-                         OR substr(CAST(steps.agent_id AS BLOB), 1, length(?3)) = ?3)
+                    AND (CAST(steps.id AS BLOB) = ?3 OR CAST(steps.agent_id AS BLOB) = ?3
+                         OR (length(?3) >= 4 AND substr(CAST(steps.id AS BLOB), 1, length(?3)) = ?3))
                   ORDER BY sessions.last_event_at DESC, sessions.seq DESC, steps.seq DESC"
             }
             Self::Session => {
                 "SELECT seq, id AS ours, agent_id AS theirs, id AS session, 0 AS discarded
                    FROM sessions
                   WHERE (?1 IS NULL OR workspace_id = ?1) AND (?2 IS NULL OR id = ?2)
-                    AND (substr(CAST(id AS BLOB), 1, length(?3)) = ?3
-                         OR substr(CAST(agent_id AS BLOB), 1, length(?3)) = ?3)
+                    AND (CAST(id AS BLOB) = ?3 OR CAST(agent_id AS BLOB) = ?3
+                         OR (length(?3) >= 4 AND substr(CAST(id AS BLOB), 1, length(?3)) = ?3))
                   ORDER BY last_event_at DESC, seq DESC"
             }
             Self::Operation => {
                 "SELECT seq, id AS ours, NULL AS theirs, session_id AS session, 0 AS discarded
                    FROM operations
                   WHERE workspace_id = ?1 AND (?2 IS NULL OR session_id = ?2)
-                    AND substr(CAST(id AS BLOB), 1, length(?3)) = ?3
+                    AND (CAST(id AS BLOB) = ?3
+                         OR (length(?3) >= 4 AND substr(CAST(id AS BLOB), 1, length(?3)) = ?3))
                   ORDER BY seq DESC"
             }
             Self::Snapshot => {
@@ -115,7 +117,6 @@ enum Fit {
     Ours,
     Theirs,
     PrefixOfOurs,
-    PrefixOfTheirs,
 }
 
 /// A row that an id may mean.
@@ -278,7 +279,6 @@ fn fit(id: &str, ours: &str, theirs: Option<String>) -> (Fit, String) {
     match theirs {
         _ if ours == id => (Fit::Ours, ours.to_owned()),
         Some(theirs) if theirs == id => (Fit::Theirs, theirs),
-        Some(theirs) if !ours.starts_with(id) => (Fit::PrefixOfTheirs, theirs),
         Some(_) | None => (Fit::PrefixOfOurs, ours.to_owned()),
     }
 }

@@ -1,8 +1,9 @@
-//! What an id means: ours or the agent's, a prefix of either, or `last`. Ids are opaque text.
+//! What an id means: ours or the agent's, a prefix of ours, or `last`. Ids are opaque text.
 //!
-//! In order: `last` and `last~N`, then an exact id of ours, an exact id of the agent's, a prefix of ours, a prefix of the
-//! agent's; the first of these that anything answers to decides. A prefix stands for one id: where several begin with it,
-//! it is ambiguous. An id that several sessions know is the newest session's (the one heard of last), and in that session
+//! In order: `last` and `last~N`, then an exact id of ours, an exact id of the agent's, a prefix of ours; the first of these
+//! that anything answers to decides. A prefix has four characters or more: one or two are rather a mistaken number than an
+//! id. An agent's id is whole, since agents count (`1` is not `12`). A prefix stands for one id: where several begin with
+//! it, it is ambiguous. An id that several sessions know is the newest session's (the one heard of last), and in that session
 //! a message that is not discarded comes before one that is. What is left in doubt then is an error that lists the
 //! candidates.
 //!

@@ -86,7 +86,7 @@ fn an_id_that_several_sessions_know_is_the_newest_sessions() {
         "unless another session is asked for"
     );
     assert_eq!(
-        message_id(Some("S-o"), "m1"),
+        message_id(Some("S-ol"), "m1"),
         "aaa1",
         "by a prefix of its id as well"
     );
@@ -112,62 +112,87 @@ fn a_message_that_is_not_discarded_comes_before_one_that_is() {
 }
 
 #[test]
-fn an_unambiguous_prefix_names_a_message() {
+fn an_exact_id_wins_over_a_prefix() {
     let connection = world();
     connection
-        .execute("UPDATE messages SET agent_id = 'bbb' WHERE id = 'aaa1'", [])
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF;
+             UPDATE messages SET id = 'bbbb' || substr(id, 4) WHERE id LIKE 'bbb%';
+             UPDATE steps SET message_id = 'bbbb' || substr(message_id, 4);",
+        )
+        .expect("writable");
+    connection
+        .execute("UPDATE messages SET agent_id = 'bbbb' WHERE id = 'aaa1'", [])
         .expect("writable");
     connection
         .execute(
-            "UPDATE messages SET agent_id = 'bbb1' WHERE id = 'aaa2'",
+            "UPDATE messages SET agent_id = 'bbbb1' WHERE id = 'aaa2'",
             [],
         )
         .expect("writable");
     let resolve = |id: &str| message(&connection, 1, None, id).map(|message| message.id);
     assert_eq!(
-        resolve("bbb").expect("known"),
+        resolve("bbbb").expect("known"),
         "aaa1",
         "an exact id, the agent's even, wins over a prefix"
     );
     assert_eq!(
-        resolve("bbb1").expect("known"),
-        "bbb1",
+        resolve("bbbb1").expect("known"),
+        "bbbb1",
         "an exact id of ours wins over the agent's"
     );
-    assert_eq!(resolve("bbb2").expect("known"), "bbb2", "exact");
-    assert!(resolve("bb").is_err(), "three ids of ours begin so");
+    assert_eq!(resolve("bbbb2").expect("known"), "bbbb2", "exact");
 }
 
 #[test]
-fn a_prefix_that_one_id_of_several_sessions_has_is_the_newest_sessions() {
+fn a_prefix_of_our_id_has_at_least_four_characters() {
     let connection = world();
     connection
-        .execute(
-            "UPDATE messages SET agent_id = 'prompt-7' WHERE agent_id = 'm1'",
-            [],
+        .execute_batch("UPDATE messages SET id = '0123456789' WHERE id = 'aaa1'")
+        .expect("writable");
+    let resolve = |id: &str| message(&connection, 1, None, id).map(|message| message.id);
+    for short in ["0", "01", "012"] {
+        let error = resolve(short).expect_err("rather a mistaken number");
+        assert_eq!(error.kind, ErrorKind::Unavailable, "{short}");
+    }
+    assert_eq!(resolve("0123").expect("known"), "0123456789", "four do");
+    for short in ["s", "st", "op", "S-o"] {
+        assert!(any(&connection, 1, short).is_err(), "of any kind: {short}");
+    }
+}
+
+#[test]
+fn an_agents_own_id_is_exact() {
+    let connection = world();
+    connection
+        .execute_batch(
+            "UPDATE messages SET agent_id = 'prompt-7' WHERE id = 'aaa1';
+             UPDATE messages SET agent_id = '0' WHERE id = 'bbb1';",
         )
         .expect("writable");
-    assert_eq!(
-        message(&connection, 1, None, "prompt").expect("one id").id,
-        "bbb1",
-        "both messages have the same id"
-    );
+    let resolve = |id: &str| message(&connection, 1, None, id).map(|message| message.id);
+    assert_eq!(resolve("prompt-7").expect("known"), "aaa1", "in full");
+    assert_eq!(resolve("0").expect("known"), "bbb1", "however short");
+    let error = resolve("prompt-").expect_err("a part of it");
+    assert_eq!(error.kind, ErrorKind::Unavailable, "may be any other's");
 }
 
 #[test]
 fn an_ambiguous_id_is_an_error_that_lists_the_candidates() {
-    let error = message_error(None, "b");
+    let connection = world();
+    connection
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF;
+             UPDATE messages SET id = 'bbbb' || substr(id, 4) WHERE id LIKE 'bbb%';
+             UPDATE steps SET message_id = 'bbbb' || substr(message_id, 4);",
+        )
+        .expect("writable");
+    let error = message(&connection, 1, None, "bbbb").expect_err("three ids of ours begin so");
     assert_eq!(error.kind, ErrorKind::Failed, "nothing is unavailable");
     assert_eq!(
         error.to_string(),
-        "the message `b` is ambiguous: it may be `bbb2`, `bbb1`, `bbb0`",
+        "the message `bbbb` is ambiguous: it may be `bbbb2`, `bbbb1`, `bbbb0`",
         "newest first"
-    );
-    let error = message_error(None, "m");
-    assert_eq!(
-        error.to_string(),
-        "the message `m` is ambiguous: it may be `bbb2` (`m0`), `bbb1` (`m1`), `bbb0` (`m0`), `aaa2` (`m2`), `aaa1` (`m1`)",
-        "ours tell them apart"
     );
 }
 
@@ -290,7 +315,7 @@ fn steps_sessions_operations_and_snapshots_have_ids_too() {
         ("m1", "Message"),
         ("step-1", "Step"),
         ("S-sub", "Session"),
-        ("op", "Operation"),
+        ("op-1", "Operation"),
         (TREE, "Snapshot"),
         ("01234", "Snapshot"),
         ("before lunch", "Snapshot"),
@@ -304,7 +329,7 @@ fn steps_sessions_operations_and_snapshots_have_ids_too() {
     ] {
         assert!(any(&connection, 1, id).is_err(), "{why}");
     }
-    let error = any(&connection, 1, "s").expect_err("ambiguous");
+    let error = any(&connection, 1, "step").expect_err("ambiguous");
     assert!(
         error.to_string().contains("step `step-1`"),
         "the kinds are named: {error}"
@@ -377,9 +402,9 @@ proptest! {
         let before = connection.total_changes();
         let is_known = |text: &str| ["aaa1", "aaa2", "bbb0", "bbb1", "bbb2", "m0", "m1", "m2"]
             .iter()
-            .any(|known| !text.is_empty() && known.starts_with(text));
+            .any(|known| *known == text);
         match message(&connection, 1, None, &id) {
-            Ok(_) => prop_assert!(is_known(&id) || last(&id).is_some(), "nothing but a prefix finds a message"),
+            Ok(_) => prop_assert!(is_known(&id) || last(&id).is_some(), "nothing but its id finds a message"),
             Err(error) if error.kind == ErrorKind::Unavailable => prop_assert!(!is_known(&id), "{error}"),
             Err(error) => prop_assert!(error.to_string().contains("is ambiguous"), "{error}"),
         }

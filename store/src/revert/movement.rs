@@ -126,6 +126,7 @@ impl Movement {
         };
         let message = found(sessions::message(connection, &message_id)?)?;
         let session = found(sessions::session(connection, &message.session_id)?)?;
+        refuse_discarded(connection, &session, &message, part_step.as_ref())?;
         let from = point_of(store, &session)?;
         let part = match part_step {
             Some(step) => Some(Part::Step { step, only }),
@@ -324,6 +325,41 @@ fn point_of(store: &Store, session: &SessionRow) -> Result<Option<MessageRow>> {
         Some(id) => sessions::message(store.database.connection(), id),
         None => Ok(None),
     }
+}
+
+/// A discarded message has nothing left to undo, and what came after it was not asked for. What could not be put back is still
+/// the agent's, and can be asked for.
+fn refuse_discarded(
+    connection: &Connection,
+    session: &SessionRow,
+    message: &MessageRow,
+    step: Option<&StepRow>,
+) -> Result<()> {
+    if message.state != "discarded" {
+        return Ok(());
+    }
+    let is_of_it = |change: &LiveChange| {
+        change.message_id == message.id
+            && step.is_none_or(|step| change.row.step_id.as_ref() == Some(&step.id))
+    };
+    if sessions::live_changes(connection, &session.id, message.seq)?
+        .iter()
+        .any(is_of_it)
+    {
+        return Ok(());
+    }
+    let id = step.map_or(&message.id, |step| &step.id);
+    let what = match step {
+        Some(_) => format!("the message of the step `{}`", super::short(id)),
+        None => format!("the message `{}`", super::short(id)),
+    };
+    Err(Error::unavailable(format!(
+        "{what} is discarded: it was reverted before the next one was sent"
+    ))
+    .hint(format!(
+        "`ckpt-hook restore {}` makes files what they were just before it",
+        super::short(id)
+    )))
 }
 
 fn only_paths(place: &Place, only: &[std::path::PathBuf]) -> Result<Vec<WorkspacePath>> {

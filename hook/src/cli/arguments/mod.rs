@@ -45,8 +45,8 @@ Examples:
   ckpt-hook revert --message last       back to just before the newest message
   ckpt-hook unrevert                    and forward again
 
-Ids: an agent's own message or session id, ours, any prefix that only one has, `last` (the newest
-message), `last~2` (two before it).
+Ids: an agent's own message or session id, ours, any prefix of ours that has four characters or more
+and that only one has, `last` (the newest message), `last~2` (two before it).
 
 Exit codes: 0 done, 1 failed and nothing changed, 2 usage, 3 done in part, 4 unknown or unavailable,
 5 busy. What agents call (`event`, `step-start`, `step-finish`, `message`) always exits with 0 and
