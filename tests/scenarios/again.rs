@@ -36,7 +36,11 @@ fn going_forward_merges_whatever_the_revert_was_told_about_conflicts() {
                 "mine\n1\n2\n3\n4\n",
                 "an edit made while reverted is not overwritten unless that is asked for ({said:?}): {report:?}"
             );
-            assert_eq!(paths_with(&report, FileResult::Conflict), ["a"], "and is named");
+            assert_eq!(
+                paths_with(&report, FileResult::Conflict),
+                ["a"],
+                "and is named"
+            );
         }
     }
 }
@@ -131,7 +135,10 @@ fn a_file_that_the_user_wrote_anew_after_a_conflict_is_still_kept() {
     world.write("a", "mine again\n");
     let report = world.revert("m1");
     assert_eq!(
-        (world.read("a").as_str(), paths_with(&report, FileResult::Conflict)),
+        (
+            world.read("a").as_str(),
+            paths_with(&report, FileResult::Conflict)
+        ),
         ("mine again\n", vec!["a"]),
         "{report:?}"
     );

@@ -15,5 +15,6 @@ mod sessions;
 mod told;
 mod unprotected;
 mod user_edits;
+mod version_control;
 
 use testing::{clock, mount, nobody, scenario as world};

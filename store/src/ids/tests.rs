@@ -122,7 +122,10 @@ fn an_exact_id_wins_over_a_prefix() {
         )
         .expect("writable");
     connection
-        .execute("UPDATE messages SET agent_id = 'bbbb' WHERE id = 'aaa1'", [])
+        .execute(
+            "UPDATE messages SET agent_id = 'bbbb' WHERE id = 'aaa1'",
+            [],
+        )
         .expect("writable");
     connection
         .execute(

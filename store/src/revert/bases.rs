@@ -58,8 +58,7 @@ pub(super) fn pasts(
             let before = operation.row.before_snapshot_id.unwrap_or(walk.seen);
             let is_asked_anew = operation.row.kind == OperationKind::Revert
                 && own.get(&item.path).is_some_and(|seen_in| {
-                    let is_new =
-                        |seen: &i64| (walk.seen.saturating_add(1)..=before).contains(seen);
+                    let is_new = |seen: &i64| (walk.seen.saturating_add(1)..=before).contains(seen);
                     seen_in.iter().flatten().any(is_new)
                 });
             if is_asked_anew || (walk.was_kept && !walk.was_moved) {

@@ -85,10 +85,6 @@ pub(crate) fn gather(
             };
             (places.into_iter().map(now).collect(), States::new())
         }
-        None => places
-            .into_iter()
-            .map(|path| (path.clone(), current.get(&path).copied().flatten()))
-            .collect(),
     };
     let unprotected =
         sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
@@ -188,7 +184,10 @@ fn paths_in_question(
         .iter()
         .filter_map(|change| Some((change.row.step_id.as_deref()?, &change.row.change.path)))
         .collect();
-    paths.retain(|path| movement.moves(path, |step| of_step.contains(&(step, path))));
+    paths.retain(|path| {
+        movement.moves(path, |step| of_step.contains(&(step, path)))
+            && !path.is_in_version_control()
+    });
     paths
 }
 

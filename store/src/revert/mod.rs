@@ -15,8 +15,8 @@ pub mod reason;
 pub mod rule;
 pub mod target;
 
-pub(crate) mod chain;
 mod bases;
+pub(crate) mod chain;
 mod gather;
 pub(crate) mod git;
 mod journal;

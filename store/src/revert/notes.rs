@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ckpt_schema::report::{FileAction, OperationKind};
+use rusqlite::Connection;
 
 use super::gather::Material;
 use super::git::GitSide;
@@ -15,7 +16,7 @@ use crate::model::path::WorkspacePath;
 use crate::sessions::{self, GapRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{Observation, snapshot_of};
+use crate::timeline::{Observation, Place, snapshot_of};
 
 /// A path that the agent never changed is a mistake of whoever named it, and not a file that is as it was.
 pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<Option<String>> {
@@ -98,6 +99,61 @@ pub(super) fn left_alone<'g>(
         "no snapshot holds these, so they were left alone: {}{all}",
         first_of(names, NAMED)
     ))
+}
+
+/// What version control systems other than git write when the working copy moves, from the workspace's root.
+const VERSION_CONTROL: [(&str, &[&str]); 9] = [
+    (
+        ".hg",
+        &["dirstate", "store/00changelog.i", "bookmarks.current"],
+    ),
+    (".jj", &["repo/op_heads/heads", "working_copy/checkout"]),
+    (".svn", &["wc.db"]),
+    (".bzr", &["branch/last-revision", "checkout/dirstate"]),
+    ("_darcs", &["hashed_inventory", "inventory"]),
+    (".pijul", &["pristine/db"]),
+    ("CVS", &["Entries"]),
+    (".fslckout", &[""]),
+    ("_FOSSIL_", &[""]),
+];
+
+/// Version control other than git is never moved along, and nothing is remembered of it: the times of its files say that it
+/// was written since.
+pub(super) fn version_control_moved(
+    connection: &Connection,
+    place: &Place,
+    movement: &Movement,
+) -> Result<Option<String>> {
+    let Some(to) = movement
+        .to
+        .as_ref()
+        .filter(|_| movement.part.is_none() && movement.kind == OperationKind::Revert)
+    else {
+        return Ok(None);
+    };
+    let since = sessions::message_time(connection, &to.id)?;
+    let is_since = |file: std::path::PathBuf| {
+        let written = file.symlink_metadata().and_then(|found| found.modified());
+        let age = written.ok().and_then(|time| {
+            let age = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+            i64::try_from(age.as_millis()).ok()
+        });
+        age.is_some_and(|written| written >= since)
+    };
+    let moved = VERSION_CONTROL.iter().filter(|(name, files)| {
+        let holder = place.root.join(name);
+        files.iter().any(|file| match *file {
+            "" => is_since(holder.clone()),
+            file => is_since(holder.join(file)),
+        })
+    });
+    let names: Vec<String> = moved.map(|(name, _)| format!("`{name}`")).collect();
+    Ok((!names.is_empty()).then(|| {
+        format!(
+            "{} changed since: only files are reverted, version control stays as it is",
+            names.join(" and ")
+        )
+    }))
 }
 
 /// Directories have no place in a plan while they hold files, and their permissions stay.

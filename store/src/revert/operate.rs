@@ -49,6 +49,7 @@ pub(crate) fn carry_out(
     notes.extend(notes::permissions_of_directories(
         store, &snapshots, movement, &seen,
     ));
+    notes.extend(notes::version_control_moved(connection, place, movement)?);
     if !manner.git && is_there(connection, movement, &seen)? {
         let side = GitSide {
             connection,

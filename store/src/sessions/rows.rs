@@ -230,6 +230,17 @@ pub(crate) fn message(connection: &Connection, id: &str) -> Result<Option<Messag
     one_message(connection, "WHERE id = ?1", [id])
 }
 
+/// Returns when the message with our id came.
+pub(crate) fn message_time(connection: &Connection, id: &str) -> Result<Milliseconds> {
+    connection
+        .query_row(
+            "SELECT created_at FROM messages WHERE id = ?1",
+            [id],
+            |row| row.get("created_at"),
+        )
+        .context(|| "cannot read a message")
+}
+
 /// Returns the message that an agent calls so.
 pub(crate) fn find_message_by_agent_id(
     connection: &Connection,

@@ -28,7 +28,10 @@ pub(crate) fn between(old: &View<'_>, new: &View<'_>) -> Result<Vec<Change>> {
     };
     differing.compare_trees(!old.attributes.shares_defaults(&new.attributes))?;
     differing.compare_attributes()?;
-    Ok(join_sides(differing.old.sorted(), differing.new.sorted()))
+    let mut changes = join_sides(differing.old.sorted(), differing.new.sorted());
+    // An older program captured it.
+    changes.retain(|change| !change.path.is_in_version_control());
+    Ok(changes)
 }
 
 /// Returns the directories with captured entries in both whose permissions differ, by path, with both.

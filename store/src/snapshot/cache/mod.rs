@@ -34,8 +34,8 @@ use bytes::{Reader, put_length, put_texts};
 pub(crate) use header::Header;
 pub(crate) use record::{CachedItem, Directory, put_listing};
 
-const WHOLE: &[u8; 8] = b"ckptc\0\0\x03";
-const CHANGES: &[u8; 8] = b"ckptd\0\0\x03";
+const WHOLE: &[u8; 8] = b"ckptc\0\0\x04";
+const CHANGES: &[u8; 8] = b"ckptd\0\0\x04";
 /// What stands before the header, in bytes.
 const FRONT: usize = 8 + 4 + 8 + 16;
 /// Changes up to this size, in bytes, never make the whole be written again.

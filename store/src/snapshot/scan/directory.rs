@@ -14,7 +14,7 @@ use crate::fs::disk::{self, Stamp};
 use crate::git;
 use crate::model::entry::ObjectId;
 use crate::model::path::join;
-use crate::model::path::{check_component, is_plain_dot_git};
+use crate::model::path::{check_component, is_plain_dot_git, is_version_control};
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
 use crate::snapshot::rules::{self, Neighbours, View};
@@ -139,6 +139,9 @@ impl Open<'_> {
         listed: Option<bool>,
         unread: &mut Vec<Unread>,
     ) -> Result<Option<Item>> {
+        if listed.is_some_and(|is_directory| is_version_control(name, is_directory)) {
+            return Ok(None);
+        }
         let path = join(self.path, name);
         if let Some(is_directory) = listed
             && self.decide(&path, is_directory).is_none()
@@ -155,6 +158,9 @@ impl Open<'_> {
             }
         };
         let is_directory = stamp.file_type() == 0o040_000;
+        if is_version_control(name, is_directory) {
+            return Ok(None);
+        }
         if listed != Some(is_directory) && self.decide(&path, is_directory).is_none() {
             return Ok(self.watched(name));
         }

@@ -1,0 +1,84 @@
+//! The metadata of version control is a repository's own, whichever system it is of.
+
+use crate::world::World;
+
+const DIRECTORIES: [&str; 7] = [".hg", ".jj", ".svn", ".bzr", "_darcs", ".pijul", "CVS"];
+const FILES: [&str; 2] = [".fslckout", "_FOSSIL_"];
+
+#[test]
+fn the_metadata_of_version_control_is_neither_captured_nor_reverted() {
+    let mut world = World::new();
+    for place in ["", "sub/"] {
+        for name in DIRECTORIES {
+            world.write(format!("{place}{name}/state"), "0\n");
+        }
+        for name in FILES {
+            world.write(format!("{place}{name}"), "0\n");
+        }
+    }
+    world.write("a", "0\n");
+    world.turn("m1", |world| {
+        for place in ["", "sub/", "made/"] {
+            for name in DIRECTORIES {
+                world.write(format!("{place}{name}/state"), "1\n");
+                world.write(format!("{place}{name}/made"), "1\n");
+            }
+            for name in FILES {
+                world.write(format!("{place}{name}"), "1\n");
+            }
+        }
+        world.write("a", "1\n");
+    });
+    let mut now = world.tree();
+    let report = world.revert("m1");
+    let changed: Vec<_> = report.files.iter().map(|file| &file.path.path).collect();
+    assert_eq!(changed, ["a"], "nothing else is spoken of");
+    let reverted = world.tree();
+    now.retain(|path, _| path != std::path::Path::new("a"));
+    for (path, node) in &now {
+        assert_eq!(reverted.get(path), Some(node), "{}", path.display());
+    }
+}
+
+#[test]
+fn a_file_named_like_a_directory_of_version_control_is_a_file() {
+    let mut world = World::new();
+    world.write("CVS", "0\n");
+    world.write("d/_darcs", "0\n");
+    let before = world.tree();
+    world.turn("m1", |world| {
+        world.write("CVS", "1\n");
+        world.write("d/_darcs", "1\n");
+        world.write("_FOSSIL_/x", "1\n");
+    });
+    world.revert("m1");
+    assert_eq!(world.tree(), before, "each kind has its own names");
+}
+
+#[test]
+fn a_revert_says_that_version_control_other_than_git_moved() {
+    let mut world = World::new();
+    world.write(".hg/dirstate", "0\n");
+    world.write(".svn/wc.db", "0\n");
+    world.write("a", "0\n");
+    age(&world, ".svn/wc.db");
+    world.turn("m1", |world| {
+        world.write("a", "1\n");
+        world.write(".hg/dirstate", "another parent\n");
+    });
+    let report = world.revert("m1");
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.contains("`.hg`") && !note.contains("`.svn`")),
+        "what moved, and nothing else: {report:?}"
+    );
+}
+
+/// Gives a file a time before the world's clock begins.
+fn age(world: &World, path: &str) {
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    let file = std::fs::File::open(world.path(path)).expect("it is there");
+    file.set_modified(long_ago).expect("it is ours");
+}
