@@ -20,6 +20,7 @@ mod fs;
 mod git;
 mod ids;
 mod objects;
+mod settle;
 mod store;
 mod timeline;
 
@@ -68,6 +69,17 @@ impl Store {
         progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
     ) -> Result<report::SnapshotReport> {
         record::snapshot(self, cwd, label, progress)
+    }
+
+    /// Returns whether the last event's snapshot still depends on files of the user's repository: [`Store::settle`] ends that,
+    /// and can take as long as it takes to copy them.
+    pub fn is_unsettled(&self) -> bool {
+        self.is_unsettled
+    }
+
+    /// Makes what the snapshots of the workspace that holds `cwd` need of the user's repository the store's own.
+    pub fn settle(&mut self, cwd: &Path) -> Result<()> {
+        settle::settle(self, cwd)
     }
 
     /// Goes back to just before a message.

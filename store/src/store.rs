@@ -30,6 +30,7 @@ pub struct Store {
     pub(crate) surroundings: Surroundings,
     pub(crate) database: Database,
     pub(crate) watcher: Option<Watcher>,
+    pub(crate) is_unsettled: bool,
 }
 
 impl Store {
@@ -48,6 +49,7 @@ impl Store {
             },
             database,
             watcher: None,
+            is_unsettled: false,
         };
         store.tell_of_damage()?;
         Ok(store)

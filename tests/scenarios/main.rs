@@ -2,6 +2,7 @@
 
 mod again;
 mod basic;
+mod borrowed;
 mod git;
 mod honesty;
 mod ignored_directories;

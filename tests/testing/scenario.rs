@@ -300,6 +300,12 @@ impl World {
             .unwrap_or_else(|error| panic!("revert {message}: {error}: {:?}", error.causes()))
     }
 
+    /// What the process of low priority does after the first snapshot.
+    pub fn settle(&mut self) {
+        let cwd = self.cwd.clone();
+        self.store.settle(&cwd).expect("there is room for it");
+    }
+
     pub fn redo(&mut self) -> OperationReport {
         let cwd = self.cwd.clone();
         self.store

@@ -8,6 +8,7 @@
 //!   lock                   held while that is set aside
 //!   snapshots/<key>/       a workspace
 //!     lock                 one snapshot or operation at a time
+//!     settling             held while what is borrowed of the user's repository is made the store's own
 //!     repository.git/      its objects
 //!     cache…               its stat cache
 //! ```
@@ -103,6 +104,18 @@ pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> 
     }
     lock(
         &folder.join("lock"),
+        FlockOperation::NonBlockingLockExclusive,
+        patience,
+    )
+}
+
+/// Takes the lock under which what a workspace's store borrowed is made its own.
+pub(crate) fn lock_settling(folder: &Path, patience: Duration) -> Result<Lock> {
+    if !is_directory(folder) {
+        make_private(folder)?;
+    }
+    lock(
+        &folder.join("settling"),
         FlockOperation::NonBlockingLockExclusive,
         patience,
     )

@@ -3,6 +3,7 @@
 //! The repository is laid out by hand: a template would bring hooks, and what git reads of it besides objects holds nothing
 //! and is put right where it is wrong.
 
+pub(crate) mod borrowed;
 pub(crate) mod hash;
 mod id_table;
 mod index_bytes;
@@ -20,6 +21,7 @@ pub(crate) mod tree;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{Context, Error, Result};
@@ -146,6 +148,7 @@ fn remove(path: &Path) -> Result<()> {
 pub(crate) struct Objects {
     repository: PathBuf,
     reader: OnceLock<Arc<Reader>>,
+    borrows: AtomicBool,
 }
 
 impl Objects {
@@ -158,12 +161,28 @@ impl Objects {
         Ok(Self {
             repository,
             reader: OnceLock::new(),
+            borrows: AtomicBool::new(false),
         })
     }
 
     /// Returns the path of the bare repository.
     pub(crate) fn repository(&self) -> &Path {
         &self.repository
+    }
+
+    /// Returns whether packs are still files of the user's repository, as the last snapshot saw it.
+    pub(crate) fn borrows(&self) -> bool {
+        self.borrows.load(Ordering::Relaxed)
+    }
+
+    /// Notes whether packs are still files of the user's repository.
+    pub(crate) fn note_borrowing(&self, borrows: bool) {
+        self.borrows.store(borrows, Ordering::Relaxed);
+    }
+
+    /// Returns the directory of the packs.
+    pub(crate) fn packs(&self) -> PathBuf {
+        self.repository.join("objects/pack")
     }
 
     /// Returns the reader, which knows at least the packs that were there when it was first asked for.

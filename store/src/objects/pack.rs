@@ -203,6 +203,36 @@ impl PackWriter {
         }
     }
 
+    /// Adds an entry as it stands in another pack: `header` in the place of its first bytes, then what the reader gives. None,
+    /// and the pack as before, where the CRC-32 of the entry as it stood there (`old_header` and what the reader gives) is
+    /// another one, or the reader fails. Returns where it stands in this pack.
+    pub(crate) fn add_entry(
+        &mut self,
+        id: ObjectId,
+        header: &[u8],
+        old_header: &[u8],
+        rest: &mut dyn Read,
+        crc: u32,
+    ) -> Result<Option<u64>> {
+        let pack = self.pack()?;
+        let begin = pack.position;
+        match pack.write_entry(header, old_header, rest, crc)? {
+            Some((length, crc)) => {
+                pack.note(id, length, crc);
+                Ok(Some(begin))
+            }
+            None => {
+                pack.roll_back(begin)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Returns the offset of the next entry.
+    pub(crate) fn position(&mut self) -> Result<u64> {
+        Ok(self.pack()?.position)
+    }
+
     /// Syncs the pack and its index and puts them in place; nothing at all where nothing was added.
     pub(crate) fn finish(mut self) -> Result<()> {
         match self.open.take() {
@@ -272,6 +302,36 @@ impl OpenPack {
             (None, Some(stored)) => stored.holds_stream(id, &mut whole(self.entry(latest))?),
             (None, None) => Ok(Held::No),
         }
+    }
+
+    /// Writes an entry of another pack; returns its length and its CRC-32 here, none where it is damaged.
+    fn write_entry(
+        &mut self,
+        header: &[u8],
+        old_header: &[u8],
+        rest: &mut dyn Read,
+        crc: u32,
+    ) -> Result<Option<(u64, u32)>> {
+        let what = || "cannot write to the pack";
+        let (mut old, mut new) = (Crc::new(), Crc::new());
+        old.update(old_header);
+        new.update(header);
+        self.out.write_all(header).context(what)?;
+        let mut length = header.len() as u64;
+        let mut buffer = vec![0; 128 << 10];
+        loop {
+            let read = match rest.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(read) => read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                Err(_) => return Ok(None),
+            };
+            old.update(&buffer[..read]);
+            new.update(&buffer[..read]);
+            self.out.write_all(&buffer[..read]).context(what)?;
+            length += read as u64;
+        }
+        Ok((old.sum() == crc).then(|| (length, new.sum())))
     }
 
     fn roll_back(&mut self, position: u64) -> Result<()> {
@@ -373,8 +433,9 @@ fn header(count: u32) -> [u8; HEADER as usize] {
     header
 }
 
-/// The number of objects stands at the front of the pack and is known at its end, so that it is read again.
-fn checksum(file: &File, length: u64) -> std::io::Result<[u8; 20]> {
+/// Returns the SHA-1 of a pack's first bytes. The number of objects stands at the front of the pack and is known at its end, so
+/// that it is read again.
+pub(crate) fn checksum(file: &File, length: u64) -> std::io::Result<[u8; 20]> {
     let mut range = FileRange::new(file, 0, length);
     let mut hasher = Sha1::new();
     let mut buffer = vec![0; 128 << 10];

@@ -41,8 +41,12 @@ pub(crate) fn encode_header(kind: ObjectKind, size: u64) -> Vec<u8> {
         ObjectKind::Tree => 2,
         ObjectKind::Blob => 3,
     };
+    encode_number(number, size)
+}
+
+fn encode_number(kind: u8, size: u64) -> Vec<u8> {
     let low = (size & 0x0f).to_le_bytes()[0];
-    let mut bytes = vec![number << 4 | low];
+    let mut bytes = vec![kind << 4 | low];
     let mut rest = size >> 4;
     while rest > 0 {
         *bytes.last_mut().expect("it has the first byte") |= 0x80;
@@ -80,6 +84,20 @@ pub(crate) fn read_header(reader: &mut impl Read, offset: u64) -> Result<Header>
     Ok(Header { content, size })
 }
 
+/// Returns the header of an entry with a delta of this size to the object that begins `distance` bytes before it.
+pub(crate) fn encode_delta_header(size: u64, distance: u64) -> Vec<u8> {
+    let mut bytes = encode_number(6, size);
+    let mut digits = vec![(distance & 0x7f).to_le_bytes()[0]];
+    let mut rest = distance >> 7;
+    while rest > 0 {
+        rest -= 1;
+        digits.push(0x80 | (rest & 0x7f).to_le_bytes()[0]);
+        rest >>= 7;
+    }
+    bytes.extend(digits.iter().rev());
+    bytes
+}
+
 fn read_byte(reader: &mut impl Read) -> Result<u8> {
     let mut byte = [0];
     reader
@@ -95,7 +113,10 @@ fn read_base_offset(reader: &mut impl Read, offset: u64) -> Result<u64> {
     let mut distance = u64::from(byte & 0x7f);
     while byte & 0x80 != 0 {
         byte = read_byte(reader)?;
-        distance = (distance + 1).checked_mul(128).ok_or_else(wrong)? | u64::from(byte & 0x7f);
+        let next = distance
+            .checked_add(1)
+            .and_then(|next| next.checked_mul(128));
+        distance = next.ok_or_else(wrong)? | u64::from(byte & 0x7f);
         if distance > offset {
             return Err(wrong());
         }
@@ -324,6 +345,22 @@ mod tests {
                     size
                 },
                 "{size}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_delta_keeps_its_base_wherever_both_are_moved() {
+        for distance in [1, 127, 128, 129, 16_511, 16_512, 1 << 31, 1 << 62] {
+            let bytes = encode_delta_header(300, distance);
+            let header = read_header(&mut bytes.as_slice(), distance + 12).expect("our own");
+            assert_eq!(
+                header,
+                Header {
+                    content: Content::ToOffset(12),
+                    size: 300
+                },
+                "{distance}"
             );
         }
     }

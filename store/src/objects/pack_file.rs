@@ -1,7 +1,10 @@
 //! One pack with its index: finding, decoding and hashing its objects. This module does IO.
 
+mod copy;
+
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -9,8 +12,10 @@ use std::sync::OnceLock;
 use flate2::bufread::ZlibDecoder;
 use rustix::fs::OFlags;
 
+use super::borrowed;
 use super::hash::{Hasher, ObjectKind, hash};
 use super::open_files::Leave;
+use super::pack::checksum as checksum_of;
 use super::pack_entry::{
     Content, FileRange, Header, apply_delta, at_end, inflate, inflate_at_once, read_header,
     size_from_delta,
@@ -18,6 +23,7 @@ use super::pack_entry::{
 use super::pack_index::PackIndex;
 use crate::error::{Context, Error, Result};
 use crate::model::entry::ObjectId;
+pub(crate) use copy::Copied;
 
 /// The size of the largest object that is decoded in memory: a tree, a text to merge, whatever is stored as a delta. Git
 /// makes no delta of what is larger (`core.bigFileThreshold`).
@@ -28,6 +34,8 @@ const FRONT: usize = 8 << 10;
 const SMALL: usize = 1 << 20;
 /// The longest chain of deltas; git makes none longer than 4,095.
 const DEEPEST: usize = 4096;
+/// The bytes of a whole object and of the deltas that are applied to it, before any of them is.
+const MOST_HELD: u64 = 2 * LARGEST;
 /// The bytes that the deltas of one object may make altogether.
 const MOST_WORK: u64 = 8 * LARGEST;
 
@@ -54,6 +62,11 @@ impl PackFile {
     /// Returns its file name.
     pub(crate) fn name(&self) -> &Path {
         &self.name
+    }
+
+    /// Returns whether it is still a file of the user's repository.
+    pub(crate) fn is_borrowed(&self) -> bool {
+        borrowed::is_borrowed(self.name.as_os_str().as_bytes())
     }
 
     /// Returns the offset of an object; none where its index does not name it or is damaged.
@@ -98,6 +111,22 @@ impl PackFile {
             Ok(end == checksum)
         };
         end().unwrap_or(false)
+    }
+
+    /// Returns whether all of the pack is what its index was made of, by its checksum. Reads all of it.
+    pub(crate) fn is_sound(&self) -> bool {
+        let sound = || -> Result<bool> {
+            let checksum = PackIndex::open(self.open_index()?)?.pack_checksum()?;
+            self.with_data(|data| {
+                let mut end = [0; 20];
+                data.file
+                    .read_exact_at(&mut end, data.end)
+                    .context(|| "cannot read the pack")?;
+                let found = checksum_of(data.file, data.end).context(|| "cannot read the pack")?;
+                Ok(found == checksum && end == checksum)
+            })
+        };
+        sound().unwrap_or(false)
     }
 
     fn open_index(&self) -> Result<File> {
@@ -182,15 +211,17 @@ impl PackFile {
     /// Returns an entry's object: the whole object at the end of its chain of deltas, and the deltas applied to it, innermost
     /// first.
     fn resolve(&self, mut entry: Entry<'_>) -> Result<(ObjectKind, Vec<u8>)> {
-        let (mut deltas, mut work) = (Vec::new(), 0);
+        let (mut deltas, mut work) = (Vec::new(), 0_u64);
         loop {
             let header = entry.header;
-            work += header.size;
-            if header.size > LARGEST || work > MOST_WORK || deltas.len() > DEEPEST {
+            // Sizes are claims: what is held at once is bounded as well as each of them.
+            let held = work.saturating_add(header.size);
+            if header.size > LARGEST || held > MOST_HELD || deltas.len() > DEEPEST {
                 return Err(Error::failed(
                     "the object, or its chain of deltas, is too large to be decoded in memory",
                 ));
             }
+            work = held;
             let bytes = entry.inflate()?;
             let base = match header.content {
                 Content::Whole(kind) => return Ok((kind, apply_deltas(bytes, deltas, work)?)),
@@ -330,8 +361,8 @@ impl<'a> Entry<'a> {
 
 fn apply_deltas(whole: Vec<u8>, deltas: Vec<Vec<u8>>, mut work: u64) -> Result<Vec<u8>> {
     deltas.into_iter().rev().try_fold(whole, |base, delta| {
-        let result = apply_delta(&base, &delta, LARGEST.min(MOST_WORK - work.min(MOST_WORK)))?;
-        work += result.len() as u64;
+        let result = apply_delta(&base, &delta, LARGEST.min(MOST_WORK.saturating_sub(work)))?;
+        work = work.saturating_add(result.len() as u64);
         Ok(result)
     })
 }

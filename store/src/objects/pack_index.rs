@@ -73,6 +73,9 @@ fn encode_offsets(offsets: impl Iterator<Item = u64>, bytes: &mut Vec<u8>) {
         .for_each(|offset| bytes.extend_from_slice(&offset.to_be_bytes()));
 }
 
+/// So many entries' places are held in memory, which takes 256 MB; a pack of more is read object by object.
+const MOST_PLACES: u32 = 1 << 24;
+
 /// An index that is asked.
 pub(crate) struct PackIndex {
     bytes: IndexBytes,
@@ -146,6 +149,34 @@ impl PackIndex {
     /// Returns all that it names, by id, and where each stands.
     pub(crate) fn entries(&self) -> Result<Vec<(ObjectId, u64)>> {
         self.with_offsets(self.ids.all(&self.bytes)?.into_iter().zip(0..).collect())
+    }
+
+    /// Returns where every entry of the pack begins, in the order of the pack, and the entry's place in the index. Fails for
+    /// an index that names more than [`MOST_PLACES`].
+    pub(crate) fn layout(&self) -> Result<Vec<(u64, u32)>> {
+        if self.ids.count() > MOST_PLACES {
+            return Err(Error::failed("the pack holds too many objects"));
+        }
+        let mut rows = Rows::new(&self.bytes, self.offsets_start(), self.ids.count());
+        let mut layout = (0..self.ids.count())
+            .map(|place| {
+                let small = u32::from_be_bytes(*rows.row(place)?);
+                Ok((self.whole_offset(small)?, place))
+            })
+            .collect::<Result<Vec<_>>>()?;
+        layout.sort_unstable();
+        Ok(layout)
+    }
+
+    /// Returns the id of the object at a place.
+    pub(crate) fn id(&self, place: u32) -> Result<ObjectId> {
+        self.ids.id(&self.bytes, place)
+    }
+
+    /// Returns the CRC-32 of the entry at a place.
+    pub(crate) fn crc(&self, place: u32) -> Result<u32> {
+        let start = IDS + u64::from(self.ids.count()) * 20;
+        self.bytes.u32(start + u64::from(place) * 4)
     }
 
     fn with_offsets(&self, places: Vec<(ObjectId, u32)>) -> Result<Vec<(ObjectId, u64)>> {

@@ -11,6 +11,7 @@ mod write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, SnapshotReport, VERSION};
 
@@ -61,7 +62,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     }
     let mut run = None;
     // The lock is held until the rows are written: the next snapshot is compared with this one.
-    let (observation, _lock) = match ready {
+    let (observation, lock) = match ready {
         Err(error) => (Err(error), None),
         Ok(lock) => (
             look(store, &place, event, &view, &decision, deadline, &mut run),
@@ -69,7 +70,15 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         ),
     };
     let is_late = is_first && observation.is_err() && Instant::now() >= deadline;
+    let borrows = observation
+        .as_ref()
+        .is_ok_and(|observation| observation.borrows);
     let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
+    drop(lock);
+    store.is_unsettled = borrows;
+    if borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
+        crate::settle::before_a_tool(store, &place);
+    }
     report.map_err(|error| if is_late { error.late() } else { error })
 }
 
@@ -132,8 +141,8 @@ pub(crate) fn snapshot(
     progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
 ) -> Result<SnapshotReport> {
     let place = Place::claim(store, cwd)?;
-    let _lock = place.lock(PATIENCE)?;
-    let notes = crate::revert::finish_open_operations(store, &place)?;
+    let lock = place.lock(PATIENCE)?;
+    let mut notes = crate::revert::finish_open_operations(store, &place)?;
     let snapshots = place.snapshots()?;
     let open = crate::sessions::open_steps(store.database.connection(), place.row.id)?;
     let observation = Observation::make(
@@ -153,6 +162,8 @@ pub(crate) fn snapshot(
     store
         .database
         .write(|connection| observation.write(connection, place.row.id, label, now))?;
+    notes.extend(crate::settle::under_lock(store, &place)?);
+    drop(lock);
     Ok(SnapshotReport {
         version: VERSION,
         snapshot: observation.snapshot.tree.to_string(),

@@ -15,8 +15,15 @@ use crate::timeline::Place;
 /// Comes before everything else that a command of the user does: where the revert point is, is known only after it. A dry run
 /// only says that there is something to finish. Returns what to tell the user. The caller holds the workspace's lock.
 pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result<Vec<String>> {
+    // A disk that is full is no reason not to remove what fills it: the objects are checked before anything is touched.
+    let mut notes = crate::settle::under_lock(store, place).unwrap_or_else(|error| {
+        vec![format!(
+            "what the store borrowed of the repository could not be copied: {error}"
+        )]
+    });
     if !dry_run {
-        return finish_open_operations(store, place);
+        notes.extend(finish_open_operations(store, place)?);
+        return Ok(notes);
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let note = |row: &sessions::OperationRow| {
@@ -26,7 +33,8 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
             super::short(&row.id)
         )
     };
-    Ok(open.iter().map(note).collect())
+    notes.extend(open.iter().map(note));
+    Ok(notes)
 }
 
 /// Returns whether an operation is under way, or was interrupted.

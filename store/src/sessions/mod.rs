@@ -9,6 +9,7 @@ mod database;
 mod git;
 mod operations;
 pub(crate) mod read;
+mod roots;
 mod rows;
 mod runs;
 mod snapshots;
@@ -28,6 +29,7 @@ pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, chain, close_operation, insert_operation,
     last_of_chain, note_results, open_operations, operation, operation_items,
 };
+pub(crate) use roots::roots;
 pub(crate) use rows::{
     MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages,
     find_message_by_agent_id, find_session, insert_message, message, message_at_or_after,

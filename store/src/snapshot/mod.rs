@@ -11,6 +11,7 @@ mod patch;
 mod rules;
 mod scan;
 mod seed;
+mod settle;
 mod take;
 mod view;
 
@@ -23,8 +24,10 @@ use crate::error::Result;
 use crate::model::entry::{Change, Entry, ObjectId, State};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
-use crate::objects::Objects;
+use crate::model::roots::Roots;
+use crate::objects::{Objects, borrowed};
 pub(crate) use rules::is_below;
+pub(crate) use settle::Settled;
 use view::View;
 
 /// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
@@ -169,6 +172,32 @@ impl Snapshots {
     /// Captures the workspace. All objects are on the disk, synced, when it returns.
     pub fn take(&self, request: &Request<'_>) -> Result<Taken> {
         take::take(&self.directory, &self.objects, request)
+    }
+
+    /// Returns whether packs are still files of the user's repository: [`Snapshots::settle`] ends that.
+    pub(crate) fn borrows(&self) -> bool {
+        self.objects.borrows()
+    }
+
+    /// The same, looked up.
+    pub(crate) fn borrows_now(&self) -> bool {
+        !borrowed::list(&self.objects.packs()).is_empty()
+    }
+
+    /// Copies what `roots` need of borrowed packs into a pack of our own, until the deadline. What is damaged there is looked for
+    /// in the workspace.
+    pub(crate) fn settle(
+        &self,
+        root: &Path,
+        roots: &Roots,
+        deadline: Option<Instant>,
+    ) -> Result<Settled> {
+        settle::settle(&self.objects, root, roots, deadline)
+    }
+
+    /// Gives borrowed packs back. To be called by whoever holds the workspace's lock, when what `roots` need of them is ours.
+    pub(crate) fn give_back(&self) -> Result<()> {
+        settle::give_back(&self.directory, &self.objects)
     }
 
     /// Captures one path as it is now, whatever ignore rules say, without a snapshot; its blob is stored and synced.

@@ -47,6 +47,8 @@ pub(crate) struct Observation {
     pub changes: Vec<ChangeRow>,
     /// Rows that `changes` says better.
     pub replaced: Vec<i64>,
+    /// Whether it still depends on files of the user's repository.
+    pub borrows: bool,
 }
 
 impl Observation {
@@ -90,6 +92,7 @@ impl Observation {
             previous,
             changes: drafts,
             replaced,
+            borrows: snapshots.borrows(),
         })
     }
 

@@ -66,6 +66,10 @@ impl Joined {
     /// stays alone.
     fn read<'p>(packs: impl Iterator<Item = &'p Arc<PackFile>>) -> Vec<Self> {
         let read = |pack: &Arc<PackFile>| {
+            // It is soon gone.
+            if pack.is_borrowed() {
+                return None;
+            }
             let (index, written) = pack.short_index(LONGEST).ok()??;
             let name = pack
                 .name()

@@ -81,7 +81,8 @@ impl Reader {
         self.packs().have_all(&ids)
     }
 
-    /// Returns whether exactly these bytes are stored under `id`: what to ask before leaving an object out of a pack.
+    /// Returns whether exactly these bytes are stored under `id`, in a pack of our own: what to ask before leaving an object out
+    /// of a pack.
     pub(crate) fn holds(&self, kind: ObjectKind, id: ObjectId, bytes: &[u8]) -> Held {
         if let Some((stored_kind, stored)) = self.kept.get(id) {
             return if stored_kind == kind && stored[..] == *bytes {
@@ -90,7 +91,7 @@ impl Reader {
                 Held::Collision
             };
         }
-        match first(id, self.packs().likely(id), |pack, offset| {
+        match first(id, self.packs().own_likely(id), |pack, offset| {
             pack.object(offset, id)
         }) {
             Ok(Some((stored_kind, stored))) if (stored_kind, &stored[..]) == (kind, bytes) => {
@@ -104,7 +105,8 @@ impl Reader {
 
     /// The same for a blob that is read in pieces. Fails where the reader does.
     pub(crate) fn holds_stream(&self, id: ObjectId, reader: &mut dyn Read) -> Result<Held> {
-        let Ok(Some((pack, offset))) = first(id, self.packs().likely(id), sound_copy(id)) else {
+        let Ok(Some((pack, offset))) = first(id, self.packs().own_likely(id), sound_copy(id))
+        else {
             return Ok(Held::No);
         };
         let mut comparer = Comparer::new(reader);
@@ -209,13 +211,7 @@ impl Reader {
     }
 
     fn object(&self, kind: ObjectKind, id: ObjectId) -> Result<Arc<Vec<u8>>> {
-        let (stored, bytes) = match self.kept.get(id) {
-            Some(kept) => kept,
-            None => {
-                let (kind, bytes) = self.insist(id, |pack, offset| pack.object(offset, id))?;
-                (kind, self.kept.keep(kind, id, bytes))
-            }
-        };
+        let (stored, bytes) = self.any(id)?;
         if stored != kind {
             return Err(Error::unavailable(format!(
                 "the object `{id}` is a {}, not a {}",
@@ -254,7 +250,17 @@ impl Reader {
         first(id, packs.certain(id).chain(packs.unlikely(id)), read)?.ok_or_else(|| missing(id))
     }
 
-    fn packs(&self) -> Arc<Packs> {
+    /// Returns an object of any kind, hashed in full.
+    pub(crate) fn any(&self, id: ObjectId) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
+        if let Some(kept) = self.kept.get(id) {
+            return Ok(kept);
+        }
+        let (kind, bytes) = self.insist(id, |pack, offset| pack.object(offset, id))?;
+        Ok((kind, self.kept.keep(kind, id, bytes)))
+    }
+
+    /// Returns the packs that are known now.
+    pub(crate) fn packs(&self) -> Arc<Packs> {
         Arc::clone(&self.packs.read().unwrap_or_else(PoisonError::into_inner))
     }
 }

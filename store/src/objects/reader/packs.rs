@@ -81,7 +81,9 @@ impl Packs {
                 Path::new(OsStr::from_bytes(&name)),
             )),
         };
-        let alone = alone.into_iter().map(pack).collect();
+        let mut alone: Vec<Arc<PackFile>> = alone.into_iter().map(pack).collect();
+        // Ours are asked first.
+        alone.sort_by_key(|pack| pack.is_borrowed());
         Ok(Some(Self {
             settled: stamp.is_settled(now, 0).then_some(stamp),
             joint,
@@ -97,6 +99,11 @@ impl Packs {
                 .iter()
                 .filter_map(move |pack| Some((pack, pack.find(id)?))),
         )
+    }
+
+    /// The same in packs of our own: others may be gone or emptied at any time.
+    pub fn own_likely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
+        self.likely(id).filter(|(pack, _)| !pack.is_borrowed())
     }
 
     /// The same for whoever believes what stands there.
@@ -118,6 +125,20 @@ impl Packs {
     /// Returns whether each of the sorted ids is in a pack. The packs that stand alone are the last that were written, and have
     /// to be whole.
     pub fn have_all(&self, ids: &[ObjectId]) -> bool {
+        self.have(ids, |_| true).iter().all(|is_found| *is_found)
+    }
+
+    /// Returns of each of the sorted ids whether it is in a pack of our own.
+    pub fn own(&self, ids: &[ObjectId]) -> Vec<bool> {
+        self.have(ids, |pack| !pack.is_borrowed())
+    }
+
+    /// Returns the packs that are still files of the user's repository.
+    pub fn borrowed(&self) -> impl Iterator<Item = &Arc<PackFile>> {
+        self.alone.iter().filter(|pack| pack.is_borrowed())
+    }
+
+    fn have(&self, ids: &[ObjectId], counts: impl Fn(&PackFile) -> bool) -> Vec<bool> {
         let mut is_found = vec![false; ids.len()];
         let mut note = |id: &ObjectId| {
             ids.binary_search(id)
@@ -139,13 +160,14 @@ impl Packs {
                     .for_each(|(id, _)| note(id));
             }),
         }
-        for pack in self.alone.iter().filter(|pack| pack.has_its_end()) {
+        let alone = self.alone.iter().filter(|pack| counts(pack));
+        for pack in alone.filter(|pack| pack.has_its_end()) {
             pack.offsets(ids)
                 .unwrap_or_default()
                 .iter()
                 .for_each(|(id, _)| note(id));
         }
-        is_found.iter().all(|is_found| *is_found)
+        is_found
     }
 
     /// Returns the packs that no multi-pack-index names.

@@ -4,6 +4,7 @@ use super::bytes::{Reader, STAMP, id, put_id, put_length, put_stamp, put_text, p
 use super::record::{code, reason};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
+use crate::objects::borrowed::Borrowed;
 use crate::snapshot::{Gap, Snapshot};
 
 /// What holds for the whole cache.
@@ -13,6 +14,9 @@ pub(crate) struct Header {
     pub boot: Vec<u8>,
     /// The stamp of the folder with the packs: where it differs, objects may have gone.
     pub packs: Stamp,
+    /// The packs among them that are still files of the user's repository, as they were: where one differs, its objects may be
+    /// damaged.
+    pub borrowed: Vec<Borrowed>,
     /// The hash of the rules that are not files of the tree, and of the other wishes.
     pub wishes: ObjectId,
     /// The user's index: its stamp, whether that is to be trusted, and its blob.
@@ -30,12 +34,17 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Boot, stamp of the packs, wishes, index, named, forced, watched, snapshot, gaps; lists and texts with their length before them,
+    /// Boot, stamp of the packs, borrowed packs, wishes, index, named, forced, watched, snapshot, gaps; lists and texts with their length before them,
     /// a missing id as a zero byte, one that is there after a one.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         put_text(&mut bytes, &self.boot);
         put_stamp(&mut bytes, &self.packs);
+        put_length(&mut bytes, self.borrowed.len());
+        for (name, stamp) in &self.borrowed {
+            put_text(&mut bytes, name);
+            put_stamp(&mut bytes, stamp);
+        }
         bytes.extend_from_slice(self.wishes.as_bytes());
         let (stamp, is_settled, id) =
             self.index
@@ -70,6 +79,9 @@ impl Header {
         let mut reader = Reader(bytes);
         let boot = reader.text()?;
         let packs = stamp(reader.take(STAMP)?);
+        let borrowed = (0..reader.length()?)
+            .map(|_| Some((reader.text()?, stamp(reader.take(STAMP)?))))
+            .collect::<Option<_>>()?;
         let wishes = id(reader.take(20)?);
         let index = (stamp(reader.take(STAMP)?), reader.take(1)?[0] != 0);
         let index = reader.optional_id()?.map(|id| (index.0, index.1, id));
@@ -96,6 +108,7 @@ impl Header {
         Some(Self {
             boot,
             packs,
+            borrowed,
             wishes,
             index,
             named,

@@ -1,6 +1,8 @@
-//! Holding packs of the user's repository: a hard link each, so that a `git gc` there takes nothing from us. This module does IO.
+//! Holding packs of the user's repository. This module does IO.
 //!
-//! Links and not alternates: objects that only an alternate has go when their owner says so. Where a link cannot be made (the
+//! A clone, where the file system shares blocks between files: it is ours from the first moment. Else a hard link, for as long
+//! as it takes to copy what is needed of it ([`borrowed`]): what is a file of the user's can be emptied by whoever may write
+//! there. Never an alternate: objects that only an alternate has go when their owner says so. Where neither can be made (the
 //! store is on another file system), a pack is copied if it is no larger than the files that it saves us from reading; else
 //! these are read. A pack in which little is wanted is left alone.
 
@@ -14,7 +16,9 @@ use crate::error::{Context, Result};
 use crate::fs::layout::sync;
 use crate::git::Location;
 use crate::model::entry::ObjectId;
-use crate::objects::pack_file::PackFile;
+use crate::objects::borrowed::{self, Borrowed};
+use crate::objects::pack::{create_temporary, seal};
+use crate::objects::pack_file::{PackFile, open_regular};
 use crate::objects::{self, Objects};
 
 /// Fewer objects than this are read from their files, rather than to have one more pack to look in for ever.
@@ -24,7 +28,12 @@ const WORTH_IT: usize = 32;
 pub(super) fn take(location: &Location, wanted: &[(ObjectId, u64)], objects: &Objects) -> Places {
     let mut places = Places::new();
     let ids: Vec<ObjectId> = wanted.iter().map(|(id, _)| *id).collect();
-    let to = objects.repository().join("objects/pack");
+    let to = objects.packs();
+    // Links that a killed hook left, or whose objects were found to be damaged: these files are read.
+    let is_sound = |(name, _): &Borrowed| borrowed::is_sound(&to, name);
+    if !borrowed::list(&to).iter().all(is_sound) {
+        return places;
+    }
     let mut is_any_new = false;
     for name in names(&location.common.join("objects/pack")) {
         let theirs = Arc::new(PackFile::new(&location.common.join("objects/pack"), &name));
@@ -81,20 +90,35 @@ fn names(directory: &Path) -> Vec<PathBuf> {
     packs.into_iter().map(|(_, name)| name).collect()
 }
 
-/// Makes a pack and its index ours, synced.
+/// Makes a pack and its index ours, or borrows them; synced.
 fn hold(from: &Path, to: &Path, name: &Path, saved: u64, objects: &Objects) -> Result<()> {
     objects::prepare(objects.repository())?;
     // The pack first: an index without its pack would name objects that are not there.
     let names = [name.to_owned(), name.with_extension("idx")];
-    for name in &names {
-        let (from, to) = (from.join(name), to.join(name));
-        match fs::hard_link(&from, &to) {
-            Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(_) => copy(&from, &to, saved)?,
+    let hold = |name: &PathBuf| {
+        let (from, our) = (from.join(name), to.join(name));
+        if our.exists() || clone(&from, &our).is_ok() {
+            return sync(&our);
         }
-    }
-    names.iter().try_for_each(|name| sync(&to.join(name)))
+        let lent = to.join(borrowed::name(name));
+        match fs::hard_link(&from, &lent) {
+            Ok(()) => sync(&lent),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => sync(&lent),
+            Err(_) => copy(&from, &our, saved).and_then(|()| sync(&our)),
+        }
+    };
+    names.iter().try_for_each(hold)
+}
+
+/// Makes a file that shares the other's blocks until one of them is written to.
+fn clone(from: &Path, to: &Path) -> Result<()> {
+    let what = || format!("cannot clone `{}`", from.display());
+    let source = open_regular(from)?;
+    let directory = to.parent().unwrap_or(to);
+    let (temporary, file) = create_temporary(directory)?;
+    rustix::fs::ioctl_ficlone(&file, &source).context(what)?;
+    seal(&file).context(what)?;
+    fs::rename(temporary.path(), to).context(what)
 }
 
 /// Copies a file of at most `limit` bytes.

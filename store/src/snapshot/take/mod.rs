@@ -14,6 +14,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use super::borrowed::{self, Borrowed};
 use super::cache::{Cache, Header};
 use super::rules::Rules;
 use super::scan::assemble;
@@ -34,7 +35,7 @@ use scan::Scanned;
 pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> Result<Taken> {
     let scene = Scene::open(objects, request)?;
     let boot = boot();
-    let cache = Cache::read(folder, &boot);
+    let cache = Cache::read(folder);
     let is_trusted = cache
         .as_ref()
         .is_some_and(|cache| scene.holds_all(cache, &boot));
@@ -46,14 +47,22 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
         .filter(|_| is_trusted && tasks.is_empty() && !index.is_new)
     {
         let header = cache.header.clone();
+        objects.note_borrowing(!header.borrowed.is_empty());
         return Ok(scene.taken(header.snapshot, header.gaps, index.blob));
     }
     scene.renew(folder, boot, cache.as_ref(), index, tasks)
 }
 
 /// What identifies this run of the machine.
-fn boot() -> Vec<u8> {
+pub(super) fn boot() -> Vec<u8> {
     std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+/// Returns the folder with the packs as it is now.
+pub(super) fn stamp_of_packs(objects: &Objects) -> Stamp {
+    rustix::fs::lstat(objects.packs())
+        .map(|stat| Stamp::of(&stat))
+        .unwrap_or_default()
 }
 
 /// One snapshot in the making.
@@ -124,10 +133,28 @@ impl<'a> Scene<'a> {
     }
 
     fn packs(&self) -> Stamp {
-        let folder = self.objects.repository().join("objects/pack");
-        rustix::fs::lstat(folder)
-            .map(|stat| Stamp::of(&stat))
-            .unwrap_or_default()
+        stamp_of_packs(self.objects)
+    }
+
+    /// Whether the packs that a cache counts on and that are still the user's files are as they were.
+    fn borrows_the_same(&self, cache: &Cache) -> bool {
+        let packs = self.objects.packs();
+        let is_same = |(name, stamp): &Borrowed| borrowed::stamp(&packs, name) == *stamp;
+        cache.header.borrowed.iter().all(is_same)
+    }
+
+    /// The packs that are still the user's files: those that a cache knows, as they are now, or those that were just taken.
+    fn borrowed(&self, cache: Option<&Cache>) -> Vec<Borrowed> {
+        let packs = self.objects.packs();
+        let Some(cache) = cache else {
+            return borrowed::list(&packs);
+        };
+        let names = cache.header.borrowed.iter().map(|(name, _)| name.clone());
+        let stamped = names.map(|name| (borrowed::stamp(&packs, &name), name));
+        stamped
+            .filter(|(stamp, _)| *stamp != Stamp::default())
+            .map(|(stamp, name)| (name, stamp))
+            .collect()
     }
 
     /// Whether nobody but us can have touched the objects that a cache names.
@@ -135,6 +162,7 @@ impl<'a> Scene<'a> {
         cache.header.boot == boot
             && cache.header.packs == self.packs()
             && cache.header.packs != Stamp::default()
+            && self.borrows_the_same(cache)
     }
 
     /// Looks whether the store has every object that a cache names: the power may have failed, or `gc` have run.
@@ -143,6 +171,15 @@ impl<'a> Scene<'a> {
             return false;
         };
         if reader.refresh().is_err() {
+            return false;
+        }
+        let packs = self.objects.packs();
+        let mut borrowed = cache.header.borrowed.iter();
+        // A change of times alone is what `git gc` leaves of a pack that we hold, and what a forger leaves.
+        if borrowed.any(|(name, stamp)| {
+            let now = borrowed::stamp(&packs, name);
+            now != *stamp && now != Stamp::default() && !borrowed::is_sound(&packs, name)
+        }) {
             return false;
         }
         let header = &cache.header;
@@ -202,9 +239,12 @@ impl<'a> Scene<'a> {
             attributes,
             rules,
         };
+        let borrowed = self.borrowed(cache);
+        self.objects.note_borrowing(!borrowed.is_empty());
         let header = Header {
             boot,
             packs: self.packs(),
+            borrowed,
             wishes,
             index: index.remembered(),
             named: self.named().into_iter().collect(),

@@ -1,0 +1,106 @@
+//! Packs that are still files of the user's repository: hard links, until what the snapshots need of them stands in a pack of
+//! our own. This module does IO.
+//!
+//! Whoever can write to the user's repository can empty them, so they are told by their names, looked at before a cache is
+//! believed that counts on them, and held no longer than it takes to copy what is needed (the settling of the snapshots).
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::pack_file::{PackFile, open_regular};
+use crate::error::Result;
+use crate::fs::disk::Stamp;
+use crate::fs::layout::sync;
+
+/// What the name of a borrowed pack begins with; ours begin with `pack-`.
+const PREFIX: &[u8] = b"borrowed-";
+
+/// A borrowed pack: its file name, and the file as it was when somebody looked.
+pub(crate) type Borrowed = (Vec<u8>, Stamp);
+
+/// What the name of one begins with that could not be read: it is kept for `doctor`, and nobody waits for it.
+const UNREAD: &[u8] = b"borrowed-unread-";
+
+/// Returns whether a file name is that of a borrowed pack.
+pub(crate) fn is_borrowed(name: &[u8]) -> bool {
+    name.starts_with(PREFIX)
+}
+
+/// Returns under which name a pack is borrowed.
+pub(crate) fn name(theirs: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from("borrowed-");
+    name.push(theirs);
+    PathBuf::from(name)
+}
+
+/// Returns the borrowed packs of a directory that are to be copied from and given back, by name.
+pub(crate) fn list(directory: &Path) -> Vec<Borrowed> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().as_bytes().to_vec());
+    let is_pack =
+        |name: &Vec<u8>| is_borrowed(name) && !name.starts_with(UNREAD) && name.ends_with(b".pack");
+    let packs = names.filter(is_pack);
+    let mut packs: Vec<Borrowed> = packs
+        .map(|name| {
+            let stamp = stamp(directory, &name);
+            (name, stamp)
+        })
+        .collect();
+    packs.sort_unstable_by(|left, right| left.0.cmp(&right.0));
+    packs
+}
+
+/// Returns the file of a borrowed pack as it is now.
+pub(crate) fn stamp(directory: &Path, name: &[u8]) -> Stamp {
+    rustix::fs::lstat(directory.join(std::ffi::OsStr::from_bytes(name)))
+        .map(|stat| Stamp::of(&stat))
+        .unwrap_or_default()
+}
+
+/// Returns whether a borrowed pack is still what its index was made of: all of it is read.
+pub(crate) fn is_sound(directory: &Path, name: &[u8]) -> bool {
+    PackFile::new(directory, Path::new(std::ffi::OsStr::from_bytes(name))).is_sound()
+}
+
+/// Gives the borrowed packs of a directory back: the user's repository keeps them, and we hold them no more. The index goes
+/// first: a pack without one is no pack. One that may not be read now may be some day.
+pub(crate) fn give_back(directory: &Path) -> Result<()> {
+    let packs = list(directory);
+    for (name, _) in &packs {
+        let pack = directory.join(std::ffi::OsStr::from_bytes(name));
+        if is_closed(&pack) {
+            set_aside(&pack);
+            continue;
+        }
+        let _ = fs::remove_file(pack.with_extension("idx"));
+        let _ = fs::remove_file(pack);
+    }
+    if packs.is_empty() {
+        Ok(())
+    } else {
+        sync(directory)
+    }
+}
+
+fn is_closed(pack: &Path) -> bool {
+    [pack.to_owned(), pack.with_extension("idx")]
+        .iter()
+        .any(|path| {
+            open_regular(path).is_err()
+                && fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
+        })
+}
+
+/// Its names are ours to change, whoever may read it.
+fn set_aside(pack: &Path) {
+    for path in [pack.with_extension("idx"), pack.to_owned()] {
+        let name = path.file_name().unwrap_or_default().as_bytes();
+        let mut new = UNREAD.to_vec();
+        new.extend_from_slice(name.strip_prefix(PREFIX).unwrap_or(name));
+        let _ = fs::rename(
+            &path,
+            path.with_file_name(std::ffi::OsStr::from_bytes(&new)),
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! After a first snapshot beside a repository: what it borrowed of that is made the store's own, and given back.
+//!
+//! ```text
+//! copying   without the workspace's lock: the agent goes on meanwhile
+//! the rest  under the lock: what came to be needed since, then the borrowed packs go
+//! ```
+//!
+//! A process of low priority does it when the agent was answered. The first tool waits for it, for a moment; an operation does
+//! it itself. What was damaged before, and stands in no file of the workspace any more, is lost, and told.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::Store;
+use crate::error::Result;
+use crate::fs::layout;
+use crate::sessions::{self, Diagnostic};
+use crate::snapshot::Settled;
+use crate::timeline::{PATIENCE, Place};
+
+/// For how long a tool is kept waiting.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// Settles what the workspace that holds a directory borrowed.
+pub(crate) fn settle(store: &mut Store, cwd: &Path) -> Result<()> {
+    match Place::find(store, cwd)? {
+        Some(place) => settle_until(store, &place, None),
+        None => Ok(()),
+    }
+}
+
+/// Does it before a tool of an agent runs, where it is not done by then. What takes longer goes on without the tool's waiting.
+pub(crate) fn before_a_tool(store: &mut Store, place: &Place) {
+    // The tool runs in any case: what goes wrong here, the next one tries again.
+    let _ = settle_until(store, place, Some(Instant::now() + WAIT));
+}
+
+fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> Result<()> {
+    let left = || {
+        deadline.map_or(PATIENCE, |deadline| {
+            deadline.saturating_duration_since(Instant::now())
+        })
+    };
+    let _settling = layout::lock_settling(&place.folder, left())?;
+    let snapshots = place.snapshots()?;
+    if !snapshots.borrows_now() {
+        return Ok(());
+    }
+    let roots = |store: &Store| sessions::roots(store.database.connection(), place.row.id);
+    let before = roots(store)?;
+    let mut settled = snapshots.settle(&place.root, &before, deadline)?;
+    let lock = place.lock(left())?;
+    let now = roots(store)?;
+    if now != before {
+        settled.add(snapshots.settle(&place.root, &now, deadline)?);
+    }
+    snapshots.give_back()?;
+    drop(lock);
+    tell(store, place, &settled)
+}
+
+/// The same for whoever holds the workspace's lock. Returns what to tell of it.
+pub(crate) fn under_lock(store: &mut Store, place: &Place) -> Result<Vec<String>> {
+    let snapshots = place.snapshots()?;
+    if !snapshots.borrows_now() {
+        return Ok(Vec::new());
+    }
+    let roots = sessions::roots(store.database.connection(), place.row.id)?;
+    let settled = snapshots.settle(&place.root, &roots, None)?;
+    snapshots.give_back()?;
+    tell(store, place, &settled)?;
+    Ok(lost(&settled).into_iter().collect())
+}
+
+/// So many lost files are named.
+const NAMED: usize = 3;
+
+/// Returns what is lost, in a sentence.
+fn lost(settled: &Settled) -> Option<String> {
+    let mut paths = settled.missing.iter();
+    let named: Vec<String> = paths
+        .by_ref()
+        .take(NAMED)
+        .map(|(id, path)| match path {
+            Some(path) => format!("`{}`", String::from_utf8_lossy(path)),
+            None => format!("object `{id}`"),
+        })
+        .collect();
+    let more = match paths.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!named.is_empty()).then(|| {
+        format!(
+            "the packs of the repository's own were changed before they were copied: what the store held of {}{more} is lost",
+            named.join(", ")
+        )
+    })
+}
+
+fn tell(store: &mut Store, place: &Place, settled: &Settled) -> Result<()> {
+    let Some(message) = lost(settled) else {
+        return Ok(());
+    };
+    let workspace = place.root.to_string_lossy().into_owned();
+    store.diagnose(&Diagnostic {
+        level: "error",
+        agent: None,
+        event: None,
+        session: None,
+        workspace: Some(&workspace),
+        message: &message,
+        detail: Some("a revert that needs it is refused, and names the files"),
+    })
+}

@@ -1,0 +1,218 @@
+//! Making what snapshots need of borrowed packs our own, and giving these back. This module does IO.
+//!
+//! ```text
+//! roots ──► trees and blobs ──► those in no pack of ours ──► entries as they stand, into one pack, synced
+//!           that they reach                                  else decoded; else the file that still holds the bytes
+//! ```
+//!
+//! A large history is not copied: only what the roots reach, and the bases of deltas among it.
+
+use std::collections::{BTreeMap, HashSet};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::time::Instant;
+
+use super::cache::Cache;
+
+use super::scan::overlay::Overlay;
+use super::scan::read::{self, Outcome};
+use crate::error::{Error, Result};
+use crate::fs::disk;
+use crate::model::entry::ObjectId;
+use crate::model::path::{join, split};
+use crate::model::roots::Roots;
+use crate::objects::hash::{ObjectKind, hash};
+use crate::objects::pack::{Effort, PackWriter, pack_object};
+use crate::objects::pack_file::Copied;
+use crate::objects::reader::Reader;
+use crate::objects::tree::TreeMode;
+use crate::objects::{Objects, borrowed};
+
+/// What came of settling.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    /// How many objects were copied.
+    pub objects: usize,
+    /// How many bytes their entries have.
+    pub bytes: u64,
+    /// How many were damaged and stored anew from the workspace's files.
+    pub healed: usize,
+    /// What is lost: the object, and where it stood, as far as that is known.
+    pub missing: Vec<(ObjectId, Option<Vec<u8>>)>,
+}
+
+impl Settled {
+    /// Adds what came of settling again: what is lost then is what is lost.
+    pub fn add(&mut self, again: Self) {
+        self.objects += again.objects;
+        self.bytes += again.bytes;
+        self.healed += again.healed;
+        self.missing = again.missing;
+    }
+}
+
+/// What the roots reach.
+#[derive(Debug, Default)]
+pub(super) struct Reached {
+    /// Trees and blobs, with a path at which each stands; the root's is empty, and a blob that no tree names has none.
+    pub objects: BTreeMap<ObjectId, Option<Vec<u8>>>,
+    /// Trees that cannot be read, with what is wrong.
+    pub torn: Vec<(ObjectId, Vec<u8>, Error)>,
+}
+
+impl Reached {
+    /// Walks from the roots. Returns false where `goes_on` said so before the end.
+    pub fn walk(&mut self, reader: &Reader, roots: &Roots, goes_on: &dyn Fn() -> bool) -> bool {
+        let mut seen: HashSet<ObjectId> = HashSet::new();
+        for root in &roots.trees {
+            let mut rest = vec![(*root, Vec::new())];
+            while let Some((id, path)) = rest.pop() {
+                if id == ObjectId::EMPTY_TREE || !seen.insert(id) {
+                    continue;
+                }
+                if !goes_on() {
+                    return false;
+                }
+                let entries = match reader.tree(id) {
+                    Ok(entries) => entries,
+                    Err(error) => {
+                        self.torn.push((id, path, error));
+                        continue;
+                    }
+                };
+                for entry in entries {
+                    let below = join(&path, &entry.name);
+                    if entry.mode == TreeMode::Tree {
+                        rest.push((entry.id, below));
+                    } else {
+                        self.objects.entry(entry.id).or_insert(Some(below));
+                    }
+                }
+                self.objects.insert(id, Some(path));
+            }
+        }
+        for blob in &roots.blobs {
+            if *blob != ObjectId::EMPTY_TREE {
+                self.objects.entry(*blob).or_insert(None);
+            }
+        }
+        true
+    }
+}
+
+/// See [`Snapshots::settle`](super::Snapshots::settle). Fails where the time is over, with nothing written.
+pub(super) fn settle(
+    objects: &Objects,
+    root: &Path,
+    roots: &Roots,
+    deadline: Option<Instant>,
+) -> Result<Settled> {
+    let goes_on = || deadline.is_none_or(|deadline| Instant::now() < deadline);
+    let late = || Error::failed("what is borrowed could not be copied in time");
+    let reader = objects.reader()?;
+    reader.refresh()?;
+    let packs = reader.packs();
+    let mut settled = Settled::default();
+    if packs.borrowed().next().is_none() {
+        return Ok(settled);
+    }
+    let mut reached = Reached::default();
+    if !reached.walk(&reader, roots, &goes_on) {
+        return Err(late());
+    }
+    let ids: Vec<ObjectId> = reached.objects.keys().copied().collect();
+    let is_own = packs.own(&ids);
+    let needed: Vec<ObjectId> = ids
+        .into_iter()
+        .zip(is_own)
+        .filter(|(_, is_own)| !is_own)
+        .map(|(id, _)| id)
+        .collect();
+    let mut pack = PackWriter::begin(objects.repository())?;
+    let mut copied = Copied::default();
+    for borrowed in packs.borrowed() {
+        // One that cannot be read gives nothing; what it held is looked for elsewhere.
+        if borrowed
+            .copy_entries(&needed, &mut pack, &mut copied, &goes_on)
+            .is_err()
+            && !goes_on()
+        {
+            return Err(late());
+        }
+    }
+    settled.objects = copied.ids.len();
+    settled.bytes = copied.bytes;
+    let root = disk::open_root(root).ok();
+    for id in needed.into_iter().filter(|id| !copied.ids.contains(id)) {
+        if !goes_on() {
+            return Err(late());
+        }
+        let path = reached.objects.get(&id).cloned().flatten();
+        if let Ok((kind, bytes)) = reader.any(id) {
+            pack.add(pack_object(kind, id, &bytes, Effort::Least))?;
+            settled.objects += 1;
+        } else if let (Some(root), Some(path)) = (&root, &path)
+            && let Some(bytes) = from_workspace(root, path, id)
+        {
+            pack.add(pack_object(ObjectKind::Blob, id, &bytes, Effort::Least))?;
+            settled.healed += 1;
+        } else {
+            settled.missing.push((id, path));
+        }
+    }
+    let torn = reached.torn.into_iter();
+    settled
+        .missing
+        .extend(torn.map(|(id, path, _)| (id, Some(path))));
+    pack.finish()?;
+    reader.note_new_pack()?;
+    Ok(settled)
+}
+
+/// Returns the bytes of the file or link at a path, where they are those of a blob.
+pub(super) fn from_workspace(root: &OwnedFd, path: &[u8], id: ObjectId) -> Option<Vec<u8>> {
+    let (outer, name) = split(path);
+    if name.is_empty() {
+        return None;
+    }
+    let directory = disk::open_directory(root.as_fd(), outer).ok()?;
+    let bytes = match read::file(directory.as_fd(), name).ok()? {
+        Outcome::Bytes(bytes, _) => bytes,
+        Outcome::Other => rustix::fs::readlinkat(&directory, name, Vec::new())
+            .ok()?
+            .into_bytes(),
+        Outcome::Large(_) => large(&directory, name)?,
+        Outcome::Gone | Outcome::Gap(_) => return None,
+    };
+    (hash(ObjectKind::Blob, &bytes) == id).then_some(bytes)
+}
+
+/// The size in bytes up to which a file is taken into memory to heal what is damaged.
+const LARGEST: u64 = 1 << 30;
+
+fn large(directory: &OwnedFd, name: &[u8]) -> Option<Vec<u8>> {
+    let file = disk::open_file(directory.as_fd(), name).ok()?;
+    let mut bytes = Vec::new();
+    let mut file = std::io::Read::take(std::fs::File::from(file), LARGEST);
+    std::io::Read::read_to_end(&mut file, &mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// See [`Snapshots::give_back`](super::Snapshots::give_back). The cache goes on: it is told that the packs are others now.
+pub(super) fn give_back(folder: &Path, objects: &Objects) -> Result<()> {
+    let boot = super::take::boot();
+    let cache = Cache::read(folder).filter(|cache| {
+        cache.header.boot == boot && cache.header.packs == super::take::stamp_of_packs(objects)
+    });
+    borrowed::give_back(&objects.packs())?;
+    objects.note_borrowing(false);
+    objects.reader()?.refresh()?;
+    if let Some(cache) = cache {
+        let mut header = cache.header.clone();
+        header.packs = super::take::stamp_of_packs(objects);
+        header.borrowed = Vec::new();
+        // A cache that cannot be written makes the next snapshot slower.
+        let _ = Cache::write(folder, &header, &Overlay::over(Some(&cache)));
+    }
+    Ok(())
+}

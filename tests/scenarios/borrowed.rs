@@ -1,0 +1,332 @@
+//! What the first snapshot takes from the user's repository: nothing that is done to the workspace, as root or after
+//! `chmod -R u+w`, takes it away again.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use ckpt_store::RevertRequest;
+
+use crate::world::{World, to};
+
+const FILES: usize = 80;
+
+/// A repository whose objects are all in one pack, with deltas, and whose index is old enough to be believed.
+fn packed() -> World {
+    let world = World::git(&[]);
+    for version in 0..3 {
+        for number in 0..FILES {
+            world.write(file(number), text(number, version));
+        }
+        world.run_git(&["add", "-A"]);
+        world.run_git(&["commit", "-q", "-m", "a version"]);
+    }
+    world.run_git(&["repack", "-adfq", "--depth=20", "--window=20"]);
+    grow_old(&world);
+    world
+}
+
+fn file(number: usize) -> String {
+    format!("d{}/f{number}", number % 7)
+}
+
+fn text(number: usize, version: usize) -> String {
+    let shared: String = (0..60)
+        .map(|line| format!("line {line} of them all\n"))
+        .collect();
+    format!("{shared}number {number}, version {version}\n")
+}
+
+/// Makes the index younger than the files, as if a moment had passed before it was written.
+fn grow_old(world: &World) {
+    let index = fs::File::options()
+        .append(true)
+        .open(world.path(".git/index"))
+        .expect("git made it");
+    index
+        .set_modified(SystemTime::now() + Duration::from_secs(10))
+        .expect("it is ours");
+}
+
+/// Every file below a directory, as `find -type f` finds them.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).expect("it is there") {
+        let path = entry.expect("it can be read").path();
+        let metadata = path.symlink_metadata().expect("it is there");
+        if metadata.is_dir() {
+            found.extend(files(&path));
+        } else if metadata.is_file() {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn snapshots(world: &World) -> PathBuf {
+    world.base().join("store/snapshots")
+}
+
+/// The inodes of a directory's files.
+fn inodes(directory: &Path) -> Vec<u64> {
+    let inode = |path: &PathBuf| path.metadata().expect("it is there").ino();
+    files(directory).iter().map(inode).collect()
+}
+
+fn shares_inodes(world: &World) -> bool {
+    let ours = inodes(&snapshots(world));
+    inodes(&world.root).iter().any(|inode| ours.contains(inode))
+}
+
+/// Whether the file system clones files, so that nothing has to be borrowed.
+fn has_clones(world: &World) -> bool {
+    let packs = files(&world.path(".git/objects/pack"));
+    let name = |path: &PathBuf| path.file_name().expect("a file").to_owned();
+    let ours = files(&snapshots(world));
+    packs
+        .iter()
+        .any(|path| ours.iter().any(|our| name(our) == name(path)))
+}
+
+fn make_writable(path: &Path) {
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644)).expect("it is ours");
+}
+
+/// What somebody may do to every file below the workspace, `.git` as well.
+type Deed = fn(&Path);
+
+fn truncate(path: &Path) {
+    make_writable(path);
+    let file = fs::File::options()
+        .write(true)
+        .open(path)
+        .expect("it is ours");
+    file.set_len(0).expect("it is ours");
+}
+
+fn append(path: &Path) {
+    make_writable(path);
+    let mut file = fs::File::options()
+        .append(true)
+        .open(path)
+        .expect("it is ours");
+    std::io::Write::write_all(&mut file, b"more").expect("it is ours");
+}
+
+fn overwrite(path: &Path) {
+    make_writable(path);
+    let length = path.metadata().expect("it is there").len();
+    let bytes = vec![b'x'; usize::try_from(length).expect("it is small")];
+    fs::write(path, bytes).expect("it is ours");
+}
+
+fn move_away(path: &Path) {
+    let mut to = path.as_os_str().to_owned();
+    to.push(".moved");
+    fs::rename(path, to).expect("it is ours");
+}
+
+fn remove(path: &Path) {
+    fs::remove_file(path).expect("it is ours");
+}
+
+fn forbid(path: &Path) {
+    let is_packed = path.to_string_lossy().contains("/.git/objects/");
+    let is_ours = path.starts_with("/") && !is_packed;
+    if is_ours && !path.to_string_lossy().contains("/.git/") {
+        truncate(path);
+    }
+    if is_packed {
+        fs::set_permissions(path, fs::Permissions::from_mode(0)).expect("it is ours");
+    }
+}
+
+const DEEDS: [(&str, Deed); 6] = [
+    ("truncate -s 0", truncate),
+    ("append", append),
+    ("overwrite", overwrite),
+    ("mv", move_away),
+    ("rm", remove),
+    ("chmod 000 of the packs", forbid),
+];
+
+fn expect_all(world: &World, why: &str) {
+    for number in 0..FILES {
+        assert_eq!(
+            world.read(file(number)),
+            text(number, 2),
+            "{why}: `{}`",
+            file(number)
+        );
+    }
+}
+
+#[test]
+fn what_the_first_snapshot_borrowed_is_its_own_once_it_is_settled() {
+    let mut world = packed();
+    world.message("m1");
+    assert!(
+        shares_inodes(&world) || has_clones(&world),
+        "the first snapshot reads no file that git knows"
+    );
+    world.settle();
+    assert!(
+        !shares_inodes(&world),
+        "no inode of the store is reachable through the workspace"
+    );
+    let repositories = files(&snapshots(&world));
+    let packs = repositories
+        .iter()
+        .filter(|path| path.extension().is_some_and(|name| name == "pack"));
+    let size: u64 = packs
+        .map(|path| path.metadata().expect("there").len())
+        .sum();
+    let theirs: u64 = files(&world.path(".git/objects/pack"))
+        .iter()
+        .map(|path| path.metadata().expect("there").len())
+        .sum();
+    assert!(
+        size > 0 && size <= theirs,
+        "{size} of {theirs}: entries are copied as they are"
+    );
+}
+
+#[test]
+fn nothing_that_is_done_to_the_workspace_takes_away_what_is_settled() {
+    for (why, deed) in DEEDS {
+        let mut world = packed();
+        world.message("m1");
+        world.settle();
+        world.start_in("s1");
+        files(&world.root).iter().for_each(|path| deed(path));
+        world.finish_in("s1");
+        world.revert("m1");
+        expect_all(&world, why);
+    }
+}
+
+#[test]
+fn the_first_tool_waits_until_nothing_is_borrowed_any_more() {
+    let mut world = packed();
+    world.message("m1");
+    world.start_in("s1");
+    assert!(!shares_inodes(&world), "the agent's tool runs only now");
+    files(&world.root).iter().for_each(|path| truncate(path));
+    world.finish_in("s1");
+    world.revert("m1");
+    expect_all(&world, "the report of the lab");
+}
+
+#[test]
+fn an_operation_settles_what_is_borrowed_before_it_begins() {
+    let mut world = packed();
+    world.message("m1");
+    let only_the_files = |world: &World| {
+        for number in 0..FILES {
+            truncate(&world.path(file(number)));
+        }
+    };
+    only_the_files(&world);
+    world.finish_in("s1");
+    world.revert("m1");
+    expect_all(&world, "nobody settled it before");
+    assert!(!shares_inodes(&world), "it was settled by the revert");
+    for path in files(&world.path(".git/objects")) {
+        truncate(&path);
+    }
+    world.unrevert();
+    world.revert("m1");
+    expect_all(&world, "the packs are of no matter any more");
+}
+
+#[test]
+fn what_is_emptied_before_it_is_settled_is_taken_from_files_that_are_unchanged_and_else_told() {
+    let mut world = packed();
+    world.message("m1");
+    for path in files(&world.path(".git/objects")) {
+        truncate(&path);
+    }
+    for number in 0..FILES / 2 {
+        truncate(&world.path(file(number)));
+    }
+    world.settle();
+    assert!(!shares_inodes(&world), "what is damaged is given back, too");
+    world.finish_in("s1");
+    let told = format!("{:?}", world.status().latest_diagnostics);
+    assert!(told.contains("is lost"), "{told}");
+    let error = world.try_revert(&to("m1")).expect_err("half of it is lost");
+    assert!(
+        error.to_string().contains(&file(0)),
+        "it names them: {error}"
+    );
+    for number in FILES / 2..FILES {
+        truncate(&world.path(file(number)));
+    }
+    world.finish_in("s1");
+    let only = RevertRequest {
+        only: (FILES / 2..FILES)
+            .map(|number| world.path(file(number)))
+            .collect(),
+        ..to("m1")
+    };
+    world.try_revert(&only).expect("these were stored anew");
+    for number in FILES / 2..FILES {
+        assert_eq!(world.read(file(number)), text(number, 2), "{number}");
+    }
+}
+
+#[test]
+fn a_snapshot_that_finds_a_borrowed_pack_changed_reads_the_files_again() {
+    let mut world = packed();
+    world.message("m1");
+    for path in files(&world.path(".git/objects")) {
+        let modified = path
+            .metadata()
+            .expect("there")
+            .modified()
+            .expect("it has one");
+        overwrite(&path);
+        let file = fs::File::options().write(true).open(&path).expect("ours");
+        file.set_modified(modified).expect("it is ours");
+    }
+    world.message("m2");
+    files(&world.root).iter().for_each(|path| truncate(path));
+    world.finish_in("s1");
+    world.revert("m2");
+    expect_all(&world, "they were stored anew with the second message");
+}
+
+#[test]
+fn a_gc_of_the_users_is_none_of_our_business() {
+    let mut world = packed();
+    world.message("m1");
+    world.run_git(&["gc", "-q", "--prune=now"]);
+    world.message("m2");
+    world.settle();
+    assert!(!shares_inodes(&world), "nothing is shared");
+    fs::rename(world.path(".git/objects"), world.base().join("gone")).expect("it is ours");
+    for number in 0..FILES {
+        truncate(&world.path(file(number)));
+    }
+    world.finish_in("s1");
+    world.revert("m1");
+    expect_all(&world, "whatever became of the user's packs");
+}
+
+#[test]
+fn what_is_settled_stands_in_a_repository_that_git_takes_for_sound() {
+    let mut world = packed();
+    world.message("m1");
+    world.settle();
+    let repository = fs::read_dir(snapshots(&world))
+        .expect("there")
+        .next()
+        .expect("one workspace")
+        .expect("readable")
+        .path()
+        .join("repository.git");
+    let git_dir = format!("--git-dir={}", repository.display());
+    let found = world.run_git(&[&git_dir, "fsck", "--full", "--strict", "--no-dangling"]);
+    assert_eq!(found, "", "deltas have their bases");
+}
