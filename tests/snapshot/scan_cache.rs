@@ -333,3 +333,53 @@ fn unreadable() {
         "readable again"
     );
 }
+
+#[test]
+fn a_cache_that_is_damaged_at_any_byte_gives_the_right_tree_or_a_full_look() {
+    let world = World::git();
+    world.write(".gitignore", "*.log\n");
+    world.write("a/one", "1");
+    world.write("a/ignored.log", "x");
+    world.write("b/c/two", "2");
+    world.run_git(&["add", "a/one"]);
+    world.take();
+    world.write("b/c/two", "22");
+    world.write("b/three", "3");
+    let expected = world.take();
+    let folder = world.store.join("snapshots/key");
+    let names = ["cache", "cache.changes"];
+    let sound = names.map(|name| fs::read(folder.join(name)).expect("both were written"));
+    // A new file each time: to write one anew makes some file systems write it out at once.
+    let put = |name: &str, bytes: &[u8]| {
+        let _ = fs::remove_file(folder.join(name));
+        fs::write(folder.join(name), bytes).expect("it is ours");
+    };
+    let restore = || {
+        names
+            .iter()
+            .zip(&sound)
+            .for_each(|(name, bytes)| put(name, bytes))
+    };
+    for (name, bytes) in names.iter().zip(&sound) {
+        // Every byte is tried where the cache is read; here, whether a snapshot is taken all the same.
+        for at in (0..bytes.len()).step_by(23) {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1 << (at % 8);
+            restore();
+            put(name, &damaged);
+            assert_eq!(world.take(), expected, "byte {at} of `{name}`, warm");
+            restore();
+            put(name, &damaged);
+            let cold = Snapshots::open(&folder).expect("it is there");
+            let taken = cold
+                .take(&world.request())
+                .expect("whatever the cache says");
+            assert_eq!(taken, expected, "byte {at} of `{name}`, cold");
+        }
+        for length in (0..bytes.len()).step_by(97) {
+            restore();
+            put(name, &bytes[..length]);
+            assert_eq!(world.take(), expected, "`{name}` cut off after {length}");
+        }
+    }
+}

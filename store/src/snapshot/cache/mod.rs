@@ -265,3 +265,102 @@ fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
         .open(path)?;
     file.write_all(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fs::disk::Stamp;
+    use crate::model::entry::ObjectId;
+    use crate::snapshot::Snapshot;
+    use crate::snapshot::rules::View;
+    use crate::snapshot::scan::listing::{Item, Kind, State};
+
+    fn header(text: &str) -> Header {
+        Header {
+            boot: text.into(),
+            packs: Stamp::default(),
+            borrowed: vec![(b"borrowed-1.pack".to_vec(), Stamp::default())],
+            wishes: ObjectId::EMPTY_TREE,
+            index: Some((Stamp::default(), true, ObjectId::EMPTY_TREE)),
+            named: vec![b"named".to_vec()],
+            forced: Vec::new(),
+            watched: Vec::new(),
+            snapshot: Snapshot {
+                tree: ObjectId::EMPTY_TREE,
+                attributes: None,
+                rules: None,
+            },
+            gaps: Vec::new(),
+        }
+    }
+
+    fn listing(size: u64) -> Listing {
+        let item = Item {
+            name: b"file".to_vec(),
+            stamp: Stamp {
+                size,
+                ..Stamp::default()
+            },
+            is_settled: true,
+            kind: Kind::Content(ObjectId::EMPTY_TREE),
+        };
+        Listing {
+            items: vec![item],
+            is_settled: true,
+            ..Listing::unread(Stamp::default(), View::Open, State::Listed)
+        }
+    }
+
+    fn contents(cache: &Cache) -> (Header, Vec<Vec<u8>>) {
+        let raw = |number| cache.directory(number).expect("it was read").raw.to_vec();
+        (cache.header.clone(), (0..cache.len()).map(raw).collect())
+    }
+
+    /// Writes a cache and changes of it; returns what it holds without them, and with them.
+    fn write(folder: &Path) -> [(Header, Vec<Vec<u8>>); 2] {
+        let mut first = Overlay::over(None);
+        first.put(Vec::new(), Some(listing(1)));
+        first.put(b"below".to_vec(), Some(listing(2)));
+        Cache::write(folder, &header("one"), &first).expect("it is writable");
+        let whole = Cache::read(folder).expect("it was just written");
+        let mut second = Overlay::over(Some(&whole));
+        second.put(b"below".to_vec(), Some(listing(3)));
+        Cache::write(folder, &header("two"), &second).expect("it is writable");
+        let both = Cache::read(folder).expect("it was just written");
+        [contents(&whole), contents(&both)]
+    }
+
+    #[test]
+    fn no_byte_of_a_cache_can_be_damaged_and_believed() {
+        let folder = tempfile::tempdir().expect("a scratch directory");
+        let [older, whole] = write(folder.path());
+        assert_ne!(older, whole, "there are changes");
+        for name in ["cache", "cache.changes"] {
+            let path = folder.path().join(name);
+            let bytes = fs::read(&path).expect("it was written");
+            let damaged = (0..bytes.len()).flat_map(|at| {
+                let mut flipped = bytes.clone();
+                flipped[at] ^= 1 << (at % 8);
+                let mut zeroed = bytes.clone();
+                zeroed[at..].fill(0);
+                [flipped, zeroed, bytes[..at].to_vec()]
+            });
+            for damaged in damaged.filter(|damaged| *damaged != bytes) {
+                fs::remove_file(&path).expect("it is there");
+                fs::write(&path, &damaged).expect("it is writable");
+                // What is merely older is compared with the disk, as it was then.
+                if let Some(cache) = Cache::read(folder.path()) {
+                    assert_eq!(
+                        contents(&cache),
+                        older,
+                        "{name}: {}",
+                        damaged.escape_ascii()
+                    );
+                }
+            }
+            fs::write(&path, &bytes).expect("it is writable");
+        }
+        let cache = Cache::read(folder.path()).expect("it is as it was written");
+        assert_eq!(contents(&cache), whole, "nothing else was changed");
+    }
+}
