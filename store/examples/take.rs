@@ -33,6 +33,7 @@ fn main() -> ckpt_store::Result<()> {
             config_home: None,
             store: &store,
             only_around: None,
+            anew: false,
             deadline: None,
             progress: None,
         };

@@ -122,3 +122,9 @@ impl<T, E: Into<Box<dyn StdError + Send + Sync>>> Context<T> for std::result::Re
         self.map_err(|error| Error::failed(what()).because(error))
     }
 }
+
+/// Returns what `work` gives; none where it panics. For what others wrote, and what is only a hint: that costs the file or the
+/// hint, and never the step. The panic itself is noted by whoever set the process's panic hook.
+pub(crate) fn contained<T>(work: impl FnOnce() -> T) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok()
+}

@@ -83,6 +83,14 @@ impl Store {
             .diagnose(diagnostic, (self.surroundings.clock)())
     }
 
+    /// The same, unless it was noted before.
+    pub(crate) fn diagnose_once(&mut self, diagnostic: &sessions::Diagnostic<'_>) -> Result<()> {
+        if sessions::is_noted(self.database.connection(), diagnostic)? {
+            return Ok(());
+        }
+        self.diagnose(diagnostic)
+    }
+
     /// Says who is told how far reverts and their kin are.
     pub fn watch(&mut self, watcher: Option<Watcher>) {
         self.watcher = watcher;

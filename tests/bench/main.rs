@@ -49,6 +49,7 @@ fn request<'a>(root: &'a Path, store: &'a Path, seed: bool) -> Request<'a> {
         config_home: None,
         store,
         only_around: None,
+        anew: false,
         deadline: None,
         progress: None,
     }

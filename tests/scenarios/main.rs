@@ -3,6 +3,7 @@
 mod again;
 mod basic;
 mod borrowed;
+mod damaged;
 mod git;
 mod honesty;
 mod ignored_directories;

@@ -68,6 +68,7 @@ impl World {
             config_home: None,
             store: &self.store,
             only_around: None,
+            anew: false,
             deadline: None,
             progress: None,
         }

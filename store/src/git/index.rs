@@ -51,7 +51,7 @@ const SKIP_WORKTREE_OR_INTENT: u16 = 0x6000;
 
 /// Reads an index whose ids have `id_length` bytes; none where it is damaged.
 pub(crate) fn parse(bytes: &[u8], id_length: usize) -> Option<Index> {
-    let mut reader = Bytes { bytes, position: 0 };
+    let mut reader = Bytes::new(bytes);
     if reader.take(4)? != b"DIRC" {
         return None;
     }
@@ -101,7 +101,7 @@ pub(crate) struct Staged {
 
 /// Returns what an index says; none where it is damaged.
 pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
-    let mut reader = Bytes { bytes, position: 0 };
+    let mut reader = Bytes::new(bytes);
     if reader.take(4)? != b"DIRC" {
         return None;
     }
@@ -133,6 +133,14 @@ pub(crate) fn meaning(bytes: &[u8], id_length: usize) -> Option<Meaning> {
     Some(meaning)
 }
 
+/// Whether git gives an entry this mode: of a file, a link, a submodule, or a directory that a sparse index leaves out.
+fn is_mode(mode: u32) -> bool {
+    matches!(
+        mode & 0o170_000,
+        0o100_000 | 0o120_000 | 0o160_000 | 0o040_000
+    )
+}
+
 /// An entry with what only its meaning needs.
 struct Read<'a> {
     entry: IndexEntry,
@@ -141,12 +149,32 @@ struct Read<'a> {
     extended: u16,
 }
 
+/// A path is no longer: git itself reaches files by their whole path, and the kernel takes no longer one.
+const LONGEST_PATH: usize = 4096;
+/// All paths together are no longer than so many times the index, beside what a small index may have. Version 4 stores of a
+/// path only what differs from the one before, so that a small file could name itself out of all bounds.
+const MOST_PATHS: usize = 16;
+const FEW_PATHS: usize = 1 << 20;
+
 struct Bytes<'a> {
     bytes: &'a [u8],
     position: usize,
+    /// How many bytes of paths there may be yet.
+    paths_left: usize,
 }
 
 impl<'a> Bytes<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            position: 0,
+            paths_left: bytes
+                .len()
+                .saturating_mul(MOST_PATHS)
+                .saturating_add(FEW_PATHS),
+        }
+    }
+
     fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let end = self.position.checked_add(length)?;
         let taken = self.bytes.get(self.position..end)?;
@@ -180,6 +208,10 @@ impl<'a> Bytes<'a> {
         } else {
             self.padded_path(start)?
         };
+        self.paths_left = self.paths_left.checked_sub(path.len())?;
+        if path.len() > LONGEST_PATH || !is_mode(mode) {
+            return None;
+        }
         let stage = (flags >> 12) & 3;
         let silent =
             stage != 0 || flags & ASSUME_VALID != 0 || extended & SKIP_WORKTREE_OR_INTENT != 0;
@@ -273,6 +305,43 @@ impl<'a> Bytes<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An index of version 4 whose every path but the first adds a byte to the one before.
+    fn chain(entries: u32, first: usize) -> Vec<u8> {
+        let mut bytes = [&b"DIRC\0\0\0\x04"[..], &entries.to_be_bytes()].concat();
+        for number in 0..entries {
+            let mut entry = [0; 62];
+            entry[24..28].copy_from_slice(&0o100_644_u32.to_be_bytes());
+            bytes.extend_from_slice(&entry);
+            bytes.push(0);
+            let name = if number == 0 {
+                vec![b'a'; first]
+            } else {
+                vec![b'a']
+            };
+            bytes.extend_from_slice(&name);
+            bytes.push(0);
+        }
+        bytes.extend_from_slice(&[0; 20]);
+        bytes
+    }
+
+    #[test]
+    fn an_index_that_names_itself_out_of_all_bounds_is_none() {
+        let index = parse(&chain(1000, 100), 20).expect("paths as there are");
+        assert_eq!(index.entries[999].path.len(), 1099, "each is one longer");
+        assert_eq!(parse(&chain(17_000, 60_000), 20), None, "1 GB of 1.1 MB");
+        assert_eq!(parse(&chain(4000, 1000), 20), None, "longer than any path");
+        assert_eq!(
+            meaning(&chain(17_000, 60_000), 20),
+            None,
+            "the same for its meaning"
+        );
+        let mut many = chain(4000, 90);
+        assert_eq!(parse(&many, 20), None, "together they are too long");
+        many[12 + 24..12 + 28].fill(0);
+        assert_eq!(parse(&many, 20), None, "zeroes are no entry");
+    }
 
     #[test]
     fn nonsense_is_no_index() {

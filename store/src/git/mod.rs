@@ -63,6 +63,16 @@ fn path_of(text: &[u8]) -> Option<&Path> {
     (!text.is_empty() && !text.contains(&0)).then(|| Path::new(OsStr::from_bytes(text)))
 }
 
+/// From this size on, in bytes, a file is asked whether all of it is on the disk.
+const PLAIN: u64 = 4 << 20;
+
+/// Whether a part of a file takes no room: nobody wrote it, and it would take room in memory alone.
+fn has_holes(file: &std::fs::File, size: u64) -> bool {
+    let hole = rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(0));
+    let is_back = rustix::fs::seek(file, rustix::fs::SeekFrom::Start(0)).is_ok();
+    !is_back || hole.is_ok_and(|hole| hole < size)
+}
+
 /// Reads a regular file of at most `limit` bytes; none for anything else. Never waits for a pipe.
 pub(crate) fn read_small(path: &Path, limit: u64, more_flags: OFlags) -> Option<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | more_flags;
@@ -75,6 +85,9 @@ pub(crate) fn read_small_file(file: std::fs::File, limit: u64) -> Option<Vec<u8>
     let stat = rustix::fs::fstat(&file).ok()?;
     let size = u64::try_from(stat.st_size).ok()?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || size > limit {
+        return None;
+    }
+    if size > PLAIN && has_holes(&file, size) {
         return None;
     }
     // Room for all of it, so that one call reads it.

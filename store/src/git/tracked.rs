@@ -7,11 +7,12 @@ use rustix::fs::OFlags;
 
 use super::index::{self, Index, IndexEntry};
 use super::{Location, read_small};
+use crate::error::contained;
 use crate::fs::disk::Stamp;
 use crate::model::path::split;
 
-/// The largest index that is read, in bytes.
-pub(crate) const LARGEST: u64 = 1 << 30;
+/// The largest index that is read, in bytes: of some five million files.
+pub(crate) const LARGEST: u64 = 512 << 20;
 
 /// Returns the path of the index.
 fn path(location: &Location) -> PathBuf {
@@ -39,7 +40,7 @@ impl Tracked {
         let id_length = if location.is_sha256() { 32 } else { 20 };
         let mut index = bytes
             .as_ref()
-            .and_then(|bytes| index::parse(bytes, id_length))
+            .and_then(|bytes| contained(|| index::parse(bytes, id_length))?)
             .unwrap_or_default();
         if let Some(shared) = &index.shared {
             let shared = shared_entries(location, shared, id_length);
@@ -107,7 +108,7 @@ fn shared_entries(location: &Location, id: &[u8], id_length: usize) -> Vec<Index
         OFlags::NOFOLLOW,
     );
     bytes
-        .and_then(|bytes| index::parse(&bytes, id_length))
+        .and_then(|bytes| contained(|| index::parse(&bytes, id_length))?)
         .unwrap_or_default()
         .entries
 }

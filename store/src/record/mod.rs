@@ -17,6 +17,7 @@ use ckpt_schema::report::{EventReport, SnapshotReport, VERSION};
 
 use crate::error::Result;
 use crate::model::progress::SnapshotProgress;
+use crate::sessions::Diagnostic;
 use crate::store::Store;
 use crate::timeline::{How, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
@@ -73,13 +74,42 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let borrows = observation
         .as_ref()
         .is_ok_and(|observation| observation.borrows);
+    let undecided = observation
+        .as_ref()
+        .map(|observation| observation.undecided.clone())
+        .unwrap_or_default();
     let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
     drop(lock);
+    tell_of_undecided(store, &place, event, &undecided)?;
     store.is_unsettled = borrows;
     if borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
         crate::settle::before_a_tool(store, &place);
     }
     report.map_err(|error| if is_late { error.late() } else { error })
+}
+
+/// What ignore patterns may match that are too complicated is captured; that is said once of each.
+fn tell_of_undecided(
+    store: &mut Store,
+    place: &Place,
+    event: &Event,
+    undecided: &[String],
+) -> Result<()> {
+    let workspace = place.root.to_string_lossy().into_owned();
+    undecided.iter().try_for_each(|pattern| {
+        let message = format!(
+            "the ignore pattern `{pattern}` is too complicated: what it may match is captured"
+        );
+        store.diagnose_once(&Diagnostic {
+            level: "warning",
+            agent: Some(&event.agent),
+            event: Some(event.event.name()),
+            session: Some(&event.session_id),
+            workspace: Some(&workspace),
+            message: &message,
+            detail: None,
+        })
+    })
 }
 
 /// Captures the workspace; that it does is noted, so that a call that was killed meanwhile shows.

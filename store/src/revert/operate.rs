@@ -143,6 +143,9 @@ pub(crate) fn execute(
 ) -> Result<OperationReport> {
     count_lines(snapshots, &mut operation.plan, &operation.lines);
     refuse::damaged_objects(snapshots, &operation.plan)?;
+    if !manner.dry_run {
+        refuse::no_way_back(store, place, snapshots, &operation.plan, seen)?;
+    }
     let root = Root::open(&place.root, place.device()?, place.row.inode)?;
     refuse::what_must_fail(&root, snapshots, &operation.plan, manner)?;
     if manner.dry_run {

@@ -15,8 +15,12 @@ use super::plan::Plan;
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
 use crate::sessions::OpenStep;
 use crate::snapshot::Snapshots;
+use crate::store::Store;
+use crate::timeline::{How, Observation, Place};
 
 /// How long an agent without tool events counts as at work after its last event.
 const AT_WORK: Milliseconds = 30_000;
@@ -114,6 +118,64 @@ pub(super) fn what_must_fail(
         Some(hint) => error.hint(hint),
         None => error,
     })
+}
+
+/// What is to be removed or replaced must be stored whole before it is: the way back leads through it. What is damaged is stored
+/// anew from the files, which are still there.
+pub(super) fn no_way_back(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    plan: &Plan,
+    seen: &Observation,
+) -> Result<()> {
+    let going: Vec<&Item> = plan
+        .items
+        .iter()
+        .filter(|item| item.result == FileResult::Planned && item.expected.is_some())
+        .collect();
+    let Err(error) = check_going(snapshots, &going, seen) else {
+        return Ok(());
+    };
+    let how = How {
+        anew: true,
+        ..How::default()
+    };
+    place.take(store, snapshots, how)?;
+    check_going(&place.snapshots()?, &going, seen).map_err(|_| error)
+}
+
+fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Observation) -> Result<()> {
+    let refused = |paths: &[&Item]| {
+        let names: Vec<String> = paths
+            .iter()
+            .map(|item| format!("`{}`", item.path.to_text()))
+            .collect();
+        Error::unavailable(format!(
+            "nothing was changed: what stands at {} is damaged in the store, and could not be brought back",
+            first_of(names.into_iter(), NAMED)
+        ))
+        .hint("`ckpt-hook doctor` checks the store; --only reverts other files")
+    };
+    let blob = |item: &Item| {
+        let blob = item.expected.and_then(|entry| entry.blob);
+        blob.filter(|blob| *blob != ObjectId::EMPTY_TREE)
+    };
+    let mut blobs: Vec<ObjectId> = going.iter().filter_map(|item| blob(item)).collect();
+    blobs.extend(seen.git.as_ref().and_then(|git| git.index));
+    blobs.sort_unstable();
+    blobs.dedup();
+    let broken = snapshots.check_blobs(&blobs)?;
+    if let Some((id, what)) = broken.first() {
+        let is_broken =
+            |item: &&Item| blob(item).is_some_and(|blob| broken.iter().any(|(id, _)| *id == blob));
+        let paths: Vec<&Item> = going.iter().copied().filter(is_broken).collect();
+        return Err(refused(&paths).because(format!("object {id}: {what}")));
+    }
+    let paths: Vec<WorkspacePath> = going.iter().map(|item| item.path.clone()).collect();
+    snapshots
+        .check_paths(&seen.snapshot, &paths)
+        .map_err(|error| refused(going).because(error))
 }
 
 /// Everything that is to be written must be there and sound before anything is touched.

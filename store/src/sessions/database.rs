@@ -358,6 +358,17 @@ fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> 
     .hint("upgrade this ckpt-hook, or give --store another directory"))
 }
 
+/// Returns whether the same was noted of the same workspace before.
+pub(crate) fn is_noted(connection: &Connection, diagnostic: &Diagnostic<'_>) -> Result<bool> {
+    connection
+        .query_row(
+            "SELECT EXISTS (SELECT 1 FROM diagnostics WHERE message = ?1 AND workspace IS ?2)",
+            params![diagnostic.message, diagnostic.workspace],
+            |row| row.get(0),
+        )
+        .context(|| "cannot read the diagnostics")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

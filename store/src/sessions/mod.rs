@@ -16,6 +16,7 @@ mod snapshots;
 mod steps;
 mod workspaces;
 
+pub(crate) use database::is_noted;
 pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 
 pub(crate) use changes::{

@@ -122,6 +122,9 @@ pub struct Request<'a> {
     /// The paths at, beside and below which to look for what changed; the rest is taken to be as it was last seen. All, where
     /// there are none.
     pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
+    /// Whether to read every file, whatever is remembered of it or known to the user's repository, and to store what is not
+    /// stored whole.
+    pub anew: bool,
     /// When to give up.
     pub deadline: Option<Instant>,
     /// Is told, now and then, how far it is.
@@ -137,6 +140,8 @@ pub struct Taken {
     pub gaps: Vec<Gap>,
     /// The state of the user's repository; none where there is none.
     pub git: Option<GitState>,
+    /// Some of the ignore patterns that are too complicated to be decided: what they may match is captured.
+    pub undecided: Vec<String>,
 }
 
 /// One side of a patch: a snapshot and what it could not hold.
@@ -312,6 +317,13 @@ impl Snapshots {
     /// before the first byte is written.
     pub fn copy_blob(&self, blob: ObjectId, to: &mut dyn std::io::Write) -> Result<u64> {
         self.objects.reader()?.copy_blob(blob, to)
+    }
+
+    /// Fails where a tree on the way to one of these paths, or what else a snapshot says of them, is missing or damaged.
+    pub fn check_paths(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<()> {
+        let reader = self.objects.reader()?;
+        let view = View::open(&reader, snapshot)?;
+        paths.iter().try_for_each(|path| view.state(path).map(drop))
     }
 
     /// Returns the blobs that are missing or damaged, each with what is wrong; each blob is decoded and hashed in full.

@@ -49,6 +49,8 @@ pub(crate) struct Observation {
     pub replaced: Vec<i64>,
     /// Whether it still depends on files of the user's repository.
     pub borrows: bool,
+    /// Some of the ignore patterns that are too complicated to be decided.
+    pub undecided: Vec<String>,
 }
 
 impl Observation {
@@ -93,6 +95,7 @@ impl Observation {
             changes: drafts,
             replaced,
             borrows: snapshots.borrows(),
+            undecided: taken.undecided,
         })
     }
 

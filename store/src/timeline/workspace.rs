@@ -25,6 +25,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct How<'a> {
     /// Where alone to look for what changed.
     pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
+    /// Whether to read every file, whatever is remembered of it, and to store what the store does not hold whole.
+    pub anew: bool,
     /// When to give up.
     pub deadline: Option<Instant>,
     /// Is told how far it is.
@@ -174,12 +176,14 @@ impl Place {
         let named = sessions::forced_paths(store.database.connection(), self.row.id)?;
         let How {
             only_around,
+            anew,
             deadline,
             progress,
         } = how;
         snapshots.take(&Request {
             named: &named,
             only_around,
+            anew,
             deadline,
             progress,
             ..self.request(store)
@@ -210,6 +214,7 @@ impl Place {
             config_home: store.surroundings.config_home.as_deref(),
             store: &store.surroundings.directory,
             only_around: None,
+            anew: false,
             deadline: None,
             progress: None,
         }

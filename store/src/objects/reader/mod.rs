@@ -16,7 +16,7 @@ use super::hash::ObjectKind;
 use super::multi_pack_index;
 use super::pack_file::PackFile;
 use super::tree::{self, TreeEntry};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, Result, contained};
 use crate::model::entry::ObjectId;
 use compare::{Comparer, Problem};
 use kept::Kept;
@@ -273,9 +273,10 @@ fn first<'p, T>(
 ) -> Result<Option<T>> {
     let mut failure = None;
     for (pack, offset) in places {
-        match read(pack, offset) {
-            Ok(found) => return Ok(Some(found)),
-            Err(error) => failure = Some(error),
+        match contained(|| read(pack, offset)) {
+            Some(Ok(found)) => return Ok(Some(found)),
+            Some(Err(error)) => failure = Some(error),
+            None => failure = Some(Error::failed("reading it went wrong, which is a bug")),
         }
     }
     match failure {

@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::RawDir;
 use rustix::io::Errno;
 
-use crate::error::{Context, Result};
+use crate::error::{Context, Result, contained};
 use crate::fs::disk::{self, Stamp};
 use crate::model::entry::ObjectId;
 use crate::objects::multi_pack_index::{self, MultiPackIndex};
@@ -205,7 +205,7 @@ impl Joint {
             _ => Arc::new(Opened::new(
                 directory,
                 stamp,
-                MultiPackIndex::open(file).ok()?,
+                contained(|| MultiPackIndex::open(file))?.ok()?,
             )),
         };
         let is_there = vec![false; opened.packs.len()];

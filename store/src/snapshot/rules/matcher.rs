@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::patterns::Patterns;
+use super::patterns::{Patterns, Work};
 use super::{BUILT_IN, Rules, has_below, is_below};
 
 /// What of a directory is captured.
@@ -35,6 +35,7 @@ pub(crate) struct Matcher<'a> {
     forced: BTreeSet<Vec<u8>>,
     gitignores: Box<Ignores<'a>>,
     chains: RwLock<HashMap<Vec<u8>, Chain>>,
+    work: Work,
 }
 
 /// The ignore files that hold in a directory, innermost first.
@@ -86,6 +87,7 @@ impl Rules {
             forced: self.forced.clone(),
             gitignores: Box::new(gitignores),
             chains: RwLock::new(HashMap::new()),
+            work: Work::default(),
         }
     }
 }
@@ -106,6 +108,11 @@ impl Matcher<'_> {
             self.is_forced(path, is_directory)
         })
         .is_some()
+    }
+
+    /// Returns some of the patterns of which it was not decided whether they match: what they may match is in view.
+    pub fn undecided(&self) -> Vec<Vec<u8>> {
+        self.work.undecided()
     }
 
     /// Returns the view of the workspace's root.
@@ -164,12 +171,13 @@ impl Matcher<'_> {
             .rposition(|byte| *byte == b'/')
             .map(|slash| slash + 1);
         let excluded = !self.exclude.is_empty()
-            && self.exclude.matched(path, name, is_directory) == Some(true);
+            && self.exclude.matched(path, name, is_directory, &self.work) == Some(true);
         if excluded || !self.is_in_scope(path, is_directory) {
             return None;
         }
         let passage = self.is_passage(path);
-        if !self.include.is_empty() && self.include.matched(path, name, is_directory) == Some(true)
+        if !self.include.is_empty()
+            && self.include.matched(path, name, is_directory, &self.work) == Some(true)
         {
             return Some(if passage {
                 View::Passage
@@ -255,9 +263,9 @@ impl Matcher<'_> {
                 link.directory_length + 1
             };
             let inner_name = name.map(|name| name - start).filter(|name| *name > 0);
-            if let Some(ignored) = link
-                .patterns
-                .matched(&path[start..], inner_name, is_directory)
+            if let Some(ignored) =
+                link.patterns
+                    .matched(&path[start..], inner_name, is_directory, &self.work)
             {
                 return ignored;
             }
@@ -266,7 +274,7 @@ impl Matcher<'_> {
         let outer = [&self.info, &self.global, &self.built_in];
         outer
             .iter()
-            .find_map(|patterns| patterns.matched(path, name, is_directory))
+            .find_map(|patterns| patterns.matched(path, name, is_directory, &self.work))
             .unwrap_or(false)
     }
 

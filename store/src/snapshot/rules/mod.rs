@@ -6,6 +6,7 @@
 //! Patterns are matched by `gix-glob`, a port of git's own `wildmatch`, on bytes: braces are no alternatives, and names need
 //! not be UTF-8.
 
+mod glob;
 mod matcher;
 mod patterns;
 

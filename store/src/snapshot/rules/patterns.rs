@@ -1,7 +1,13 @@
 //! The patterns of one ignore file.
 
-use gix_glob::{Pattern, wildmatch};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use gix_glob::Pattern;
+use gix_glob::pattern::Mode;
+
+use super::glob::{Glob, Steps};
 use super::is_below;
 
 /// Returns the lines of an ignore file that mean something: no comments, no blank lines, no byte order mark.
@@ -16,9 +22,103 @@ pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
     lines.flat_map(|line| [line, b"\n"].concat()).collect()
 }
 
+/// The steps that one match may take: a hundred times what the patterns of any project need.
+const MOST: u64 = 1 << 18;
+/// The steps that are never too many: some microseconds.
+const FEW: u64 = 1 << 11;
+/// The steps that all matches together may take beside the few of each: a second or two.
+const ALTOGETHER: u64 = 1 << 28;
+/// So many patterns that could not be decided are named.
+const NAMED: usize = 3;
+
+/// What matching took, and the patterns of which it was not decided whether they match a path: that path is captured.
+#[derive(Default)]
+pub(crate) struct Work {
+    spent: AtomicU64,
+    undecided: Mutex<BTreeSet<Vec<u8>>>,
+}
+
+impl Work {
+    /// Returns whether a glob matches; none where that takes too long.
+    fn decide(&self, glob: &Glob, value: &[u8]) -> Option<bool> {
+        let most = if self.spent.load(Ordering::Relaxed) < ALTOGETHER {
+            MOST
+        } else {
+            FEW
+        };
+        let mut steps = Steps(most);
+        let decided = glob.matches(value, &mut steps);
+        let taken = most - steps.0;
+        if taken > FEW {
+            self.spent.fetch_add(taken, Ordering::Relaxed);
+        }
+        decided
+    }
+
+    fn note(&self, pattern: &Pattern) {
+        let mut undecided = self
+            .undecided
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if undecided.len() < NAMED {
+            undecided.insert(pattern.to_string().into_bytes());
+        }
+    }
+
+    /// Returns some of the patterns that were not decided.
+    pub fn undecided(&self) -> Vec<Vec<u8>> {
+        let undecided = self
+            .undecided
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        undecided.iter().cloned().collect()
+    }
+}
+
+/// One pattern, ready to be matched when it is first asked.
+#[derive(Clone)]
+struct Line {
+    pattern: Pattern,
+    glob: OnceLock<Glob>,
+}
+
+impl Line {
+    /// Returns whether it matches; what cannot be decided is in view.
+    fn matches(&self, path: &[u8], name: Option<usize>, is_directory: bool, work: &Work) -> bool {
+        let Pattern {
+            text,
+            mode,
+            first_wildcard_pos,
+        } = &self.pattern;
+        if mode.contains(Mode::MUST_BE_DIR) && !is_directory {
+            return false;
+        }
+        let is_of_name = mode.contains(Mode::NO_SUB_DIR) && !mode.contains(Mode::ABSOLUTE);
+        let value = if is_of_name {
+            &path[name.unwrap_or_default()..]
+        } else {
+            path
+        };
+        let Some(wildcard) = *first_wildcard_pos else {
+            return **text == *value;
+        };
+        if mode.contains(Mode::ENDS_WITH) && !value.contains(&b'/') {
+            return value.ends_with(&text[wildcard + 1..]);
+        }
+        if !value.starts_with(&text[..wildcard]) {
+            return false;
+        }
+        let glob = self.glob.get_or_init(|| Glob::of(text));
+        work.decide(glob, value).unwrap_or_else(|| {
+            work.note(&self.pattern);
+            self.pattern.is_negative()
+        })
+    }
+}
+
 /// The patterns of one source, the last one winning.
 #[derive(Clone, Default)]
-pub(super) struct Patterns(Vec<Pattern>);
+pub(super) struct Patterns(Vec<Line>);
 
 impl Patterns {
     pub fn parse(bytes: &[u8]) -> Self {
@@ -26,7 +126,11 @@ impl Patterns {
         let lines = lines
             .split(|byte| *byte == b'\n')
             .map(without_trailing_spaces);
-        Self(lines.filter_map(Pattern::from_bytes).collect())
+        let line = |pattern| Line {
+            pattern,
+            glob: OnceLock::new(),
+        };
+        Self(lines.filter_map(Pattern::from_bytes).map(line).collect())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -35,24 +139,24 @@ impl Patterns {
 
     /// Returns whether a pattern names, without a wildcard, something below a directory.
     pub fn spell_out_a_way_through(&self, directory: &[u8]) -> bool {
-        self.0.iter().any(|pattern| {
+        self.0.iter().any(|Line { pattern, .. }| {
             let literal = &pattern.text[..pattern.first_wildcard_pos.unwrap_or(pattern.text.len())];
             !pattern.is_negative() && is_below(literal, directory)
         })
     }
 
     /// Returns whether the last pattern that matches ignores (`true`) or brings back (`false`); none where none matches.
-    pub fn matched(&self, path: &[u8], name: Option<usize>, is_directory: bool) -> Option<bool> {
-        let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
-        let case = gix_glob::pattern::Case::Sensitive;
-        let matches = |pattern: &&Pattern| {
-            pattern.matches_repo_relative_path(path.into(), name, Some(is_directory), case, mode)
-        };
-        self.0
-            .iter()
-            .rev()
-            .find(matches)
-            .map(|pattern| !pattern.is_negative())
+    pub fn matched(
+        &self,
+        path: &[u8],
+        name: Option<usize>,
+        is_directory: bool,
+        work: &Work,
+    ) -> Option<bool> {
+        let mut lines = self.0.iter().rev();
+        lines
+            .find(|line| line.matches(path, name, is_directory, work))
+            .map(|line| !line.pattern.is_negative())
     }
 }
 

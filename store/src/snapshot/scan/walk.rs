@@ -17,7 +17,7 @@ use super::listing::{Item, Kind, Listing, State};
 use super::queue::Queue;
 use super::read::{self, Outcome};
 use super::sink::Sink;
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, Result, contained};
 use crate::fs::disk::{self, Anchor, Stamp};
 use crate::model::entry::ObjectId;
 use crate::model::progress::SnapshotProgress;
@@ -215,7 +215,10 @@ impl Walk<'_> {
             old,
             neighbours,
         };
-        open.listing(stamp, names, queue).map(Some)
+        let panicked = || Ok(Listing::unread(Stamp::default(), view, State::Gap(bug())));
+        contained(|| open.listing(stamp, names, queue))
+            .unwrap_or_else(panicked)
+            .map(Some)
     }
 
     fn files(&self, path: Vec<u8>, files: Vec<Unread>, found: &mut Found) -> Result<()> {
@@ -234,7 +237,15 @@ impl Walk<'_> {
         };
         for file in files {
             self.check_deadline()?;
-            match self.file(directory.as_fd(), &file)? {
+            let looked = contained(|| self.file(directory.as_fd(), &file));
+            let panicked = || {
+                Ok(Read::Item(Some(Item::gap(
+                    &file.name,
+                    Stamp::default(),
+                    bug(),
+                ))))
+            };
+            match looked.unwrap_or_else(panicked)? {
                 Read::Large => found.large.push((path.clone(), file.name)),
                 Read::Item(item) => found.files.push((path.clone(), file.name, item)),
             }
@@ -384,6 +395,11 @@ impl Item {
 
 pub(super) fn ours(error: Errno) -> Error {
     Error::failed("cannot read the workspace").because(std::io::Error::from(error))
+}
+
+/// What is left out where looking at it panicked.
+fn bug() -> GapReason {
+    GapReason::Unreadable("looking at it went wrong, which is a bug".to_owned())
 }
 
 pub(super) fn collision() -> GapReason {

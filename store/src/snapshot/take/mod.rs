@@ -21,7 +21,7 @@ use super::scan::assemble;
 use super::scan::sink::Sink;
 use super::scan::walk::{Names, Task};
 use super::{GitState, Request, Snapshot, Taken};
-use crate::error::{Context, Result};
+use crate::error::{Context, Result, contained};
 use crate::fs::disk::{self, Stamp};
 use crate::git::{Location, state};
 use crate::model::entry::ObjectId;
@@ -35,7 +35,11 @@ use scan::Scanned;
 pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> Result<Taken> {
     let scene = Scene::open(objects, request)?;
     let boot = boot();
-    let cache = Cache::read(folder);
+    let cache = if request.anew {
+        None
+    } else {
+        contained(|| Cache::read(folder)).flatten()
+    };
     let is_trusted = cache
         .as_ref()
         .is_some_and(|cache| scene.holds_all(cache, &boot));
@@ -48,7 +52,7 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     {
         let header = cache.header.clone();
         objects.note_borrowing(!header.borrowed.is_empty());
-        return Ok(scene.taken(header.snapshot, header.gaps, index.blob));
+        return Ok(scene.taken(header.snapshot, header.gaps, index.blob, Vec::new()));
     }
     scene.renew(folder, boot, cache.as_ref(), index, tasks)
 }
@@ -227,6 +231,7 @@ impl<'a> Scene<'a> {
             touched,
             forced,
             watched,
+            undecided,
         } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
         let (attributes, gaps) = assemble::survey(&overlay);
@@ -257,7 +262,7 @@ impl<'a> Scene<'a> {
             // A cache that cannot be written makes the next snapshot slower; this one is safe.
             let _ = Cache::write(folder, &header, &overlay);
         }
-        Ok(self.taken(snapshot, gaps, index.blob))
+        Ok(self.taken(snapshot, gaps, index.blob, undecided))
     }
 
     /// The rules of the snapshot that are not files of its tree.
@@ -277,7 +282,13 @@ impl<'a> Scene<'a> {
         rules
     }
 
-    fn taken(&self, snapshot: Snapshot, gaps: Vec<super::Gap>, index: Option<ObjectId>) -> Taken {
+    fn taken(
+        &self,
+        snapshot: Snapshot,
+        gaps: Vec<super::Gap>,
+        index: Option<ObjectId>,
+        undecided: Vec<String>,
+    ) -> Taken {
         let git = self.location.as_ref().map(|location| {
             let (head, branch) = state::head(location);
             GitState {
@@ -291,6 +302,7 @@ impl<'a> Scene<'a> {
             snapshot,
             gaps,
             git,
+            undecided,
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use super::Scene;
 use super::index::Index;
 use super::outer::read_rules;
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Error, Result, contained};
 use crate::fs::threads;
 use crate::git;
 use crate::git::tracked::Tracked;
@@ -32,6 +32,8 @@ pub(super) struct Scanned<'c> {
     pub forced: BTreeSet<Vec<u8>>,
     /// The ignore files that ignore themselves: the lines that mean something, by directory.
     pub watched: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Some of the patterns that were too complicated to be decided.
+    pub undecided: Vec<String>,
 }
 
 impl Scene<'_> {
@@ -41,14 +43,20 @@ impl Scene<'_> {
         else {
             return None;
         };
-        Seeds::take(
-            self.request,
-            location,
-            &self.root,
-            index.tracked(),
-            &stamp,
-            self.objects,
-        )
+        if self.request.anew {
+            return None;
+        }
+        contained(|| {
+            Seeds::take(
+                self.request,
+                location,
+                &self.root,
+                index.tracked(),
+                &stamp,
+                self.objects,
+            )
+        })
+        .flatten()
     }
 
     /// Looks at the directories and stores what is new of them. `known` is the cache where what it says of forced files
@@ -112,7 +120,10 @@ impl Scene<'_> {
             remembered_view: &|path| {
                 cache.and_then(|cache| Some(cache.directory(cache.find(path)?)?.view()))
             },
-            seeded: &|path, stamp| seeds.as_ref().and_then(|seeds| seeds.id(path, stamp)),
+            seeded: &|path, stamp| {
+                let seeds = seeds.as_ref()?;
+                contained(|| seeds.id(path, stamp)).flatten()
+            },
             listed: &|directory, has| {
                 if !has(b".gitignore") {
                     matcher.note_without_rules(directory);
@@ -165,6 +176,11 @@ impl Scene<'_> {
             touched,
             forced,
             watched,
+            undecided: matcher
+                .undecided()
+                .iter()
+                .map(|pattern| String::from_utf8_lossy(pattern).into_owned())
+                .collect(),
         })
     }
 }

@@ -1,0 +1,347 @@
+//! Whether a path matches a pattern, in a bounded number of steps.
+//!
+//! It decides what git's `wildmatch` decides, as an automaton: all that the pattern may be waiting for is followed at once, one
+//! byte of the path after the other. Recursion, as git does it, takes exponential time for a pattern such as `**/a/**/a/**/a/`.
+//!
+//! ```text
+//! *     any bytes but `/`            **/   nothing, or any bytes and a `/`       at the start and after a `/`
+//! ?     one byte but `/`             **    any bytes                             there, and at the end
+//! ```
+
+use gix_glob::wildmatch::Mode;
+
+/// What a place of a pattern waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    /// This byte.
+    Byte(u8),
+    /// One of these bytes: a bit for each.
+    OneOf(Box<[u64; 4]>),
+    /// Any bytes but `/`.
+    Star,
+    /// Any bytes.
+    Deep,
+    /// The three tokens that follow it (`**` and a `/`), or nothing.
+    MayBeDeep,
+    /// What nothing matches.
+    Never,
+}
+
+/// A pattern without the marks that say what it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Glob {
+    tokens: Vec<Token>,
+    /// The tokens that wait for nothing before what follows them is waited for, too: a bit for each.
+    passable: Vec<u64>,
+}
+
+/// What to spend on a match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Steps(pub u64);
+
+impl Glob {
+    /// Reads a pattern.
+    pub fn of(pattern: &[u8]) -> Self {
+        let tokens = tokens(pattern);
+        let mut passable = vec![0; words(tokens.len())];
+        for (place, token) in tokens.iter().enumerate() {
+            if matches!(token, Token::Star | Token::Deep | Token::MayBeDeep) {
+                put(&mut passable, place);
+            }
+        }
+        Self { tokens, passable }
+    }
+
+    /// Returns whether it matches all of a text, and takes what that costs off `steps`; none where these are not enough.
+    pub fn matches(&self, text: &[u8], steps: &mut Steps) -> Option<bool> {
+        let words = words(self.tokens.len());
+        let (mut now, mut next) = (vec![0; words], vec![0; words]);
+        put(&mut now, 0);
+        self.pass(&mut now, steps)?;
+        for byte in text {
+            next.fill(0);
+            for place in Places::of(&now) {
+                steps.0 = steps.0.checked_sub(1)?;
+                match self.tokens.get(place) {
+                    Some(Token::Byte(wanted)) if wanted == byte => put(&mut next, place + 1),
+                    Some(Token::OneOf(set)) if has(&set[..], usize::from(*byte)) => {
+                        put(&mut next, place + 1);
+                    }
+                    Some(Token::Star) if *byte != b'/' => put(&mut next, place),
+                    Some(Token::Deep) => put(&mut next, place),
+                    _ => {}
+                }
+            }
+            if next.iter().all(|word| *word == 0) {
+                return Some(false);
+            }
+            std::mem::swap(&mut now, &mut next);
+            self.pass(&mut now, steps)?;
+        }
+        Some(has(&now, self.tokens.len()))
+    }
+
+    /// Adds what is waited for beside a token that may stand for nothing. What is added comes after it.
+    fn pass(&self, places: &mut [u64], steps: &mut Steps) -> Option<()> {
+        for word in 0..places.len() {
+            let mut done = 0;
+            loop {
+                let rest = places[word] & self.passable[word] & !done;
+                if rest == 0 {
+                    break;
+                }
+                steps.0 = steps.0.checked_sub(1)?;
+                let bit = rest.trailing_zeros();
+                done |= 1 << bit;
+                let place = word * 64 + bit as usize;
+                put(places, place + 1);
+                if self.tokens[place] == Token::MayBeDeep {
+                    put(places, place + 3);
+                }
+            }
+        }
+        Some(())
+    }
+}
+
+/// The words that hold a bit for each token and one for the end.
+fn words(tokens: usize) -> usize {
+    tokens / 64 + 1
+}
+
+fn put(bits: &mut [u64], place: usize) {
+    bits[place / 64] |= 1 << (place % 64);
+}
+
+fn has(bits: &[u64], place: usize) -> bool {
+    bits[place / 64] & 1 << (place % 64) != 0
+}
+
+/// The places whose bits are set, in order.
+struct Places<'a> {
+    words: &'a [u64],
+    word: usize,
+    rest: u64,
+}
+
+impl<'a> Places<'a> {
+    fn of(words: &'a [u64]) -> Self {
+        let rest = words.first().copied().unwrap_or_default();
+        Self {
+            words,
+            word: 0,
+            rest,
+        }
+    }
+}
+
+impl Iterator for Places<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        while self.rest == 0 {
+            self.word += 1;
+            self.rest = *self.words.get(self.word)?;
+        }
+        let bit = self.rest.trailing_zeros();
+        self.rest &= self.rest - 1;
+        Some(self.word * 64 + bit as usize)
+    }
+}
+
+fn tokens(pattern: &[u8]) -> Vec<Token> {
+    let mut tokens = Vec::with_capacity(pattern.len());
+    let mut at = 0;
+    while let Some(byte) = pattern.get(at) {
+        match byte {
+            b'\\' => {
+                let escaped = pattern.get(at + 1);
+                tokens.push(escaped.map_or(Token::Never, |byte| Token::Byte(*byte)));
+                at += 2;
+            }
+            b'?' => {
+                tokens.push(Token::OneOf(set_of(b"?")));
+                at += 1;
+            }
+            b'[' => match end_of_class(pattern, at) {
+                Some(end) => {
+                    tokens.push(Token::OneOf(set_of(&pattern[at..end])));
+                    at = end;
+                }
+                None => {
+                    tokens.push(Token::Never);
+                    at = pattern.len();
+                }
+            },
+            b'*' => at = stars(pattern, at, &mut tokens),
+            byte => {
+                tokens.push(Token::Byte(*byte));
+                at += 1;
+            }
+        }
+    }
+    tokens
+}
+
+/// Reads the stars at a place, and what belongs to them. Returns the place after that.
+fn stars(pattern: &[u8], at: usize, tokens: &mut Vec<Token>) -> usize {
+    let count = pattern[at..]
+        .iter()
+        .take_while(|byte| **byte == b'*')
+        .count();
+    let after = at + count;
+    let is_first = at
+        .checked_sub(1)
+        .is_none_or(|before| pattern[before] == b'/');
+    let rest = &pattern[after..];
+    if count == 1 || !is_first {
+        tokens.push(Token::Star);
+    } else if rest.first() == Some(&b'/') {
+        tokens.extend([Token::MayBeDeep, Token::Deep, Token::Byte(b'/')]);
+        return after + 1;
+    } else if rest.is_empty() || rest.starts_with(b"\\/") {
+        tokens.push(Token::Deep);
+    } else {
+        tokens.push(Token::Star);
+    }
+    after
+}
+
+/// Returns where the class that begins at a place ends; none where it does not.
+fn end_of_class(pattern: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    if matches!(pattern.get(at), Some(b'!' | b'^')) {
+        at += 1;
+    }
+    let first = at;
+    let mut follows_byte = false;
+    loop {
+        match *pattern.get(at)? {
+            b']' if at > first => return Some(at + 1),
+            b'\\' => {
+                pattern.get(at + 1)?;
+                follows_byte = true;
+                at += 2;
+            }
+            b'-' if follows_byte && !matches!(pattern.get(at + 1), None | Some(b']')) => {
+                at += if pattern[at + 1] == b'\\' { 3 } else { 2 };
+                follows_byte = false;
+            }
+            b'[' if pattern.get(at + 1) == Some(&b':') => {
+                let length = pattern[at + 2..].iter().position(|byte| *byte == b']')?;
+                let end = at + 2 + length;
+                let is_name = length > 0 && pattern[end - 1] == b':';
+                follows_byte = !is_name;
+                at = if is_name { end + 1 } else { at + 1 };
+            }
+            _ => {
+                follows_byte = true;
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Returns which bytes a pattern for one byte matches, as gix's port of `wildmatch` has it.
+fn set_of(pattern: &[u8]) -> Box<[u64; 4]> {
+    let mut set = Box::new([0; 4]);
+    for byte in 0..=u8::MAX {
+        if gix_glob::wildmatch(
+            pattern.into(),
+            (&[byte][..]).into(),
+            Mode::NO_MATCH_SLASH_LITERAL,
+        ) {
+            put(&mut set[..], usize::from(byte));
+        }
+    }
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn decide(pattern: &[u8], text: &[u8]) -> Option<bool> {
+        Glob::of(pattern).matches(text, &mut Steps(1 << 18))
+    }
+
+    #[test]
+    fn what_takes_exponential_time_elsewhere_takes_none() {
+        let pattern = b"**/a/".repeat(20);
+        let path = b"a/".repeat(1000);
+        assert_eq!(
+            decide(&pattern, &[&path[..], b"b"].concat()),
+            Some(false),
+            "twenty times any directories"
+        );
+        assert_eq!(decide(&pattern, &path), Some(true), "it does match");
+        let stars = b"*a".repeat(40);
+        assert_eq!(decide(&stars, &b"a".repeat(250)), Some(true), "in one name");
+    }
+
+    #[test]
+    fn what_takes_too_long_is_not_decided() {
+        let pattern = b"**/?*".repeat(200);
+        assert_eq!(
+            decide(&pattern, &b"ab/".repeat(3000)),
+            None,
+            "it is bounded"
+        );
+    }
+
+    fn piece() -> impl Strategy<Value = &'static [u8]> {
+        proptest::sample::select(vec![
+            &b"a"[..],
+            b"b",
+            b"/",
+            b"*",
+            b"**",
+            b"**/",
+            b"/**",
+            b"?",
+            b"[ab]",
+            b"[!a]",
+            b"[a-c]",
+            b"[^/]",
+            b"\\*",
+            b"\\a",
+            b"[]a]",
+            b"[[:alpha:]]",
+            b"-",
+            b"[",
+            b"]",
+            b"\\",
+            b"***",
+            b"[a-\\]]",
+            b"\\/",
+        ])
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4000))]
+
+        #[test]
+        fn it_decides_as_gits_own_matcher_does(
+            pieces in proptest::collection::vec(piece(), 0..7),
+            text in "[abc/*\\]\\[-]{0,8}",
+        ) {
+            let pattern = pieces.concat();
+            let theirs = gix_glob::wildmatch(
+                pattern.as_slice().into(),
+                text.as_bytes().into(),
+                Mode::NO_MATCH_SLASH_LITERAL,
+            );
+            prop_assert_eq!(
+                decide(&pattern, text.as_bytes()), Some(theirs),
+                "`{}` of `{}`", pattern.escape_ascii(), text
+            );
+        }
+
+        #[test]
+        fn any_bytes_are_a_pattern(pattern: Vec<u8>, text: Vec<u8>) {
+            let _ = decide(&pattern, &text);
+        }
+    }
+}

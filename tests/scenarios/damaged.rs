@@ -1,0 +1,110 @@
+//! A store whose bytes were damaged: what goes is stored whole before it goes.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use crate::world::World;
+
+/// The packs of the only workspace, the newest last.
+fn packs(world: &World) -> Vec<PathBuf> {
+    let workspace = fs::read_dir(world.base().join("store/snapshots"))
+        .expect("there")
+        .next()
+        .expect("one workspace")
+        .expect("readable");
+    let directory = workspace.path().join("repository.git/objects/pack");
+    let paths = fs::read_dir(directory)
+        .expect("there")
+        .map(|entry| entry.expect("readable").path());
+    let mut packs: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|name| name == "pack"))
+        .collect();
+    packs.sort_by_key(|path| {
+        path.metadata()
+            .and_then(|file| file.modified())
+            .expect("there")
+    });
+    packs
+}
+
+fn put(path: &PathBuf, bytes: &[u8]) {
+    fs::remove_file(path).expect("it is ours");
+    fs::write(path, bytes).expect("it is ours");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o400)).expect("it is ours");
+}
+
+/// What the agent made of the file.
+fn text() -> String {
+    (0..40)
+        .map(|line| format!("the agent's line {line}\n"))
+        .collect()
+}
+
+fn after_a_step() -> World {
+    let mut world = World::new();
+    world.write("file", "before\n");
+    world.message("m1");
+    world.start_in("s1");
+    world.write("file", text());
+    world.finish_in("s1");
+    world
+}
+
+#[test]
+fn what_goes_is_stored_anew_where_its_stored_bytes_are_damaged() {
+    let mut world = after_a_step();
+    let pack = packs(&world).pop().expect("the step's");
+    let sound = fs::read(&pack).expect("ours");
+    // The blob of the file is the first entry: behind the header of the pack, and its own.
+    for at in [15, 20, 30, 50] {
+        let mut damaged = sound.clone();
+        damaged[at] ^= 0x55;
+        for newer in packs(&world) {
+            if newer
+                .metadata()
+                .and_then(|file| file.modified())
+                .expect("there")
+                > pack
+                    .metadata()
+                    .and_then(|file| file.modified())
+                    .expect("there")
+            {
+                fs::remove_file(newer.with_extension("idx")).expect("it is ours");
+                fs::remove_file(newer).expect("it is ours");
+            }
+        }
+        put(&pack, &damaged);
+        world.reopen(ckpt_store::Settings::default());
+        world.revert("m1");
+        assert_eq!(world.read("file"), "before\n", "byte {at}: it went back");
+        world.reopen(ckpt_store::Settings::default());
+        world.unrevert();
+        assert_eq!(world.read("file"), text(), "byte {at}: and forward again");
+    }
+}
+
+#[test]
+fn an_operation_with_damage_anywhere_gives_the_right_bytes_or_changes_nothing() {
+    let mut world = after_a_step();
+    let pack = packs(&world).pop().expect("the step's");
+    let sound = fs::read(&pack).expect("ours");
+    let mut reverted = 0;
+    for at in (12..sound.len()).step_by(5) {
+        let mut damaged = sound.clone();
+        damaged[at] ^= 0x55;
+        put(&pack, &damaged);
+        world.reopen(ckpt_store::Settings::default());
+        if world.try_revert(&crate::world::to("m1")).is_err() {
+            assert_eq!(world.read("file"), text(), "byte {at}: nothing was changed");
+            put(&pack, &sound);
+            continue;
+        }
+        reverted += 1;
+        assert_eq!(world.read("file"), "before\n", "byte {at}: it went back");
+        world.reopen(ckpt_store::Settings::default());
+        world.unrevert();
+        assert_eq!(world.read("file"), text(), "byte {at}: and forward again");
+    }
+    assert!(reverted > 0, "what is still on the disk heals the store");
+}
