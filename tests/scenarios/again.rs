@@ -2,7 +2,7 @@
 //! now is asked anew.
 
 use ckpt_schema::report::{FileResult, Outcome};
-use ckpt_store::revert::OnConflict;
+use ckpt_store::model::request::OnConflict;
 use ckpt_store::{ErrorKind, RedoRequest, RevertRequest};
 
 use crate::world::{World, paths_with, to, to_with};

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileResult, OperationKind};
 
-use crate::entry::State;
-use crate::path::WorkspacePath;
+use crate::model::entry::State;
+use crate::model::path::WorkspacePath;
 use crate::sessions::ChainOperation;
 
 /// When the session's own changes of a path were seen: the ids of their snapshots; none for what is only being seen now.
