@@ -3,9 +3,9 @@
 //! It never holds a prompt or a file's content. Writing to it never fails a command: there is nowhere left to say so.
 
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ckpt_store::Milliseconds;
@@ -114,10 +114,8 @@ impl LogFile {
 
     fn open(&self) -> io::Result<File> {
         if let Some(store) = self.path.parent() {
-            DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(store)?;
+            // Into what is no store of the user's own nothing is written, not even that.
+            ckpt_store::prepare_directory(store).map_err(io::Error::other)?;
         }
         if self
             .path
@@ -126,12 +124,18 @@ impl LogFile {
         {
             std::fs::rename(&self.path, self.path.with_extension("old"))?;
         }
-        OpenOptions::new()
+        let file = OpenOptions::new()
             .append(true)
             .create(true)
             .mode(0o600)
             .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-            .open(&self.path)
+            .open(&self.path)?;
+        let metadata = file.metadata()?;
+        match metadata.is_file() && metadata.nlink() == 1 {
+            true => Ok(file),
+            // A line in it would be one in a file elsewhere.
+            false => Err(io::Error::other("the log is a link")),
+        }
     }
 }
 

@@ -24,7 +24,7 @@ mod settle;
 mod store;
 mod timeline;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::event::Event;
 use ckpt_schema::report;
@@ -53,6 +53,14 @@ pub fn versions() -> Versions {
         libgit2: format!("{major}.{minor}.{revision}"),
         sqlite: rusqlite::version().to_owned(),
     }
+}
+
+/// Returns the canonical path of the store's directory, which is made where nothing stands there: for what writes beside the
+/// session store.
+///
+/// Fails where what stands there is not the user's own store, nor a directory in which one can be begun; nothing is changed then.
+pub fn prepare_directory(directory: &Path) -> Result<PathBuf> {
+    fs::ownership::prepare(directory)
 }
 
 impl Store {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use crate::error::Result;
-use crate::fs::layout;
+use crate::fs::ownership;
 use crate::model::Milliseconds;
 use crate::model::progress::Watcher;
 use crate::sessions::{self, Database};
@@ -29,6 +29,8 @@ pub struct Surroundings {
 pub struct Store {
     pub(crate) surroundings: Surroundings,
     pub(crate) database: Database,
+    /// Whether there is none on the disk: what is answered are the answers of an empty one.
+    pub(crate) is_missing: bool,
     pub(crate) watcher: Option<Watcher>,
     pub(crate) is_unsettled: bool,
 }
@@ -38,9 +40,27 @@ impl Store {
         (self.surroundings.clock)()
     }
 
-    /// Opens the store, and makes what is missing. Refuses a directory that others can write to or own.
+    /// Opens the store, and makes what is missing: for what records. Refuses what others own or can write to, and a directory
+    /// that is no store.
     pub fn open(surroundings: Surroundings) -> Result<Self> {
-        let directory = layout::prepare(&surroundings.directory)?;
+        let directory = ownership::prepare(&surroundings.directory)?;
+        Self::open_in(directory, surroundings)
+    }
+
+    /// Opens the store for what records nothing: where there is none, none is made, and the answers are those of an empty one.
+    pub fn open_existing(surroundings: Surroundings) -> Result<Self> {
+        match ownership::find(&surroundings.directory)? {
+            Some(directory) => Self::open_in(directory, surroundings),
+            None => Ok(Self {
+                database: Database::empty()?,
+                surroundings,
+                is_missing: true,
+                watcher: None,
+            }),
+        }
+    }
+
+    fn open_in(directory: PathBuf, surroundings: Surroundings) -> Result<Self> {
         let database = Database::open(&directory, surroundings.settings.durability)?;
         let mut store = Self {
             surroundings: Surroundings {
@@ -48,11 +68,17 @@ impl Store {
                 ..surroundings
             },
             database,
+            is_missing: false,
             watcher: None,
             is_unsettled: false,
         };
         store.tell_of_damage()?;
         Ok(store)
+    }
+
+    /// Returns whether there is no store yet.
+    pub fn is_missing(&self) -> bool {
+        self.is_missing
     }
 
     /// What was recorded until now is out of reach; whoever asks `status` or `doctor` is told.

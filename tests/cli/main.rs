@@ -8,6 +8,7 @@ mod manners;
 mod payload;
 mod replay;
 mod session;
+mod store;
 mod surroundings;
 mod terminal;
 mod told;

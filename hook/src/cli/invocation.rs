@@ -37,12 +37,20 @@ impl Invocation {
             .store_directory(self.common.store.as_deref())?)
     }
 
-    /// Opens the store.
+    /// Opens the store; where there is none, none is made.
     pub fn open(&self) -> Result<Store, Failure> {
+        Ok(Store::open_existing(self.for_store()?)?)
+    }
+
+    /// Opens the store, and makes it where there is none: for a command that records.
+    pub fn open_to_record(&self) -> Result<Store, Failure> {
+        Ok(Store::open(self.for_store()?)?)
+    }
+
+    fn for_store(&self) -> Result<ckpt_store::Surroundings, Failure> {
         let directory = self.store_directory()?;
-        Ok(Store::open(
-            self.surroundings
-                .for_store(directory, self.config.settings.clone()),
-        )?)
+        Ok(self
+            .surroundings
+            .for_store(directory, self.config.settings.clone()))
     }
 }

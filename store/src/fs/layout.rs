@@ -13,36 +13,15 @@
 //!     cache…               its stat cache
 //! ```
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Context, Error, Result};
-
-/// Makes the store's directory where it is missing, checks that it is ours alone, and returns its canonical path.
-pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
-    if !directory.is_absolute() {
-        return Err(Error::failed(format!(
-            "the store's path `{}` is not absolute",
-            directory.display()
-        )));
-    }
-    if !is_directory(directory) {
-        make_private(directory)?;
-    }
-    let directory = directory
-        .canonicalize()
-        .context(|| format!("cannot find the store `{}`", directory.display()))?;
-    check_owner(&directory)?;
-    Ok(directory)
-}
-
-fn is_directory(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
-}
+use crate::fs::ownership::{check_inner_directory, check_owner};
 
 /// Makes a directory, and its parents, that only the user can enter.
 pub(crate) fn make_private(directory: &Path) -> Result<()> {
@@ -60,27 +39,10 @@ pub(crate) fn sync(path: &Path) -> Result<()> {
         .context(|| format!("cannot sync `{}`", path.display()))
 }
 
-fn check_owner(directory: &Path) -> Result<()> {
-    let metadata = fs::symlink_metadata(directory)
-        .context(|| format!("cannot read the store `{}`", directory.display()))?;
-    let user = rustix::process::geteuid().as_raw();
-    if metadata.uid() != user {
-        return Err(Error::failed(format!(
-            "the store `{}` belongs to another user",
-            directory.display()
-        ))
-        .hint("give --store or $CKPT_HOOK_HOME a directory of your own"));
-    }
-    if metadata.mode() & 0o077 != 0 {
-        fs::set_permissions(directory, fs::Permissions::from_mode(0o700))
-            .context(|| format!("cannot make the store `{}` private", directory.display()))?;
-    }
-    Ok(())
-}
-
-/// Opens, and makes where missing, a file that only the user can read.
+/// Opens, and makes where missing, a file that only the user can read. Another user who owns it could hold its lock for ever.
 pub(crate) fn open_private(path: &Path) -> Result<File> {
-    OpenOptions::new()
+    let what = || format!("cannot open `{}`", path.display());
+    let file = OpenOptions::new()
         .read(true)
         .write(true)
         .create(true)
@@ -88,7 +50,9 @@ pub(crate) fn open_private(path: &Path) -> Result<File> {
         .mode(0o600)
         .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
         .open(path)
-        .context(|| format!("cannot open `{}`", path.display()))
+        .context(what)?;
+    check_owner(path, &file.metadata().context(what)?)?;
+    Ok(file)
 }
 
 /// A kernel lock; it goes with the process that holds it, however that ends.
@@ -99,8 +63,9 @@ pub(crate) struct Lock {
 
 /// Takes the lock of one workspace's folder: one snapshot or operation at a time.
 pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> {
-    if !is_directory(folder) {
-        make_private(folder)?;
+    match folder.symlink_metadata() {
+        Ok(metadata) => check_inner_directory(folder, &metadata)?,
+        Err(_) => make_private(folder)?,
     }
     lock(
         &folder.join("lock"),

@@ -2,4 +2,6 @@
 
 pub(crate) mod disk;
 pub(crate) mod layout;
+pub(crate) mod leftover;
+pub(crate) mod ownership;
 pub(crate) mod threads;

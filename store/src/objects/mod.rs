@@ -19,17 +19,18 @@ pub(crate) mod reader;
 pub(crate) mod tree;
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::{make_private, sync};
+use crate::fs::ownership::check_inner_directory;
 use crate::fs::threads;
 use crate::model::entry::ObjectId;
 use hash::{ObjectKind, hash};
-use pack::{Effort, PackWriter, pack_object};
+use pack::{Effort, PackWriter, create_temporary, pack_object};
 use reader::{Held, Reader};
 
 const HEAD: &str = "ref: refs/heads/main\n";
@@ -85,10 +86,11 @@ pub(crate) fn prepare(repository: &Path) -> Result<()> {
     ] {
         is_any_new |= make_directory(&repository.join(directory))?;
     }
-    prepare_file(&repository.join("config"), CONFIG)?;
-    prepare_file(&repository.join("HEAD"), HEAD)?;
+    let packs = repository.join("objects/pack");
+    prepare_file(&packs, &repository.join("config"), CONFIG)?;
+    prepare_file(&packs, &repository.join("HEAD"), HEAD)?;
     if is_any_new {
-        sync_way_to(&repository.join("objects/pack"))?;
+        sync_way_to(&packs)?;
     }
     STRAYS
         .iter()
@@ -98,11 +100,7 @@ pub(crate) fn prepare(repository: &Path) -> Result<()> {
 /// Returns whether the directory was missing.
 fn make_directory(directory: &Path) -> Result<bool> {
     match fs::symlink_metadata(directory) {
-        Ok(metadata) if metadata.is_dir() => Ok(false),
-        Ok(_) => Err(Error::failed(format!(
-            "`{}` is not a directory",
-            directory.display()
-        ))),
+        Ok(metadata) => check_inner_directory(directory, &metadata).map(|()| false),
         Err(error) if error.kind() == ErrorKind::NotFound => make_private(directory).map(|()| true),
         Err(error) => {
             Err(error).context(|| format!("cannot read the directory `{}`", directory.display()))
@@ -118,17 +116,19 @@ fn sync_way_to(packs: &Path) -> Result<()> {
 
 /// Writes a file beside, synced, and renames it, unless it has these contents already: without them git takes the directory
 /// for no repository.
-fn prepare_file(path: &Path, contents: &str) -> Result<()> {
+fn prepare_file(packs: &Path, path: &Path, contents: &str) -> Result<()> {
     if is_regular_of(path, contents.len() as u64)
         && fs::read(path).is_ok_and(|bytes| bytes == contents.as_bytes())
     {
         return Ok(());
     }
-    let temporary = path.with_extension(format!("tmp_{}", std::process::id()));
     let what = || format!("cannot write `{}`", path.display());
-    fs::write(&temporary, contents).context(what)?;
-    sync(&temporary)?;
-    fs::rename(&temporary, path).context(what)
+    // Among the packs, where what a killed process leaves is swept.
+    let (temporary, mut file) = create_temporary(packs)?;
+    file.write_all(contents.as_bytes())
+        .and_then(|()| file.sync_all())
+        .context(what)?;
+    fs::rename(temporary.path(), path).context(what)
 }
 
 fn is_regular_of(path: &Path, length: u64) -> bool {
@@ -144,6 +144,17 @@ fn remove(path: &Path) -> Result<()> {
     }
 }
 
+/// Returns whether the way to the packs is there, by directories of the user's and no links.
+fn is_whole(repository: &Path) -> Result<bool> {
+    for directory in [repository, &repository.join("objects/pack")] {
+        match directory.symlink_metadata() {
+            Ok(metadata) => check_inner_directory(directory, &metadata)?,
+            Err(_) => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
 /// The objects of one workspace.
 pub(crate) struct Objects {
     repository: PathBuf,
@@ -155,7 +166,7 @@ impl Objects {
     /// Returns the objects of a bare repository, which is made where there is none. What else may be wrong with it is put
     /// right by whoever writes to it.
     pub(crate) fn open(repository: PathBuf) -> Result<Self> {
-        if !repository.join("objects/pack").is_dir() {
+        if !is_whole(&repository)? {
             prepare(&repository)?;
         }
         Ok(Self {

@@ -24,6 +24,7 @@ use super::pack_index::{self, Indexed};
 use super::reader::{Held, Reader};
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
+use crate::fs::leftover::TEMPORARY_PACK;
 use crate::model::entry::ObjectId;
 
 /// An object as it stands in a pack.
@@ -452,7 +453,7 @@ pub(crate) fn create_temporary(directory: &Path) -> Result<(Temporary, File)> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     loop {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = directory.join(format!("tmp_pack_{}_{number}", std::process::id()));
+        let path = directory.join(format!("{TEMPORARY_PACK}{}_{number}", std::process::id()));
         match OpenOptions::new()
             .read(true)
             .write(true)

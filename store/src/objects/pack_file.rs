@@ -22,6 +22,7 @@ use super::pack_entry::{
 };
 use super::pack_index::PackIndex;
 use crate::error::{Context, Error, Result};
+use crate::fs::ownership::check_owner;
 use crate::model::entry::ObjectId;
 pub(crate) use copy::Copied;
 
@@ -395,8 +396,13 @@ fn copy(compressed: BufReader<FileRange<'_>>, size: u64, to: &mut dyn Write) -> 
     }
 }
 
-/// Opens what is a file, and no link: nothing else belongs among the packs.
+/// Opens what is a file of the user's, and no link: nothing else belongs among the packs.
 pub(crate) fn open_regular(path: &Path) -> Result<File> {
+    open_sized(path).map(|(file, _)| file)
+}
+
+/// The same, with its size in bytes.
+pub(crate) fn open_sized(path: &Path) -> Result<(File, u64)> {
     let what = || format!("cannot open `{}`", path.display());
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = OpenOptions::new()
@@ -404,8 +410,10 @@ pub(crate) fn open_regular(path: &Path) -> Result<File> {
         .custom_flags(flags.bits().cast_signed())
         .open(path)
         .context(what)?;
-    match file.metadata().context(what)?.is_file() {
-        true => Ok(file),
+    let metadata = file.metadata().context(what)?;
+    check_owner(path, &metadata)?;
+    match metadata.is_file() {
+        true => Ok((file, metadata.len())),
         false => Err(Error::failed(format!(
             "`{}` is not a regular file",
             path.display()

@@ -9,6 +9,9 @@ use crate::store::Store;
 
 /// Looks at the database and at each workspace's repository.
 pub(crate) fn check(store: &Store) -> Vec<Finding> {
+    if store.is_missing {
+        return Vec::new();
+    }
     let mut findings = vec![database(store).unwrap_or_else(|error| broken("database", &error))];
     match repositories(store) {
         Ok(found) => findings.extend(found),

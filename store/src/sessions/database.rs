@@ -14,14 +14,12 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
+use crate::fs::ownership::DATABASE;
 use crate::model::Milliseconds;
 use crate::settings::Durability;
 
 /// How long a statement waits for another process's transaction.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
-
-/// The file's name in the store's directory.
-const FILE: &str = "sessions.db";
 
 /// After how many bytes the log is moved into the database and emptied: some hundred pages. Every hook is the first to open the
 /// file, and has to read all of the log (4 microseconds and a system call a page); moving it costs some syncs. A hook writes some
@@ -74,7 +72,7 @@ impl Database {
         let _lock = layout::lock_store(directory, BUSY_TIMEOUT)?;
         match Self::open_file(directory, durability) {
             Err(error) if is_damage(&error) => {
-                let set_aside = set_aside(&directory.join(FILE))?;
+                let set_aside = set_aside(&directory.join(DATABASE))?;
                 Ok(Self {
                     set_aside: Some(set_aside),
                     ..Self::open_file(directory, durability)?
@@ -85,7 +83,7 @@ impl Database {
     }
 
     fn open_file(directory: &Path, durability: Durability) -> Result<Self> {
-        let path = directory.join(FILE);
+        let path = directory.join(DATABASE);
         if rusqlite::version_number() < OLDEST_SQLITE {
             return Err(Error::failed(format!(
                 "SQLite {} is too old: it can damage a database in WAL mode",
@@ -100,6 +98,20 @@ impl Database {
             .context(|| format!("cannot open `{}`", path.display()))?;
         configure_patiently(&connection, durability)
             .context(|| format!("cannot open `{}`", path.display()))?;
+        migrate(&mut connection, &path)?;
+        Ok(Self {
+            connection,
+            path,
+            set_aside: None,
+        })
+    }
+
+    /// Returns a database in memory, without a row: what there is where there is no store.
+    pub fn empty() -> Result<Self> {
+        let path = PathBuf::from(":memory:");
+        let what = || "cannot make an empty session store in memory";
+        let mut connection = Connection::open_in_memory().context(what)?;
+        configure(&connection, Durability::Objects).context(what)?;
         migrate(&mut connection, &path)?;
         Ok(Self {
             connection,

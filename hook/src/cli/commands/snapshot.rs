@@ -11,7 +11,7 @@ use crate::output::status;
 /// Captures the workspace and prints the snapshot's id.
 pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
-    let mut store = invocation.open()?;
+    let mut store = invocation.open_to_record()?;
     let line = Line::new();
     let tell = |progress: SnapshotProgress| line.capture(progress);
     let progress: Option<&(dyn Fn(SnapshotProgress) + Sync)> = if invocation.output.shows_progress()

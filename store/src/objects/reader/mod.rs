@@ -17,6 +17,7 @@ use super::multi_pack_index;
 use super::pack_file::PackFile;
 use super::tree::{self, TreeEntry};
 use crate::error::{Context, Error, Result, contained};
+use crate::fs::leftover;
 use crate::model::entry::ObjectId;
 use compare::{Comparer, Problem};
 use kept::Kept;
@@ -63,13 +64,15 @@ impl Reader {
         Ok(())
     }
 
-    /// To be called by whoever has just written a pack: looks for it, and joins the indexes where many packs stand alone.
+    /// To be called by whoever has just written a pack: looks for it, joins the indexes where many packs stand
+    /// alone, and removes what killed processes left.
     pub(crate) fn note_new_pack(&self) -> Result<()> {
         self.refresh()?;
         // Without it all is found as well, and slower.
         if multi_pack_index::renew(&self.directory, &self.packs()).unwrap_or(false) {
             self.refresh()?;
         }
+        leftover::sweep(&self.directory, self.packs().temporary());
         Ok(())
     }
 

@@ -19,6 +19,7 @@ use rustix::io::Errno;
 
 use crate::error::{Context, Result, contained};
 use crate::fs::disk::{self, Stamp};
+use crate::fs::leftover::TEMPORARY_PACK;
 use crate::model::entry::ObjectId;
 use crate::objects::multi_pack_index::{self, MultiPackIndex};
 use crate::objects::pack_file::{PackFile, open_regular};
@@ -33,6 +34,7 @@ pub(crate) struct Packs {
     settled: Option<Stamp>,
     joint: Option<Joint>,
     alone: Vec<Arc<PackFile>>,
+    temporary: Vec<Vec<u8>>,
 }
 
 /// The packs that the multi-pack-index names.
@@ -68,7 +70,10 @@ impl Packs {
             return Ok(None);
         }
         let mut joint = Joint::open(directory, known);
-        let alone = names(&opened, joint.as_mut()).context(what)?;
+        let Names {
+            packs: alone,
+            temporary,
+        } = names(&opened, joint.as_mut()).context(what)?;
         let old: HashMap<&[u8], &Arc<PackFile>> = known
             .alone
             .iter()
@@ -88,6 +93,7 @@ impl Packs {
             settled: stamp.is_settled(now, 0).then_some(stamp),
             joint,
             alone,
+            temporary,
         }))
     }
 
@@ -173,6 +179,11 @@ impl Packs {
     /// Returns the packs that no multi-pack-index names.
     pub fn alone(&self) -> &[Arc<PackFile>] {
         &self.alone
+    }
+
+    /// Returns the names of the temporary files beside the packs: of processes that write one, or were killed.
+    pub fn temporary(&self) -> impl Iterator<Item = &[u8]> {
+        self.temporary.iter().map(|name| &name[..])
     }
 
     /// Returns the multi-pack-index.
@@ -265,9 +276,16 @@ impl Opened {
     }
 }
 
+/// The names in a directory of packs.
+struct Names {
+    /// Of the packs that stand alone.
+    packs: Vec<Vec<u8>>,
+    temporary: Vec<Vec<u8>>,
+}
+
 /// Returns the names of the packs that stand alone; of those that the multi-pack-index names, notes that they are there.
-fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<Vec<Vec<u8>>> {
-    let (mut packs, mut indexes) = (Vec::new(), HashSet::new());
+fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<Names> {
+    let (mut packs, mut indexes, mut temporary) = (Vec::new(), HashSet::new(), Vec::new());
     let mut buffer = Vec::with_capacity(64 << 10);
     let mut entries = RawDir::new(directory.as_fd(), buffer.spare_capacity_mut());
     while let Some(entry) = entries.next() {
@@ -282,6 +300,7 @@ fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<Vec
         match name.strip_suffix(INDEX) {
             Some(stem) => drop(indexes.insert(stem.to_vec())),
             None if name.ends_with(PACK) => packs.push(name.to_vec()),
+            None if name.starts_with(TEMPORARY_PACK.as_bytes()) => temporary.push(name.to_vec()),
             None => {}
         }
     }
@@ -290,5 +309,5 @@ fn names(directory: &File, mut joint: Option<&mut Joint>) -> std::io::Result<Vec
         name.strip_suffix(PACK)
             .is_some_and(|stem| indexes.contains(stem))
     });
-    Ok(packs)
+    Ok(Names { packs, temporary })
 }

@@ -25,11 +25,15 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
+use rustix::buffer::spare_capacity;
+use rustix::io::Errno;
 use uuid::Uuid;
 
 use super::scan::listing::Listing;
 use super::scan::overlay::{Overlay, Seen};
 use crate::error::{Context, Result};
+use crate::fs::leftover;
+use crate::objects::pack_file::open_sized;
 use bytes::{Reader, put_length, put_texts};
 pub(crate) use header::Header;
 pub(crate) use record::{CachedItem, Directory, put_listing};
@@ -60,7 +64,7 @@ impl Cache {
     /// Reads the cache; none where there is none that can be used. Its checksum is checked every time, which takes a
     /// hundredth of what the look at the files takes: a bit that flipped in it would show as a file that did not change.
     pub fn read(folder: &Path) -> Option<Self> {
-        let bytes = fs::read(folder.join("cache")).ok()?;
+        let bytes = read_own(&folder.join("cache"))?;
         let (id, mut reader) = front(&bytes, WHOLE)?;
         let header = header_of(&mut reader)?;
         let directories = records(reader.0, bytes.len() - reader.0.len())?;
@@ -73,9 +77,9 @@ impl Cache {
             gone: Vec::new(),
             header,
         };
-        match fs::read(folder.join("cache.changes")) {
-            Ok(changes) => cache.overlaid(changes),
-            Err(_) => Some(cache),
+        match read_own(&folder.join("cache.changes")) {
+            Some(changes) => cache.overlaid(changes),
+            None => Some(cache),
         }
     }
 
@@ -133,6 +137,7 @@ impl Cache {
         put(folder, "cache", whole)?;
         // They belong to no cache any more.
         let _ = fs::remove_file(folder.join("cache.changes"));
+        sweep(folder);
         Ok(())
     }
 
@@ -195,6 +200,23 @@ impl Cache {
     }
 }
 
+/// Reads a file that is the user's own; one of anybody else's, or a link, is no cache.
+fn read_own(path: &Path) -> Option<Vec<u8>> {
+    let (file, length) = open_sized(path).ok()?;
+    let mut bytes = Vec::new();
+    bytes
+        .try_reserve_exact(usize::try_from(length).ok()?)
+        .ok()?;
+    while bytes.len() < bytes.capacity() {
+        match rustix::io::read(&file, spare_capacity(&mut bytes)) {
+            Ok(0) => break,
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(bytes)
+}
+
 /// Reads what stands before the header of a file of this kind, and checks its checksum.
 fn front<'a>(bytes: &'a [u8], magic: &[u8; 8]) -> Option<(Uuid, Reader<'a>)> {
     let mut reader = Reader(bytes);
@@ -249,10 +271,24 @@ fn put(folder: &Path, name: &str, mut bytes: Vec<u8>) -> Result<()> {
         fs::rename(&new, folder.join(name))
     });
     if written.is_err() {
-        // What is left of it is swept by `gc`, too.
         let _ = fs::remove_file(&new);
     }
     written.context(|| format!("cannot write `{}`", new.display()))
+}
+
+/// Removes what processes left that were killed while they wrote a cache: `cache.PID` and `cache.changes.PID`. The whole is
+/// written seldom enough for that.
+fn sweep(folder: &Path) {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().into_encoded_bytes());
+    let is_temporary = |name: &Vec<u8>| {
+        let number = name
+            .strip_prefix(b"cache.")
+            .map(|rest| rest.strip_prefix(b"changes.").unwrap_or(rest));
+        number.is_some_and(|number| number.iter().all(u8::is_ascii_digit))
+    };
+    let names: Vec<Vec<u8>> = names.filter(is_temporary).collect();
+    leftover::sweep(folder, names.iter().map(|name| &name[..]));
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {

@@ -95,6 +95,17 @@ fn store(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
             )];
         }
     };
+    if store.is_missing() {
+        return vec![finding(
+            "ok",
+            "store",
+            format!(
+                "there is none yet: the first event makes `{}`",
+                directory.display()
+            ),
+            None,
+        )];
+    }
     let mut findings = vec![finding(
         "ok",
         "store",

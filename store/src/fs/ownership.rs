@@ -1,0 +1,221 @@
+//! Whether the store is the user's own: its directory, and what stands in it. This module does IO.
+//!
+//! A store holds prompts and the contents of files, and reverts write what it says into the workspace. So what another user
+//! could have prepared, or can still change, is never taken for ours, and a directory that is no store is left as it is: its
+//! permissions are not ours to change.
+
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use crate::error::{Context, Error, Result};
+use crate::fs::layout::make_private;
+
+/// The session store's name in the store's directory. A directory that has one is a store.
+pub(crate) const DATABASE: &str = "sessions.db";
+
+/// What else stands in a store's directory, where its database is missing: nothing of it makes a directory somebody else's.
+const OURS: [&str; 4] = ["lock", "log", "log.old", "snapshots"];
+
+/// Write permission for others than the owner.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Any permission for others than the owner.
+const OPEN_TO_OTHERS: u32 = 0o077;
+
+/// Returns the user that this process acts for.
+pub(crate) fn user() -> u32 {
+    static USER: OnceLock<u32> = OnceLock::new();
+    *USER.get_or_init(|| rustix::process::geteuid().as_raw())
+}
+
+/// Returns the canonical path of the store's directory, which is made where nothing stands there. To be called by what records.
+///
+/// Fails where what stands there is not a store of the user's own, nor a directory in which one can be begun.
+pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
+    check_absolute(directory)?;
+    let found = match directory.canonicalize() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            check_place(directory)?;
+            make_private(directory)?;
+            directory.canonicalize()
+        }
+        found => found,
+    };
+    let found = found.context(|| format!("cannot find the store `{}`", directory.display()))?;
+    let metadata = check_directory(&found)?;
+    if !holds_a_store(&found)? {
+        check_beginning(&found, &metadata)?;
+    } else if metadata.mode() & OPEN_TO_OTHERS != 0 {
+        fs::set_permissions(&found, fs::Permissions::from_mode(0o700))
+            .context(|| format!("cannot make the store `{}` private", found.display()))?;
+    }
+    Ok(found)
+}
+
+/// Returns the canonical path of the store's directory; none where there is no store. Makes and changes nothing.
+///
+/// Fails where [`prepare`] would.
+pub(crate) fn find(directory: &Path) -> Result<Option<PathBuf>> {
+    check_absolute(directory)?;
+    let found = match directory.canonicalize() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        found => found.context(|| format!("cannot find the store `{}`", directory.display()))?,
+    };
+    let metadata = check_directory(&found)?;
+    if holds_a_store(&found)? {
+        return Ok(Some(found));
+    }
+    check_beginning(&found, &metadata).map(|()| None)
+}
+
+/// Fails unless a directory inside the store is the user's own, and no link.
+pub(crate) fn check_inner_directory(path: &Path, metadata: &Metadata) -> Result<()> {
+    if !metadata.is_dir() {
+        return Err(not_ours(path, "is not a directory"));
+    }
+    check_owner(path, metadata)
+}
+
+/// Fails where a file or directory inside the store belongs to another user.
+pub(crate) fn check_owner(path: &Path, metadata: &Metadata) -> Result<()> {
+    if metadata.uid() == user() {
+        Ok(())
+    } else {
+        Err(not_ours(path, "belongs to another user"))
+    }
+}
+
+fn not_ours(path: &Path, why: &str) -> Error {
+    Error::failed(format!("`{}` in the store {why}", path.display()))
+        .hint("somebody else may have prepared it: look at it, and move it out of the store")
+}
+
+fn check_absolute(directory: &Path) -> Result<()> {
+    if directory.is_absolute() {
+        return Ok(());
+    }
+    Err(Error::failed(format!(
+        "the store's path `{}` is not absolute",
+        directory.display()
+    )))
+}
+
+/// Root must not begin a store in a directory of somebody else's, who could then not write to it: what `sudo` with the user's
+/// `$HOME` would do.
+fn check_place(directory: &Path) -> Result<()> {
+    if user() != 0 {
+        return Ok(());
+    }
+    let above = directory.ancestors().skip(1);
+    let Some((above, metadata)) = above
+        .filter_map(|above| Some((above, above.metadata().ok()?)))
+        .next()
+    else {
+        return Ok(());
+    };
+    if metadata.uid() == 0 {
+        return Ok(());
+    }
+    Err(Error::failed(format!(
+        "the store `{}` would belong to root, in a directory of another user (`{}`)",
+        directory.display(),
+        above.display()
+    ))
+    .hint("run it as that user, or give --store or $CKPT_HOOK_HOME a directory of root's own"))
+}
+
+fn check_directory(directory: &Path) -> Result<Metadata> {
+    let metadata = fs::symlink_metadata(directory)
+        .context(|| format!("cannot read the store `{}`", directory.display()))?;
+    let refused = |why: &str| Error::failed(format!("the store `{}` {why}", directory.display()));
+    if !metadata.is_dir() {
+        return Err(refused("is not a directory"));
+    }
+    if metadata.uid() != user() {
+        let hint = match user() {
+            0 => {
+                "run it as that user, or give --store or $CKPT_HOOK_HOME a directory of root's own"
+            }
+            _ => "give --store or $CKPT_HOOK_HOME a directory of your own",
+        };
+        return Err(refused("belongs to another user").hint(hint));
+    }
+    if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
+        return Err(refused("can be written to by other users").hint(format!(
+            "give --store or $CKPT_HOOK_HOME a directory of your own; if this one is yours alone: `chmod 700 {}`",
+            directory.display()
+        )));
+    }
+    Ok(metadata)
+}
+
+/// Returns whether there is a database that can be ours. Its log is a part of it: SQLite would apply one that somebody put there.
+fn holds_a_store(directory: &Path) -> Result<bool> {
+    let is_there = check_file(&directory.join(DATABASE))?;
+    if is_there {
+        for ending in ["-wal", "-shm"] {
+            check_file(&directory.join(format!("{DATABASE}{ending}")))?;
+        }
+        let snapshots = directory.join("snapshots");
+        match snapshots.symlink_metadata() {
+            Ok(metadata) => check_inner_directory(&snapshots, &metadata)?,
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => {
+                return Err(error).context(|| format!("cannot read `{}`", snapshots.display()));
+            }
+        }
+    }
+    Ok(is_there)
+}
+
+/// Returns whether a file is there. Fails where it is no regular file of the user's.
+fn check_file(path: &Path) -> Result<bool> {
+    let metadata = match path.symlink_metadata() {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        metadata => metadata.context(|| format!("cannot read `{}`", path.display()))?,
+    };
+    check_owner(path, &metadata)?;
+    if !metadata.is_file() {
+        return Err(not_ours(path, "is not a regular file"));
+    }
+    Ok(true)
+}
+
+/// Fails unless a store may be begun in a directory that is there already.
+fn check_beginning(directory: &Path, metadata: &Metadata) -> Result<()> {
+    let what = || format!("cannot list the directory `{}`", directory.display());
+    let refused = |why: String| {
+        Error::failed(format!("`{}` is no store: {why}", directory.display())).hint(
+            "give --store or $CKPT_HOOK_HOME a directory that does not exist yet: it is made with the first event",
+        )
+    };
+    for entry in directory.read_dir().context(what)? {
+        let entry = entry.context(what)?;
+        let name = entry.file_name();
+        if !may_be_ours(&name) {
+            return Err(refused(format!(
+                "it holds `{}`",
+                name.to_string_lossy().escape_debug()
+            )));
+        }
+        let metadata = entry.metadata().context(what)?;
+        check_owner(&entry.path(), &metadata)?;
+        // What is written to it would be written to a file elsewhere.
+        if metadata.is_symlink() || metadata.is_file() && metadata.nlink() > 1 {
+            return Err(not_ours(&entry.path(), "is a link"));
+        }
+    }
+    match metadata.mode() & OPEN_TO_OTHERS {
+        0 => Ok(()),
+        _ => Err(refused("other users can read it".to_owned())),
+    }
+}
+
+fn may_be_ours(name: &OsStr) -> bool {
+    OURS.iter().any(|ours| name == *ours) || name.as_bytes().starts_with(DATABASE.as_bytes())
+}

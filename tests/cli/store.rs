@@ -1,0 +1,321 @@
+//! Whose the store is: nothing of somebody else's is adopted or changed, and only what records makes one.
+
+use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+
+use crate::common::{Run, World, finish};
+
+/// Commands that record nothing. With what they answer where there is no store: exit code, and words that say why.
+const READING: [(&[&str], i32, &str); 11] = [
+    (&["status"], 0, "Nothing was recorded"),
+    (&["log"], 0, ""),
+    (&["log", "--operations"], 0, ""),
+    (&["sessions", "--everywhere"], 0, ""),
+    (&["doctor"], 0, "there is none yet"),
+    (&["show", "last"], 4, "nothing was recorded"),
+    (&["diff", "last"], 4, "nothing was recorded"),
+    (&["revert", "--message", "last"], 4, "nothing was recorded"),
+    (&["redo"], 4, "nothing was recorded"),
+    (&["unrevert"], 4, "nothing was recorded"),
+    (&["restore", "12345678"], 4, "nothing was recorded"),
+];
+
+fn message(world: &World) -> Run {
+    world.event(json!({"event": "user_message", "session_id": "s", "message_id": "m"}))
+}
+
+/// Everything at and below a directory but when it was read: mode, owner, size and times, by path.
+fn state(directory: &Path) -> BTreeMap<PathBuf, (u32, u32, u64, i64)> {
+    let mut all = BTreeMap::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(path) = open.pop() {
+        let metadata = path.symlink_metadata().expect("it is there");
+        let state = (
+            metadata.mode(),
+            metadata.uid(),
+            metadata.size(),
+            metadata.ctime_nsec(),
+        );
+        if metadata.is_dir() {
+            let entries = path.read_dir().expect("readable");
+            open.extend(entries.map(|entry| entry.expect("readable").path()));
+        }
+        all.insert(path, state);
+    }
+    all
+}
+
+fn is_root(what: &str) -> bool {
+    let is_root = rustix::process::geteuid().is_root();
+    if !is_root {
+        println!("SKIPPED: {what} needs root");
+    }
+    is_root
+}
+
+#[test]
+fn only_what_records_makes_a_store_and_what_reads_answers_without_one() {
+    let world = World::new();
+    for (command, code, words) in READING {
+        let run = world.run(command, b"").exits(code);
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(
+            said.to_lowercase().contains(&words.to_lowercase()),
+            "{command:?} says that there is nothing: {run}"
+        );
+        assert!(!world.store().exists(), "{command:?} makes no store");
+    }
+    message(&world).ends_silently();
+    assert!(world.store().join("sessions.db").exists(), "an event does");
+}
+
+#[test]
+fn a_directory_that_is_no_store_is_neither_adopted_nor_changed() {
+    for mode in [0o1777, 0o777, 0o755, 0o700] {
+        let world = World::new();
+        std::fs::create_dir(world.store()).expect("writable");
+        std::fs::write(world.store().join("notes.txt"), "mine\n").expect("writable");
+        std::fs::set_permissions(world.store(), Permissions::from_mode(mode)).expect("it is ours");
+        let before = state(&world.store());
+        for (command, _, _) in READING {
+            let run = world.run(command, b"");
+            // `doctor` reports it as any other finding.
+            run.exits(1);
+        }
+        message(&world).ends_silently();
+        world.run(&["snapshot"], b"").exits(1);
+        assert_eq!(
+            state(&world.store()),
+            before,
+            "nothing is made, and no permission changed, under {mode:o}"
+        );
+    }
+}
+
+#[test]
+fn an_empty_directory_is_taken_where_it_is_the_users_alone() {
+    for (mode, is_taken) in [(0o700, true), (0o755, false), (0o1777, false)] {
+        let world = World::new();
+        std::fs::create_dir(world.store()).expect("writable");
+        std::fs::set_permissions(world.store(), Permissions::from_mode(mode)).expect("it is ours");
+        message(&world).ends_silently();
+        assert_eq!(
+            world.store().join("sessions.db").exists(),
+            is_taken,
+            "with {mode:o}"
+        );
+        let now = world.store().metadata().expect("it is there").mode() & 0o7777;
+        assert_eq!(now, mode, "its permissions are the user's to choose");
+    }
+}
+
+#[test]
+fn a_store_that_others_can_write_to_is_refused_and_one_that_they_can_read_is_made_private() {
+    let world = World::new();
+    message(&world).ends_silently();
+    let mode = || world.store().metadata().expect("it is there").mode() & 0o7777;
+    for open in [0o777, 0o1777, 0o770, 0o722] {
+        std::fs::set_permissions(world.store(), Permissions::from_mode(open)).expect("it is ours");
+        let run = world.run(&["log"], b"").exits(1);
+        assert!(
+            run.stderr.contains("can be written to by other users") && run.stderr.contains("chmod"),
+            "it says what is wrong and what to do: {run}"
+        );
+        message(&world).ends_silently();
+        assert_eq!(mode(), open, "what is in it may be theirs by now");
+    }
+    std::fs::set_permissions(world.store(), Permissions::from_mode(0o755)).expect("it is ours");
+    message(&world).ends_silently();
+    assert_eq!(mode(), 0o700, "nobody can have changed it");
+}
+
+#[test]
+fn what_another_user_put_into_a_store_is_refused() {
+    if !is_root("making files of another user") {
+        return;
+    }
+    let planted: [&str; 6] = [
+        "sessions.db",
+        "sessions.db-wal",
+        "snapshots",
+        "snapshots/*",
+        "snapshots/*/lock",
+        "snapshots/*/repository.git",
+    ];
+    for name in planted {
+        let world = World::new();
+        world.write("a", "1\n");
+        world.play("m", "prompt", |world| world.write("a", "2\n"));
+        let below = std::fs::read_dir(world.store().join("snapshots"))
+            .expect("it is there")
+            .next()
+            .expect("one workspace")
+            .expect("readable")
+            .path();
+        let path = match name.split_once('*') {
+            Some((_, rest)) => PathBuf::from(format!("{}{rest}", below.display())),
+            None => world.store().join(name),
+        };
+        chown(&path, Some(65534), Some(65534)).expect("root may");
+        let run = world.run(&["revert", "--message", "last"], b"").exits(1);
+        assert!(
+            run.stderr.contains("belongs to another user"),
+            "`{name}` is named: {run}"
+        );
+        assert_eq!(world.read("a"), b"2\n", "and nothing of it is used");
+        let run = world.run(&["step-start", "--strict", "--session", "s"], b"");
+        run.exits(1);
+    }
+}
+
+#[test]
+fn a_link_in_a_store_is_refused() {
+    for name in ["sessions.db", "snapshots"] {
+        let world = World::new();
+        message(&world).ends_silently();
+        let elsewhere = world.path("elsewhere");
+        std::fs::rename(world.store().join(name), &elsewhere).expect("writable");
+        symlink(&elsewhere, world.store().join(name)).expect("writable");
+        world.run(&["log"], b"").exits(1);
+        message(&world).ends_silently();
+    }
+    // Nor is one followed where a store is about to begin.
+    let world = World::new();
+    let victim = world.path("victim");
+    std::fs::write(&victim, "mine\n").expect("writable");
+    std::fs::create_dir(world.store()).expect("writable");
+    std::fs::set_permissions(world.store(), Permissions::from_mode(0o700)).expect("it is ours");
+    for make in [
+        |from: &Path, to: &Path| symlink(from, to),
+        |from: &Path, to: &Path| std::fs::hard_link(from, to),
+    ] {
+        make(&victim, &world.store().join("log")).expect("writable");
+        message(&world).ends_silently();
+        assert!(!world.store().join("sessions.db").exists(), "refused");
+        assert_eq!(
+            std::fs::read(&victim).expect("readable"),
+            b"mine\n",
+            "nothing is written through it"
+        );
+        std::fs::remove_file(world.store().join("log")).expect("writable");
+    }
+}
+
+#[test]
+fn root_leaves_nothing_in_a_store_or_a_home_of_another_user() {
+    if !is_root("being another user's root") {
+        return;
+    }
+    // With the user's `$HOME`, as `sudo -E` and some settings of `sudo` have it.
+    let world = World::new();
+    chown(world.home(), Some(65534), Some(65534)).expect("root may");
+    let with_home = |arguments: &[&str]| {
+        let mut command = world.command(arguments);
+        command.env_remove("CKPT_HOOK_HOME");
+        finish(&mut command, b"")
+    };
+    with_home(&["message", "--session", "s"]).ends_silently();
+    let run = with_home(&["snapshot"]).exits(1);
+    assert!(
+        run.stderr.contains("would belong to root"),
+        "it says why: {run}"
+    );
+    assert_eq!(
+        std::fs::read_dir(world.home()).expect("readable").count(),
+        0,
+        "its owner could not write there"
+    );
+    // A store that the user has.
+    let world = World::new();
+    message(&world).ends_silently();
+    for path in state(&world.store()).into_keys() {
+        chown(path, Some(65534), Some(65534)).expect("root may");
+    }
+    let before = state(&world.store());
+    message(&world).ends_silently();
+    world.run(&["snapshot"], b"").exits(1);
+    world.run(&["status"], b"").exits(1);
+    assert_eq!(state(&world.store()), before, "not a line in its log");
+}
+
+#[test]
+fn everything_in_a_store_is_private_whatever_the_umask_is() {
+    let world = World::new();
+    let program = world.command(&["x"]).get_program().to_owned();
+    let run = |arguments: &str| {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell
+            .args(["-c", &format!("umask 000; exec \"$0\" {arguments}")])
+            .arg(&program)
+            .env_clear()
+            .env("HOME", world.home())
+            .env("CKPT_HOOK_HOME", world.store())
+            .env("CKPT_HOOK_LOG", "debug")
+            .current_dir(world.workspace());
+        finish(&mut shell, b"").exits(0);
+    };
+    for number in 0..20 {
+        world.write("a", format!("{number}\n"));
+        run(&format!("message --strict --session s --message m{number}"));
+        run("step-start --strict --session s");
+        world.write("b", format!("{number}\n"));
+        run("step-finish --strict --session s");
+    }
+    run("revert --message m19");
+    let all = state(&world.store());
+    assert!(
+        ["log", "sessions.db", "snapshots"]
+            .iter()
+            .all(|name| all.contains_key(&world.store().join(name))),
+        "it is all there: {all:?}"
+    );
+    for (path, (mode, ..)) in all {
+        assert_eq!(mode & 0o077, 0, "`{}` has {mode:o}", path.display());
+    }
+}
+
+#[test]
+fn what_killed_hooks_left_is_swept_and_what_is_being_written_is_not() {
+    let world = World::new();
+    world.play("m", "prompt", |world| world.write("a", "1\n"));
+    let snapshots = world.store().join("snapshots");
+    let folder = std::fs::read_dir(snapshots)
+        .expect("it is there")
+        .next()
+        .expect("one workspace")
+        .expect("readable")
+        .path();
+    let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    let make = |name: &str, is_old: bool| {
+        let path = folder.join(name);
+        let file = std::fs::File::create(&path).expect("writable");
+        if is_old {
+            file.set_modified(hour_ago).expect("writable");
+        }
+        path
+    };
+    let packs = "repository.git/objects/pack";
+    let old = [
+        make(&format!("{packs}/tmp_pack_4194305_0"), true),
+        make("cache.4194305", true),
+        make("cache.changes.4194305", true),
+    ];
+    let young = [
+        make(&format!("{packs}/tmp_pack_4194305_1"), false),
+        make("cache.4194306", false),
+    ];
+    // Without a cache the next snapshot writes all of it.
+    std::fs::remove_file(folder.join("cache")).expect("it is there");
+    world.play("n", "prompt", |world| world.write("a", "2\n"));
+    for path in old {
+        assert!(!path.exists(), "`{}` is nobody's", path.display());
+    }
+    for path in young {
+        assert!(path.exists(), "`{}` may be somebody's", path.display());
+    }
+}
