@@ -140,6 +140,7 @@ fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_l
         ("fstat", "ETXTBSY", 10),
         ("openat2", "EXDEV", 10),
         ("read", "EIO", 5),
+        ("getdents64", "EIO", 10),
     ] {
         let calls = points
             .iter()

@@ -16,6 +16,7 @@ mod restoring;
 mod sessions;
 mod told;
 mod unprotected;
+mod unreadable;
 mod user_edits;
 mod version_control;
 

@@ -80,6 +80,9 @@ fn stat_row(change: &ChangeReport, paint: Paint) -> Vec<String> {
 
 /// Returns what happened to a file, in a word.
 pub fn kind(change: &ChangeReport, paint: Paint) -> String {
+    if is_gap(change) {
+        return paint.warning("not captured");
+    }
     match change.kind {
         ChangeKind::Added => paint.good("added"),
         ChangeKind::Modified if change.whitespace_only => paint.warning("modified (white space)"),
@@ -89,6 +92,14 @@ pub fn kind(change: &ChangeReport, paint: Paint) -> String {
         ChangeKind::Mode => paint.warning("mode"),
         ChangeKind::Type => paint.warning("type"),
     }
+}
+
+/// Returns whether a side of it is one that no snapshot holds: a file that could not be read, or below such a directory.
+fn is_gap(change: &ChangeReport) -> bool {
+    let is_missing = |mode: &Option<String>, blob: &Option<String>| {
+        mode.is_some() && blob.is_none() && !is_directory(mode.as_deref())
+    };
+    is_missing(&change.old_mode, &change.old_blob) || is_missing(&change.new_mode, &change.new_blob)
 }
 
 /// Returns "+2" and "-1", nothing for what has no lines or none of them.

@@ -255,8 +255,19 @@ fn open_by_component(
 /// A name, and whether it is a directory, where the file system tells.
 pub(crate) type Name = (Vec<u8>, Option<bool>);
 
-/// Returns the names of an open directory and whether each is a directory, where the file system tells.
+/// Returns the names of an open directory and whether each is a directory, where the file system tells. What fails is tried
+/// again from the beginning: a directory of which only some names were read would seem to have lost the others.
 pub(crate) fn names(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
+    names_from_here(directory).or_else(|error| {
+        if SAYS_WHAT_IS_THERE.contains(&error) {
+            return Err(error);
+        }
+        rustix::fs::seek(directory, rustix::fs::SeekFrom::Start(0))?;
+        names_from_here(directory)
+    })
+}
+
+fn names_from_here(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
     let mut names = Vec::new();
     let mut buffer = Vec::with_capacity(64 << 10);
     let mut entries = rustix::fs::RawDir::new(directory, buffer.spare_capacity_mut());

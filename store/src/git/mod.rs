@@ -16,6 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
 
 /// The largest ignore or configuration file that is read, in bytes.
 pub(crate) const SMALL: u64 = 1 << 20;
@@ -82,16 +83,26 @@ pub(crate) fn read_small(path: &Path, limit: u64, more_flags: OFlags) -> Option<
 
 /// The same for a file that is open.
 pub(crate) fn read_small_file(file: std::fs::File, limit: u64) -> Option<Vec<u8>> {
-    let stat = rustix::fs::fstat(&file).ok()?;
-    let size = u64::try_from(stat.st_size).ok()?;
+    try_read_small_file(file, limit).ok()?
+}
+
+/// The same, where it matters whether it is nothing to be read, or could not be.
+pub(crate) fn try_read_small_file(
+    file: std::fs::File,
+    limit: u64,
+) -> Result<Option<Vec<u8>>, Errno> {
+    let stat = rustix::fs::fstat(&file)?;
+    let size = u64::try_from(stat.st_size).unwrap_or_default();
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || size > limit {
-        return None;
+        return Ok(None);
     }
     if size > PLAIN && has_holes(&file, size) {
         return None;
     }
     // Room for all of it, so that one call reads it.
-    let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?);
-    file.take(size).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
+    let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());
+    file.take(size)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok(Some(bytes))
 }

@@ -14,10 +14,10 @@ use crate::error::Result;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Entry, Mode, State};
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange};
-use crate::snapshot::{Snapshot, Snapshots};
+use crate::sessions::{self, ChainOperation, ChangeRow, GapRow, LiveChange, StepGap};
+use crate::snapshot::{GapReason, Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::{Observation, Place, snapshot_of};
+use crate::timeline::{Observation, Place, gaps_of_rows, snapshot_of};
 
 /// States by path.
 pub(crate) type States = BTreeMap<WorkspacePath, State>;
@@ -34,6 +34,8 @@ pub(crate) struct Material {
     pub current: States,
     /// The steps in question whose changes nobody saw, by id, with the reason.
     pub unprotected: Vec<(String, String)>,
+    /// The directories that could not be read when one of the steps in question began or ended, with the reason.
+    pub unread: Vec<GapRow>,
     /// The paths that were named and at or below which nothing of what is asked for ever changed.
     pub unknown: Vec<WorkspacePath>,
 }
@@ -88,6 +90,7 @@ pub(crate) fn gather(
     };
     let unprotected =
         sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
+    let unread = unread(connection, movement, &scopes, seen)?;
     let unknown = unknown_paths(movement, &live);
     let lines = known_lines(live.iter().map(|change| &change.row));
     Ok(Material {
@@ -97,6 +100,7 @@ pub(crate) fn gather(
         goals,
         current,
         unprotected,
+        unread,
         unknown,
     })
 }
@@ -121,6 +125,37 @@ fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath>
         .filter(|named| !is_known(named))
         .cloned()
         .collect()
+}
+
+/// What was made or removed below a directory that could not be read at one side of a step is not in the step's patch, and what
+/// could not be read at either side and can be now may be the agent's, too. One that could never be read is told as a gap of now.
+fn unread(
+    connection: &Connection,
+    movement: &Movement,
+    scopes: &[Scope],
+    seen: &Observation,
+) -> Result<Vec<GapRow>> {
+    let Some(first) = first_seq(scopes) else {
+        return Ok(Vec::new());
+    };
+    let is_now = |gap: &GapRow| seen.gaps.iter().any(|now| now.path == gap.path);
+    let is_uncertain = |around: &StepGap| {
+        let at_finish = around.at_finish.unwrap_or_else(|| is_now(&around.gap));
+        around.at_start != at_finish || !is_now(&around.gap)
+    };
+    let mut gaps = sessions::gaps_around_steps(connection, &movement.session.id, first)?;
+    gaps.retain(|around| is_unread_directory(&around.gap) && is_uncertain(around));
+    let mut unread: Vec<GapRow> = gaps.into_iter().map(|around| around.gap).collect();
+    unread.sort_by(|one, other| one.path.cmp(&other.path));
+    unread.dedup_by(|one, other| one.path == other.path);
+    Ok(unread)
+}
+
+/// A directory has no size; neither has a file that could not even be looked at, of which no more is known.
+fn is_unread_directory(gap: &GapRow) -> bool {
+    gaps_of_rows(std::slice::from_ref(gap)).iter().any(|gap| {
+        gap.size.is_none() && matches!(gap.reason, GapReason::Unreadable(_) | GapReason::Mount)
+    })
 }
 
 /// The changes of the session's messages since the first that any of the reverts is about, newest first; those that are only

@@ -57,6 +57,24 @@ pub(super) fn unprotected_notes(material: &Material) -> impl Iterator<Item = Str
     material.unprotected.iter().map(note)
 }
 
+/// Names the directories that could not be read at a side of a step.
+pub(super) fn unread_directories(material: &Material) -> Option<String> {
+    const NAMED: usize = 5;
+    let names = material.unread.iter().map(named_gap);
+    let names = (!material.unread.is_empty()).then(|| first_of(names, NAMED))?;
+    Some(format!(
+        "what the agent made or removed below these is not known, since they could not be read then, and stays: {names}"
+    ))
+}
+
+fn named_gap(gap: &GapRow) -> String {
+    format!(
+        "`{}` ({})",
+        crate::sessions::read::gap_report(gap).path.path,
+        gap.reason
+    )
+}
+
 /// What snapshots cannot hold may have been changed by the agent, and nobody saw it: it is named again at revert.
 pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation) -> Option<String> {
     if movement.part.is_some() || movement.kind != OperationKind::Revert {
@@ -83,14 +101,8 @@ pub(super) fn left_alone<'g>(
     if gaps.is_empty() {
         return None;
     }
-    let names = gaps.iter().map(|gap| {
-        format!(
-            "`{}` ({})",
-            crate::sessions::read::gap_report(gap).path.path,
-            gap.reason
-        )
-    });
-    let all = if gaps.len() > NAMED {
+    let names = gaps.into_iter().map(named_gap);
+    let all = if names.len() > NAMED {
         " (`ckpt-hook status --json`)"
     } else {
         ""

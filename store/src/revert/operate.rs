@@ -83,6 +83,7 @@ pub(crate) fn carry_out(
         None
     };
     notes.extend(notes::unprotected_notes(&material));
+    notes.extend(notes::unread_directories(&material));
     notes.extend(match &git {
         Some(_) => git::why_nothing(&place.root),
         None => notes::head_moved(&side, movement, base)?,
@@ -95,7 +96,7 @@ pub(crate) fn carry_out(
     let reference = movement
         .reference_snapshot(base.unwrap_or_default())
         .filter(|id| *id != 0);
-    let is_incomplete = !material.unprotected.is_empty();
+    let is_incomplete = !material.unprotected.is_empty() || !material.unread.is_empty();
     let operation = Operation {
         kind: movement.kind,
         movement: Some(movement),

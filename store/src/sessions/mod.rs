@@ -40,7 +40,8 @@ pub(crate) use rows::{
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use snapshots::{
-    GapRow, SnapshotRow, gaps_of, git_state, put_git_state, put_snapshot, snapshot,
+    GapRow, SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state, put_git_state,
+    put_snapshot, snapshot,
 };
 pub(crate) use steps::{
     OpenStep, StepPath, StepRow, close_step, find_step_by_agent_id, finish_tools, forced_paths,

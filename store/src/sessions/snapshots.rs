@@ -116,22 +116,68 @@ pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<G
         )
         .context(|| "cannot read gaps")?;
     let rows = statement
-        .query_map([snapshot_id], |row| {
-            let raw: Option<Vec<u8>> = row.get("path_raw")?;
-            let path = match raw {
-                Some(raw) => raw,
-                None => row.get::<_, String>("path")?.into_bytes(),
-            };
-            let size: Option<i64> = row.get("size")?;
-            Ok(GapRow {
-                path,
-                reason: row.get("reason")?,
-                size: size.map(i64::cast_unsigned),
-            })
-        })
+        .query_map([snapshot_id], gap)
         .context(|| "cannot read gaps")?;
     rows.collect::<rusqlite::Result<_>>()
         .context(|| "cannot read gaps")
+}
+
+fn gap(row: &rusqlite::Row<'_>) -> rusqlite::Result<GapRow> {
+    let raw: Option<Vec<u8>> = row.get("path_raw")?;
+    let path = match raw {
+        Some(raw) => raw,
+        None => row.get::<_, String>("path")?.into_bytes(),
+    };
+    let size: Option<i64> = row.get("size")?;
+    Ok(GapRow {
+        path,
+        reason: row.get("reason")?,
+        size: size.map(i64::cast_unsigned),
+    })
+}
+
+/// A gap of the snapshots around a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepGap {
+    pub gap: GapRow,
+    /// Whether the snapshot before the step has it.
+    pub at_start: bool,
+    /// Whether the one after it has it; none while the step is open.
+    pub at_finish: Option<bool>,
+}
+
+/// Returns the gaps without a size around the steps of a session's messages from one on: of directories, and of what could not
+/// even be looked at.
+pub(crate) fn gaps_around_steps(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: i64,
+) -> Result<Vec<StepGap>> {
+    let what = || "cannot read the gaps of steps";
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT gaps.path, gaps.path_raw, gaps.reason, gaps.size,
+                    max(gaps.snapshot_id = steps.start_snapshot_id) AS at_start,
+                    max(gaps.snapshot_id = steps.finish_snapshot_id) AS at_finish
+               FROM messages
+               JOIN steps ON steps.message_id = messages.id
+               JOIN gaps ON gaps.snapshot_id IN (steps.start_snapshot_id, steps.finish_snapshot_id)
+              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+                AND gaps.size IS NULL
+              GROUP BY steps.id, gaps.path, gaps.path_raw, gaps.reason
+              ORDER BY steps.seq, gaps.path",
+        )
+        .context(what)?;
+    let rows = statement
+        .query_map(params![root_session, from_seq], |row| {
+            Ok(StepGap {
+                gap: gap(row)?,
+                at_start: row.get::<_, Option<bool>>("at_start")?.unwrap_or(false),
+                at_finish: row.get("at_finish")?,
+            })
+        })
+        .context(what)?;
+    rows.collect::<rusqlite::Result<_>>().context(what)
 }
 
 /// Adds a state of the user's repository, or returns the row that says the same already.

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use super::Request;
+use super::rules::UNKNOWN_LINES;
 use super::take::{outer_rules, read_rules};
 use crate::error::{Context, Result};
 use crate::fs::disk;
@@ -22,6 +23,10 @@ pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> Result<bool>
         .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
     let (used, anchor) = (Mutex::default(), Mutex::default());
     let matcher = outer_rules(request, location.as_ref());
-    let matcher = matcher.matcher(|directory| read_rules(&root, directory, &used, &anchor));
+    let matcher = matcher.matcher(|directory| {
+        // What cannot be known is looked at by itself, as what is hidden is.
+        read_rules(&root, directory, &used, &anchor)
+            .unwrap_or_else(|_| Some(UNKNOWN_LINES.to_vec()))
+    });
     Ok(matcher.is_ignored(path.as_bytes()))
 }

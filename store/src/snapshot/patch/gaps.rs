@@ -30,6 +30,11 @@ impl<'a> Gaps<'a> {
             && ends.any(|end| self.0.get(&bytes[..end]).is_some_and(|gap| !is_file(gap)))
     }
 
+    /// Returns whether something may be at a path that is not stored: it is in a gap itself, or below one.
+    fn hide(&self, path: &WorkspacePath) -> bool {
+        self.at(path).is_some() || self.cover(path)
+    }
+
     /// Returns whether a gap is at a path or below it.
     pub(super) fn has_at_or_below(&self, path: &WorkspacePath) -> bool {
         let below = [path.as_bytes(), b"/"].concat();
@@ -57,28 +62,25 @@ fn is_file(gap: &Gap) -> bool {
     }
 }
 
-/// Returns the change with the side that is in a gap as an entry whose bytes are not stored; none where nobody can say
-/// whether there was a change.
+/// Returns the change with the side that is in a gap, its own or that of a directory above, as an entry whose bytes are not
+/// stored; none where nobody can say whether there was a change.
 pub(super) fn explain(change: Change, old: &Gaps<'_>, new: &Gaps<'_>) -> Option<Change> {
     let Change {
         path,
         old: before,
         new: after,
     } = change;
-    if (before.is_none() || after.is_none()) && (old.cover(&path) || new.cover(&path)) {
-        return None;
-    }
-    let old = fill(before, after, old.at(&path))?;
-    let new = fill(after, before, new.at(&path))?;
+    let old = fill(before, after, old.hide(&path))?;
+    let new = fill(after, before, new.hide(&path))?;
     Some(Change { path, old, new })
 }
 
 /// Fills a side that is absent. The mode of what is in a gap is unknown: that of the other side stands for it.
-fn fill(state: State, other: State, gap: Option<&Gap>) -> Option<State> {
-    match (state, other, gap) {
+fn fill(state: State, other: State, is_hidden: bool) -> Option<State> {
+    match (state, other, is_hidden) {
         // An empty directory that cannot be read any more may be as it was.
-        (None, Some(other), Some(_)) if other.mode.kind() == EntryKind::Directory => None,
-        (None, Some(other), Some(_)) => Some(Some(Entry {
+        (None, Some(other), true) if other.mode.kind() == EntryKind::Directory => None,
+        (None, Some(other), true) => Some(Some(Entry {
             mode: other.mode,
             blob: None,
         })),

@@ -13,6 +13,7 @@ mod patterns;
 use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
+use crate::model::entry::ObjectId;
 pub(crate) use matcher::{Matcher, Neighbours, View};
 pub(crate) use patterns::significant_lines;
 
@@ -141,6 +142,12 @@ fn section(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let after = rest.get(length..)?.strip_prefix(b"\n")?;
     Some((&text[..space], &rest[..length], after))
 }
+
+/// Stands for the hash of an ignore file that could not be read.
+pub(crate) const UNKNOWN_RULES: ObjectId = ObjectId::new([0; 20]);
+
+/// Stands for the lines of one of which nothing is remembered: it may hide everything.
+pub(crate) const UNKNOWN_LINES: &[u8] = b"*\n";
 
 /// Returns whether `path` is below `directory`; everything is below the root, whose path is empty.
 pub(crate) fn is_below(path: &[u8], directory: &[u8]) -> bool {

@@ -17,6 +17,7 @@ use crate::fs::threads;
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
 use crate::snapshot::cache::{Cache, CachedItem, Directory};
+use crate::snapshot::rules::UNKNOWN_RULES;
 
 /// How many directories a thread takes at a time.
 const BATCH: usize = 16;
@@ -125,7 +126,11 @@ impl Check<'_> {
         {
             return Verdict::Same;
         }
-        let rules = directory::rules_of(directory.as_fd()).map(|(_, id)| id);
+        let rules = match directory::rules_of(directory.as_fd()) {
+            Ok(rules) => rules.map(|(_, id)| id),
+            // Until it can be read, what it said last holds.
+            Err(_) => cached.rules().or(Some(UNKNOWN_RULES)),
+        };
         if rules == cached.rules() {
             Verdict::Changed
         } else {

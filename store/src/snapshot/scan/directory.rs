@@ -279,7 +279,10 @@ impl Open<'_> {
             return None;
         }
         let stamp = disk::stat(self.directory, name).ok()?;
-        let (bytes, id) = rules_of(self.directory)?;
+        let (bytes, id) = match rules_of(self.directory) {
+            Ok(rules) => rules?,
+            Err(error) => return Some(Item::gap(name, Stamp::default(), read::gap_of(error)?)),
+        };
         let mut watched = self
             .walk
             .watched
@@ -293,12 +296,24 @@ impl Open<'_> {
     }
 }
 
-/// Reads the ignore file of an open directory, and its hash.
-pub(crate) fn rules_of(directory: BorrowedFd<'_>) -> Option<(Vec<u8>, ObjectId)> {
-    let file = disk::open_file(directory, b".gitignore").ok()?;
-    let bytes = git::read_small_file(file.into(), git::SMALL)?;
-    let id = hash::hash(ObjectKind::Blob, &bytes);
-    Some((bytes, id))
+/// Reads the ignore file of an open directory, and its hash; none where there is no file that git would heed. Fails where one
+/// may be there and cannot be read: what it says is unknown then, and not nothing.
+pub(crate) fn rules_of(
+    directory: BorrowedFd<'_>,
+) -> std::result::Result<Option<(Vec<u8>, ObjectId)>, Errno> {
+    let read = || {
+        let file = disk::open_file(directory, b".gitignore")?;
+        git::try_read_small_file(file.into(), git::SMALL)
+    };
+    match disk::twice(read) {
+        Ok(bytes) => Ok(bytes.map(|bytes| {
+            let id = hash::hash(ObjectKind::Blob, &bytes);
+            (bytes, id)
+        })),
+        // Nothing, a link, or a socket.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 impl Listing {

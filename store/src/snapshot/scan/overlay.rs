@@ -145,7 +145,7 @@ impl<'c> Overlay<'c> {
         }
     }
 
-    /// Returns whether a directory holds an ignore file that ignores itself.
+    /// Returns whether a directory holds an ignore file that ignores itself, or cannot be read.
     pub fn is_watched(&self, directory: &[u8]) -> bool {
         let kind = match self.fresh.get(directory) {
             Some(listing) => listing.item(b".gitignore").map(|item| item.kind.clone()),
@@ -153,7 +153,10 @@ impl<'c> Overlay<'c> {
                 .remembered(directory)
                 .and_then(|directory| directory.item(b".gitignore")?.kind()),
         };
-        matches!(kind, Some(Kind::Watched(_)))
+        matches!(
+            kind,
+            Some(Kind::Watched(_) | Kind::Gap(GapReason::Unreadable(_)))
+        )
     }
 
     /// Returns whether nothing differs from the cache.

@@ -1,15 +1,19 @@
 //! The ignore rules that stand outside the snapshot's tree, and those that are read on the way. This module does IO.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
+use rustix::io::Errno;
+
 use crate::fs::disk::{self, Anchor};
 use crate::git::{Location, excludes};
 use crate::model::entry::ObjectId;
+use crate::objects::Objects;
 use crate::snapshot::Request;
-use crate::snapshot::rules::{self, Rules};
+use crate::snapshot::cache::Cache;
+use crate::snapshot::rules::{self, Rules, UNKNOWN_LINES, UNKNOWN_RULES};
 use crate::snapshot::scan::directory;
 
 pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) -> Rules {
@@ -37,29 +41,41 @@ fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let ends = std::iter::once(0).chain((0..scope.len()).filter(|end| scope[*end] == b'/'));
     let read = |end| {
         let directory = disk::open_directory(root.as_fd(), &scope[..end]).ok()?;
-        let lines = rules::significant_lines(&directory::rules_of(directory.as_fd())?.0);
+        let lines = match directory::rules_of(directory.as_fd()) {
+            Ok(rules) => rules::significant_lines(&rules?.0),
+            Err(_) => UNKNOWN_LINES.to_vec(),
+        };
         (!lines.is_empty()).then(|| (scope[..end].to_vec(), lines))
     };
     ends.filter_map(read).collect()
 }
 
 /// The hash of no ignore file: the next snapshot looks again.
-const NONE_OF_THEM: ObjectId = ObjectId::new([0; 20]);
+const NONE_OF_THEM: ObjectId = UNKNOWN_RULES;
 
-/// Reads the ignore file of a directory, and notes which it was.
+/// By which ignore file each directory was decided: its hash, none where there was none.
+pub(crate) type Used = Mutex<HashMap<Vec<u8>, Option<ObjectId>>>;
+
+/// Reads the ignore file of a directory, and notes which it was. Fails where one may be there and cannot be read.
 pub(crate) fn read_rules(
     root: &impl AsFd,
     directory: &[u8],
-    used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>,
+    used: &Used,
     anchor: &Mutex<Anchor>,
-) -> Option<Vec<u8>> {
+) -> Result<Option<Vec<u8>>, Errno> {
     let opened = match anchor.try_lock() {
-        Ok(mut anchor) => anchor.open_directory(root.as_fd(), directory).ok()?,
+        Ok(mut anchor) => anchor.open_directory(root.as_fd(), directory),
         // Another thread has it: from the root it is, then.
-        Err(_) => disk::open_directory(root.as_fd(), directory).ok()?,
+        Err(_) => disk::open_directory(root.as_fd(), directory),
     };
-    let rules = directory::rules_of(opened.as_fd());
-    let id = rules.as_ref().map(|(_, id)| *id);
+    // Of a directory that cannot be opened nothing is captured, whatever its ignore file says.
+    let Ok(opened) = opened else { return Ok(None) };
+    let rules = directory::rules_of(opened.as_fd())?;
+    note_used(directory, rules.as_ref().map(|(_, id)| *id), used);
+    Ok(rules.map(|(bytes, _)| bytes))
+}
+
+fn note_used(directory: &[u8], id: Option<ObjectId>, used: &Used) {
     let mut used = used.lock().unwrap_or_else(PoisonError::into_inner);
     // Two threads may have read it, and it may have changed in between: then no file is the one that counted.
     let counted = if used.get(directory).is_some_and(|other| *other != id) {
@@ -68,5 +84,50 @@ pub(crate) fn read_rules(
         id
     };
     used.insert(directory.to_vec(), counted);
-    rules.map(|(bytes, _)| bytes)
+}
+
+/// Stands in for ignore files that are there and cannot be read: what was remembered of one, else that nobody knows what it
+/// hides, so that nothing beside it comes into view.
+pub(super) struct Unread<'a> {
+    cache: Option<&'a Cache>,
+    objects: &'a Objects,
+    lines: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
+}
+
+impl<'a> Unread<'a> {
+    pub(super) fn new(cache: Option<&'a Cache>, objects: &'a Objects) -> Self {
+        Self {
+            cache,
+            objects,
+            lines: Mutex::default(),
+        }
+    }
+
+    /// Returns what holds in a directory, and notes it: it is no file of the snapshot's tree.
+    pub(super) fn rules(&self, directory: &[u8], used: &Used) -> Vec<u8> {
+        let (id, lines) = self
+            .remembered(directory)
+            .unwrap_or_else(|| (UNKNOWN_RULES, UNKNOWN_LINES.to_vec()));
+        note_used(directory, Some(id), used);
+        let mut all = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(directory.to_vec(), lines.clone());
+        lines
+    }
+
+    fn remembered(&self, directory: &[u8]) -> Option<(ObjectId, Vec<u8>)> {
+        let cache = self.cache?;
+        let id = cache.directory(cache.find(directory)?)?.rules()?;
+        let watched = &cache.header.watched;
+        let lines = match watched.iter().find(|(above, _)| above == directory) {
+            Some((_, lines)) => lines.clone(),
+            None => rules::significant_lines(&self.objects.reader().ok()?.blob(id).ok()?),
+        };
+        Some((id, lines))
+    }
+
+    /// Returns the lines that held, by directory.
+    pub(super) fn lines(&self) -> BTreeMap<Vec<u8>, Vec<u8>> {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.clone()
+    }
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Scene;
 use super::index::Index;
-use super::outer::read_rules;
+use super::outer::{Unread, read_rules};
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::threads;
 use crate::git;
@@ -30,7 +30,7 @@ pub(super) struct Scanned<'c> {
     pub touched: Vec<Vec<u8>>,
     /// The files that are captured although ignored.
     pub forced: BTreeSet<Vec<u8>>,
-    /// The ignore files that ignore themselves: the lines that mean something, by directory.
+    /// The ignore files that ignore themselves, and those that cannot be read: the lines that mean something, by directory.
     pub watched: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Some of the patterns that were too complicated to be decided.
     pub undecided: Vec<String>,
@@ -70,9 +70,11 @@ impl Scene<'_> {
         sink: &Sink<'_>,
     ) -> Result<Scanned<'c>> {
         let (used, anchor) = (Mutex::new(HashMap::new()), Mutex::default());
-        let matcher = self
-            .rules
-            .matcher(|directory| read_rules(&self.root, directory, &used, &anchor));
+        let unread = Unread::new(cache, self.objects);
+        let matcher = self.rules.matcher(|directory| {
+            read_rules(&self.root, directory, &used, &anchor)
+                .unwrap_or_else(|_| Some(unread.rules(directory, &used)))
+        });
         let named = self.named();
         let any_size: BTreeSet<_> = self
             .request
@@ -151,7 +153,7 @@ impl Scene<'_> {
         let touched = merge(&mut overlay, found, &walk)?;
         check_root(&overlay, self.request.root)?;
         note_rules(&mut overlay, &fresh, &used);
-        let watched = watched(&overlay, walk.watched);
+        let seen = walk.watched;
         let forced = match old_forced
             .filter(|_| known.is_some_and(|cache| cache.header.named.iter().eq(&named)))
         {
@@ -171,6 +173,7 @@ impl Scene<'_> {
                 candidates
             }
         };
+        let watched = watched(&overlay, seen, unread.lines());
         Ok(Scanned {
             overlay,
             touched,
@@ -185,11 +188,12 @@ impl Scene<'_> {
     }
 }
 
-/// Returns the ignore files that ignore themselves: of the directories that were looked at as they were `seen`, of others as
-/// they are remembered.
+/// Returns the ignore files that ignore themselves or cannot be read: of the directories that were looked at as they were `seen`,
+/// or as they are `unread`, of others as they are remembered.
 fn watched(
     overlay: &Overlay<'_>,
     seen: Mutex<BTreeMap<Vec<u8>, Vec<u8>>>,
+    unread: BTreeMap<Vec<u8>, Vec<u8>>,
 ) -> BTreeMap<Vec<u8>, Vec<u8>> {
     let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
     let remembered = overlay
@@ -197,6 +201,7 @@ fn watched(
         .into_iter()
         .flat_map(|cache| cache.header.watched.iter().cloned());
     remembered
+        .chain(unread)
         .chain(seen)
         .filter(|(directory, _)| overlay.is_watched(directory))
         .collect()

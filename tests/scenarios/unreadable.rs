@@ -1,0 +1,212 @@
+//! What could not be read at one of two snapshots: named, never anybody's clean change, and no reason to take what it hides.
+
+use ckpt_schema::report::{FileResult, Outcome};
+
+use crate::nobody::as_nobody;
+use crate::world::{World, paths_with};
+
+#[test]
+fn edits_below_a_directory_that_cannot_be_read_do_not_disappear_from_a_revert_that_went_well() {
+    as_nobody(
+        "unreadable::edits_below_a_directory_that_cannot_be_read_do_not_disappear_from_a_revert_that_went_well",
+        edits_below,
+    );
+}
+
+fn edits_below() {
+    for is_open_again in [true, false] {
+        let mut world = World::new();
+        world.write("d/edited", "0\n");
+        world.write("d/e/same", "0\n");
+        world.write("beside", "0\n");
+        world.message("m1");
+        let finish = world.step(|world| {
+            world.write("d/edited", "1\n");
+            world.write("d/made", "1\n");
+            world.write("beside", "1\n");
+            world.chmod("d", 0o000);
+        });
+        let gaps = finish.gaps.expect("a snapshot was taken");
+        assert_eq!(gaps, 1, "the step names the directory");
+        if is_open_again {
+            world.chmod("d", 0o755);
+        }
+        let report = world.revert("m1");
+        world.chmod("d", 0o755);
+        assert_eq!(world.read("beside"), "0\n", "the rest goes back");
+        assert_eq!(
+            report.outcome,
+            Outcome::Partial,
+            "open again: {is_open_again}: {report:?}"
+        );
+        let named = paths_with(&report, FileResult::Gap);
+        assert!(named.contains(&"d/edited"), "{named:?}");
+        assert_eq!(world.read("d/edited"), "1\n", "nobody knows whose it is");
+        assert_eq!(world.read("d/e/same"), "0\n", "as it was");
+        assert!(
+            !is_open_again || !named.contains(&"d/e/same"),
+            "what is as it was before is no gap: {named:?}"
+        );
+    }
+}
+
+#[test]
+fn what_was_made_below_a_directory_that_could_not_be_read_is_told_of_at_the_revert() {
+    as_nobody(
+        "unreadable::what_was_made_below_a_directory_that_could_not_be_read_is_told_of_at_the_revert",
+        made_below,
+    );
+}
+
+fn made_below() {
+    // Before the step, after it, both, or all the time: whether that is told apart from what is as it always was.
+    for (at_start, at_finish, is_partial) in
+        [(false, true, true), (true, false, true), (true, true, true)]
+    {
+        let mut world = World::new();
+        world.write("d/old", "0\n");
+        world.write("beside", "0\n");
+        let close = |world: &World, is_closed| {
+            world.chmod("d", if is_closed { 0o000 } else { 0o755 });
+        };
+        close(&world, at_start);
+        world.message("m1");
+        world.start();
+        close(&world, false);
+        world.write("d/made", "1\n");
+        world.write("beside", "1\n");
+        close(&world, at_finish);
+        world.finish();
+        close(&world, false);
+        let report = world.revert("m1");
+        assert_eq!(world.read("d/made"), "1\n", "nobody saw who made it");
+        assert_eq!(
+            (report.outcome == Outcome::Partial, world.read("beside")),
+            (is_partial, "0\n".to_owned()),
+            "{at_start} {at_finish}: {report:?}"
+        );
+        assert!(
+            report.notes.iter().any(|note| note.contains("`d` (")),
+            "the directory is named: {:?}",
+            report.notes
+        );
+        let again = world.revert("m1");
+        assert_ne!(again.outcome, Outcome::Restored, "nor is it well then");
+    }
+    // One that can never be read is named, and makes no revert a partial one.
+    let mut world = World::new();
+    world.write("d/old", "0\n");
+    world.chmod("d", 0o000);
+    world.turn("m1", |world| world.write("beside", "1\n"));
+    let report = world.revert("m1");
+    world.chmod("d", 0o755);
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert!(
+        report.notes.iter().any(|note| note.contains("`d` (")),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn a_directory_that_cannot_be_read_for_a_while_within_a_step_hides_nothing() {
+    as_nobody(
+        "unreadable::a_directory_that_cannot_be_read_for_a_while_within_a_step_hides_nothing",
+        || {
+            let mut world = World::new();
+            world.write("d/edited", "0\n");
+            world.write("d/same", "0\n");
+            let old = world.tree();
+            world.message("m1");
+            world.start();
+            world.write("d/edited", "1\n");
+            world.chmod("d", 0o000);
+            world.snapshot();
+            world.chmod("d", 0o755);
+            world.finish();
+            let report = world.revert("m1");
+            assert_eq!(
+                (report.outcome, world.tree()),
+                (Outcome::Restored, old),
+                "the snapshots around it hold all: {report:?}"
+            );
+            assert_eq!(report.files.len(), 1, "{report:?}");
+        },
+    );
+}
+
+#[test]
+fn an_ignore_file_that_cannot_be_read_hides_what_it_hid() {
+    as_nobody(
+        "unreadable::an_ignore_file_that_cannot_be_read_hides_what_it_hid",
+        || {
+            for directory in ["", "d/", "d/e/"] {
+                let mut world = World::new();
+                let ignore = format!("{directory}.gitignore");
+                let [secret, made, seen] =
+                    ["x/secret", "x/made", "y/seen"].map(|name| format!("{directory}{name}"));
+                world.write(&ignore, "x/\n");
+                world.write(&secret, "0\n");
+                world.message("m1");
+                world.step(|world| {
+                    world.write(&seen, "1\n");
+                    world.chmod(&ignore, 0o000);
+                });
+                world.message("m2");
+                world.step(|world| {
+                    world.write(&secret, "1\n");
+                    world.write(&made, "1\n");
+                    world.write(&seen, "2\n");
+                });
+                let report = world.revert("m2");
+                assert_eq!(
+                    (world.read(&secret), world.read(&made), world.read(&seen)),
+                    ("1\n".to_owned(), "1\n".to_owned(), "1\n".to_owned()),
+                    "what is ignored is nobody's to take, and all else goes back: {report:?}"
+                );
+                world.unrevert();
+                world.chmod(&ignore, 0o644);
+                world.message("m3");
+                world.step(|world| world.write("z", "1\n"));
+                world.revert("m1");
+                assert!(
+                    world.exists(&secret) && world.exists(&made) && !world.exists(&seen),
+                    "nor when it can be read again"
+                );
+            }
+        },
+    );
+}
+
+#[test]
+fn an_ignore_file_that_nobody_ever_read_may_hide_everything_beside_it() {
+    as_nobody(
+        "unreadable::an_ignore_file_that_nobody_ever_read_may_hide_everything_beside_it",
+        || {
+            let mut world = World::new();
+            world.write("d/.gitignore", "x/\n");
+            world.write("d/x/secret", "0\n");
+            world.chmod("d/.gitignore", 0o000);
+            let capture = world.capture();
+            assert_eq!(
+                capture
+                    .gaps
+                    .iter()
+                    .map(|gap| gap.path.path.as_str())
+                    .collect::<Vec<_>>(),
+                ["d/.gitignore"],
+                "it is named"
+            );
+            world.message("m1");
+            world.step(|world| {
+                world.write("d/x/secret", "1\n");
+                world.write("d/x/made", "1\n");
+            });
+            world.chmod("d/.gitignore", 0o644);
+            world.message("m2");
+            world.step(|world| world.write("z", "1\n"));
+            world.revert("m1");
+            assert_eq!(world.read("d/x/secret"), "1\n", "it is not ours to know");
+            assert!(world.exists("d/x/made"), "nor this");
+        },
+    );
+}
