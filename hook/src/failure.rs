@@ -39,6 +39,22 @@ impl Failure {
         Self::Usage(what.into(), Some(hint.into()))
     }
 
+    /// Says what was done before it failed.
+    pub fn after(self, notes: impl IntoIterator<Item = String>) -> Self {
+        match self {
+            Self::Store(error) => Self::Store(error.after(notes)),
+            Self::Arguments(_) | Self::Usage(..) => self,
+        }
+    }
+
+    /// Returns what was done before it failed.
+    pub fn notes(&self) -> &[String] {
+        match self {
+            Self::Store(error) => error.notes(),
+            Self::Arguments(_) | Self::Usage(..) => &[],
+        }
+    }
+
     /// Returns the exit code.
     pub fn code(&self) -> u8 {
         match self {
@@ -46,6 +62,7 @@ impl Failure {
                 ErrorKind::Failed | ErrorKind::Late => FAILED,
                 ErrorKind::Unavailable => UNAVAILABLE,
                 ErrorKind::Busy => BUSY,
+                ErrorKind::Unfinished => PARTIAL,
             },
             Self::Arguments(_) | Self::Usage(..) => USAGE,
         }

@@ -185,7 +185,11 @@ fn print_line(done: &Result<Recorded, Failure>) {
     };
     if let Ok(line) = line {
         // A reader who went away wanted nothing.
-        let _ = writeln!(std::io::stdout().lock(), "{line}");
+        let _ = writeln!(
+            std::io::stdout().lock(),
+            "{}",
+            output::text::safe_json(&line)
+        );
     }
 }
 

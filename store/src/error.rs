@@ -12,6 +12,8 @@ pub enum ErrorKind {
     Unavailable,
     /// An agent is at work in the session (exit code 5).
     Busy,
+    /// It failed, and something was changed before: the notes say what (exit code 3).
+    Unfinished,
     /// The first snapshot of a workspace takes longer than a hook may (exit code 1): it has to go on without the hook.
     Late,
 }
@@ -23,6 +25,7 @@ pub struct Error {
     pub kind: ErrorKind,
     what: String,
     hint: Option<String>,
+    notes: Vec<String>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -36,6 +39,7 @@ impl Error {
             kind: ErrorKind::Failed,
             what: what.into(),
             hint: None,
+            notes: Vec::new(),
             source: None,
         }
     }
@@ -64,6 +68,17 @@ impl Error {
         }
     }
 
+    /// Says what was done before it failed; nothing where that is nothing. It is not one of those failures then that changed
+    /// nothing.
+    pub fn after(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        let before = self.notes.len();
+        self.notes.extend(notes);
+        if self.notes.len() > before && self.kind == ErrorKind::Failed {
+            self.kind = ErrorKind::Unfinished;
+        }
+        self
+    }
+
     /// Adds the cause.
     pub fn because(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self {
@@ -83,6 +98,11 @@ impl Error {
     /// Returns what the user can do.
     pub fn hint_text(&self) -> Option<&str> {
         self.hint.as_deref()
+    }
+
+    /// Returns what was done before it failed.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Returns the causes, outermost first.

@@ -56,6 +56,7 @@ impl Store {
                 surroundings,
                 is_missing: true,
                 watcher: None,
+                is_unsettled: false,
             }),
         }
     }

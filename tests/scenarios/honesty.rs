@@ -4,6 +4,7 @@ use std::fs;
 
 use ckpt_schema::report::{FileResult, OperationReport, Outcome};
 use ckpt_store::ErrorKind;
+use ckpt_store::model::progress::OperationProgress;
 
 use crate::world::{World, to};
 
@@ -117,12 +118,105 @@ fn a_message_that_could_not_be_captured_is_still_one_to_go_back_to() {
             .expect_err("there is nothing to capture into");
     });
     world.step(|world| world.write("a", "2\n"));
+    let report = world.revert("m2");
     assert_eq!(
-        world.revert("m2").outcome,
+        report.outcome,
         Outcome::Restored,
         "its step was recorded from start to finish"
     );
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.contains("could not be captured")),
+        "what stood there just before it is known only from around it: {:?}",
+        report.notes
+    );
     assert_eq!(world.read("a"), "1\n", "undone");
+}
+
+/// Makes the last operation one that a crash left, written down and not begun.
+fn as_if_not_begun(world: &World) {
+    let path = world.base().join("store/sessions.db");
+    let connection = rusqlite::Connection::open(path).expect("the session store");
+    connection
+        .execute_batch(
+            "UPDATE operations SET state = 'open', outcome = NULL WHERE seq = (SELECT max(seq) FROM operations);
+             UPDATE operation_files SET result = 'planned'
+              WHERE action <> 'none' AND operation_id = (SELECT id FROM operations ORDER BY seq DESC LIMIT 1);",
+        )
+        .expect("writable");
+}
+
+#[test]
+fn a_command_that_fails_after_it_finished_an_interrupted_operation_says_what_it_did() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| world.write("a", "2\n"));
+    world.revert("m1");
+    as_if_not_begun(&world);
+    world.write("a", "2\n");
+    let error = world
+        .try_revert(&to("no-such-message"))
+        .expect_err("it is unknown");
+    assert_eq!(world.read("a"), "1\n", "the interrupted one was finished");
+    assert!(
+        error
+            .notes()
+            .iter()
+            .any(|note| note.contains("finished the revert")),
+        "which is told: {:?}",
+        error.notes()
+    );
+    let failed = ckpt_store::Error::failed("it").after(["something was done".to_owned()]);
+    assert_eq!(
+        failed.kind,
+        ErrorKind::Unfinished,
+        "not \"failed and nothing changed\""
+    );
+    assert_eq!(
+        ckpt_store::Error::failed("it").after([]).kind,
+        ErrorKind::Failed,
+        "but for nothing"
+    );
+}
+
+#[test]
+fn an_error_after_the_files_went_back_leaves_the_operation_open_and_the_report_a_partial_one() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| world.write("a", "2\n"));
+    // Somebody takes the database when the files are moved, and keeps it.
+    let path = world.base().join("store/sessions.db");
+    let connection = rusqlite::Connection::open(path).expect("the session store");
+    let connection = std::sync::Mutex::new(connection);
+    world.store.watch(Some(Box::new(move |progress| {
+        if matches!(progress, OperationProgress::Applying { .. }) {
+            let connection = connection.lock().expect("nobody panics with it");
+            if connection.is_autocommit() {
+                connection
+                    .execute_batch("BEGIN IMMEDIATE")
+                    .expect("it is free");
+            }
+        }
+    })));
+    let report = world.revert("m1");
+    world.store.watch(None);
+    assert_eq!(world.read("a"), "1\n", "it went back");
+    assert_eq!(report.outcome, Outcome::Partial, "exit code 3: {report:?}");
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.contains("the next command or message finishes it")),
+        "what remains to be done is told: {:?}",
+        report.notes
+    );
+    assert_eq!(report.files[0].result, FileResult::Done, "{report:?}");
+    world.snapshot();
+    assert!(world.status().interrupted.is_empty(), "and is done then");
+    assert_eq!(world.unrevert().outcome, Outcome::Restored, "as ever");
+    assert_eq!(world.read("a"), "2\n", "and back");
 }
 
 #[test]

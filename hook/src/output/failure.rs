@@ -1,4 +1,4 @@
-//! A failure: `error: what`, `caused by: why`, `hint: what to do`, or one JSON document.
+//! A failure: `error: what`, `caused by: why`, `note: what was done before`, `hint: what to do`, or one JSON document.
 
 use ckpt_schema::report::{ErrorReport, Failure as FailureReport};
 
@@ -19,6 +19,9 @@ pub fn render(failure: &Failure, paint: Paint) -> String {
             safe(&cause)
         ));
     }
+    for note in failure.notes() {
+        text.push_str(&format!("{} {}\n", paint.warning("note:"), safe(note)));
+    }
     if let Some(hint) = failure.hint() {
         text.push_str(&format!("{} {}\n", paint.id("hint:"), safe(&hint)));
     }
@@ -33,6 +36,7 @@ pub fn document(failure: &Failure) -> ErrorReport {
             message: failure.message(),
             causes: failure.causes(),
             hint: failure.hint(),
+            notes: failure.notes().to_vec(),
         },
     }
 }

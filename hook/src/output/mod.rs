@@ -133,10 +133,9 @@ impl Output {
     }
 
     fn document<R: Serialize>(&self, report: &R) -> Result<(), Failure> {
-        let mut json =
+        let json =
             serde_json::to_string_pretty(report).map_err(|error| Failure::output(error.into()))?;
-        json.push('\n');
-        self.bytes(json.as_bytes())
+        self.bytes(format!("{}\n", text::safe_json(&json)).as_bytes())
     }
 
     /// Says what failed: on stdout as JSON, or to people on stderr.

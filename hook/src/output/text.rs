@@ -34,6 +34,28 @@ fn acts(character: char) -> bool {
             '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
+/// Returns a JSON document in which nothing acts on a terminal, and which says the same: outside of strings a document has no such
+/// character but line feeds, and inside of them an escape stands for it.
+pub fn safe_json(json: &str) -> Cow<'_, str> {
+    let acts_in_json = |character: char| character != '\n' && acts(character);
+    if !json.chars().any(acts_in_json) {
+        return Cow::Borrowed(json);
+    }
+    let mut safe = String::with_capacity(json.len() + 32);
+    for character in json.chars() {
+        if acts_in_json(character) {
+            let mut units = [0; 2];
+            for unit in character.encode_utf16(&mut units) {
+                // Writing to a string cannot fail.
+                let _ = write!(safe, "\\u{unit:04x}");
+            }
+        } else {
+            safe.push(character);
+        }
+    }
+    Cow::Owned(safe)
+}
+
 /// Returns text made of bytes, safe, with what is not UTF-8 as `\xff`.
 pub fn safe_bytes(bytes: &[u8]) -> String {
     bytes
@@ -109,6 +131,31 @@ mod tests {
         for (name, shown) in cases {
             assert_eq!(safe(name), shown, "of {name:?}");
         }
+    }
+
+    #[test]
+    fn a_document_says_the_same_and_acts_on_no_terminal() {
+        let all: String = (0..=char::MAX as u32).filter_map(char::from_u32).collect();
+        let value =
+            serde_json::json!({ "\u{202e}name": all, "list": ["\u{9b}31m", "plain é 日本 🦀"] });
+        for json in [
+            serde_json::to_string(&value).expect("text"),
+            serde_json::to_string_pretty(&value).expect("text"),
+        ] {
+            let safe = safe_json(&json);
+            assert!(
+                !safe
+                    .chars()
+                    .any(|character| character != '\n' && acts(character)),
+                "nothing of it acts"
+            );
+            let read: serde_json::Value = serde_json::from_str(&safe).expect("still a document");
+            assert_eq!(read, value, "and the same one");
+        }
+        assert!(
+            safe_json("{\"a\": \"é 日本\"}").contains("日本"),
+            "the rest is as it was"
+        );
     }
 
     #[test]

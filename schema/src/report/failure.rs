@@ -21,4 +21,7 @@ pub struct Failure {
     pub causes: Vec<String>,
     /// What to do.
     pub hint: Option<String>,
+    /// What was done before it failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }

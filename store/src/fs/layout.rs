@@ -63,10 +63,7 @@ pub(crate) struct Lock {
 
 /// Takes the lock of one workspace's folder: one snapshot or operation at a time.
 pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> {
-    match folder.symlink_metadata() {
-        Ok(metadata) => check_inner_directory(folder, &metadata)?,
-        Err(_) => make_private(folder)?,
-    }
+    prepare_folder(folder)?;
     lock(
         &folder.join("lock"),
         FlockOperation::NonBlockingLockExclusive,
@@ -76,14 +73,20 @@ pub(crate) fn lock_workspace(folder: &Path, patience: Duration) -> Result<Lock> 
 
 /// Takes the lock under which what a workspace's store borrowed is made its own.
 pub(crate) fn lock_settling(folder: &Path, patience: Duration) -> Result<Lock> {
-    if !is_directory(folder) {
-        make_private(folder)?;
-    }
+    prepare_folder(folder)?;
     lock(
         &folder.join("settling"),
         FlockOperation::NonBlockingLockExclusive,
         patience,
     )
+}
+
+/// Makes a workspace's folder where it is missing. Fails where something of another user's, or a link, stands there.
+fn prepare_folder(folder: &Path) -> Result<()> {
+    match folder.symlink_metadata() {
+        Ok(metadata) => check_inner_directory(folder, &metadata),
+        Err(_) => make_private(folder),
+    }
 }
 
 /// Returns whether somebody takes a snapshot or carries out an operation in a workspace's folder.

@@ -97,7 +97,7 @@ pub(crate) fn try_read_small_file(
         return Ok(None);
     }
     if size > PLAIN && has_holes(&file, size) {
-        return None;
+        return Ok(None);
     }
     // Room for all of it, so that one call reads it.
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or_default());

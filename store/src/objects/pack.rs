@@ -399,8 +399,9 @@ impl OpenPack {
         let index = pack_index::encode(&self.objects, &checksum);
         let (index_temporary, mut index_file) = create_temporary(directory)?;
         index_file.write_all(&index).context(what)?;
-        seal(file).context(what)?;
-        seal(&index_file).context(what)?;
+        let not_synced = || format!("cannot sync the pack in `{}`", directory.display());
+        seal(file).context(not_synced)?;
+        seal(&index_file).context(not_synced)?;
         let name = ObjectId::new(checksum);
         // The pack first: an index without its pack would name objects that are not there.
         fs::rename(

@@ -171,13 +171,24 @@ pub(crate) fn snapshot(
     progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
 ) -> Result<SnapshotReport> {
     let place = Place::claim(store, cwd)?;
-    let lock = place.lock(PATIENCE)?;
-    let mut notes = crate::revert::finish_open_operations(store, &place)?;
+    let _lock = place.lock(PATIENCE)?;
+    let notes = crate::revert::finish_open_operations(store, &place)?;
+    let done = notes.clone();
+    snapshot_under_lock(store, &place, label, progress, notes).map_err(|error| error.after(done))
+}
+
+fn snapshot_under_lock(
+    store: &mut Store,
+    place: &Place,
+    label: Option<&str>,
+    progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
+    mut notes: Vec<String>,
+) -> Result<SnapshotReport> {
     let snapshots = place.snapshots()?;
     let open = crate::sessions::open_steps(store.database.connection(), place.row.id)?;
     let observation = Observation::make(
         store,
-        &place,
+        place,
         &snapshots,
         Looking {
             open: &open,
@@ -192,8 +203,7 @@ pub(crate) fn snapshot(
     store
         .database
         .write(|connection| observation.write(connection, place.row.id, label, now))?;
-    notes.extend(crate::settle::under_lock(store, &place)?);
-    drop(lock);
+    notes.extend(crate::settle::under_lock(store, place)?);
     Ok(SnapshotReport {
         version: VERSION,
         snapshot: observation.snapshot.tree.to_string(),

@@ -12,7 +12,7 @@ use super::operate::observe;
 use super::operation::Operation;
 use super::outcome::outcome;
 use super::paths;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::{Change, EntryKind, ObjectId};
 use crate::model::git_item::GitItem;
@@ -151,8 +151,51 @@ pub(crate) enum Try {
     Again,
 }
 
-/// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Returns its
-/// files, and what became of git's own state.
+/// What became of an operation that is written down.
+pub(crate) struct Finished {
+    /// Its files.
+    pub items: Vec<Item>,
+    /// Git's own state.
+    pub git: Vec<GitItem>,
+    /// Why it is still open although every file was tried: what comes next finishes it.
+    pub unfinished: Option<Error>,
+}
+
+impl Finished {
+    /// Nothing of it was done yet.
+    fn nothing(mut items: Vec<Item>, mut git: Vec<GitItem>, error: Error) -> Self {
+        let reason = || Some("not done yet".to_owned());
+        for item in items.iter_mut().filter(|item| is_planned(item)) {
+            (item.result, item.reason) = (FileResult::Failed, reason());
+        }
+        for item in git.iter_mut().filter(|item| item.is_planned()) {
+            (item.result, item.reason) = (FileResult::Failed, reason());
+        }
+        Self {
+            items,
+            git,
+            unfinished: Some(error),
+        }
+    }
+}
+
+/// The same as [`finish`] where whatever fails is told with what was done: it is written down, so that the next command will do it.
+pub(super) fn finish_first(
+    store: &mut Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    root: &Root,
+    id: &str,
+    operation: &Operation<'_>,
+) -> Finished {
+    finish(store, place, snapshots, root, id, Try::First).unwrap_or_else(|error| {
+        let git = operation.git.clone().unwrap_or_default();
+        Finished::nothing(operation.plan.items.clone(), git, error)
+    })
+}
+
+/// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Fails where nothing
+/// was done.
 pub(crate) fn finish(
     store: &mut Store,
     place: &Place,
@@ -160,7 +203,7 @@ pub(crate) fn finish(
     root: &Root,
     id: &str,
     which: Try,
-) -> Result<(Vec<Item>, Vec<GitItem>)> {
+) -> Result<Finished> {
     let connection = store.database.connection();
     let row = sessions::operation(connection, id)?;
     let mut items = sessions::operation_items(connection, id)?;
@@ -177,35 +220,34 @@ pub(crate) fn finish(
         };
         Ok((git, after))
     });
-    let (git, after) = rest?;
     for (item, done) in items.iter_mut().zip(done) {
         item.result = done.result;
         // A file that goes back in part says so before and after.
         item.reason = done.reason.or(item.reason.take());
     }
     let has_failed = items.iter().any(|item| item.result == FileResult::Failed);
-    if has_failed && which == Try::First {
+    let (git, after, mut unfinished) = match rest {
+        Ok((git, after)) => (git, after, None),
+        Err(error) => {
+            let Finished {
+                git, unfinished, ..
+            } = Finished::nothing(Vec::new(), planned_git, error);
+            (git, None, unfinished)
+        }
+    };
+    if unfinished.is_some() || has_failed && which == Try::First {
         // What is done is not looked at again, for from now on it may be edited. The rest is as it was planned, also what was not
         // as expected: what failed may be the reason.
-        let planned = sessions::operation_items(store.database.connection(), id)?
-            .into_iter()
-            .zip(&items);
-        let noted: Vec<Item> = planned
-            .map(|(plan, item)| {
-                if item.result == FileResult::Done {
-                    item.clone()
-                } else {
-                    plan
-                }
-            })
-            .collect();
-        store
-            .database
-            .write_synced(|connection| sessions::note_results(connection, id, &noted))?;
-        return Ok((items, git));
+        let noted = note_what_is_done(store, id, &items);
+        unfinished = unfinished.or(noted.err());
+        return Ok(Finished {
+            items,
+            git,
+            unfinished,
+        });
     }
     let now = store.now();
-    store.database.write_synced(|connection| {
+    let closed = store.database.write_synced(|connection| {
         let after_id = match &after {
             Some(after) => Some(after.write(connection, place.row.id, None, now)?),
             None => row.before_snapshot_id,
@@ -221,8 +263,30 @@ pub(crate) fn finish(
             now,
         )?;
         move_point(connection, &row, has_failed)
-    })?;
-    Ok((items, git))
+    });
+    Ok(Finished {
+        items,
+        git,
+        unfinished: closed.err(),
+    })
+}
+
+fn note_what_is_done(store: &mut Store, id: &str, items: &[Item]) -> Result<()> {
+    let planned = sessions::operation_items(store.database.connection(), id)?
+        .into_iter()
+        .zip(items);
+    let noted: Vec<Item> = planned
+        .map(|(plan, item)| {
+            if item.result == FileResult::Done {
+                item.clone()
+            } else {
+                plan
+            }
+        })
+        .collect();
+    store
+        .database
+        .write_synced(|connection| sessions::note_results(connection, id, &noted))
 }
 
 fn is_planned(item: &Item) -> bool {

@@ -64,14 +64,23 @@ pub(crate) fn revert(
     let place = Place::known(store, cwd)?;
     let _lock = place.lock(crate::timeline::PATIENCE)?;
     let notes = recover::recover(store, &place, request.dry_run)?;
-    let movement = Movement::of_revert(store, &place, request)?;
-    operate::carry_out(
-        store,
-        &place,
-        &movement,
-        manner(request.dry_run, request.force, request.git),
-        notes,
-    )
+    let done = done_before(&notes, request.dry_run);
+    Movement::of_revert(store, &place, request)
+        .and_then(|movement| {
+            operate::carry_out(
+                store,
+                &place,
+                &movement,
+                manner(request.dry_run, request.force, request.git),
+                notes,
+            )
+        })
+        .map_err(|error| error.after(done))
+}
+
+/// What a recovery did stays done, whatever fails after it. A dry run only tells of it.
+fn done_before(notes: &[String], dry_run: bool) -> Vec<String> {
+    if dry_run { Vec::new() } else { notes.to_vec() }
 }
 
 /// Goes forward again.
@@ -83,7 +92,10 @@ pub(crate) fn redo(
     let place = Place::known(store, cwd)?;
     let _lock = place.lock(crate::timeline::PATIENCE)?;
     let notes = recover::recover(store, &place, request.dry_run)?;
-    let Some(movement) = Movement::of_redo(store, &place, request)? else {
+    let done = done_before(&notes, request.dry_run);
+    let movement =
+        Movement::of_redo(store, &place, request).map_err(|error| error.after(done.clone()))?;
+    let Some(movement) = movement else {
         let kind = if request.all {
             OperationKind::Unrevert
         } else {
@@ -98,6 +110,7 @@ pub(crate) fn redo(
         manner(request.dry_run, request.force, request.git),
         notes,
     )
+    .map_err(|error| error.after(done))
 }
 
 /// Puts paths back to any captured state.

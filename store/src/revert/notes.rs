@@ -57,6 +57,32 @@ pub(super) fn unprotected_notes(material: &Material) -> impl Iterator<Item = Str
     material.unprotected.iter().map(note)
 }
 
+/// What stood there just before a message of which no snapshot could be taken is known only as far as snapshots around it tell.
+pub(super) fn unprotected_message(movement: &Movement) -> Option<String> {
+    let message = match &movement.part {
+        Some(Part::Paths { message, .. }) => message,
+        Some(Part::Step { .. }) => return None,
+        None => movement.to.as_ref()?,
+    };
+    let why = message.unprotected.as_ref()?;
+    Some(format!(
+        "the message `{}` could not be captured, so that it goes back by what the snapshots around it tell: {why}",
+        short(&message.id)
+    ))
+}
+
+/// What failed after the files were tried, and what becomes of it.
+pub(super) fn unfinished(error: &Error) -> String {
+    let what: Vec<String> = [error.to_string()]
+        .into_iter()
+        .chain(error.causes())
+        .collect();
+    format!(
+        "the operation is still open, since not all that follows the files could be done ({}): the next command or message finishes it",
+        what.join(": ")
+    )
+}
+
 /// Names the directories that could not be read at a side of a step.
 pub(super) fn unread_directories(material: &Material) -> Option<String> {
     const NAMED: usize = 5;

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 use super::apply::Root;
 use super::gather::gather;
 use super::git::{self, GitSide};
-use super::journal::{Try, finish, keep_what_was_seen, write_down};
+use super::journal::{Finished, finish_first, keep_what_was_seen, write_down};
 use super::movement::Movement;
 use super::operation::{Manner, Operation};
 use super::outcome::report;
@@ -46,6 +46,7 @@ pub(crate) fn carry_out(
     };
     let seen = observe(store, place, &snapshots, looking)?;
     let base = movement.session.revert_base_id;
+    notes.extend(notes::unprotected_message(movement));
     notes.extend(notes::permissions_of_directories(
         store, &snapshots, movement, &seen,
     ));
@@ -177,9 +178,41 @@ pub(crate) fn execute(
     let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
     snapshots.write_blobs(&merged)?;
     let id = crate::sessions::new_id();
-    write_down(store, place, &id, &mut operation, seen, closing)?;
-    let (items, git) = finish(store, place, snapshots, &root, &id, Try::First)?;
+    write_down(store, place, &id, &mut operation, seen, closing)
+        .map_err(|error| take_back_what_was_written(store, &operation, error))?;
+    let Finished {
+        items,
+        git,
+        unfinished,
+    } = finish_first(store, place, snapshots, &root, &id, &operation);
+    if let Some(error) = unfinished {
+        operation.is_incomplete = true;
+        operation.notes.push(notes::unfinished(&error));
+    }
     Ok(report(store, &operation, Some(id), (&items, &git), false))
+}
+
+/// Rows whose sync failed may stand in the log of the database, whole, and count for whoever opens it next. The next rows take their
+/// place; where these cannot be written either, it is not known whether the plan counts.
+fn take_back_what_was_written(
+    store: &mut Store,
+    operation: &Operation<'_>,
+    error: crate::Error,
+) -> crate::Error {
+    let causes = error.causes().join(": ");
+    let noted = store.diagnose(&sessions::Diagnostic {
+        level: "error",
+        message: "an operation could not be written down, and was not begun",
+        detail: Some(&causes),
+        ..sessions::Diagnostic::default()
+    });
+    match noted {
+        Ok(()) => error,
+        Err(_) => error.after([format!(
+            "whether the plan of the {} is on the disk is not known: if it is, the next command or message carries it out",
+            operation.kind.name()
+        )]),
+    }
 }
 
 /// Whether the last thing that happened was this very revert, and it left nothing undone: then no file has to be asked.

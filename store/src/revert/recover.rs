@@ -5,7 +5,7 @@ use std::time::Duration;
 use ckpt_schema::report::FileResult;
 
 use super::apply::Root;
-use super::journal::{Try, finish};
+use super::journal::{Finished, Try, finish};
 use crate::error::Result;
 use crate::model::item::Item;
 use crate::sessions;
@@ -79,16 +79,26 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
     for row in open {
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-        let (items, git) = finish(store, place, &snapshots, &root, &row.id, Try::Again)?;
+        let name = format!("the {} `{}`", row.kind.name(), super::short(&row.id));
+        let Finished {
+            items,
+            git,
+            unfinished,
+        } = finish(store, place, &snapshots, &root, &row.id, Try::Again)
+            .map_err(|error| error.after(notes.clone()))?;
+        if let Some(error) = unfinished {
+            notes.push(format!(
+                "{name} was taken up again, and is still open: the next command or message finishes it"
+            ));
+            return Err(error.after(notes));
+        }
         let also = if git.is_empty() {
             ""
         } else {
             ", and git's state"
         };
         notes.push(format!(
-            "finished the {} `{}` that was not done yet ({} files{also}{})",
-            row.kind.name(),
-            super::short(&row.id),
+            "finished {name} that was not done yet ({} files{also}{})",
             items.len(),
             failed(&items)
         ));

@@ -37,6 +37,17 @@ pub(crate) fn restore(
         .collect::<Result<_>>()?;
     let _lock = place.lock(crate::timeline::PATIENCE)?;
     let notes = super::recover::recover(store, place, request.dry_run)?;
+    let done = super::done_before(&notes, request.dry_run);
+    restore_under_lock(store, place, request, only, notes).map_err(|error| error.after(done))
+}
+
+fn restore_under_lock(
+    store: &mut Store,
+    place: &Place,
+    request: &RestoreRequest,
+    only: Vec<WorkspacePath>,
+    notes: Vec<String>,
+) -> Result<OperationReport> {
     let connection = store.database.connection();
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let open = sessions::open_steps(connection, place.row.id)?;

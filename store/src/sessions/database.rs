@@ -143,9 +143,10 @@ impl Database {
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .context(|| format!("cannot write to `{}`", path.display()))?;
         let value = work(&transaction)?;
-        transaction
-            .commit()
-            .context(|| format!("cannot write to `{}`", path.display()))?;
+        if let Err(error) = transaction.commit() {
+            let what = if is_sync(&error) { "sync" } else { "write to" };
+            return Err(error).context(|| format!("cannot {what} `{}`", path.display()));
+        }
         if beside(path, "-wal")
             .metadata()
             .is_ok_and(|log| log.len() > LONGEST_LOG)
@@ -204,6 +205,15 @@ fn is_damage(error: &Error) -> bool {
     matches!(
         code,
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt)
+    )
+}
+
+/// Returns whether everything was written, and the disk did not say that it has it.
+fn is_sync(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    matches!(
+        code,
+        Some(rusqlite::ffi::SQLITE_IOERR_FSYNC | rusqlite::ffi::SQLITE_IOERR_DIR_FSYNC)
     )
 }
 

@@ -39,8 +39,8 @@ pub fn finish(
         let before = report
             .operation
             .as_deref()
-            .map(|operation| store.before(operation))
-            .transpose()?;
+            // It is done by now: not to know the way back is nothing to fail for.
+            .and_then(|operation| store.before(operation).ok());
         let before = before.unwrap_or_else(|| Before {
             is_part,
             ..Before::default()
@@ -51,13 +51,24 @@ pub fn finish(
         };
         invocation
             .output
-            .report(report, |view| operation::render(report, &around, view))?;
+            .report(report, |view| operation::render(report, &around, view))
+            .map_err(|failure| failure.after(carried_out(report)))?;
     }
     Ok(match report.outcome {
         Outcome::Restored | Outcome::Nothing => DONE,
         Outcome::Partial => PARTIAL,
         Outcome::Unavailable => UNAVAILABLE,
     })
+}
+
+/// What cannot be shown was done all the same.
+fn carried_out(report: &OperationReport) -> Option<String> {
+    let id = report.operation.as_deref()?;
+    Some(format!(
+        "the {} was carried out: `ckpt-hook show {}` tells what became of each file",
+        report.kind.name(),
+        id.get(..8).unwrap_or(id)
+    ))
 }
 
 /// Returns what the user wrote in the message that is the revert point; a title is nothing to fail for.

@@ -52,14 +52,15 @@ impl Hand<'_> {
         self.fill(&mut file, target)?;
         keep_owner_of_file(place.directory, old, &file)
             .and_then(|()| retry_on_intr(|| fchmod(&file, permissions(target))))
-            .and_then(|()| {
-                if self.sync_each {
-                    retry_on_intr(|| fsync(&file))
-                } else {
-                    Ok(())
-                }
-            })
-            .map_err(|error| Trouble::of("cannot be written", error).into_failure())
+            .map_err(|error| {
+                Trouble::of("cannot be given its owner and permissions", error).into_failure()
+            })?;
+        if !self.sync_each {
+            return Ok(());
+        }
+        // All of it is written, and whether the disk has it is not known.
+        retry_on_intr(|| fsync(&file))
+            .map_err(|error| Trouble::of("cannot be synced", error).into_failure())
     }
 
     fn fill(&self, to: &mut dyn Write, target: Entry) -> Outcome<()> {

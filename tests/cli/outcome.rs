@@ -1,0 +1,40 @@
+//! What an operation says of itself when something fails after the files went back.
+
+use std::fs::OpenOptions;
+use std::process::Stdio;
+
+use crate::common::{Run, World};
+
+fn reverted_into_a_full_disk(world: &World, arguments: &[&str]) -> Run {
+    let full = OpenOptions::new()
+        .write(true)
+        .open("/dev/full")
+        .expect("a device of every Linux");
+    let output = world
+        .command(arguments)
+        .stdin(Stdio::null())
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .output()
+        .expect("the binary was built");
+    Run::from(output)
+}
+
+#[test]
+fn a_revert_of_which_the_report_cannot_be_written_is_not_one_that_changed_nothing() {
+    for json in [&[][..], &["--json"]] {
+        let world = World::new();
+        world.write("a", "1\n");
+        world.play("m", "prompt", |world| world.write("a", "2\n"));
+        let plan = [json, &["revert", "--message", "last", "--dry-run"]].concat();
+        reverted_into_a_full_disk(&world, &plan).exits(1);
+        assert_eq!(world.read("a"), b"2\n", "that was a plan");
+        let command = [json, &["revert", "--message", "last"]].concat();
+        let run = reverted_into_a_full_disk(&world, &command).exits(3);
+        assert_eq!(world.read("a"), b"1\n", "it went back");
+        assert!(
+            !json.is_empty() || run.stderr.contains("the revert was carried out"),
+            "and says so where it can: {run}"
+        );
+    }
+}
