@@ -24,7 +24,7 @@ const HOUSES: &[House] = &[
         sources: "store/src",
         rooms: &[
             "error", "settings", "lines", "model", "fs", "objects", "git", "snapshot", "sessions",
-            "store", "timeline", "ids", "revert", "record", "query",
+            "store", "timeline", "upkeep", "ids", "revert", "record", "query",
         ],
     },
     House {

@@ -20,7 +20,7 @@ use crate::log_file::{Level, LogFile};
 use crate::output;
 #[cfg(debug_assertions)]
 use crate::process::fault;
-use crate::process::{Watchdog, posix};
+use crate::process::{Watchdog, detached, posix};
 use crate::stdin;
 use crate::surroundings::{self, Surroundings};
 
@@ -119,7 +119,16 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         // An agent that does not listen is none of our business.
         let _ = writeln!(std::fs::File::from(voice), "{words}");
     }
-    finish(&glance, &done)
+    let code = finish(&glance, &done);
+    if let Ok(Recorded {
+        unsettled: Some((store, cwd)),
+        ..
+    }) = &done
+    {
+        // Where it cannot be started, the first tool or the next operation does the work.
+        let _ = detached::settle(store, cwd);
+    }
+    code
 }
 
 fn panicked() -> Failure {

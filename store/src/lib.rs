@@ -20,9 +20,9 @@ mod fs;
 mod git;
 mod ids;
 mod objects;
-mod settle;
 mod store;
 mod timeline;
+mod upkeep;
 
 use std::path::{Path, PathBuf};
 
@@ -87,7 +87,7 @@ impl Store {
 
     /// Makes what the snapshots of the workspace that holds `cwd` need of the user's repository the store's own.
     pub fn settle(&mut self, cwd: &Path) -> Result<()> {
-        settle::settle(self, cwd)
+        upkeep::settle::settle(self, cwd)
     }
 
     /// Goes back to just before a message.

@@ -9,6 +9,7 @@ mod outcome;
 mod payload;
 mod replay;
 mod session;
+mod settle;
 mod store;
 mod surroundings;
 mod terminal;

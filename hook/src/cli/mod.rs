@@ -110,6 +110,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Snapshot(arguments) => snapshot::run(invocation, arguments),
         Command::Install(arguments) => install::install(invocation, arguments),
         Command::Uninstall(arguments) => install::uninstall(invocation, arguments),
+        Command::Settle => snapshot::settle(invocation),
         Command::Doctor => doctor::run(invocation),
         Command::Demo => demo::run(invocation),
         Command::Completions { shell } => generate::completions(invocation, *shell),

@@ -1,4 +1,4 @@
-//! Work that outlives the hook: a snapshot that takes longer than an agent should wait.
+//! Work that outlives the hook: a snapshot that takes longer than an agent should wait, and what is left to do after a first one.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -10,15 +10,25 @@ use rustix::process::{Pid, setpriority_process};
 /// The niceness of what goes on in the background: the agent and the user come first.
 const NICENESS: i32 = 10;
 
-/// Starts a snapshot of the workspace that holds `cwd`, of low priority, that holds none of the hook's streams (an agent
-/// waits until they are closed) and is in no group that the agent ends.
+/// Starts a snapshot of the workspace that holds `cwd`.
 pub fn take_snapshot(store: &Path, cwd: &Path) -> io::Result<()> {
+    start("snapshot", store, cwd)
+}
+
+/// Starts to make what the store borrowed of the repository of the workspace that holds `cwd` its own.
+pub fn settle(store: &Path, cwd: &Path) -> io::Result<()> {
+    start("settle", store, cwd)
+}
+
+/// Starts a command of ours, of low priority, that holds none of the hook's streams (an agent waits until they are closed) and is
+/// in no group that the agent ends.
+fn start(command: &str, store: &Path, cwd: &Path) -> io::Result<()> {
     let child = Command::new(std::env::current_exe()?)
         .arg("--store")
         .arg(store)
         .arg("--workspace")
         .arg(cwd)
-        .args(["--quiet", "snapshot"])
+        .args(["--quiet", command])
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::null())

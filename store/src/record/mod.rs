@@ -83,7 +83,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     tell_of_undecided(store, &place, event, &undecided)?;
     store.is_unsettled = borrows;
     if borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
-        crate::settle::before_a_tool(store, &place);
+        store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, &place);
     }
     report.map_err(|error| if is_late { error.late() } else { error })
 }
@@ -203,7 +203,7 @@ fn snapshot_under_lock(
     store
         .database
         .write(|connection| observation.write(connection, place.row.id, label, now))?;
-    notes.extend(crate::settle::under_lock(store, place)?);
+    notes.extend(crate::upkeep::settle::under_lock(store, place)?);
     Ok(SnapshotReport {
         version: VERSION,
         snapshot: observation.snapshot.tree.to_string(),

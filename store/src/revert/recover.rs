@@ -16,7 +16,7 @@ use crate::timeline::Place;
 /// only says that there is something to finish. Returns what to tell the user. The caller holds the workspace's lock.
 pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result<Vec<String>> {
     // A disk that is full is no reason not to remove what fills it: the objects are checked before anything is touched.
-    let mut notes = crate::settle::under_lock(store, place).unwrap_or_else(|error| {
+    let mut notes = crate::upkeep::settle::under_lock(store, place).unwrap_or_else(|error| {
         vec![format!(
             "what the store borrowed of the repository could not be copied: {error}"
         )]

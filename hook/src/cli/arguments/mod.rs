@@ -75,6 +75,7 @@ pub const COMMANDS: &[&str] = &[
     "step-start",
     "step-finish",
     "message",
+    "settle",
     "completions",
     "man",
     "help",
@@ -143,6 +144,9 @@ pub enum Command {
     StepFinish(FlagArguments),
     /// Record that the user sent a message: for scripts, by flags
     Message(FlagArguments),
+    /// Make what the store borrowed of a repository its own: what a hook starts in the background
+    #[command(hide = true)]
+    Settle,
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  ckpt-hook completions bash > ~/.local/share/bash-completion/completions/ckpt-hook"

@@ -31,6 +31,8 @@ pub struct Recorded {
     pub report: EventReport,
     /// What the agent is to be told.
     pub words: Option<String>,
+    /// The store, and a directory of the workspace of which it borrowed packs, where these are to be copied.
+    pub unsettled: Option<(PathBuf, PathBuf)>,
 }
 
 impl Recorded {
@@ -39,6 +41,7 @@ impl Recorded {
         Self {
             report: nothing(),
             words: None,
+            unsettled: None,
         }
     }
 }
@@ -69,6 +72,7 @@ pub fn run(
         log,
         store: None,
         words: None,
+        unsettled: None,
     };
     let arguments = Arguments::read(words).map_err(|error| recorder.refuse(error))?;
     let parsed = understand(&arguments, surroundings).inspect_err(|error| {
@@ -83,6 +87,7 @@ pub fn run(
     Ok(Recorded {
         report,
         words: recorder.words,
+        unsettled: recorder.unsettled.map(|cwd| (store.to_owned(), cwd)),
     })
 }
 
@@ -168,6 +173,8 @@ struct Recorder<'a> {
     store: Option<Store>,
     /// What the agent is to be told.
     words: Option<String>,
+    /// A directory of the workspace of which packs are borrowed.
+    unsettled: Option<PathBuf>,
 }
 
 impl Recorder<'_> {
@@ -208,6 +215,9 @@ impl Recorder<'_> {
                     &format!("recorded `{}` of {}", event.event.name(), event.agent),
                 );
                 self.tell(event, report);
+                if self.store.as_ref().is_some_and(Store::is_unsettled) {
+                    self.unsettled.clone_from(&event.cwd);
+                }
             }
             Err(error) => {
                 let subject = Subject {

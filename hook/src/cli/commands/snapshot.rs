@@ -28,3 +28,10 @@ pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8,
         .report(&report, |view| status::snapshot(&report, view))?;
     Ok(DONE)
 }
+
+/// Makes what the store borrowed of the repository its own: what a hook starts when its agent was answered.
+pub fn settle(invocation: &Invocation) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    invocation.open()?.settle(&directory)?;
+    Ok(DONE)
+}

@@ -29,10 +29,11 @@ pub(crate) fn settle(store: &mut Store, cwd: &Path) -> Result<()> {
     }
 }
 
-/// Does it before a tool of an agent runs, where it is not done by then. What takes longer goes on without the tool's waiting.
-pub(crate) fn before_a_tool(store: &mut Store, place: &Place) {
+/// Does it before a tool of an agent runs, where it is not done by then. Returns false where it is still to be done: what takes
+/// longer goes on without the tool's waiting.
+pub(crate) fn before_a_tool(store: &mut Store, place: &Place) -> bool {
     // The tool runs in any case: what goes wrong here, the next one tries again.
-    let _ = settle_until(store, place, Some(Instant::now() + WAIT));
+    settle_until(store, place, Some(Instant::now() + WAIT)).is_ok()
 }
 
 fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> Result<()> {
@@ -41,7 +42,9 @@ fn settle_until(store: &mut Store, place: &Place, deadline: Option<Instant>) -> 
             deadline.saturating_duration_since(Instant::now())
         })
     };
-    let _settling = layout::lock_settling(&place.folder, left())?;
+    // Whoever has no deadline need not wait for another who does the same.
+    let patience = deadline.map_or(Duration::ZERO, |_| left());
+    let _settling = layout::lock_settling(&place.folder, patience)?;
     let snapshots = place.snapshots()?;
     if !snapshots.borrows_now() {
         return Ok(());

@@ -1,0 +1,3 @@
+//! What keeps stored objects there and whole: making borrowed ones the store's own, checking, healing, and naming them to git.
+
+pub(crate) mod settle;
