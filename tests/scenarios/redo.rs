@@ -549,3 +549,21 @@ fn what_the_agent_does_while_reverted_can_be_reverted_after_the_next_message() {
         "and what it changed of a file that had gone back: {report:?}"
     );
 }
+
+#[test]
+fn what_a_message_made_permanent_is_not_shown_as_reverted_by_the_next_revert() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.write("a", "the user's\n");
+    let kept = world.revert("m1");
+    assert_eq!(kept.files[0].result, FileResult::Conflict, "{kept:?}");
+    // Nothing changed, so both reverts begin at the same snapshot.
+    world.turn("m2", |_| {});
+    world.revert("m2");
+    assert_eq!(
+        world.status().files,
+        [],
+        "the conflict was of a revert that is over"
+    );
+}

@@ -1,16 +1,96 @@
-//! What a session's agent does not know yet: the files that the user put back since its last message.
+//! The chain of reverts that a session is in: the moves of its revert point since it was first reverted.
 //!
+//! Three questions are asked of it, and each is answered here only:
+//!
+//! - Does a move *take all back*? It asks for nothing to be reverted after it: [`takes_all_back`]. From then on no revert before
+//!   it is in force, not even where the move could not write every file.
+//! - Has the chain *ended*? The move took all back, and could write every file: [`has_ended`]. Where one failed, the state before
+//!   the first revert is still needed: the same command again goes on from there.
+//! - Which moves does the chain *hold*? Those after the last that ended it or that a message made permanent: [`holding`].
+//!
+//! ```text
+//!   revert   revert --only   unrevert (a file failed)   revert   redo to the end
+//!   └──────────────── one chain, as nothing ended it ─────────────────────────┘ ended
+//!   └─── taken back, so not in force ───┘               └ taken back
+//! ```
+//!
+//! The chain also tells what a session's agent does not know yet: the files that the user put back since its last message.
 //! Nothing remembers that it was told. The message that it is told with makes the reverts permanent, and is the last message
 //! for the next question; so it is told once.
 
 use std::collections::BTreeMap;
 
-use ckpt_schema::report::{FileAction, FileReport, FileResult, PathText};
+use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, PathText};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::Result;
-use crate::sessions::SessionRow;
 use crate::sessions::read::{all, operation_file};
+use crate::sessions::{self, ChainOperation, SessionRow};
+
+/// Returns whether a move asks for nothing to be reverted after it: a redo or unrevert to behind the last message.
+///
+/// `point` is the revert point after it. A revert never takes anything back: where only a part is reverted there is no
+/// point either. A restore moves no point.
+pub(crate) fn takes_all_back(kind: OperationKind, point: Option<&str>) -> bool {
+    match kind {
+        OperationKind::Redo | OperationKind::Unrevert => point.is_none(),
+        OperationKind::Revert | OperationKind::Restore => false,
+    }
+}
+
+/// Returns whether a move that was carried out ended its chain: it took all back, and wrote every file.
+///
+/// A file that stayed because of a conflict or a gap does not keep the chain open: the same command again would leave it, too.
+pub(crate) fn has_ended(kind: OperationKind, point: Option<&str>, has_failed: bool) -> bool {
+    takes_all_back(kind, point) && !has_failed
+}
+
+/// Returns the moves that a chain holds, of those that name the same state as the one before the first revert, oldest first.
+///
+/// That state does not tell chains apart: where a move changed nothing, the next chain may begin at the same snapshot.
+pub(crate) fn holding(mut moves: Vec<ChainOperation>) -> Vec<ChainOperation> {
+    let is_over = |operation: &ChainOperation| {
+        let row = &operation.row;
+        operation.is_permanent
+            || has_ended(row.kind, row.message_id.as_deref(), operation.has_failed)
+    };
+    let first = moves.iter().rposition(is_over).map_or(0, |last| last + 1);
+    moves.split_off(first)
+}
+
+/// Returns the reverts of a chain that no later move took back.
+pub(crate) fn reverts_that_hold(chain: &[ChainOperation]) -> impl Iterator<Item = &ChainOperation> {
+    let is_end = |operation: &ChainOperation| {
+        takes_all_back(operation.row.kind, operation.row.message_id.as_deref())
+    };
+    let first = chain.iter().rposition(is_end).map_or(0, |last| last + 1);
+    chain[first..]
+        .iter()
+        .filter(|operation| operation.row.kind == OperationKind::Revert)
+}
+
+/// Returns the chain of reverts that began at a snapshot, with its files, oldest first.
+pub(crate) fn chain(
+    connection: &Connection,
+    session_id: &str,
+    base_id: i64,
+) -> Result<Vec<ChainOperation>> {
+    let mut chain = holding(sessions::moves_since(connection, session_id, base_id)?);
+    for operation in &mut chain {
+        operation.read_items(connection, session_id)?;
+    }
+    Ok(chain)
+}
+
+/// Returns the newest move of the chain of reverts that began at a snapshot; no files are read.
+pub(crate) fn newest_of_chain(
+    connection: &Connection,
+    session_id: &str,
+    base_id: i64,
+) -> Result<Option<ChainOperation>> {
+    let moves = sessions::moves_since(connection, session_id, base_id)?;
+    Ok(holding(moves).pop())
+}
 
 /// Returns what a session's pending reverts, and restores since its last message, did to files, by path.
 pub(crate) fn went_back(
@@ -82,23 +162,11 @@ pub(crate) fn reverted_files(
     session_id: &str,
     base_id: i64,
 ) -> Result<Vec<FileReport>> {
-    // A chain that ended in an unrevert may have begun at the same snapshot.
-    let sql = "
-        SELECT operation_files.*
-          FROM operations JOIN operation_files ON operation_id = operations.id
-         WHERE session_id = ?1 AND base_snapshot_id = ?2 AND state = 'done' AND kind <> 'restore'
-           AND seq > (SELECT ifnull(max(ended.seq), 0) FROM operations AS ended
-                       WHERE ended.session_id = ?1 AND ended.state = 'done' AND ended.message_id IS NULL
-                         AND ended.kind IN ('redo', 'unrevert')
-                         AND NOT EXISTS (SELECT 1 FROM operation_files AS file
-                                          WHERE file.operation_id = ended.id AND file.result = 'failed'))
-         ORDER BY seq, position";
-    let rows = all(
-        connection,
-        sql,
-        params![session_id, base_id],
-        read_chain_file,
-    )?;
+    let files = "SELECT * FROM operation_files WHERE operation_id = ?1 ORDER BY position";
+    let mut rows = Vec::new();
+    for operation in holding(sessions::moves_since(connection, session_id, base_id)?) {
+        rows.extend(all(connection, files, [operation.row.id], read_chain_file)?);
+    }
     let mut paths: BTreeMap<PathText, Reverted> = BTreeMap::new();
     for row in rows {
         let base = row.expected.clone();

@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{FileAction, FileResult, OperationKind};
+use ckpt_schema::report::{FileAction, FileResult};
 
 use super::apply::{self, Root, Work};
+use super::chain::has_ended;
 use super::git;
 use super::movement::Part;
 use super::operate::observe;
@@ -379,8 +380,8 @@ fn move_point(
         Some(id) => sessions::message(connection, id)?,
         None => None,
     };
-    let ends = row.kind != OperationKind::Revert && point.is_none() && !has_failed;
-    let base = if ends { None } else { row.base_snapshot_id };
+    let has_ended = has_ended(row.kind, row.message_id.as_deref(), has_failed);
+    let base = row.base_snapshot_id.filter(|_| !has_ended);
     sessions::set_revert_point(connection, session, row.message_id.as_deref(), base)?;
     sessions::set_hidden_from(connection, session, point.map(|message| message.seq))
 }

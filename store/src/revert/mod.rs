@@ -17,6 +17,8 @@ pub mod target;
 
 mod bases;
 pub(crate) mod chain;
+#[cfg(test)]
+mod chain_tests;
 mod gather;
 pub(crate) mod git;
 mod journal;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use ckpt_schema::report::OperationKind;
 use rusqlite::Connection;
 
+use super::chain::{reverts_that_hold, takes_all_back};
 use crate::error::{Error, Result};
 use crate::ids;
 use crate::model::path::WorkspacePath;
@@ -197,14 +198,14 @@ impl Movement {
         }))
     }
 
-    /// Returns whether nothing is reverted any more after it.
-    pub fn ends_chain(&self) -> bool {
-        self.kind != OperationKind::Revert && self.to.is_none()
+    /// Returns whether it asks for nothing to be reverted any more.
+    pub fn takes_all_back(&self) -> bool {
+        takes_all_back(self.kind, self.to.as_ref().map(|to| to.id.as_str()))
     }
 
     /// Returns what of the history is undone after it: up to the point, and the parts of reverts before it.
     pub fn scopes(&self, store: &Store, chain: &[ChainOperation]) -> Result<Vec<Scope>> {
-        if self.ends_chain() {
+        if self.takes_all_back() {
             return Ok(Vec::new());
         }
         let first = self
@@ -282,21 +283,13 @@ impl Movement {
     }
 }
 
-/// Returns the parts of a chain's reverts that still hold: an unrevert, though it could not put every file back, took them
-/// all back.
+/// Returns the parts of a chain's reverts that still hold.
 pub(crate) fn parts_of_chain(
     connection: &rusqlite::Connection,
     chain: &[ChainOperation],
 ) -> Result<Vec<Scope>> {
     let mut scopes = Vec::new();
-    let ended = |operation: &ChainOperation| {
-        operation.row.kind != OperationKind::Revert && operation.row.message_id.is_none()
-    };
-    let first = chain.iter().rposition(ended).map_or(0, |last| last + 1);
-    for operation in chain[first..]
-        .iter()
-        .filter(|operation| operation.row.kind == OperationKind::Revert)
-    {
+    for operation in reverts_that_hold(chain) {
         let only = super::paths::from_json(&operation.row.only_paths);
         let paths = Paths {
             only,

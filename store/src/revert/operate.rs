@@ -4,6 +4,7 @@ use ckpt_schema::report::{OperationKind, OperationReport, Outcome};
 use rusqlite::Connection;
 
 use super::apply::Root;
+use super::chain::{chain, newest_of_chain};
 use super::gather::gather;
 use super::git::{self, GitSide};
 use super::journal::{Finished, finish_first, keep_what_was_seen, write_down};
@@ -64,7 +65,7 @@ pub(crate) fn carry_out(
         return execute(store, place, &snapshots, operation, &seen, &own, manner);
     }
     let chain = match base {
-        Some(base) => sessions::chain(connection, &movement.session.id, base)?,
+        Some(base) => chain(connection, &movement.session.id, base)?,
         None => Vec::new(),
     };
     let material = gather(store, place, &snapshots, movement, &chain, &seen, base)?;
@@ -224,20 +225,19 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
     ) else {
         return Ok(false);
     };
-    let Some((last, on_conflict, outcome)) =
-        sessions::last_of_chain(connection, &movement.session.id, base)?
-    else {
+    let Some(newest) = newest_of_chain(connection, &movement.session.id, base)? else {
         return Ok(false);
     };
+    let last = &newest.row;
     let is_same = last.kind == movement.kind
         && last.message_id.as_ref() == Some(&to.id)
         && last.part_message_id.is_none()
         && last.step_id.is_none()
         && movement.since == Some(to.seq)
-        && movement.on_conflict == Some(on_conflict);
+        && movement.on_conflict == Some(newest.on_conflict);
     let is_whole = [Outcome::Restored, Outcome::Nothing]
         .map(Outcome::name)
-        .contains(&outcome.as_str());
+        .contains(&newest.outcome.as_str());
     Ok(is_same && is_whole && seen.is_as_after(connection, last.after_snapshot_id)?)
 }
 
@@ -256,5 +256,5 @@ fn policy(chain: &[ChainOperation]) -> OnConflict {
 fn is_same_point(movement: &Movement) -> bool {
     let id =
         |message: &Option<sessions::MessageRow>| message.as_ref().map(|message| message.id.clone());
-    id(&movement.from) == id(&movement.to) && !movement.ends_chain()
+    id(&movement.from) == id(&movement.to) && !movement.takes_all_back()
 }

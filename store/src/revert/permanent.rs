@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use ckpt_schema::report::FileResult;
 use rusqlite::Connection;
 
+use super::chain::chain;
 use super::movement::parts_of_chain;
 use crate::error::Result;
 use crate::model::path::WorkspacePath;
@@ -19,7 +20,7 @@ pub(crate) fn make_permanent(connection: &Connection, session: &SessionRow) -> R
     let Some(base) = session.revert_base_id else {
         return Ok(());
     };
-    let chain = sessions::chain(connection, &session.id, base)?;
+    let chain = chain(connection, &session.id, base)?;
     if let Some(newest) = chain.last() {
         sessions::mark_undone(
             connection,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -55,7 +55,7 @@ pub(crate) struct OperationRow {
     pub directories: String,
 }
 
-/// An operation of the chain of reverts that a session is in, with its files.
+/// A closed move of the revert point, with its files once they are read.
 #[derive(Clone, Debug)]
 pub(crate) struct ChainOperation {
     pub row: OperationRow,
@@ -63,6 +63,12 @@ pub(crate) struct ChainOperation {
     pub items: Vec<Item>,
     /// The paths of a part that a restore has put back since: they are no items of it any more.
     pub taken_back: BTreeSet<WorkspacePath>,
+    /// What became of it as a whole.
+    pub outcome: String,
+    /// Whether it could not write one of its files.
+    pub has_failed: bool,
+    /// Whether a message came while it was in force: the message that it went back to is discarded.
+    pub is_permanent: bool,
     seq: i64,
 }
 
@@ -299,43 +305,23 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
         .context(|| "cannot read an operation")
 }
 
-/// The operations since a session's first revert that was not made permanent. An unrevert of which a file failed does not end
-/// them.
-const OF_CHAIN: &str =
-    "FROM operations WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done'
-        AND seq > ifnull((SELECT max(seq) FROM operations AS unrevert
-                           WHERE session_id = ?1 AND kind = 'unrevert' AND state = 'done'
-                             AND NOT EXISTS (SELECT 1 FROM operation_files
-                                              WHERE operation_id = unrevert.id AND result = 'failed')), 0)";
-
-/// Returns the newest operation of the chain of reverts that a session is in, and how it ended; no files are read.
-pub(crate) fn last_of_chain(
-    connection: &Connection,
-    session: &str,
-    base_snapshot_id: i64,
-) -> Result<Option<(OperationRow, OnConflict, String)>> {
-    let last = format!("SELECT {COLUMNS}, outcome {OF_CHAIN} ORDER BY seq DESC LIMIT 1");
-    let read = |row: &Row<'_>| {
-        Ok((
-            OperationRow::read(row)?,
-            on_conflict(row.get_ref("on_conflict")?.as_str()?),
-            row.get("outcome")?,
-        ))
-    };
-    connection
-        .query_row(&last, params![session, base_snapshot_id], read)
-        .optional()
-        .context(|| "cannot read the newest operation")
-}
-
-/// Returns the operations since a session's first revert that was not made permanent, oldest first.
-pub(crate) fn chain(
+/// Returns a session's closed moves of the revert point that name a snapshot as the state before the first of them, oldest
+/// first, without their files. Which of them are still in force, `revert::chain` says.
+pub(crate) fn moves_since(
     connection: &Connection,
     session: &str,
     base_snapshot_id: i64,
 ) -> Result<Vec<ChainOperation>> {
     let mut statement = connection
-        .prepare_cached(&format!("SELECT {COLUMNS}, seq {OF_CHAIN} ORDER BY seq"))
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS}, seq, outcome,
+                    EXISTS (SELECT 1 FROM operation_files
+                             WHERE operation_id = operations.id AND result = 'failed') AS has_failed,
+                    EXISTS (SELECT 1 FROM messages
+                             WHERE id = operations.message_id AND state = 'discarded') AS is_permanent
+               FROM operations
+              WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done' ORDER BY seq"
+        ))
         .context(|| "cannot read operations")?;
     let rows = statement
         .query_map(params![session, base_snapshot_id], |row| {
@@ -344,23 +330,27 @@ pub(crate) fn chain(
                 on_conflict: on_conflict(row.get_ref("on_conflict")?.as_str()?),
                 items: Vec::new(),
                 taken_back: BTreeSet::new(),
+                outcome: row.get("outcome")?,
+                has_failed: row.get("has_failed")?,
+                is_permanent: row.get("is_permanent")?,
                 seq: row.get("seq")?,
             })
         })
         .context(|| "cannot read operations")?;
-    let mut chain: Vec<ChainOperation> = rows
-        .collect::<rusqlite::Result<_>>()
-        .context(|| "cannot read operations")?;
-    for operation in &mut chain {
-        operation.items = operation_items(connection, &operation.row.id)?;
-        if operation.row.part_message_id.is_some() || operation.row.step_id.is_some() {
-            operation.take_back(&restored_since(connection, session, operation.seq)?);
-        }
-    }
-    Ok(chain)
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read operations")
 }
 
 impl ChainOperation {
+    /// Reads the files of an operation that is in force.
+    pub fn read_items(&mut self, connection: &Connection, session: &str) -> Result<()> {
+        self.items = operation_items(connection, &self.row.id)?;
+        if self.row.part_message_id.is_some() || self.row.step_id.is_some() {
+            self.take_back(&restored_since(connection, session, self.seq)?);
+        }
+        Ok(())
+    }
+
     /// A part that a restore put back to what stood there before it is not in force any more: nothing else takes it back.
     fn take_back(&mut self, restored: &BTreeMap<WorkspacePath, Vec<State>>) {
         let is_put_back = |item: &Item| {
