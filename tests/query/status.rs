@@ -290,3 +290,41 @@ fn status_shows_the_newest_diagnostics() {
         "the newest five"
     );
 }
+
+#[test]
+fn a_damaged_row_is_named_and_hides_nothing_else() {
+    let mut world = reverted();
+    operation(&world, "o1", "revert", "done", 1, Some("m2"));
+    file(&world, "o1", "a", "write", "done", "1", "2");
+    operation(&world, "o2", "revert", "open", 1, Some("m2"));
+    world.rows(
+        "PRAGMA ignore_check_constraints = ON;
+         UPDATE operation_files SET result = 'sideways';
+         UPDATE operations SET kind = 'sideways' WHERE id = 'o2'",
+    );
+    let status = status(&mut world);
+    assert_eq!(
+        (status.revert_point.as_deref(), status.messages_hidden.len()),
+        (Some("m2"), 2),
+        "what can be read is told"
+    );
+    let told: Vec<String> = status
+        .latest_diagnostics
+        .iter()
+        .filter_map(|diagnostic| diagnostic.detail.clone())
+        .collect();
+    for row in [
+        "the row `o1, 0` of `operation_files` is damaged: `sideways` is not a value of its column `result`",
+        "the row `o2` of `operations` is damaged: `sideways` is not a value of its column `kind`",
+    ] {
+        assert!(
+            told.iter().any(|text| text.contains(row)),
+            "{row}: {told:?}"
+        );
+        let findings = world.store.check();
+        assert!(
+            findings.iter().any(|finding| finding.message.contains(row)),
+            "{row}: {findings:?}"
+        );
+    }
+}

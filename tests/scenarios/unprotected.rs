@@ -184,3 +184,35 @@ fn a_commit_of_a_step_that_was_not_recorded_is_not_called_the_users() {
         "{report:?}"
     );
 }
+
+#[test]
+fn a_damaged_row_leaves_what_it_keeps_from_being_looked_at_unprotected_and_says_so() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.revert("m1");
+    let path = world.base().join("store/sessions.db");
+    let connection = rusqlite::Connection::open(path).expect("the session store");
+    connection
+        .execute_batch(
+            "PRAGMA ignore_check_constraints = ON;
+             UPDATE operations SET kind = 'sideways', state = 'open'",
+        )
+        .expect("writable");
+    world.turn("m2", |world| world.write("b", "agent\n"));
+    let log = world.log();
+    let reason = log.messages[0].unprotected.as_deref().unwrap_or_default();
+    assert!(
+        reason.contains("`sideways` is not a value of its column `kind`"),
+        "an operation that nobody can read is not taken for a revert: {log:?}"
+    );
+    connection
+        .execute_batch("UPDATE operations SET kind = 'revert'")
+        .expect("writable");
+    world.turn("m3", |world| world.write("b", "agent again\n"));
+    assert_eq!(
+        world.log().messages[0].unprotected,
+        None,
+        "once the row is whole, all is as ever"
+    );
+}

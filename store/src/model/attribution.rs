@@ -19,12 +19,4 @@ impl Attribution {
             Self::Outside => "outside",
         }
     }
-
-    pub fn from_name(name: &str) -> Self {
-        match name {
-            "agent" => Self::Agent,
-            "shared" => Self::Shared,
-            _ => Self::Outside,
-        }
-    }
 }

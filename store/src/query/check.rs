@@ -21,6 +21,13 @@ pub(crate) fn check(store: &Store) -> Vec<Finding> {
         Ok(found) => findings.extend(found),
         Err(error) => findings.push(broken("operations", &error)),
     }
+    match crate::sessions::read::unknown_words(store.database.connection()) {
+        Ok(damaged) => findings.extend(damaged.iter().map(|word| Finding {
+            hint: Some("what needs the row fails and names it; nothing is guessed".to_owned()),
+            ..finding("error", "database", &word.to_string())
+        })),
+        Err(error) => findings.push(broken("database", &error)),
+    }
     findings
 }
 

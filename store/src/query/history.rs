@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ckpt_schema::report::{
-    LogReport, MessageReport, OperationEntry, OperationKind, OperationsReport, Outcome,
-    SessionReport, SessionsReport, VERSION,
+    LogReport, MessageReport, OperationEntry, OperationsReport, SessionReport, SessionsReport,
+    VERSION,
 };
 use rusqlite::{Connection, Row, params};
 
@@ -12,7 +12,7 @@ use super::LogFilter;
 use crate::error::Result;
 use crate::ids;
 use crate::sessions;
-use crate::sessions::read::{all, count, message_state, named, optional_word, word};
+use crate::sessions::read::{OperationState, Table, all, count, optional_word, word};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -140,7 +140,7 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
         agent: row.get("agent")?,
         prompt: row.get("prompt")?,
         time: row.get("created_at")?,
-        state: word(row, "state", message_state)?,
+        state: word(row, Table::Messages, "state")?,
         steps: count(row, "steps")?,
         files: count(row, "files")?,
         additions: count(row, "additions")?,
@@ -204,24 +204,16 @@ pub(super) fn read_operations(
 }
 
 fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
-    use OperationKind::{Redo, Restore, Revert, Unrevert};
-    use Outcome::{Nothing, Partial, Restored, Unavailable};
     Ok(OperationEntry {
         id: row.get("id")?,
-        kind: word(
-            row,
-            "kind",
-            named(&[Revert, Redo, Unrevert, Restore], OperationKind::name),
-        )?,
+        kind: word(row, Table::Operations, "kind")?,
         session: row.get("session_id")?,
         message: row.get("message_id")?,
         time: row.get("started_at")?,
-        state: row.get("state")?,
-        outcome: optional_word(
-            row,
-            "outcome",
-            named(&[Restored, Partial, Nothing, Unavailable], Outcome::name),
-        )?,
+        state: word::<OperationState>(row, Table::Operations, "state")?
+            .name()
+            .to_owned(),
+        outcome: optional_word(row, Table::Operations, "outcome")?,
         before: row.get("before_tree")?,
         after: row.get("after_tree")?,
         files: count(row, "files")?,

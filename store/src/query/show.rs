@@ -13,7 +13,7 @@ use crate::fs::threads;
 use crate::ids::{self, Any};
 use crate::model::Milliseconds;
 use crate::model::git_item::GitItem;
-use crate::sessions::read::{all, gaps, operation_file};
+use crate::sessions::read::{StepState, Table, all, gaps, operation_file, word};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -194,7 +194,7 @@ fn read_step(row: &Row<'_>) -> rusqlite::Result<StepReport> {
         agent_id: row.get("agent_id")?,
         session: row.get("session_id")?,
         message: row.get("message_id")?,
-        open: row.get_ref("state")?.as_str()? == "open",
+        open: word::<StepState>(row, Table::Steps, "state")? == StepState::Open,
         recovered: row.get("recovered")?,
         unprotected: row.get("unprotected")?,
         started: row.get("started_at")?,

@@ -56,14 +56,15 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
         },
     };
     if let Some(session) = session {
-        banner(connection, session, &mut report)?;
+        banner(connection, session, store.now(), &mut report)?;
     }
     let open_steps = sessions::open_steps(connection, place.row.id)?;
     report.open_steps = open_steps.len() as u64;
     report.agents_at_work = agents_at_work(connection, &open_steps, store.now())?;
     report.first_snapshot_goes_on =
         place.row.last_snapshot_id.is_none() && layout::is_locked(&place.folder);
-    report.interrupted = interrupted(store, &place)?;
+    let interrupted = interrupted(store, &place);
+    report.interrupted = readable(interrupted, store.now(), &mut report);
     report.unprotected = unprotected(connection, place.row.id)?;
     report.gaps = place
         .row
@@ -116,7 +117,12 @@ fn empty(workspace: &Path) -> StatusReport {
 }
 
 /// Fills in what the session's reverts so far did.
-fn banner(connection: &Connection, session: SessionRow, report: &mut StatusReport) -> Result<()> {
+fn banner(
+    connection: &Connection,
+    session: SessionRow,
+    now: Milliseconds,
+    report: &mut StatusReport,
+) -> Result<()> {
     report.messages_hidden = all(
         connection,
         "SELECT id FROM messages WHERE session_id = ?1 AND state = 'hidden' ORDER BY seq",
@@ -124,12 +130,30 @@ fn banner(connection: &Connection, session: SessionRow, report: &mut StatusRepor
         |row| row.get("id"),
     )?;
     if let Some(base_id) = session.revert_base_id {
-        report.files = reverted_files(connection, &session.id, base_id)?;
+        let files = reverted_files(connection, &session.id, base_id);
+        report.files = readable(files, now, report);
     }
     report.redo = session.revert_base_id.is_some();
     (report.session, report.agent) = (Some(session.id), Some(session.agent));
     report.revert_point = session.revert_message_id;
     Ok(())
+}
+
+/// Returns what could be read. A damaged row is told like a problem of a hook, and hides nothing else that there is to say.
+fn readable<T: Default>(read: Result<T>, now: Milliseconds, report: &mut StatusReport) -> T {
+    read.unwrap_or_else(|error| {
+        report.diagnostics += 1;
+        let diagnostic = DiagnosticReport {
+            time: now,
+            level: "error".to_owned(),
+            agent: None,
+            event: None,
+            message: error.to_string(),
+            detail: Some(error.causes().join(": ")),
+        };
+        report.latest_diagnostics.insert(0, diagnostic);
+        T::default()
+    })
 }
 
 /// Names the sessions that a revert would refuse to get in the way of.

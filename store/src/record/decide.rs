@@ -257,6 +257,8 @@ fn last_boundary(view: &View) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use ckpt_schema::report::MessageState;
+
     use super::*;
     use crate::sessions::{MessageRow, SessionRow, StepRow};
 
@@ -284,7 +286,7 @@ mod tests {
             agent_id: Some(turn.into()),
             turn_id: Some(turn.into()),
             prompt: Some("go on".into()),
-            state: "live".into(),
+            state: MessageState::Live,
             snapshot_id: Some(5),
             pending: false,
             unprotected: None,

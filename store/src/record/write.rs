@@ -2,7 +2,7 @@
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
-use ckpt_schema::report::{EventReport, FileReport, VERSION};
+use ckpt_schema::report::{EventReport, FileReport, MessageState, VERSION};
 use rusqlite::Connection;
 
 use super::decide::{Action, Decision, decide};
@@ -443,7 +443,7 @@ fn message_for_step(
         agent_id: None,
         turn_id: None,
         prompt: None,
-        state: String::new(),
+        state: MessageState::Live,
         snapshot_id: start,
         pending: false,
         unprotected: None,
@@ -525,7 +525,7 @@ fn new_message(
             .prompt
             .as_deref()
             .and_then(|prompt| kept_prompt(prompt, settings.record_prompts)),
-        state: String::new(),
+        state: MessageState::Live,
         snapshot_id: None,
         pending: false,
         unprotected: None,

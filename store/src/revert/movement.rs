@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ckpt_schema::report::OperationKind;
+use ckpt_schema::report::{MessageState, OperationKind};
 use rusqlite::Connection;
 
 use super::chain::{reverts_that_hold, takes_all_back};
@@ -328,7 +328,7 @@ fn refuse_discarded(
     message: &MessageRow,
     step: Option<&StepRow>,
 ) -> Result<()> {
-    if message.state != "discarded" {
+    if message.state != MessageState::Discarded {
         return Ok(());
     }
     let is_of_it = |change: &LiveChange| {

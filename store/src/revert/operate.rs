@@ -235,9 +235,7 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
         && last.step_id.is_none()
         && movement.since == Some(to.seq)
         && movement.on_conflict == Some(newest.on_conflict);
-    let is_whole = [Outcome::Restored, Outcome::Nothing]
-        .map(Outcome::name)
-        .contains(&newest.outcome.as_str());
+    let is_whole = matches!(newest.outcome, Some(Outcome::Restored | Outcome::Nothing));
     Ok(is_same && is_whole && seen.is_as_after(connection, last.after_snapshot_id)?)
 }
 

@@ -41,7 +41,7 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
 pub(crate) fn is_open(store: &Store, place: &Place) -> Result<bool> {
     store
         .database
-        .read(|connection| Ok(!sessions::open_operations(connection, place.row.id)?.is_empty()))
+        .read(|connection| sessions::has_open_operation(connection, place.row.id))
 }
 
 /// Returns a sentence on each operation that is open: what left it so, which locks of git are its own, and what to do.

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row, params};
 
+use super::words::{Table, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
@@ -44,7 +45,7 @@ impl ChangeRow {
         Ok(Self {
             id: row.get("id")?,
             step_id: row.get("step_id")?,
-            attribution: Attribution::from_name(row.get_ref("attribution")?.as_str()?),
+            attribution: word(row, Table::Changes, "attribution")?,
             from_snapshot_id: row.get("from_snapshot_id")?,
             to_snapshot_id: row.get("to_snapshot_id")?,
             change: Change {

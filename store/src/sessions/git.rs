@@ -1,9 +1,8 @@
 //! Rows of `operation_git`, and the line of states that a workspace's repository was seen in.
 
-use ckpt_schema::report::GitPart;
 use rusqlite::{Connection, params};
 
-use super::operations::result;
+use super::words::{Table, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::git_item::GitItem;
@@ -157,29 +156,22 @@ pub(crate) fn close_git_items(
 pub(crate) fn git_items(connection: &Connection, operation: &str) -> Result<Vec<GitItem>> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT part, name, expected, target, result, reason FROM operation_git WHERE operation_id = ?1 ORDER BY position",
+            "SELECT operation_id, position, part, name, expected, target, result, reason FROM operation_git
+              WHERE operation_id = ?1 ORDER BY position",
         )
         .context(|| "cannot read an operation")?;
     let rows = statement
         .query_map([operation], |row| {
             Ok(GitItem {
-                part: part(row.get_ref("part")?.as_str()?),
+                part: word(row, Table::OperationGit, "part")?,
                 name: row.get("name")?,
                 expected: row.get("expected")?,
                 target: row.get("target")?,
-                result: result(row.get_ref("result")?.as_str()?),
+                result: word(row, Table::OperationGit, "result")?,
                 reason: row.get("reason")?,
             })
         })
         .context(|| "cannot read an operation")?;
     rows.collect::<rusqlite::Result<_>>()
         .context(|| "cannot read an operation")
-}
-
-fn part(name: &str) -> GitPart {
-    match name {
-        "branch" => GitPart::Branch,
-        "head" => GitPart::Head,
-        _ => GitPart::Index,
-    }
 }

@@ -14,6 +14,7 @@ mod rows;
 mod runs;
 mod snapshots;
 mod steps;
+mod words;
 mod workspaces;
 
 pub(crate) use database::is_noted;
@@ -27,8 +28,8 @@ pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans,
 };
 pub(crate) use operations::{
-    ChainOperation, NewOperation, OperationRow, close_operation, insert_operation, moves_since,
-    note_results, open_operations, operation, operation_items,
+    ChainOperation, NewOperation, OperationRow, close_operation, has_open_operation,
+    insert_operation, moves_since, note_results, open_operations, operation, operation_items,
 };
 pub(crate) use roots::roots;
 pub(crate) use rows::{

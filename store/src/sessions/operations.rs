@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome};
+use ckpt_schema::report::{FileResult, OperationKind, Outcome};
 use rusqlite::{Connection, Row, params};
 
+use super::words::{Table, optional_word, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::State;
@@ -64,7 +65,7 @@ pub(crate) struct ChainOperation {
     /// The paths of a part that a restore has put back since: they are no items of it any more.
     pub taken_back: BTreeSet<WorkspacePath>,
     /// What became of it as a whole.
-    pub outcome: String,
+    pub outcome: Option<Outcome>,
     /// Whether it could not write one of its files.
     pub has_failed: bool,
     /// Whether a message came while it was in force: the message that it went back to is discarded.
@@ -74,49 +75,12 @@ pub(crate) struct ChainOperation {
 
 const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict";
 
-fn kind(name: &str) -> OperationKind {
-    match name {
-        "redo" => OperationKind::Redo,
-        "unrevert" => OperationKind::Unrevert,
-        "restore" => OperationKind::Restore,
-        _ => OperationKind::Revert,
-    }
-}
-
-fn action(name: &str) -> FileAction {
-    match name {
-        "write" => FileAction::Write,
-        "delete" => FileAction::Delete,
-        "merge" => FileAction::Merge,
-        "keep" => FileAction::Keep,
-        _ => FileAction::None,
-    }
-}
-
-pub(super) fn result(name: &str) -> FileResult {
-    match name {
-        "done" => FileResult::Done,
-        "conflict" => FileResult::Conflict,
-        "gap" => FileResult::Gap,
-        "failed" => FileResult::Failed,
-        _ => FileResult::Planned,
-    }
-}
-
-fn on_conflict(name: &str) -> OnConflict {
-    match name {
-        "keep" => OnConflict::Keep,
-        "overwrite" => OnConflict::Overwrite,
-        _ => OnConflict::Merge,
-    }
-}
-
 impl OperationRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         Ok(Self {
             id: row.get("id")?,
             session_id: row.get("session_id")?,
-            kind: kind(row.get_ref("kind")?.as_str()?),
+            kind: word(row, Table::Operations, "kind")?,
             from_message_id: row.get("from_message_id")?,
             message_id: row.get("message_id")?,
             before_snapshot_id: row.get("before_snapshot_id")?,
@@ -263,6 +227,17 @@ pub(crate) fn open_operations(
         .context(|| "cannot read open operations")
 }
 
+/// Returns whether a crash left an operation of a workspace open, or one is under way. No more of it is read: also a damaged row
+/// says so.
+pub(crate) fn has_open_operation(connection: &Connection, workspace_id: i64) -> Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM operations WHERE state = 'open' AND workspace_id = ?1)",
+        )
+        .and_then(|mut statement| statement.query_row([workspace_id], |row| row.get(0)))
+        .context(|| "cannot read open operations")
+}
+
 /// Returns an operation.
 pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRow> {
     connection
@@ -278,8 +253,8 @@ pub(crate) fn operation(connection: &Connection, id: &str) -> Result<OperationRo
 pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Result<Vec<Item>> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT path, path_raw, action, result, reason, expected_mode, expected_blob, target_mode, target_blob, goal_mode,
-                    goal_blob, additions, deletions
+            "SELECT operation_id, position, path, path_raw, action, result, reason, expected_mode, expected_blob, target_mode,
+                    target_blob, goal_mode, goal_blob, additions, deletions
                FROM operation_files WHERE operation_id = ?1 ORDER BY position",
         )
         .context(|| "cannot read an operation")?;
@@ -292,8 +267,8 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
                 expected: super::state(row, "expected_mode", "expected_blob")?,
                 target: super::state(row, "target_mode", "target_blob")?,
                 goal: super::state(row, "goal_mode", "goal_blob")?,
-                action: action(row.get_ref("action")?.as_str()?),
-                result: result(row.get_ref("result")?.as_str()?),
+                action: word(row, Table::OperationFiles, "action")?,
+                result: word(row, Table::OperationFiles, "result")?,
                 reason: row.get("reason")?,
                 lines: additions
                     .zip(deletions)
@@ -327,10 +302,10 @@ pub(crate) fn moves_since(
         .query_map(params![session, base_snapshot_id], |row| {
             Ok(ChainOperation {
                 row: OperationRow::read(row)?,
-                on_conflict: on_conflict(row.get_ref("on_conflict")?.as_str()?),
+                on_conflict: word(row, Table::Operations, "on_conflict")?,
                 items: Vec::new(),
                 taken_back: BTreeSet::new(),
-                outcome: row.get("outcome")?,
+                outcome: optional_word(row, Table::Operations, "outcome")?,
                 has_failed: row.get("has_failed")?,
                 is_permanent: row.get("is_permanent")?,
                 seq: row.get("seq")?,

@@ -1,9 +1,11 @@
 //! Reading rows: all of them at once, columns as the domain has them, and rows that several reports give.
 
-use ckpt_schema::report::{FileAction, FileReport, FileResult, GapReport, MessageState, PathText};
-use rusqlite::types::Type;
+use ckpt_schema::report::{FileReport, GapReport, PathText};
 use rusqlite::{Connection, Row};
 
+pub(crate) use super::words::{
+    OperationState, StepState, Table, optional_word, unknown_words, word,
+};
 use crate::error::{Context, Result};
 use crate::model::path::WorkspacePath;
 use crate::sessions;
@@ -22,49 +24,6 @@ pub(crate) fn all<T>(
             .collect::<rusqlite::Result<_>>()
     };
     rows().context(|| "cannot read the session store")
-}
-
-/// Reads a column of words; a word that is none of ours is an error of the database's.
-pub(crate) fn word<T>(
-    row: &Row<'_>,
-    column: &str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> rusqlite::Result<T> {
-    optional_word(row, column, parse)?
-        .ok_or_else(|| unreadable(row, column, "it is NULL".to_owned()))
-}
-
-/// Like [`word`], for a column that may be NULL.
-pub(crate) fn optional_word<T>(
-    row: &Row<'_>,
-    column: &str,
-    parse: impl Fn(&str) -> Option<T>,
-) -> rusqlite::Result<Option<T>> {
-    let Some(text) = row.get::<_, Option<String>>(column)? else {
-        return Ok(None);
-    };
-    parse(&text)
-        .map(Some)
-        .ok_or_else(|| unreadable(row, column, format!("`{text}` is not a value of it")))
-}
-
-fn unreadable(row: &Row<'_>, column: &str, why: String) -> rusqlite::Error {
-    let index = row.as_ref().column_index(column).unwrap_or_default();
-    rusqlite::Error::FromSqlConversionFailure(
-        index,
-        Type::Text,
-        format!("the column `{column}`: {why}").into(),
-    )
-}
-
-/// Reads the state of a message.
-pub(crate) fn message_state(name: &str) -> Option<MessageState> {
-    match name {
-        "live" => Some(MessageState::Live),
-        "hidden" => Some(MessageState::Hidden),
-        "discarded" => Some(MessageState::Discarded),
-        _ => None,
-    }
 }
 
 /// Reads a column of numbers that are never negative; NULL stays none.
@@ -87,14 +46,6 @@ pub(crate) fn path(row: &Row<'_>) -> rusqlite::Result<PathText> {
         path: row.get("path")?,
         path_hex,
     })
-}
-
-/// Returns what a report's enum calls something by its name in the store.
-pub(crate) fn named<T: Copy>(
-    all: &[T],
-    name: impl Fn(T) -> &'static str,
-) -> impl Fn(&str) -> Option<T> {
-    move |text| all.iter().copied().find(|value| name(*value) == text)
 }
 
 /// Reads the gaps of a snapshot, by path.
@@ -127,20 +78,10 @@ pub(crate) fn gap_report(gap: &sessions::GapRow) -> GapReport {
 
 /// Reads a file of an operation.
 pub(crate) fn operation_file(row: &Row<'_>) -> rusqlite::Result<FileReport> {
-    use FileAction::{Delete, Keep, Merge, None, Write};
-    use FileResult::{Conflict, Done, Failed, Gap, Planned};
     Ok(FileReport {
         path: path(row)?,
-        action: word(
-            row,
-            "action",
-            named(&[Write, Delete, Merge, Keep, None], FileAction::name),
-        )?,
-        result: word(
-            row,
-            "result",
-            named(&[Done, Planned, Conflict, Gap, Failed], FileResult::name),
-        )?,
+        action: word(row, Table::OperationFiles, "action")?,
+        result: word(row, Table::OperationFiles, "result")?,
         reason: row.get("reason")?,
         additions: optional_count(row, "additions")?,
         deletions: optional_count(row, "deletions")?,

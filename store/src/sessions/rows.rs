@@ -1,8 +1,10 @@
 //! Rows of `sessions` and `messages`.
 
 use ckpt_schema::event::Event;
+use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
+use super::words::{Table, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
@@ -31,7 +33,7 @@ pub(crate) struct MessageRow {
     pub agent_id: Option<String>,
     pub turn_id: Option<String>,
     pub prompt: Option<String>,
-    pub state: String,
+    pub state: MessageState,
     pub snapshot_id: Option<i64>,
     pub pending: bool,
     pub unprotected: Option<String>,
@@ -70,7 +72,7 @@ impl MessageRow {
             agent_id: row.get("agent_id")?,
             turn_id: row.get("turn_id")?,
             prompt: row.get("prompt")?,
-            state: row.get("state")?,
+            state: word(row, Table::Messages, "state")?,
             snapshot_id: row.get("snapshot_id")?,
             pending: row.get("pending")?,
             unprotected: row.get("unprotected")?,

@@ -1,0 +1,348 @@
+//! The words that columns of the session store hold, and what each means. There is no default: migrations keep binaries that do
+//! not know a word away from the file, so a word that is not known is damage, and guessing could undo the wrong thing.
+
+use std::fmt;
+
+use ckpt_schema::report::{FileAction, FileResult, GitPart, MessageState, OperationKind, Outcome};
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{Connection, Row};
+
+use super::read::all;
+use crate::error::Result;
+use crate::model::attribution::Attribution;
+use crate::model::request::OnConflict;
+
+/// What a word in a row can mean.
+pub(crate) trait Word: Copy + 'static {
+    /// Every word that is known.
+    const ALL: &'static [Self];
+
+    /// Returns it as it is stored.
+    fn text(self) -> &'static str;
+}
+
+macro_rules! words {
+    ($($word:ty: $($variant:ident)+;)+) => {$(
+        impl Word for $word {
+            const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            fn text(self) -> &'static str {
+                self.name()
+            }
+        }
+    )+};
+}
+
+words! {
+    OperationKind: Revert Redo Unrevert Restore;
+    OperationState: Open Done RolledBack;
+    Outcome: Restored Partial Nothing Unavailable;
+    OnConflict: Merge Keep Overwrite;
+    FileAction: Write Delete Merge Keep None;
+    FileResult: Planned Done Conflict Gap Failed;
+    GitPart: Branch Head Index;
+    Attribution: Agent Shared Outside;
+    StepState: Open Closed;
+}
+
+impl Word for MessageState {
+    const ALL: &'static [Self] = &[Self::Live, Self::Hidden, Self::Discarded];
+
+    fn text(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Hidden => "hidden",
+            Self::Discarded => "discarded",
+        }
+    }
+}
+
+/// How far an operation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OperationState {
+    /// Written down, and not yet carried out as a whole.
+    Open,
+    Done,
+    RolledBack,
+}
+
+impl OperationState {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Done => "done",
+            Self::RolledBack => "rolled_back",
+        }
+    }
+}
+
+/// Whether a step is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StepState {
+    Open,
+    Closed,
+}
+
+impl StepState {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+/// A table that has words in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Table {
+    Messages,
+    Steps,
+    Changes,
+    Operations,
+    OperationFiles,
+    OperationGit,
+}
+
+impl Table {
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Messages => "messages",
+            Self::Steps => "steps",
+            Self::Changes => "changes",
+            Self::Operations => "operations",
+            Self::OperationFiles => "operation_files",
+            Self::OperationGit => "operation_git",
+        }
+    }
+
+    /// Returns the columns that name a row of it. A statement that reads a word reads them, too.
+    fn key(self) -> &'static [&'static str] {
+        match self {
+            Self::Messages | Self::Steps | Self::Changes | Self::Operations => &["id"],
+            Self::OperationFiles | Self::OperationGit => &["operation_id", "position"],
+        }
+    }
+
+    /// Returns what names a row that was read.
+    fn row_of(self, row: &Row<'_>) -> String {
+        let column = |name: &&str| match row.get_ref(*name) {
+            Ok(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned(),
+            Ok(ValueRef::Integer(number)) => number.to_string(),
+            Ok(ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_)) | Err(_) => "?".to_owned(),
+        };
+        let key: Vec<String> = self.key().iter().map(column).collect();
+        key.join(", ")
+    }
+}
+
+/// A word in a row that none of ours is: the row is damaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct UnknownWord {
+    table: &'static str,
+    row: String,
+    column: String,
+    /// None stands for NULL.
+    word: Option<String>,
+}
+
+impl fmt::Display for UnknownWord {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            table, row, column, ..
+        } = self;
+        let word = self.word.as_deref().unwrap_or("NULL");
+        write!(
+            formatter,
+            "the row `{row}` of `{table}` is damaged: `{word}` is not a value of its column `{column}`"
+        )
+    }
+}
+
+impl std::error::Error for UnknownWord {}
+
+/// Reads a column of words. One that is not known is an error that names the row.
+pub(crate) fn word<T: Word>(row: &Row<'_>, table: Table, column: &str) -> rusqlite::Result<T> {
+    optional_word(row, table, column)?.ok_or_else(|| unknown(row, table, column, None))
+}
+
+/// Like [`word`], for a column that may be NULL.
+pub(crate) fn optional_word<T: Word>(
+    row: &Row<'_>,
+    table: Table,
+    column: &str,
+) -> rusqlite::Result<Option<T>> {
+    let value = row.get_ref(column)?;
+    if value == ValueRef::Null {
+        return Ok(None);
+    }
+    let text = shown(value);
+    let known = T::ALL.iter().find(|word| word.text() == text);
+    known
+        .copied()
+        .map(Some)
+        .ok_or_else(|| unknown(row, table, column, Some(text)))
+}
+
+fn unknown(row: &Row<'_>, table: Table, column: &str, word: Option<String>) -> rusqlite::Error {
+    let problem = UnknownWord {
+        table: table.name(),
+        row: table.row_of(row),
+        column: column.to_owned(),
+        word,
+    };
+    let index = row.as_ref().column_index(column).unwrap_or_default();
+    rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(problem))
+}
+
+/// The columns of words, with the words of each.
+const COLUMNS: [(Table, &str, fn() -> Vec<&'static str>); 11] = [
+    (Table::Operations, "kind", texts::<OperationKind>),
+    (Table::Operations, "state", texts::<OperationState>),
+    (Table::Operations, "outcome", texts::<Outcome>),
+    (Table::Operations, "on_conflict", texts::<OnConflict>),
+    (Table::OperationFiles, "action", texts::<FileAction>),
+    (Table::OperationFiles, "result", texts::<FileResult>),
+    (Table::OperationGit, "part", texts::<GitPart>),
+    (Table::OperationGit, "result", texts::<FileResult>),
+    (Table::Changes, "attribution", texts::<Attribution>),
+    (Table::Messages, "state", texts::<MessageState>),
+    (Table::Steps, "state", texts::<StepState>),
+];
+
+fn texts<T: Word>() -> Vec<&'static str> {
+    T::ALL.iter().map(|word| word.text()).collect()
+}
+
+/// How many damaged rows of a column are named.
+const NAMED: u32 = 5;
+
+/// Looks for words that are not known in every row, and names some of the rows.
+pub(crate) fn unknown_words(connection: &Connection) -> Result<Vec<UnknownWord>> {
+    let mut unknown = Vec::new();
+    for (table, column, words) in COLUMNS {
+        let sql = format!(
+            "SELECT {}, {column} FROM {} WHERE {column} NOT IN ('{}') LIMIT {NAMED}",
+            table.key().join(", "),
+            table.name(),
+            words().join("', '")
+        );
+        unknown.extend(all(connection, &sql, [], |row| {
+            Ok(UnknownWord {
+                table: table.name(),
+                row: table.row_of(row),
+                column: column.to_owned(),
+                word: Some(shown(row.get_ref(column)?)),
+            })
+        })?);
+    }
+    Ok(unknown)
+}
+
+/// What is no text has no words.
+fn shown(value: ValueRef<'_>) -> String {
+    match value {
+        ValueRef::Text(text) => String::from_utf8_lossy(text).into_owned(),
+        ValueRef::Null | ValueRef::Integer(_) | ValueRef::Real(_) | ValueRef::Blob(_) => {
+            String::new()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use super::*;
+    use crate::sessions::Database;
+    use crate::settings::Durability;
+
+    /// Holds the words of a column against what the schema lets into it, and reads each, one that is none of them, and NULL.
+    fn check<T: Word + Debug + PartialEq>(connection: &Connection, table: Table, column: &str) {
+        let schema: String = connection
+            .query_row(
+                "SELECT sql FROM sqlite_schema WHERE name = ?1",
+                [table.name()],
+                |row| row.get(0),
+            )
+            .expect("the table is there");
+        let (_, from) = schema
+            .split_once(&format!("{column} IN ("))
+            .expect("the schema lists the words");
+        let (list, _) = from.split_once(')').expect("the list ends");
+        let keys = table.key();
+        let key: Vec<String> = (7..)
+            .zip(keys)
+            .map(|(at, name)| format!("{at} AS {name}"))
+            .collect();
+        let read = |sql: &str| {
+            let sql = format!("SELECT {}, {sql} AS {column}", key.join(", "));
+            connection.query_row(&sql, [], |row| word::<T>(row, table, column))
+        };
+        for listed in list.split(", ") {
+            let value = read(listed).expect("every word that may stand there is known");
+            assert_eq!(
+                format!("'{}'", value.text()),
+                listed,
+                "and stays what it is"
+            );
+        }
+        for value in T::ALL {
+            assert_eq!(
+                read(&format!("'{}'", value.text())).ok(),
+                Some(*value),
+                "what is written is read"
+            );
+        }
+        let row = if keys.len() == 1 { "7" } else { "7, 8" };
+        for (sql, shown) in [
+            ("'sideways'", "sideways"),
+            ("''", ""),
+            ("X'00'", ""),
+            ("NULL", "NULL"),
+        ] {
+            let error = read(sql).expect_err("there is no default");
+            let expected = format!(
+                "the row `{row}` of `{}` is damaged: `{shown}` is not a value of its column `{column}`",
+                table.name()
+            );
+            assert!(
+                error.to_string().contains(&expected),
+                "it names the row: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_not_known_is_an_error_that_names_the_row() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let database =
+            Database::open(directory.path(), Durability::Objects).expect("a fresh directory");
+        let connection = database.connection();
+        check::<OperationKind>(connection, Table::Operations, "kind");
+        check::<OperationState>(connection, Table::Operations, "state");
+        check::<Outcome>(connection, Table::Operations, "outcome");
+        check::<OnConflict>(connection, Table::Operations, "on_conflict");
+        check::<FileAction>(connection, Table::OperationFiles, "action");
+        check::<FileResult>(connection, Table::OperationFiles, "result");
+        check::<GitPart>(connection, Table::OperationGit, "part");
+        check::<FileResult>(connection, Table::OperationGit, "result");
+        check::<Attribution>(connection, Table::Changes, "attribution");
+        check::<MessageState>(connection, Table::Messages, "state");
+        check::<StepState>(connection, Table::Steps, "state");
+        assert_eq!(COLUMNS.len(), 11, "every column of words is checked above");
+    }
+
+    #[test]
+    fn a_column_that_may_be_null_has_no_other_default() {
+        let connection = Connection::open_in_memory().expect("a database");
+        let read = |sql: &str| {
+            connection.query_row(sql, [], |row| {
+                optional_word::<Outcome>(row, Table::Operations, "outcome")
+            })
+        };
+        assert_eq!(read("SELECT NULL AS outcome").ok(), Some(None));
+        let error = read("SELECT 'x' AS outcome").expect_err("not a word");
+        assert!(error.to_string().contains("`x`"), "{error}");
+    }
+}
