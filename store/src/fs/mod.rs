@@ -1,5 +1,6 @@
 //! Files, locks and threads, beneath everything that reads or writes: no room's own rules.
 
+pub(crate) mod beneath;
 pub(crate) mod disk;
 pub(crate) mod layout;
 pub(crate) mod leftover;

@@ -8,6 +8,7 @@ use rustix::io::Errno;
 use super::scan::read::{self, Outcome};
 use super::scan::sink::Sink;
 use crate::error::{Context, Error, Result};
+use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
 use crate::model::entry::{Entry, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
@@ -18,13 +19,13 @@ use crate::objects::hash::ObjectKind;
 /// stored. Fails for a pipe, socket or device.
 pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> Result<State> {
     let what = || format!("cannot capture `{}`", path.to_text());
-    let root = disk::open_root(root)
+    let root = beneath::open_root(root)
         .map_err(std::io::Error::from)
         .context(what)?;
     let parent = path.parent();
     let parent = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
-    let found = disk::open_directory(root.as_fd(), parent).and_then(|directory| {
-        let stamp = disk::stat(directory.as_fd(), path.name())?;
+    let found = beneath::open_directory(root.as_fd(), parent).and_then(|directory| {
+        let stamp = beneath::stat(directory.as_fd(), path.name())?;
         Ok((directory, stamp))
     });
     let (directory, stamp) = match found {
@@ -37,7 +38,7 @@ pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> R
     let sink = Sink::new(objects)?;
     let captured = match stamp.file_type() {
         0o040_000 => Ok(Some(emptiness(
-            &disk::open_directory(root.as_fd(), path.as_bytes()),
+            &beneath::open_directory(root.as_fd(), path.as_bytes()),
             mode,
         ))),
         0o120_000 => link(&directory, path.name(), &sink),
@@ -52,7 +53,7 @@ pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> R
 /// neighbours is opened once.
 pub(crate) fn may_be_there(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
     let what = || format!("cannot open the directory `{}`", root.display());
-    let root = disk::open_root(root)
+    let root = beneath::open_root(root)
         .map_err(std::io::Error::from)
         .context(what)?;
     let mut opened: Option<(Option<WorkspacePath>, std::result::Result<OwnedFd, Errno>)> = None;
@@ -62,12 +63,12 @@ pub(crate) fn may_be_there(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<b
             Some(last) => opened.insert(last),
             None => {
                 let name = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
-                let directory = disk::open_directory(root.as_fd(), name);
+                let directory = beneath::open_directory(root.as_fd(), name);
                 opened.insert((parent, directory))
             }
         };
         let found = directory.as_ref().map_err(|error| *error);
-        let found = found.and_then(|directory| disk::stat(directory.as_fd(), path.name()));
+        let found = found.and_then(|directory| beneath::stat(directory.as_fd(), path.name()));
         !found.is_err_and(is_absence)
     };
     Ok(paths.iter().map(&mut may_be).collect())
@@ -114,7 +115,7 @@ fn file(directory: &impl AsFd, name: &[u8], sink: &Sink<'_>, mode: Mode) -> Resu
         {
             Outcome::Bytes(bytes, stamp) => entry(stamp, sink.add(ObjectKind::Blob, &bytes)?),
             Outcome::Large(before) => {
-                let file = disk::open_file(directory.as_fd(), name)
+                let file = beneath::open_file(directory.as_fd(), name)
                     .map_err(std::io::Error::from)
                     .context(|| "cannot open it")?;
                 let mut file = std::fs::File::from(file);

@@ -6,7 +6,7 @@ use super::Request;
 use super::rules::UNKNOWN_LINES;
 use super::take::{outer_rules, read_rules};
 use crate::error::{Context, Result};
-use crate::fs::disk;
+use crate::fs::beneath;
 use crate::git::Location;
 use crate::git::tracked::Tracked;
 use crate::model::path::WorkspacePath;
@@ -18,7 +18,7 @@ pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> Result<bool>
     if tracked.holds(path.as_bytes(), false) {
         return Ok(false);
     }
-    let root = disk::open_root(request.root)
+    let root = beneath::open_root(request.root)
         .map_err(std::io::Error::from)
         .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
     let (used, anchor) = (Mutex::default(), Mutex::default());

@@ -17,7 +17,7 @@ use super::cache::Cache;
 use super::scan::overlay::Overlay;
 use super::scan::read::{self, Outcome};
 use crate::error::{Error, Result};
-use crate::fs::disk;
+use crate::fs::beneath;
 use crate::model::entry::ObjectId;
 use crate::model::path::{join, split};
 use crate::model::roots::Roots;
@@ -142,7 +142,7 @@ pub(super) fn settle(
     }
     settled.objects = copied.ids.len();
     settled.bytes = copied.bytes;
-    let root = disk::open_root(root).ok();
+    let root = beneath::open_root(root).ok();
     for id in needed.into_iter().filter(|id| !copied.ids.contains(id)) {
         if !goes_on() {
             return Err(late());
@@ -175,7 +175,7 @@ pub(super) fn from_workspace(root: &OwnedFd, path: &[u8], id: ObjectId) -> Optio
     if name.is_empty() {
         return None;
     }
-    let directory = disk::open_directory(root.as_fd(), outer).ok()?;
+    let directory = beneath::open_directory(root.as_fd(), outer).ok()?;
     let bytes = match read::file(directory.as_fd(), name).ok()? {
         Outcome::Bytes(bytes, _) => bytes,
         Outcome::Other => rustix::fs::readlinkat(&directory, name, Vec::new())
@@ -191,7 +191,7 @@ pub(super) fn from_workspace(root: &OwnedFd, path: &[u8], id: ObjectId) -> Optio
 const LARGEST: u64 = 1 << 30;
 
 fn large(directory: &OwnedFd, name: &[u8]) -> Option<Vec<u8>> {
-    let file = disk::open_file(directory.as_fd(), name).ok()?;
+    let file = beneath::open_file(directory.as_fd(), name).ok()?;
     let mut bytes = Vec::new();
     let mut file = std::io::Read::take(std::fs::File::from(file), LARGEST);
     std::io::Read::read_to_end(&mut file, &mut bytes).ok()?;

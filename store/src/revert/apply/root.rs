@@ -6,10 +6,11 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, Mode, RawMode, Stat, fstat, mkdirat, openat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, RawMode, Stat, fstat, mkdirat, statat};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::error::{Context, Error, Result};
+use crate::fs::beneath::{self, Way};
 use crate::model::path::WorkspacePath;
 
 use super::sys::{self, Answer};
@@ -17,7 +18,7 @@ use super::sys::{self, Answer};
 /// What the kernel is asked to do for us. Tests take the weaker ways by force; everybody else lets [`Root::open`] choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Abilities {
-    /// `openat2` with `RESOLVE_BENEATH`, `NO_SYMLINKS`, `NO_MAGICLINKS` and `NO_XDEV`; else `openat` with `O_NOFOLLOW`.
+    /// `openat2` with `RESOLVE_BENEATH`, `NO_SYMLINKS` and `NO_XDEV`; else `openat` with `O_NOFOLLOW`.
     pub openat2: bool,
     /// `renameat2` with `RENAME_EXCHANGE` and `RENAME_NOREPLACE`; else the replacements described in `sys`.
     pub rename_flags: bool,
@@ -69,7 +70,7 @@ impl Root {
     ///
     /// Fails where the path is a symbolic link or not a directory, and where another directory stands there now.
     pub fn open(path: &Path, device: u64, inode: u64) -> Result<Self> {
-        let directory = sys::open_root(path)
+        let directory = beneath::open_root(path)
             .context(|| format!("cannot open the workspace `{}`", path.display()))?;
         let rename_flags = cfg!(any(
             target_os = "linux",
@@ -77,7 +78,7 @@ impl Root {
             target_vendor = "apple"
         ));
         let abilities = Abilities {
-            openat2: sys::has_openat2(directory.as_fd()),
+            openat2: beneath::way(directory.as_fd()) == Way::Kernel,
             rename_flags,
         };
         let stat = fstat(&directory)
@@ -169,9 +170,6 @@ impl Root {
                 Err(error) => return Err(error),
             };
             identity = Identity::of(&retry_on_intr(|| fstat(&here))?);
-            if identity.device != self.identity.device && !self.abilities.openat2 {
-                return Ok(Descent::Blocked(MOUNT));
-            }
             if repositories.contains(&identity) {
                 return Ok(Descent::Blocked(
                     "a directory above it is a `.git` under another name",
@@ -182,11 +180,12 @@ impl Root {
     }
 
     fn open_step(&self, holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedFd> {
-        if self.abilities.openat2 {
-            sys::open_beneath(holder, name)
+        let way = if self.abilities.openat2 {
+            Way::Kernel
         } else {
-            retry_on_intr(|| openat(holder, name, sys::ENTER, Mode::empty()))
-        }
+            Way::Components
+        };
+        beneath::enter(holder, name, way)
     }
 }
 

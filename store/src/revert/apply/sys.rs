@@ -4,9 +4,8 @@
 //! Every name here is one component in a directory that is already open.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Gid, Mode, OFlags, RawMode, Uid};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, RawMode, Uid};
 use rustix::fs::{chownat, fchmod, fstat, fsync, linkat, openat, renameat, statat, unlinkat};
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -14,58 +13,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// What a system call gives.
 pub(in crate::revert) type Answer<T> = Result<T, Errno>;
 
-/// How a directory is opened that is only passed through or worked in.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) const ENTER: OFlags = OFlags::PATH
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(super) const ENTER: OFlags = READ_DIRECTORY;
-
 const READ_DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Opens a path as the root of a workspace; its last component is not followed.
-pub(super) fn open_root(path: &Path) -> Answer<OwnedFd> {
-    retry_on_intr(|| openat(CWD, path, READ_DIRECTORY, Mode::empty()))
-}
-
 /// Opens a directory to be listed, changed or synced.
 pub(super) fn open_readable(holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedFd> {
     retry_on_intr(|| openat(holder, name, READ_DIRECTORY, Mode::empty()))
-}
-
-/// Returns whether `openat2` works here; containers with an old seccomp filter answer `EPERM`.
-pub(super) fn has_openat2(root: BorrowedFd<'_>) -> bool {
-    open_beneath(root, b".").is_ok()
-}
-
-/// Opens a directory by `openat2`; nothing but an entry of `holder` itself can be reached.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-pub(super) fn open_beneath(holder: BorrowedFd<'_>, name: &[u8]) -> Answer<OwnedFd> {
-    use rustix::fs::{ResolveFlags, openat2};
-    let resolve = ResolveFlags::BENEATH
-        | ResolveFlags::NO_SYMLINKS
-        | ResolveFlags::NO_MAGICLINKS
-        | ResolveFlags::NO_XDEV;
-    let mut tries = 0;
-    loop {
-        match openat2(holder, name, ENTER, Mode::empty(), resolve) {
-            // A rename or a mount elsewhere made the kernel unsure: man 2 openat2 says to try again.
-            Err(Errno::AGAIN | Errno::INTR) if tries < 128 => tries += 1,
-            // Where something is mounted, the second answer is the same.
-            Err(Errno::XDEV) if tries == 0 => tries += 1,
-            other => return other,
-        }
-    }
-}
-
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(super) fn open_beneath(_holder: BorrowedFd<'_>, _name: &[u8]) -> Answer<OwnedFd> {
-    Err(Errno::NOSYS)
 }
 
 /// Moves what stands at `name` to a name of our own, where nothing stands.

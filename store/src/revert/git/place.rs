@@ -13,11 +13,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::FileResult;
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, Timespec, Timestamps};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::fs::{fchmod, fchown, fsync, futimens, linkat, mkdirat, openat, renameat, statat};
 use rustix::io::{Errno, retry_on_intr};
 
 use super::repository::{Repository, locked};
+use crate::fs::beneath;
 use crate::model::git_item::GitItem;
 use crate::revert::apply::sys;
 
@@ -63,11 +64,6 @@ const CREATE: OFlags = OFlags::WRONLY
     .union(OFlags::EXCL)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
-const DIRECTORY: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
-
 impl Place {
     /// Opens the place of a part; folders of a branch that are missing are made.
     pub fn open(
@@ -273,12 +269,12 @@ fn own_lock(folder: &Path, name: &str, own: &str) -> Option<PathBuf> {
 
 /// Opens a folder of the repository itself.
 pub(super) fn open_folder(folder: &Path) -> Result<OwnedFd, Errno> {
-    retry_on_intr(|| openat(CWD, folder, DIRECTORY, Mode::empty()))
+    beneath::open_root(folder)
 }
 
 /// Goes down from a folder, through no link; what is missing is made where that is asked for.
 pub(super) fn enter(folder: &OwnedFd, below: &str, make: bool) -> Result<OwnedFd, Errno> {
-    let mut directory = retry_on_intr(|| openat(folder, c".", DIRECTORY, Mode::empty()))?;
+    let mut directory = beneath::open_directory(folder.as_fd(), b"")?;
     for part in below.split('/').filter(|part| !part.is_empty()) {
         let part = OsStr::from_bytes(part.as_bytes());
         if make {
@@ -288,7 +284,7 @@ pub(super) fn enter(folder: &OwnedFd, below: &str, make: bool) -> Result<OwnedFd
                 Err(error) => return Err(error),
             }
         }
-        directory = retry_on_intr(|| openat(&directory, part, DIRECTORY, Mode::empty()))?;
+        directory = beneath::open_directory(directory.as_fd(), part.as_bytes())?;
     }
     Ok(directory)
 }

@@ -12,7 +12,8 @@ use super::directory;
 use super::listing::Kind;
 use super::read::{self, Outcome};
 use super::walk;
-use crate::fs::disk::{self, Anchor, Stamp};
+use crate::fs::beneath::{self, Anchor};
+use crate::fs::disk::Stamp;
 use crate::fs::threads;
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
@@ -139,7 +140,7 @@ impl Check<'_> {
     }
 
     fn compare_item(&self, item: &CachedItem<'_>, directory: BorrowedFd<'_>) -> Likeness {
-        let stamp = || disk::stat(directory, item.name).ok();
+        let stamp = || beneath::stat(directory, item.name).ok();
         if item.content().is_some() {
             return match stamp() == Some(item.stamp) {
                 true if item.is_settled => Likeness::Same,

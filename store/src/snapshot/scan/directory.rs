@@ -10,6 +10,7 @@ use super::queue::Queue;
 use super::read;
 use super::walk::{Names, Task, Unread, Walk, collision, ours};
 use crate::error::Result;
+use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
 use crate::git;
 use crate::model::entry::ObjectId;
@@ -148,7 +149,7 @@ impl Open<'_> {
         {
             return Ok(self.watched(name));
         }
-        let stamp = match disk::stat(self.directory, name) {
+        let stamp = match beneath::stat(self.directory, name) {
             Ok(stamp) => stamp,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
@@ -253,7 +254,7 @@ impl Open<'_> {
         if let Some(item) = self.unchanged(name, &stamp) {
             return Ok(Some(item));
         }
-        let target = match disk::read_link(self.directory, name) {
+        let target = match beneath::read_link(self.directory, name) {
             Ok(target) => target,
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(Errno::INVAL) => {
@@ -278,7 +279,7 @@ impl Open<'_> {
         if name != b".gitignore" {
             return None;
         }
-        let stamp = disk::stat(self.directory, name).ok()?;
+        let stamp = beneath::stat(self.directory, name).ok()?;
         let (bytes, id) = match rules_of(self.directory) {
             Ok(rules) => rules?,
             Err(error) => return Some(Item::gap(name, Stamp::default(), read::gap_of(error)?)),
@@ -302,10 +303,10 @@ pub(crate) fn rules_of(
     directory: BorrowedFd<'_>,
 ) -> std::result::Result<Option<(Vec<u8>, ObjectId)>, Errno> {
     let read = || {
-        let file = disk::open_file(directory, b".gitignore")?;
+        let file = beneath::open_file(directory, b".gitignore")?;
         git::try_read_small_file(file.into(), git::SMALL)
     };
-    match disk::twice(read) {
+    match beneath::twice(read) {
         Ok(bytes) => Ok(bytes.map(|bytes| {
             let id = hash::hash(ObjectKind::Blob, &bytes);
             (bytes, id)

@@ -5,7 +5,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::io::Errno;
 
-use crate::fs::disk::{self, Stamp};
+use crate::fs::beneath;
+use crate::fs::disk::Stamp;
 use crate::snapshot::GapReason;
 
 /// Files larger than this many bytes are not held in memory.
@@ -47,7 +48,7 @@ pub(crate) fn is_ours(error: Errno) -> bool {
 /// Reads a regular file.
 pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Outcome, Errno> {
     for _ in 0..TRIES {
-        match disk::twice(|| once(directory, name)) {
+        match beneath::twice(|| once(directory, name)) {
             Ok(None) => {}
             Ok(Some(outcome)) => return Ok(outcome),
             Err(Errno::LOOP | Errno::NXIO) => return Ok(Outcome::Other),
@@ -59,7 +60,7 @@ pub(crate) fn file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Outcome, Er
 }
 
 fn once(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Option<Outcome>, Errno> {
-    let file = disk::open_file(directory, name)?;
+    let file = beneath::open_file(directory, name)?;
     let before = Stamp::of(&rustix::fs::fstat(&file)?);
     if before.file_type() != 0o100_000 {
         return Ok(Some(Outcome::Other));

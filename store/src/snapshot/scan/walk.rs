@@ -18,7 +18,8 @@ use super::queue::Queue;
 use super::read::{self, Outcome};
 use super::sink::Sink;
 use crate::error::{Context, Error, Result, contained};
-use crate::fs::disk::{self, Anchor, Stamp};
+use crate::fs::beneath::{self, Anchor};
+use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
 use crate::model::progress::SnapshotProgress;
 use crate::objects::hash::{self, ObjectKind};
@@ -281,8 +282,8 @@ impl Walk<'_> {
         let old = old.as_ref().and_then(|old| old.item(name));
         for _ in 0..read::TRIES {
             self.check_deadline()?;
-            let opened = disk::open_directory(self.root.as_fd(), path)
-                .and_then(|directory| disk::open_file(directory.as_fd(), name));
+            let opened = beneath::open_directory(self.root.as_fd(), path)
+                .and_then(|directory| beneath::open_file(directory.as_fd(), name));
             let file = match opened {
                 Ok(file) => file,
                 Err(error) if read::is_ours(error) => return Err(ours(error)),

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::fs::disk;
+use crate::fs::beneath;
 use crate::git::tracked::Tracked;
 use crate::git::{self, Location, excludes, read_small};
 use crate::model::path::join;
@@ -65,8 +65,8 @@ impl<'a> Conversions<'a> {
 }
 
 fn of_directory(root: &OwnedFd, tracked: &Tracked, directory: &[u8]) -> Vec<u8> {
-    let opened = disk::open_directory(root.as_fd(), directory);
-    match opened.and_then(|directory| disk::open_file(directory.as_fd(), NAME)) {
+    let opened = beneath::open_directory(root.as_fd(), directory);
+    match opened.and_then(|directory| beneath::open_file(directory.as_fd(), NAME)) {
         Ok(file) => match git::read_small_file(file.into(), git::SMALL) {
             Some(bytes) => patterns(&bytes),
             None => EVERYTHING.to_vec(),

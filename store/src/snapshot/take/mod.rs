@@ -22,6 +22,7 @@ use super::scan::sink::Sink;
 use super::scan::walk::{Names, Task};
 use super::{GitState, Request, Snapshot, Taken};
 use crate::error::{Context, Result, contained};
+use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
 use crate::git::{Location, state};
 use crate::model::entry::ObjectId;
@@ -84,7 +85,7 @@ struct Scene<'a> {
 impl<'a> Scene<'a> {
     fn open(objects: &'a Objects, request: &'a Request<'a>) -> Result<Self> {
         let now = disk::now();
-        let root = disk::open_root(request.root)
+        let root = beneath::open_root(request.root)
             .map_err(std::io::Error::from)
             .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
         let location = Location::of(request.root);

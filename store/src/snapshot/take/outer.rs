@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
 
-use crate::fs::disk::{self, Anchor};
+use crate::fs::beneath::{self, Anchor};
 use crate::git::{Location, excludes};
 use crate::model::entry::ObjectId;
 use crate::objects::Objects;
@@ -35,12 +35,12 @@ pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) ->
 
 /// The ignore files of the directories above the scope are not files of the tree.
 fn rules_above(root: &Path, scope: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
-    let Ok(root) = disk::open_root(root) else {
+    let Ok(root) = beneath::open_root(root) else {
         return Vec::new();
     };
     let ends = std::iter::once(0).chain((0..scope.len()).filter(|end| scope[*end] == b'/'));
     let read = |end| {
-        let directory = disk::open_directory(root.as_fd(), &scope[..end]).ok()?;
+        let directory = beneath::open_directory(root.as_fd(), &scope[..end]).ok()?;
         let lines = match directory::rules_of(directory.as_fd()) {
             Ok(rules) => rules::significant_lines(&rules?.0),
             Err(_) => UNKNOWN_LINES.to_vec(),
@@ -66,7 +66,7 @@ pub(crate) fn read_rules(
     let opened = match anchor.try_lock() {
         Ok(mut anchor) => anchor.open_directory(root.as_fd(), directory),
         // Another thread has it: from the root it is, then.
-        Err(_) => disk::open_directory(root.as_fd(), directory),
+        Err(_) => beneath::open_directory(root.as_fd(), directory),
     };
     // Of a directory that cannot be opened nothing is captured, whatever its ignore file says.
     let Ok(opened) = opened else { return Ok(None) };

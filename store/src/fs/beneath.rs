@@ -1,0 +1,404 @@
+//! Opening what is beneath a root without following a link, waiting for a pipe or crossing a mount. This module does IO.
+//!
+//! Every open starts at a descriptor (`openat2` with `BENEATH`, `NO_SYMLINKS`, `NO_XDEV`), so that no more than one directory
+//! and one file are open per thread, however deep the tree. Where `openat2` is missing, as in old kernels and some containers,
+//! the path is opened component by component.
+//!
+//! One rule says what is tried again, whoever opens: a signal, or a rename elsewhere that makes the kernel unsure, at once and up
+//! to a bound; any other answer once, unless it says what is there ([`twice`]).
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::disk::Stamp;
+
+/// Longer paths are opened in pieces: the kernel takes 4096 bytes with the final NUL.
+const LONGEST_PATH: usize = 4000;
+
+static NO_OPENAT2: AtomicBool = AtomicBool::new(false);
+
+const COMMON: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NONBLOCK);
+
+/// Opens a root: of a workspace, or of a repository. Its last component is not followed.
+pub(crate) fn open_root(path: &Path) -> Result<OwnedFd, Errno> {
+    twice(|| rustix::fs::open(path, COMMON | OFlags::DIRECTORY, Mode::empty()))
+}
+
+/// Opens a directory by its path below the root; the root's own is empty.
+pub(crate) fn open_directory(root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
+    if path.is_empty() {
+        return open_beneath(root, b".", OFlags::DIRECTORY);
+    }
+    let mut opened: Option<OwnedFd> = None;
+    let mut rest = path;
+    while rest.len() > LONGEST_PATH {
+        let cut = rest[..LONGEST_PATH]
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .ok_or(Errno::NAMETOOLONG)?;
+        opened = Some(open_beneath(
+            opened.as_ref().map_or(root, AsFd::as_fd),
+            &rest[..cut],
+            OFlags::DIRECTORY,
+        )?);
+        rest = &rest[cut + 1..];
+    }
+    open_beneath(
+        opened.as_ref().map_or(root, AsFd::as_fd),
+        rest,
+        OFlags::DIRECTORY,
+    )
+}
+
+/// So many levels below its anchor a directory is opened in one go.
+const REACH: usize = 256;
+
+/// Opens directories one after the other. Of those that are very deep, the kernel walks the upper part of the way only where
+/// it is another one than that of the last: else a chain of directories would cost the square of its depth.
+#[derive(Default)]
+pub(crate) struct Anchor(Option<(Vec<u8>, OwnedFd)>);
+
+impl Anchor {
+    /// Opens a directory by its path below the root, which is always the same one.
+    pub fn open_directory(&mut self, root: BorrowedFd<'_>, path: &[u8]) -> Result<OwnedFd, Errno> {
+        let Some(cut) = cut(path) else {
+            return open_directory(root, path);
+        };
+        let (upper, lower) = (&path[..cut], &path[cut + 1..]);
+        let anchor = match self.0.take() {
+            Some((anchored, directory)) if anchored == upper => directory,
+            _ => open_directory(root, upper)?,
+        };
+        let opened = open_directory(anchor.as_fd(), lower);
+        self.0 = Some((upper.to_vec(), anchor));
+        opened
+    }
+}
+
+/// Returns where a deep path is cut: behind its first `REACH` names, or twice as many, and so on.
+fn cut(path: &[u8]) -> Option<usize> {
+    if path.len() <= 2 * REACH {
+        return None;
+    }
+    let slashes = path
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'/')
+        .map(|(at, _)| at);
+    slashes.skip(REACH - 1).step_by(REACH).last()
+}
+
+/// Opens a file of an open directory.
+pub(crate) fn open_file(directory: BorrowedFd<'_>, name: &[u8]) -> Result<OwnedFd, Errno> {
+    open_beneath(directory, name, OFlags::NOCTTY)
+}
+
+/// Reads the stamp of an entry of an open directory.
+pub(crate) fn stat(directory: BorrowedFd<'_>, name: &[u8]) -> Result<Stamp, Errno> {
+    twice(|| rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW))
+        .map(|stat| Stamp::of(&stat))
+        .map_err(without_link)
+}
+
+/// Reads the target of a link of an open directory.
+pub(crate) fn read_link(
+    directory: BorrowedFd<'_>,
+    name: &[u8],
+) -> Result<std::ffi::CString, Errno> {
+    twice(|| rustix::fs::readlinkat(directory, name, Vec::new())).map_err(without_link)
+}
+
+/// Where nothing is followed, a link is no reason to fail.
+fn without_link(error: Errno) -> Errno {
+    if error == Errno::LOOP {
+        Errno::IO
+    } else {
+        error
+    }
+}
+
+/// `ELOOP` is not among them: it says that a link came in between, and that can be seen. Neither is `EXDEV`: where something is
+/// mounted, the second answer is the same.
+const SAYS_WHAT_IS_THERE: [Errno; 4] = [
+    Errno::NOENT,
+    Errno::NOTDIR,
+    Errno::NAMETOOLONG,
+    Errno::INVAL,
+];
+
+/// Tries again what failed, unless the answer says what is there: a call that fails by chance need not make a gap.
+pub(crate) fn twice<T>(act: impl Fn() -> Result<T, Errno>) -> Result<T, Errno> {
+    match act() {
+        Err(error) if !SAYS_WHAT_IS_THERE.contains(&error) => act(),
+        found => found,
+    }
+}
+
+fn open_beneath(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    let way = if NO_OPENAT2.load(Ordering::Relaxed) {
+        Way::Components
+    } else {
+        Way::Kernel
+    };
+    open_in_way(directory, path, COMMON | flags, way)
+}
+
+/// How the kernel is asked for what is below a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// `openat2` takes the whole path.
+    Kernel,
+    /// `openat` takes one component after the other, and the device of each is compared.
+    Components,
+}
+
+/// Opens a directory to be passed through or worked in, which needs no permission to list it: an entry of an open directory,
+/// or that directory itself (`.`).
+pub(crate) fn enter(directory: BorrowedFd<'_>, name: &[u8], way: Way) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    open_in_way(directory, name, flags, way)
+}
+
+/// Returns the way that works here: old kernels have no `openat2`, and containers with an old filter answer `EPERM`.
+pub(crate) fn way(directory: BorrowedFd<'_>) -> Way {
+    let opened = twice(|| openat2(directory, b".", COMMON | OFlags::DIRECTORY));
+    opened.map_or(Way::Components, |_| Way::Kernel)
+}
+
+fn open_in_way(
+    directory: BorrowedFd<'_>,
+    path: &[u8],
+    flags: OFlags,
+    way: Way,
+) -> Result<OwnedFd, Errno> {
+    let opened = twice(|| match way {
+        Way::Components => open_by_component(directory, path, flags),
+        Way::Kernel => match openat2(directory, path, flags) {
+            Err(Errno::NOSYS) => {
+                NO_OPENAT2.store(true, Ordering::Relaxed);
+                open_by_component(directory, path, flags)
+            }
+            // A filter for system calls answers with `EPERM`; so may an object that is really forbidden, and then the other
+            // way says the same.
+            Err(Errno::PERM) => open_by_component(directory, path, flags),
+            opened => opened,
+        },
+    });
+    match opened {
+        Err(Errno::LOOP) if !has_link(directory, path) => Err(Errno::IO),
+        opened => opened,
+    }
+}
+
+/// Returns whether a symbolic link is at a path, or on the way to it; what cannot be looked at may be one.
+fn has_link(directory: BorrowedFd<'_>, path: &[u8]) -> bool {
+    let ends = (0..=path.len()).filter(|end| path.get(*end).is_none_or(|byte| *byte == b'/'));
+    ends.into_iter().any(|end| {
+        stat(directory, &path[..end]).map_or(true, |stamp| stamp.file_type() == 0o120_000)
+    })
+}
+
+/// How often the kernel is asked where it is unsure: a rename or a mount elsewhere came in between (openat2(2)).
+const UNSURE: usize = 128;
+
+fn openat2(directory: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+    let mut tries = 0;
+    loop {
+        match rustix::fs::openat2(directory, path, flags, Mode::empty(), resolve) {
+            Err(Errno::INTR | Errno::AGAIN) if tries < UNSURE => tries += 1,
+            opened => return opened,
+        }
+    }
+}
+
+fn open_by_component(
+    directory: BorrowedFd<'_>,
+    path: &[u8],
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
+    let device = rustix::fs::fstat(directory)?.st_dev;
+    let mut opened: Option<OwnedFd> = None;
+    let mut components = path.split(|byte| *byte == b'/').peekable();
+    while let Some(component) = components.next() {
+        let is_last = components.peek().is_none();
+        let flags = if is_last {
+            flags
+        } else {
+            COMMON | OFlags::DIRECTORY
+        };
+        let parent = opened.as_ref().map_or(directory, AsFd::as_fd);
+        let next = retry_on_intr(|| rustix::fs::openat(parent, component, flags, Mode::empty()))?;
+        let stat = rustix::fs::fstat(&next)?;
+        if Stamp::of(&stat).file_type() == 0o040_000 && stat.st_dev != device {
+            return Err(Errno::XDEV);
+        }
+        opened = Some(next);
+    }
+    opened.ok_or(Errno::INVAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deep_path_is_cut_behind_a_multiple_of_the_reach() {
+        let path = |depth: usize| vec!["ab"; depth].join("/").into_bytes();
+        assert_eq!(cut(&path(REACH)), None, "it is opened from the root");
+        assert_eq!(
+            cut(&path(REACH + 1)),
+            Some(3 * REACH - 1),
+            "one name is left"
+        );
+        assert_eq!(
+            cut(&path(2 * REACH)),
+            Some(3 * REACH - 1),
+            "all that is in reach"
+        );
+        assert_eq!(
+            cut(&path(5 * REACH + 7)),
+            Some(15 * REACH - 1),
+            "seven names are left"
+        );
+        assert_eq!(cut(&[b'a'; 4 * REACH]), None, "a long name is not deep");
+    }
+
+    #[test]
+    fn a_deep_directory_is_the_same_however_it_is_opened() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let root = open_root(folder.path()).expect("it is there");
+        let mut paths = vec![Vec::new()];
+        let mut directory = open_root(folder.path()).expect("it is there");
+        for _ in 0..2 * REACH + 10 {
+            rustix::fs::mkdirat(&directory, "d", Mode::RWXU).expect("writable");
+            directory =
+                open_beneath(directory.as_fd(), b"d", OFlags::DIRECTORY).expect("it was made");
+            paths.push(if paths.len() == 1 {
+                b"d".to_vec()
+            } else {
+                [&paths[paths.len() - 1][..], b"/d"].concat()
+            });
+        }
+        let inode = |opened: Result<OwnedFd, Errno>| {
+            rustix::fs::fstat(opened.expect("it is there"))
+                .expect("open")
+                .st_ino
+        };
+        let mut anchor = Anchor::default();
+        for path in paths.iter().chain(paths.iter().rev()) {
+            let expected = inode(open_directory(root.as_fd(), path));
+            assert_eq!(
+                inode(anchor.open_directory(root.as_fd(), path)),
+                expected,
+                "down and up again"
+            );
+        }
+        let missing = [&paths[paths.len() - 1][..], b"/x"].concat();
+        assert_eq!(
+            anchor.open_directory(root.as_fd(), &missing).err(),
+            Some(Errno::NOENT),
+            "as from the root"
+        );
+    }
+
+    #[test]
+    fn a_link_is_told_wherever_it_stands() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir_all(folder.path().join("a/b")).expect("writable");
+        std::os::unix::fs::symlink("b", folder.path().join("a/link")).expect("writable");
+        let root = open_root(folder.path()).expect("it is there");
+        for (path, expected) in [
+            ("a/b", false),
+            ("a/link", true),
+            ("a/link/c", true),
+            ("a", false),
+            ("a/c", true),
+        ] {
+            assert_eq!(
+                has_link(root.as_fd(), path.as_bytes()),
+                expected,
+                "{path}: what is gone may have been one"
+            );
+        }
+        for (path, error) in [("a/link", Errno::NOTDIR), ("a/link/c", Errno::LOOP)] {
+            let opened = open_directory(root.as_fd(), path.as_bytes());
+            assert_eq!(
+                opened.err(),
+                Some(error),
+                "{path}: the kernel is believed where there is one"
+            );
+        }
+    }
+
+    #[test]
+    fn both_ways_open_the_same_and_follow_no_link() {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        std::fs::create_dir_all(folder.path().join("a/b")).expect("writable");
+        std::fs::write(folder.path().join("a/file"), "").expect("writable");
+        std::os::unix::fs::symlink("b", folder.path().join("a/link")).expect("writable");
+        let root = open_root(folder.path()).expect("it is there");
+        let flags = COMMON | OFlags::DIRECTORY;
+        for (path, expected) in [
+            ("a", None),
+            ("a/b", None),
+            (".", None),
+            ("a/link", Some(Errno::NOTDIR)),
+            ("a/link/c", None),
+            ("a/file", Some(Errno::NOTDIR)),
+            ("a/missing", Some(Errno::NOENT)),
+        ] {
+            let [kernel, components] = [Way::Kernel, Way::Components]
+                .map(|way| open_in_way(root.as_fd(), path.as_bytes(), flags, way));
+            if path == "a/link/c" {
+                assert_eq!(kernel.err(), Some(Errno::LOOP), "{path}");
+                assert_eq!(components.err(), Some(Errno::NOTDIR), "{path}: not entered");
+                continue;
+            }
+            let inode = |opened: OwnedFd| rustix::fs::fstat(opened).expect("open").st_ino;
+            let [kernel, components] = [kernel, components].map(|opened| opened.map(inode));
+            assert_eq!(kernel, components, "{path}");
+            assert_eq!(kernel.err(), expected, "{path}");
+        }
+        for way in [Way::Kernel, Way::Components] {
+            let entered = enter(root.as_fd(), b"a", way).expect("a directory");
+            assert_eq!(
+                enter(entered.as_fd(), b"link", way).err(),
+                Some(Errno::NOTDIR),
+                "{way:?}: a link is no directory"
+            );
+        }
+    }
+
+    #[test]
+    fn what_fails_by_chance_is_tried_once_more_and_what_is_there_is_believed() {
+        let tries = |error| {
+            let count = std::cell::Cell::new(0);
+            let answer: Result<(), Errno> = twice(|| {
+                count.set(count.get() + 1);
+                Err(error)
+            });
+            assert_eq!(answer, Err(error), "the last answer counts");
+            count.get()
+        };
+        for error in [
+            Errno::IO,
+            Errno::ACCESS,
+            Errno::XDEV,
+            Errno::LOOP,
+            Errno::MFILE,
+        ] {
+            assert_eq!(tries(error), 2, "{error}: it may be otherwise at once");
+        }
+        for error in SAYS_WHAT_IS_THERE {
+            assert_eq!(tries(error), 1, "{error}: it says what is there");
+        }
+    }
+}
