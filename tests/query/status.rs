@@ -93,11 +93,11 @@ fn status_speaks_of_the_newest_session_or_of_the_one_asked_for() {
         "a sub-agent's is not a conversation of the user's"
     );
     let cwd = world.cwd();
-    let report = world.store.status(&cwd, Some("agent-o")).unwrap();
+    let report = world.store.status(&cwd, Some("agent-old")).unwrap();
     assert_eq!(
         report.session.as_deref(),
         Some("old"),
-        "by a prefix of the agent's id"
+        "by the agent's id"
     );
 }
 
