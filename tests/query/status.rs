@@ -94,11 +94,7 @@ fn status_speaks_of_the_newest_session_or_of_the_one_asked_for() {
     );
     let cwd = world.cwd();
     let report = world.store.status(&cwd, Some("agent-old")).unwrap();
-    assert_eq!(
-        report.session.as_deref(),
-        Some("old"),
-        "by the agent's id"
-    );
+    assert_eq!(report.session.as_deref(), Some("old"), "by the agent's id");
 }
 
 #[test]

@@ -154,6 +154,11 @@ impl Entry {
         Self::stored(Mode::directory(permissions), ObjectId::EMPTY_TREE)
     }
 
+    /// Returns whether it is a directory in which nothing is.
+    pub fn is_empty_directory(&self) -> bool {
+        self.mode.kind() == EntryKind::Directory && self.blob == Some(ObjectId::EMPTY_TREE)
+    }
+
     /// Returns whether its bytes are stored.
     pub const fn is_stored(&self) -> bool {
         self.blob.is_some()

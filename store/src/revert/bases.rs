@@ -1,10 +1,10 @@
 //! What stood at each path before it first went back, and what the reverts so far made of it. Pure.
 //!
-//! A path is moved from its base: the state of before the first revert of a chain. Two things make what is there later its base
-//! instead. A path that was only kept, because of a conflict or a gap, never went back, so the user may have made of it what can
+//! A path is moved from its base: the state of before the first revert of a chain. Three things make what is there later its base
+//! instead. A path that ignore rules hid then is in no snapshot, and stays as it is until it is moved. A path that was only kept, because of a conflict or a gap, never went back, so the user may have made of it what can
 //! go back. And what the agent itself wrote while reverted is its change like any other, and is asked anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileResult, OperationKind};
 
@@ -38,16 +38,24 @@ pub(super) enum Base {
 
 /// Returns what a chain, which began at the snapshot `base`, made of its paths and of those that the agent changed since.
 ///
-/// `own` are the sightings of all changes of the session's, `asked` of those that are to be undone. A movement forward asks
+/// `hidden` are the paths that the snapshot does not hold because ignore rules hid them, `own` are the sightings of all changes of the session's, `asked` of those that are to be undone. A movement forward asks
 /// nothing anew.
 pub(super) fn pasts(
     chain: &[ChainOperation],
     base: i64,
     kind: OperationKind,
+    hidden: &BTreeSet<WorkspacePath>,
     own: &Sightings<'_>,
     asked: &Sightings<'_>,
 ) -> BTreeMap<WorkspacePath, Past> {
     let mut walks: BTreeMap<&WorkspacePath, Walk> = BTreeMap::new();
+    for path in hidden {
+        let walk = Walk {
+            was_kept: true,
+            ..Walk::since(base)
+        };
+        walks.insert(path, walk);
+    }
     for operation in chain {
         for item in &operation.items {
             let walk = walks.entry(&item.path).or_insert(Walk::since(base));
@@ -95,6 +103,7 @@ pub(super) fn pasts(
 /// One path on the way through a chain.
 struct Walk {
     past: Past,
+    /// It stayed where it was, or was not seen.
     was_kept: bool,
     was_moved: bool,
     /// The newest snapshot of which the changes have been dealt with.

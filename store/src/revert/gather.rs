@@ -10,9 +10,10 @@ use super::bases::{Base, Sightings, pasts};
 use super::history::{Author, Claim, PastChange, Source};
 use super::movement::{Movement, Scope};
 use super::planning::{Lines, known_lines};
+use super::unseen::Unseen;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
-use crate::model::entry::{Entry, Mode, State};
+use crate::model::entry::{Entry, EntryKind, Mode, State};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChainOperation, ChangeRow, GapRow, LiveChange, StepGap};
 use crate::snapshot::{GapReason, Snapshot, Snapshots};
@@ -52,7 +53,23 @@ pub(crate) fn gather(
 ) -> Result<Material> {
     let connection = store.database.connection();
     let scopes = movement.scopes(store, chain)?;
-    let live = live_changes(connection, place, movement, chain, seen)?;
+    let mut live = live_changes(connection, place, movement, chain, seen)?;
+    let unseen = Unseen {
+        connection,
+        place,
+        snapshots,
+        seen,
+        session: (&movement.session.id, &movement.session.agent),
+        scopes: &scopes,
+        base,
+        chain,
+        live: &live,
+    };
+    let first = movement.first_seq(connection, chain)?;
+    let reference = movement.reference_snapshot(base.unwrap_or_default());
+    let unseen = unseen.changes(first, reference.filter(|id| *id != 0))?;
+    // They are newer than what rows tell of.
+    live.splice(0..0, unseen);
     let paths = paths_in_question(movement, chain, &live, &scopes);
     let changes = past_changes(connection, place, movement, seen, &live, &scopes, &paths)?;
     let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
@@ -65,8 +82,12 @@ pub(crate) fn gather(
                     .filter(|change| scopes.iter().any(|scope| scope.covers(change))),
             );
             let own = sightings(live.iter());
+            let mut hidden = hidden_then(connection, snapshots, base, &states, &paths)?;
+            hidden.extend(emptied_since(
+                connection, snapshots, base, chain, &states, &current,
+            )?);
             let mut goals = States::new();
-            for (path, past) in pasts(chain, base, movement.kind, &own, &asked) {
+            for (path, past) in pasts(chain, base, movement.kind, &hidden, &own, &asked) {
                 let found = match past.base {
                     Base::Snapshot => None,
                     Base::Found(state) => Some(state),
@@ -367,16 +388,41 @@ pub(crate) fn current_states(
     };
     let unknown: Vec<WorkspacePath> = wanted.into_iter().filter(is_unknown).collect();
     let may_be_there = snapshots.may_be_there(&place.root, &unknown)?;
-    for (path, may_be) in unknown.into_iter().zip(may_be_there) {
-        let capture = || {
-            snapshots
-                .capture(&place.root, &path)
-                .unwrap_or(Some(unreadable()))
-        };
-        let state = if may_be { capture() } else { None };
-        current.insert(path, state);
+    let (there, gone): (Vec<_>, Vec<_>) = unknown
+        .into_iter()
+        .zip(may_be_there)
+        .partition(|(_, may_be)| *may_be);
+    current.extend(gone.into_iter().map(|(path, _)| (path, None)));
+    let there: Vec<WorkspacePath> = there.into_iter().map(|(path, _)| path).collect();
+    let captured = snapshots.capture_all(&place.root, &there)?;
+    for (path, state) in there.into_iter().zip(captured) {
+        current.insert(path, state.unwrap_or(Some(unreadable())));
+    }
+    // A directory is no entry where what is in it is known; what else there may be in it keeps it from going.
+    let is_occupied = |path: &WorkspacePath, state: &State| {
+        state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory && !entry.is_stored())
+            && something_below(&current, path)
+    };
+    let occupied: Vec<WorkspacePath> = current
+        .iter()
+        .filter(|(path, state)| is_occupied(path, state))
+        .map(|(path, _)| path.clone())
+        .collect();
+    for path in occupied {
+        current.insert(path, None);
     }
     Ok(current)
+}
+
+/// Returns whether something is known to stand below a directory.
+fn something_below(states: &States, directory: &WorkspacePath) -> bool {
+    let Ok(first) = directory.join(b"\x01") else {
+        return false;
+    };
+    states
+        .range(first..)
+        .take_while(|(path, _)| path.is_below(directory))
+        .any(|(_, state)| state.is_some())
 }
 
 /// What is there and cannot be read.
@@ -428,6 +474,67 @@ fn base_states(
         );
     }
     Ok(base_states)
+}
+
+/// Returns the paths that are not in a snapshot because ignore rules hid them.
+fn hidden_then(
+    connection: &Connection,
+    snapshots: &Snapshots,
+    snapshot: i64,
+    states: &States,
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let absent: Vec<WorkspacePath> = paths
+        .iter()
+        .filter(|path| states.get(path).copied().flatten().is_none())
+        .cloned()
+        .collect();
+    if absent.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let snapshot = snapshot_of(&sessions::snapshot(connection, snapshot)?);
+    let are_hidden = snapshots.are_hidden(&snapshot, &absent)?;
+    let hidden = absent.into_iter().zip(are_hidden);
+    Ok(hidden
+        .filter(|(_, is_hidden)| *is_hidden)
+        .map(|(path, _)| path)
+        .collect())
+}
+
+/// Returns the directories that are, or were when they were first moved, empty, and that held others in a snapshot: no entries
+/// there.
+fn emptied_since(
+    connection: &Connection,
+    snapshots: &Snapshots,
+    snapshot: i64,
+    chain: &[ChainOperation],
+    states: &States,
+    current: &States,
+) -> Result<Vec<WorkspacePath>> {
+    let mut first = BTreeMap::new();
+    for item in chain.iter().flat_map(|operation| &operation.items) {
+        first.entry(&item.path).or_insert(item.expected);
+    }
+    let is_empty = |path: &WorkspacePath| {
+        let now = || current.get(path).copied().flatten();
+        let state = first.get(path).copied().unwrap_or_else(now);
+        state.as_ref().is_some_and(Entry::is_empty_directory)
+    };
+    let empty: Vec<WorkspacePath> = states
+        .iter()
+        .filter(|(path, state)| state.is_none() && is_empty(path))
+        .map(|(path, _)| path.clone())
+        .collect();
+    if empty.is_empty() {
+        return Ok(Vec::new());
+    }
+    let snapshot = snapshot_of(&sessions::snapshot(connection, snapshot)?);
+    let were_there = snapshots.are_directories(&snapshot, &empty)?;
+    let emptied = empty.into_iter().zip(were_there);
+    Ok(emptied
+        .filter(|(_, was_there)| *was_there)
+        .map(|(path, _)| path)
+        .collect())
 }
 
 /// What could not be read before the first revert was left alone as long as that was so: it stood there when it was moved at

@@ -95,15 +95,36 @@ fn directories_that_may_go(
     let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
         return Ok(Vec::new());
     };
-    let snapshot = snapshot_of(&sessions::snapshot(store.database.connection(), reference)?);
+    let connection = store.database.connection();
+    let snapshot = snapshot_of(&sessions::snapshot(connection, reference)?);
     let parents: Vec<WorkspacePath> = parents.into_iter().collect();
-    let were_there = place.snapshots()?.are_directories(&snapshot, &parents)?;
-    Ok(parents
+    let snapshots = place.snapshots()?;
+    let were_there = snapshots.are_directories(&snapshot, &parents)?;
+    let mut may_go: Vec<WorkspacePath> = parents
         .into_iter()
         .zip(were_there)
         .filter(|(_, was_there)| !was_there)
         .map(|(path, _)| path)
-        .collect())
+        .collect();
+    if let Some(movement) = operation.movement
+        && movement.kind != OperationKind::Revert
+        && let Some(base) = operation.base
+    {
+        // What ignore rules hid may have been there, empty: only what the reverts made goes again.
+        let chain = sessions::chain(connection, &movement.session.id, base)?;
+        let made: BTreeSet<WorkspacePath> = chain
+            .iter()
+            .flat_map(|operation| paths::made_from_json(&operation.row.directories).into_keys())
+            .collect();
+        // Whatever is in a hidden directory is hidden.
+        let inside: Vec<WorkspacePath> = may_go
+            .iter()
+            .filter_map(|path| path.join(b"\x01").ok())
+            .collect();
+        let mut are_hidden = snapshots.are_hidden(&snapshot, &inside)?.into_iter();
+        may_go.retain(|path| !are_hidden.next().unwrap_or_default() || made.contains(path));
+    }
+    Ok(may_go)
 }
 
 /// The directories that are not there and get something, with the permissions that they had where it goes back to.
@@ -129,10 +150,18 @@ fn directories_to_make(
     let snapshots = place.snapshots()?;
     let parents: Vec<WorkspacePath> = parents.into_iter().collect();
     let are_there = snapshots.are_directories(&seen.snapshot, &parents)?;
-    let missing: Vec<WorkspacePath> = parents
+    let unseen: Vec<WorkspacePath> = parents
         .into_iter()
         .zip(are_there)
         .filter(|(_, is_there)| !is_there)
+        .map(|(path, _)| path)
+        .collect();
+    // Ignore rules may hide one.
+    let kinds = snapshots.kinds_now(&place.root, &unseen)?;
+    let missing: Vec<WorkspacePath> = unseen
+        .into_iter()
+        .zip(kinds)
+        .filter(|(_, kind)| *kind != Some(EntryKind::Directory))
         .map(|(path, _)| path)
         .collect();
     let permissions = snapshots.directory_permissions(&snapshot, &missing)?;

@@ -33,6 +33,7 @@ mod planning;
 mod recover;
 mod refuse;
 mod restore;
+mod unseen;
 
 use std::path::Path;
 

@@ -16,7 +16,7 @@ use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
 use crate::model::request::RestoreRequest;
 use crate::sessions::{self, GapRow};
-use crate::snapshot::{Gap, Side, Snapshots};
+use crate::snapshot::{Budget, Gap, Side, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{Looking, Observation, Place, gaps_of_snapshot, snapshot_of};
 
@@ -83,7 +83,20 @@ fn restore_under_lock(
         None
     };
     let mut notes = notes;
-    notes.extend(unknown_paths(store, &snapshots, wanted_id, &seen, &only)?);
+    let differs = |path: &WorkspacePath| {
+        wanted
+            .keys()
+            .any(|differing| differing == path || differing.is_below(path))
+    };
+    let unclear: Vec<WorkspacePath> = only.iter().filter(|path| !differs(path)).cloned().collect();
+    notes.extend(unknown_paths(
+        store,
+        &snapshots,
+        wanted_id,
+        &seen,
+        &unclear,
+        only.len(),
+    )?);
     notes.extend(super::notes::directories_stay(
         store,
         &snapshots,
@@ -167,13 +180,15 @@ fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i64> {
     })
 }
 
-/// A path of which neither the state nor the present has anything is a mistake of whoever named it.
+/// A path of which neither the state nor the present has anything is a mistake of whoever named it. `only` are those of the
+/// `named` ones at which nothing differs.
 fn unknown_paths(
     store: &Store,
     snapshots: &Snapshots,
     wanted_id: i64,
     seen: &Observation,
     only: &[WorkspacePath],
+    named: usize,
 ) -> Result<Option<String>> {
     let wanted = snapshot_of(&sessions::snapshot(store.database.connection(), wanted_id)?);
     let mut unknown = Vec::new();
@@ -195,7 +210,7 @@ fn unknown_paths(
     );
     match unknown.len() {
         0 => Ok(None),
-        number if number == only.len() => Err(Error::unavailable(what)),
+        number if number == named => Err(Error::unavailable(what)),
         _ => Ok(Some(what)),
     }
 }
@@ -256,7 +271,8 @@ fn differing(
         snapshot: seen.snapshot,
         gaps: &new_gaps,
     };
-    let changes = snapshots.patch(&place.root, old, new)?;
+    // What is ignored today is looked at whenever it was touched: it is asked for.
+    let changes = snapshots.patch_with_hidden(&place.root, old, new, Budget::ALL)?;
     let changes: Vec<_> = changes
         .into_iter()
         .filter(|change| is_asked_for(&change.path, only))
@@ -265,12 +281,8 @@ fn differing(
     for change in &changes {
         states.insert(change.path.clone(), change.old);
     }
-    let then: Vec<Gap> = old_gaps
-        .into_iter()
-        .filter(|gap| gap.reason.hides_content())
-        .collect();
     states.extend(
-        written_down(connection, written_by, &then)?
+        written_down(connection, snapshots, written_by, &wanted, &old_gaps)?
             .into_iter()
             .filter(|(path, _)| is_asked_for(path, only)),
     );
@@ -296,21 +308,31 @@ fn operation_named(store: &Store, place: &Place, id: &str) -> Result<Option<Stri
 /// What the snapshot before an operation did not hold, the operation wrote down of the files that it changed.
 fn written_down(
     connection: &rusqlite::Connection,
+    snapshots: &Snapshots,
     operation: Option<&str>,
+    before: &Snapshot,
     gaps: &[Gap],
 ) -> Result<States> {
-    let Some(operation) = operation.filter(|_| !gaps.is_empty()) else {
+    let Some(operation) = operation else {
         return Ok(States::new());
     };
+    let gaps: Vec<&Gap> = gaps
+        .iter()
+        .filter(|gap| gap.reason.hides_content())
+        .collect();
     let is_in_gap = |path: &WorkspacePath| {
-        let is_at = |gap: &Gap| {
+        let is_at = |gap: &&Gap| {
             path.as_bytes() == gap.path || crate::snapshot::is_below(path.as_bytes(), &gap.path)
         };
         gaps.iter().any(is_at)
     };
-    let items = sessions::operation_items(connection, operation)?;
-    let done = items
+    let mut items = sessions::operation_items(connection, operation)?;
+    items.retain(|item| item.result == FileResult::Done);
+    let paths: Vec<WorkspacePath> = items.iter().map(|item| item.path.clone()).collect();
+    let are_hidden = snapshots.are_hidden(before, &paths)?;
+    let unseen = items
         .into_iter()
-        .filter(|item| item.result == FileResult::Done && is_in_gap(&item.path));
-    Ok(done.map(|item| (item.path, item.expected)).collect())
+        .zip(are_hidden)
+        .filter(|(item, is_hidden)| *is_hidden || is_in_gap(&item.path));
+    Ok(unseen.map(|(item, _)| (item.path, item.expected)).collect())
 }

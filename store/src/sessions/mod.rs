@@ -45,9 +45,9 @@ pub(crate) use snapshots::{
     put_snapshot, snapshot,
 };
 pub(crate) use steps::{
-    OpenStep, StepPath, StepRow, close_step, find_step_by_agent_id, finish_tools, forced_paths,
-    insert_step, insert_step_path, insert_tool, move_step_start, newest_step, open_steps, step,
-    unprotected_steps, was_unrecorded,
+    OpenStep, StepPath, StepRow, StepSides, close_step, find_step_by_agent_id, finish_tools,
+    forced_paths, insert_step, insert_step_path, insert_tool, move_step_start, newest_step,
+    open_steps, step, step_sides, unprotected_steps, was_unrecorded,
 };
 pub(crate) use workspaces::{
     WorkspaceRow, claim_workspace, find_workspace, set_last_snapshot, workspace, workspace_at,

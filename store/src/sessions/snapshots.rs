@@ -16,6 +16,7 @@ pub(crate) struct SnapshotRow {
     pub attributes: Option<ObjectId>,
     pub rules: Option<ObjectId>,
     pub git_state_id: Option<i64>,
+    pub taken_at: Milliseconds,
 }
 
 /// A path that a snapshot does not hold.
@@ -26,7 +27,7 @@ pub(crate) struct GapRow {
     pub size: Option<u64>,
 }
 
-const COLUMNS: &str = "id, workspace_id, tree, attributes_blob, rules_blob, git_state_id";
+const COLUMNS: &str = "id, workspace_id, tree, attributes_blob, rules_blob, git_state_id, taken_at";
 
 impl GitStateRow {
     /// Reads the columns `head`, `branch`, `index_blob` and `doing`.
@@ -49,6 +50,7 @@ impl SnapshotRow {
             attributes: row.get("attributes_blob")?,
             rules: row.get("rules_blob")?,
             git_state_id: row.get("git_state_id")?,
+            taken_at: row.get("taken_at")?,
         })
     }
 }
@@ -64,7 +66,7 @@ pub(crate) fn snapshot(connection: &Connection, id: i64) -> Result<SnapshotRow> 
         .context(|| "cannot read a snapshot's row")
 }
 
-/// Adds a snapshot and its gaps; `row.id` is not looked at. Where `last` says the same already, that row serves again.
+/// Adds a snapshot and its gaps; `row.id` and `row.taken_at` are not looked at. Where `last` says the same already, that row serves again.
 pub(crate) fn put_snapshot(
     connection: &Connection,
     row: &SnapshotRow,
@@ -73,15 +75,16 @@ pub(crate) fn put_snapshot(
     last: Option<i64>,
     now: Milliseconds,
 ) -> Result<i64> {
-    if let Some(last) = last
-        && label.is_none()
-        && (SnapshotRow {
+    if let Some(last) = last.filter(|_| label.is_none()) {
+        let known = snapshot(connection, last)?;
+        let same = SnapshotRow {
             id: last,
+            taken_at: known.taken_at,
             ..row.clone()
-        }) == snapshot(connection, last)?
-        && gaps_of(connection, last)? == gaps
-    {
-        return Ok(last);
+        };
+        if same == known && gaps_of(connection, last)? == gaps {
+            return Ok(last);
+        }
     }
     connection
         .execute(

@@ -71,6 +71,62 @@ impl StepRow {
     }
 }
 
+/// A step with the snapshots that it lies between.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepSides {
+    pub step_id: String,
+    pub session_id: String,
+    pub message_id: String,
+    pub message_seq: i64,
+    pub start: i64,
+    pub started_at: Milliseconds,
+    /// None while it is open.
+    pub finish: Option<i64>,
+    /// Whether rules of the repository, the user or the settings are others at its end, or it changed an ignore file.
+    pub changed_rules: bool,
+}
+
+/// Returns the steps of a session's messages, from one on, with those of its sub-agents, oldest first; not those of messages
+/// that were reverted for good.
+pub(crate) fn step_sides(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: i64,
+) -> Result<Vec<StepSides>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT steps.id AS step, steps.session_id AS session, messages.id AS message, messages.seq AS seq,
+                    start_snapshot_id, finish_snapshot_id, began.taken_at AS started_at,
+                    began.rules_blob IS NOT ended.rules_blob
+                    OR EXISTS (SELECT 1 FROM changes
+                                WHERE changes.step_id = steps.id
+                                  AND (path = '.gitignore' OR path LIKE '%/.gitignore')) AS changed_rules
+               FROM messages
+               JOIN steps ON steps.message_id = messages.id
+               JOIN snapshots AS began ON began.id = start_snapshot_id
+               LEFT JOIN snapshots AS ended ON ended.id = finish_snapshot_id
+              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+              ORDER BY steps.seq",
+        )
+        .context(|| "cannot read steps")?;
+    let rows = statement
+        .query_map(params![root_session, from_seq], |row| {
+            Ok(StepSides {
+                step_id: row.get("step")?,
+                session_id: row.get("session")?,
+                message_id: row.get("message")?,
+                message_seq: row.get("seq")?,
+                start: row.get("start_snapshot_id")?,
+                started_at: row.get("started_at")?,
+                finish: row.get("finish_snapshot_id")?,
+                changed_rules: row.get("changed_rules")?,
+            })
+        })
+        .context(|| "cannot read steps")?;
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read steps")
+}
+
 /// Returns the step with our id.
 pub(crate) fn step(connection: &Connection, id: &str) -> Result<Option<StepRow>> {
     connection

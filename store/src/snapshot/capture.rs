@@ -15,13 +15,51 @@ use crate::model::path::WorkspacePath;
 use crate::objects::Objects;
 use crate::objects::hash::ObjectKind;
 
-/// Captures a path; a directory that holds something, and a file that cannot be read, is an entry whose bytes are not
-/// stored. Fails for a pipe, socket or device.
-pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> Result<State> {
-    let what = || format!("cannot capture `{}`", path.to_text());
+/// Captures paths, in their order, into one pack; a directory that holds something, and a file that cannot be read, is an entry
+/// whose bytes are not stored. Of a pipe, socket or device an error is given.
+pub(crate) fn capture_all(
+    objects: &Objects,
+    root: &Path,
+    paths: &[WorkspacePath],
+) -> Result<Vec<Result<State>>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
     let root = beneath::open_root(root)
         .map_err(std::io::Error::from)
-        .context(what)?;
+        .context(|| format!("cannot open the directory `{}`", root.display()))?;
+    let sink = Sink::new(objects)?;
+    let states = paths
+        .iter()
+        .map(|path| capture_into(&sink, &root, path))
+        .collect();
+    sink.finish()?;
+    Ok(states)
+}
+
+/// Captures one path.
+pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> Result<State> {
+    let mut states = capture_all(objects, root, std::slice::from_ref(path))?;
+    states.pop().unwrap_or(Ok(None))
+}
+
+/// Returns the stamps of paths, in their order; none where nothing is, or what cannot be looked at.
+pub(crate) fn stamps(root: &Path, paths: &[WorkspacePath]) -> Result<Vec<Option<Stamp>>> {
+    let root = beneath::open_root(root)
+        .map_err(std::io::Error::from)
+        .context(|| format!("cannot open the directory `{}`", root.display()))?;
+    let mut anchor = beneath::Anchor::default();
+    let mut stamp = |path: &WorkspacePath| {
+        let parent = path.parent();
+        let parent = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
+        let directory = anchor.open_directory(root.as_fd(), parent).ok()?;
+        beneath::stat(directory.as_fd(), path.name()).ok()
+    };
+    Ok(paths.iter().map(&mut stamp).collect())
+}
+
+fn capture_into(sink: &Sink<'_>, root: &OwnedFd, path: &WorkspacePath) -> Result<State> {
+    let what = || format!("cannot capture `{}`", path.to_text());
     let parent = path.parent();
     let parent = parent.as_ref().map_or(&b""[..], WorkspacePath::as_bytes);
     let found = beneath::open_directory(root.as_fd(), parent).and_then(|directory| {
@@ -35,18 +73,15 @@ pub(crate) fn capture(objects: &Objects, root: &Path, path: &WorkspacePath) -> R
     };
     let mode = Mode::from_stat(stamp.mode)
         .ok_or_else(|| Error::failed(format!("{}: it is special", what())))?;
-    let sink = Sink::new(objects)?;
     let captured = match stamp.file_type() {
         0o040_000 => Ok(Some(emptiness(
             &beneath::open_directory(root.as_fd(), path.as_bytes()),
             mode,
         ))),
-        0o120_000 => link(&directory, path.name(), &sink),
-        _ => file(&directory, path.name(), &sink, mode),
+        0o120_000 => link(&directory, path.name(), sink),
+        _ => file(&directory, path.name(), sink, mode),
     };
-    let state = captured.context(what)?;
-    sink.finish()?;
-    Ok(state)
+    captured.context(what)
 }
 
 /// Returns, in the order of the paths, whether something may be there: what cannot be looked at may be. The directory of

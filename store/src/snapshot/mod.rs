@@ -21,11 +21,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crate::error::Result;
-use crate::model::entry::{Change, Entry, ObjectId, State};
+use crate::fs::disk::Stamp;
+use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
 use crate::model::roots::Roots;
 use crate::objects::{Objects, borrowed};
+pub(crate) use patch::Budget;
 pub(crate) use rules::is_below;
 pub(crate) use settle::Settled;
 use view::View;
@@ -210,6 +212,11 @@ impl Snapshots {
         capture::capture(&self.objects, root, path)
     }
 
+    /// Captures paths as [`Snapshots::capture`] does, in their order and all at once.
+    pub fn capture_all(&self, root: &Path, paths: &[WorkspacePath]) -> Result<Vec<Result<State>>> {
+        capture::capture_all(&self.objects, root, paths)
+    }
+
     /// Returns, in the order of the paths, whether something may be there now, captured or not: false where nothing is.
     pub fn may_be_there(&self, root: &Path, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
         capture::may_be_there(root, paths)
@@ -250,6 +257,34 @@ impl Snapshots {
         paths.iter().map(|path| view.is_directory(path)).collect()
     }
 
+    /// Returns, in the order of the paths, what kind of thing each is on the disk now; none where nothing is that is captured.
+    pub fn kinds_now(
+        &self,
+        root: &Path,
+        paths: &[WorkspacePath],
+    ) -> Result<Vec<Option<EntryKind>>> {
+        let stamps = capture::stamps(root, paths)?;
+        let kind = |stamp: Stamp| Some(Mode::from_stat(stamp.mode)?.kind());
+        Ok(stamps.into_iter().map(|stamp| kind(stamp?)).collect())
+    }
+
+    /// Returns those paths that are not on the disk what they are said to be, as far as the budget goes.
+    pub(crate) fn rewritten(
+        &self,
+        root: &Path,
+        entries: Vec<(WorkspacePath, Entry)>,
+        budget: Budget,
+    ) -> Result<Vec<WorkspacePath>> {
+        let reader = self.objects.reader()?;
+        let gone = entries.into_iter().map(|(path, entry)| Change {
+            path,
+            old: Some(entry),
+            new: None,
+        });
+        let changes = patch::rewritten(&self.objects, &reader, root, gone.collect(), budget)?;
+        Ok(changes.into_iter().map(|change| change.path).collect())
+    }
+
     /// Returns the permissions of directories with captured entries, in the order of the paths: with what a directory that
     /// is gone is to be made again. None where the snapshot has no such directory.
     pub fn directory_permissions(
@@ -287,6 +322,45 @@ impl Snapshots {
     pub fn patch(&self, root: &Path, old: Side<'_>, new: Side<'_>) -> Result<Vec<Change>> {
         let reader = self.objects.reader()?;
         patch::patch(&reader, root, old, new)
+    }
+
+    /// Like [`Snapshots::patch`], from a snapshot to one that was taken just now: what a rule hid in between is looked at on the
+    /// disk as far as the budget goes, and stored where it is not what it was.
+    pub(crate) fn patch_with_hidden(
+        &self,
+        root: &Path,
+        old: Side<'_>,
+        new: Side<'_>,
+        budget: Budget,
+    ) -> Result<Vec<Change>> {
+        let reader = self.objects.reader()?;
+        patch::patch_with_hidden(&self.objects, &reader, root, (old, new), budget)
+    }
+
+    /// Returns what a snapshot held and a later one does not because ignore rules hide it, whether it is still there or not.
+    pub fn went_out_of_view(
+        &self,
+        old: &Snapshot,
+        new: &Snapshot,
+    ) -> Result<Vec<(WorkspacePath, Entry)>> {
+        let reader = self.objects.reader()?;
+        patch::went_out_of_view(&reader, old, new)
+    }
+
+    /// Returns, in the order of the paths, whether a snapshot passed them over because ignore rules hid them.
+    pub fn are_hidden(&self, snapshot: &Snapshot, paths: &[WorkspacePath]) -> Result<Vec<bool>> {
+        let reader = self.objects.reader()?;
+        patch::are_hidden(&reader, snapshot, paths)
+    }
+
+    /// Returns the directories of a snapshot in which nothing is, by path.
+    pub fn empty_directories(&self, snapshot: &Snapshot) -> Result<Vec<(WorkspacePath, Entry)>> {
+        let reader = self.objects.reader()?;
+        let view = View::open(&reader, snapshot)?;
+        let empty = view.attributes.empty_directories();
+        Ok(empty
+            .map(|(path, mode)| (path.clone(), Entry::stored(mode, ObjectId::EMPTY_TREE)))
+            .collect())
     }
 
     /// Returns a blob's bytes, decoded and hashed in full.

@@ -14,7 +14,7 @@ use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::git_item::GitStateRow;
 use crate::sessions::{self, ChangeRow, GapRow, OpenStep, SnapshotRow};
-use crate::snapshot::{Gap, GitState, Side, Snapshot, Snapshots, Taken};
+use crate::snapshot::{Budget, Gap, GitState, Side, Snapshot, Snapshots, Taken};
 use crate::store::Store;
 
 /// A larger file's lines are not counted, in bytes.
@@ -119,6 +119,7 @@ impl Observation {
             attributes: self.snapshot.attributes,
             rules: self.snapshot.rules,
             git_state_id,
+            taken_at: now,
         };
         let id = sessions::put_snapshot(connection, &row, &self.gaps, label, self.previous, now)?;
         sessions::delete_changes(connection, &self.replaced)?;
@@ -187,6 +188,7 @@ struct Last {
     id: i64,
     snapshot: Snapshot,
     gaps: Vec<Gap>,
+    taken_at: Milliseconds,
 }
 
 impl Last {
@@ -194,10 +196,11 @@ impl Last {
         let Some(id) = sessions::workspace(connection, workspace_id)?.last_snapshot_id else {
             return Ok(None);
         };
-        let snapshot = snapshot_of(&sessions::snapshot(connection, id)?);
+        let row = sessions::snapshot(connection, id)?;
         Ok(Some(Self {
             id,
-            snapshot,
+            snapshot: snapshot_of(&row),
+            taken_at: row.taken_at,
             gaps: gaps_of_snapshot(connection, id)?,
         }))
     }
@@ -224,7 +227,7 @@ fn patch_since(
         snapshot: taken.snapshot,
         gaps: &taken.gaps,
     };
-    snapshots.patch(&place.root, old, new)
+    snapshots.patch_with_hidden(&place.root, old, new, Budget::of_event(last.taken_at))
 }
 
 /// What became of the files that a step's tools named and that ignore rules hid until then.

@@ -90,12 +90,18 @@ impl<'a> Run<'a> {
         );
         // Bytes have to be on the disk before a name points at them; directories and links have none.
         let sync_before = !self.hand.sync_each;
-        let phases = [
-            (&self.order.directories, false),
-            (&self.order.files, sync_before),
-            (&self.order.links, false),
+        // A directory takes the place of a file before anything is put below it.
+        let depth = |index: &usize| self.item(*index).path.components().count();
+        let directories = self
+            .order
+            .directories
+            .chunk_by(|one, other| depth(one) == depth(other))
+            .map(|level| (level, false));
+        let rest = [
+            (&self.order.files[..], sync_before),
+            (&self.order.links[..], false),
         ];
-        for (phase, sync_before) in phases {
+        for (phase, sync_before) in directories.chain(rest) {
             let mut pieces = self.chunks(phase).into_iter().peekable();
             while pieces.peek().is_some() {
                 keep(self.write(

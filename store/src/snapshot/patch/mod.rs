@@ -5,18 +5,21 @@
 //! workspace (`lstat` alone) where only that tells a deleted path from one that is not captured any more.
 
 mod gaps;
+mod hidden;
 mod visibility;
 
 use std::path::Path;
 
-use super::Side;
 use super::difference::between;
 use super::view::View;
+use super::{Side, Snapshot};
 use crate::error::Result;
-use crate::model::entry::{Change, EntryKind, State};
+use crate::model::entry::{Change, Entry, EntryKind, State};
 use crate::model::path::WorkspacePath;
+use crate::objects::Objects;
 use crate::objects::reader::Reader;
 use gaps::Gaps;
+pub(crate) use hidden::{Budget, rewritten};
 use visibility::Visibility;
 
 /// A snapshot that is looked at, and what it could not hold.
@@ -46,6 +49,70 @@ pub(crate) fn patch(
     old: Side<'_>,
     new: Side<'_>,
 ) -> Result<Vec<Change>> {
+    Ok(look(reader, root, (old, new))?.changes)
+}
+
+/// The same, with what was written and hidden at once, whose bytes are stored.
+pub(crate) fn patch_with_hidden(
+    objects: &Objects,
+    reader: &Reader,
+    root: &Path,
+    sides: (Side<'_>, Side<'_>),
+    budget: Budget,
+) -> Result<Vec<Change>> {
+    let Looked {
+        mut changes,
+        hidden,
+    } = look(reader, root, sides)?;
+    if !hidden.is_empty() {
+        changes.extend(rewritten(objects, reader, root, hidden, budget)?);
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+    }
+    Ok(changes)
+}
+
+/// Returns what was captured and is not any more because rules hide it, still there or not.
+pub(crate) fn went_out_of_view(
+    reader: &Reader,
+    old: &Snapshot,
+    new: &Snapshot,
+) -> Result<Vec<(WorkspacePath, Entry)>> {
+    let (before, after) = (View::open(reader, old)?, View::open(reader, new)?);
+    let difference = between(&before, &after)?;
+    let rules = (old.rules, new.rules);
+    let visibility = Visibility::where_it_changed(reader, (&before, &after), rules, &difference)?;
+    let Some(visibility) = visibility else {
+        return Ok(Vec::new());
+    };
+    let hidden = difference.into_iter().filter_map(|change| {
+        let is_hidden = change.new.is_none() && !visibility.shows_now(&change.path);
+        change
+            .old
+            .filter(|_| is_hidden)
+            .map(|old| (change.path, old))
+    });
+    Ok(hidden.collect())
+}
+
+/// Returns, in the order of the paths, whether the rules of a snapshot hide them.
+pub(crate) fn are_hidden(
+    reader: &Reader,
+    snapshot: &Snapshot,
+    paths: &[WorkspacePath],
+) -> Result<Vec<bool>> {
+    let view = View::open(reader, snapshot)?;
+    let matcher = visibility::matcher(reader, &view, snapshot.rules)?;
+    let is_hidden = |path: &WorkspacePath| !matcher.is_visible(path.as_bytes());
+    Ok(paths.iter().map(is_hidden).collect())
+}
+
+/// What differs between two snapshots: what somebody changed, and what only went out of view and is still there.
+struct Looked {
+    changes: Vec<Change>,
+    hidden: Vec<Change>,
+}
+
+fn look(reader: &Reader, root: &Path, (old, new): (Side<'_>, Side<'_>)) -> Result<Looked> {
     let (before, after) = (Seen::open(reader, old)?, Seen::open(reader, new)?);
     let difference = between(&before.view, &after.view)?;
     let rules = (old.snapshot.rules, new.snapshot.rules);
@@ -58,10 +125,17 @@ pub(crate) fn patch(
         }
     }
     gaps::append_unstored(&mut changes, &before, &after)?;
+    let mut hidden = Vec::new();
     if let Some(visibility) = visibility {
-        changes.retain(|change| visibility.explains_nothing(root, change));
+        changes.retain(|change| {
+            let is_change = visibility.explains_nothing(root, change);
+            if !is_change && change.old.is_some() {
+                hidden.push(change.clone());
+            }
+            is_change
+        });
     }
-    Ok(changes)
+    Ok(Looked { changes, hidden })
 }
 
 /// Returns whether the change is that of a directory that is there on both sides, and empty on one.

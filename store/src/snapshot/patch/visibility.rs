@@ -5,6 +5,7 @@ use std::path::Path;
 use super::file_type;
 use crate::error::Result;
 use crate::model::entry::{Change, ObjectId};
+use crate::model::path::WorkspacePath;
 use crate::objects::reader::Reader;
 use crate::snapshot::rules::{Matcher, Rules};
 use crate::snapshot::view::View;
@@ -36,6 +37,11 @@ impl<'a> Visibility<'a> {
         }))
     }
 
+    /// Returns whether the rules of the new side show a path.
+    pub(super) fn shows_now(&self, path: &WorkspacePath) -> bool {
+        self.new.is_visible(path.as_bytes())
+    }
+
     /// Returns whether the change is one that ignore rules do not explain.
     pub(super) fn explains_nothing(&self, root: &Path, change: &Change) -> bool {
         let path = change.path.as_bytes();
@@ -51,7 +57,7 @@ impl<'a> Visibility<'a> {
     }
 }
 
-fn matcher<'a>(
+pub(super) fn matcher<'a>(
     reader: &Reader,
     view: &'a View<'_>,
     rules: Option<ObjectId>,

@@ -1,0 +1,249 @@
+//! Changes of which no row tells, since no single step saw them whole: a file that one step hid from view and another removed,
+//! and an empty folder that is left of what was made and taken away again. The snapshots around the steps tell of both.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::Connection;
+
+use super::movement::Scope;
+use crate::error::Result;
+use crate::model::attribution::Attribution;
+use crate::model::entry::{Change, Entry, State};
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
+use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange, StepSides};
+use crate::snapshot::{Budget, Snapshot, Snapshots};
+use crate::timeline::{Observation, Place, snapshot_of};
+
+/// Where to look for them.
+pub(super) struct Unseen<'a> {
+    pub connection: &'a Connection,
+    pub place: &'a Place,
+    pub snapshots: &'a Snapshots,
+    pub seen: &'a Observation,
+    /// The session and its agent.
+    pub session: (&'a str, &'a str),
+    pub scopes: &'a [Scope],
+    /// The snapshot before the first revert of the chain, where there is one.
+    pub base: Option<i64>,
+    pub chain: &'a [ChainOperation],
+    /// The changes that rows tell of, newest first.
+    pub live: &'a [LiveChange],
+}
+
+impl Unseen<'_> {
+    /// Returns them, each as a change of the step that brought it about, from the messages after a place in their order on.
+    /// `reference` is the snapshot that tells which folders were there before.
+    pub fn changes(&self, first_seq: i64, reference: Option<i64>) -> Result<Vec<LiveChange>> {
+        if self.scopes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let spans = sessions::step_sides(self.connection, self.session.0, first_seq)?;
+        let mut first = BTreeMap::new();
+        for item in self.chain.iter().flat_map(|operation| &operation.items) {
+            first.entry(&item.path).or_insert(item);
+        }
+        let mut changes = self.removed_while_hidden(&spans, &first)?;
+        changes.extend(self.folders_left(&spans, &first, reference)?);
+        Ok(changes)
+    }
+
+    /// What a step hid is not there any more, or is something else. Nobody saw who did that, for the step hid it; that the file is
+    /// gone is plain. It comes back where nothing is in its place, and else is kept and named.
+    fn removed_while_hidden(
+        &self,
+        spans: &[StepSides],
+        first: &BTreeMap<&WorkspacePath, &Item>,
+    ) -> Result<Vec<LiveChange>> {
+        let mut hidden: BTreeMap<WorkspacePath, (Entry, &StepSides)> = BTreeMap::new();
+        for span in spans.iter().filter(|span| span.changed_rules) {
+            let Some((start, finish)) = self.sides(span)? else {
+                continue;
+            };
+            for (path, entry) in self.snapshots.went_out_of_view(&start, &finish)? {
+                hidden.insert(path, (entry, span));
+            }
+        }
+        if hidden.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut newest: BTreeMap<&WorkspacePath, State> = BTreeMap::new();
+        for change in self.live {
+            let row = &change.row.change;
+            newest.entry(&row.path).or_insert(row.new);
+        }
+        let removed_by_others = self.removed_by_others()?;
+        hidden.retain(|path, (entry, _)| {
+            // Where rows tell how it came to be gone, there is nothing to add.
+            match newest.get(path) {
+                Some(Some(state)) => *entry = *state,
+                Some(None) => return false,
+                None => {}
+            }
+            !removed_by_others.contains(path)
+        });
+        let differing = self.differing(&hidden, first, |path| !newest.contains_key(path))?;
+        let changes = hidden
+            .into_iter()
+            .filter(|(path, _)| differing.contains(path))
+            .filter_map(|(path, (entry, span))| self.change(span, path, Some(entry), None));
+        Ok(changes.collect())
+    }
+
+    /// Returns the hidden paths that are gone or something else; whether the same file has other bytes is only asked of some.
+    fn differing(
+        &self,
+        hidden: &BTreeMap<WorkspacePath, (Entry, &StepSides)>,
+        first: &BTreeMap<&WorkspacePath, &Item>,
+        is_read: impl Fn(&WorkspacePath) -> bool,
+    ) -> Result<BTreeSet<WorkspacePath>> {
+        let paths: Vec<WorkspacePath> = hidden.keys().cloned().collect();
+        let kinds = self.snapshots.kinds_now(&self.place.root, &paths)?;
+        let (mut differing, mut same) = (BTreeSet::new(), Vec::new());
+        for (path, kind) in paths.into_iter().zip(kinds) {
+            let (entry, _) = hidden[&path];
+            match first.get(&path) {
+                // What it was before the reverts began.
+                Some(item) if item.expected != Some(entry) => _ = differing.insert(path),
+                Some(_) => {}
+                None if kind != Some(entry.mode.kind()) => _ = differing.insert(path),
+                None if is_read(&path) => same.push((path, entry)),
+                None => {}
+            }
+        }
+        let since = hidden.values().map(|(_, span)| span.started_at).min();
+        let budget = Budget::of_event(since.unwrap_or_default());
+        differing.extend(self.snapshots.rewritten(&self.place.root, same, budget)?);
+        Ok(differing)
+    }
+
+    /// Returns what others are known to have removed.
+    fn removed_by_others(&self) -> Result<BTreeSet<WorkspacePath>> {
+        let oldest = self.live.iter().map(|change| change.row.id).min();
+        let others = sessions::changes_of_others(
+            self.connection,
+            self.place.row.id,
+            self.session.0,
+            oldest.unwrap_or_default(),
+        )?;
+        let removed = others
+            .into_iter()
+            .filter(|change| change.row.change.new.is_none());
+        Ok(removed.map(|change| change.row.change.path).collect())
+    }
+
+    /// Folders that are empty and were not there before, where it was a step that made them.
+    fn folders_left(
+        &self,
+        spans: &[StepSides],
+        first: &BTreeMap<&WorkspacePath, &Item>,
+        reference: Option<i64>,
+    ) -> Result<Vec<LiveChange>> {
+        let Some(reference) = reference else {
+            return Ok(Vec::new());
+        };
+        let mut now = self.snapshots.empty_directories(&self.seen.snapshot)?;
+        now.retain(|(path, _)| !first.contains_key(path));
+        if let Some(base) = self.base {
+            let base = snapshot_of(&sessions::snapshot(self.connection, base)?);
+            now.extend(self.snapshots.empty_directories(&base)?);
+        }
+        let before = first.iter().filter_map(|(path, item)| {
+            let entry = item.expected.filter(Entry::is_empty_directory)?;
+            Some(((*path).clone(), entry))
+        });
+        let mut folders: Vec<(WorkspacePath, Entry)> = now.into_iter().chain(before).collect();
+        folders.sort_by(|(one, _), (other, _)| one.cmp(other));
+        folders.dedup_by(|(one, _), (other, _)| one == other);
+        let told: BTreeSet<&WorkspacePath> = self
+            .live
+            .iter()
+            .filter(|change| {
+                change
+                    .row
+                    .change
+                    .new
+                    .as_ref()
+                    .is_some_and(Entry::is_empty_directory)
+            })
+            .map(|change| &change.row.change.path)
+            .collect();
+        folders.retain(|(path, _)| !told.contains(path));
+        let reference = snapshot_of(&sessions::snapshot(self.connection, reference)?);
+        let mut folders = self.missing_in(&reference, folders)?;
+        let mut changes = Vec::new();
+        for span in spans {
+            if folders.is_empty() {
+                break;
+            }
+            let Some((start, finish)) = self.sides(span)? else {
+                continue;
+            };
+            let missing = self.missing_in(&start, folders.clone())?;
+            let after = self.missing_in(&finish, missing.clone())?;
+            for (path, entry) in missing {
+                if after.iter().any(|(other, _)| *other == path) {
+                    continue;
+                }
+                folders.retain(|(other, _)| *other != path);
+                changes.extend(self.change(span, path, None, Some(entry)));
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Returns those folders that a snapshot does not have.
+    fn missing_in(
+        &self,
+        snapshot: &Snapshot,
+        folders: Vec<(WorkspacePath, Entry)>,
+    ) -> Result<Vec<(WorkspacePath, Entry)>> {
+        if folders.is_empty() {
+            return Ok(folders);
+        }
+        let paths: Vec<WorkspacePath> = folders.iter().map(|(path, _)| path.clone()).collect();
+        let are_there = self.snapshots.are_directories(snapshot, &paths)?;
+        let missing = folders.into_iter().zip(are_there);
+        Ok(missing
+            .filter(|(_, is_there)| !is_there)
+            .map(|(folder, _)| folder)
+            .collect())
+    }
+
+    /// Returns the snapshots around a step; what is there now is the end of one that is open.
+    fn sides(&self, span: &StepSides) -> Result<Option<(Snapshot, Snapshot)>> {
+        let start = snapshot_of(&sessions::snapshot(self.connection, span.start)?);
+        let finish = match span.finish {
+            Some(finish) => snapshot_of(&sessions::snapshot(self.connection, finish)?),
+            None => self.seen.snapshot,
+        };
+        Ok((start != finish).then_some((start, finish)))
+    }
+
+    /// Returns a change as the step's, where it is asked to be undone.
+    fn change(
+        &self,
+        span: &StepSides,
+        path: WorkspacePath,
+        old: State,
+        new: State,
+    ) -> Option<LiveChange> {
+        let change = LiveChange {
+            row: ChangeRow {
+                id: i64::MAX,
+                step_id: Some(span.step_id.clone()),
+                attribution: Attribution::Agent,
+                from_snapshot_id: Some(span.start),
+                to_snapshot_id: span.finish,
+                change: Change { path, old, new },
+                lines: None,
+            },
+            session_id: span.session_id.clone(),
+            message_id: span.message_id.clone(),
+            message_seq: span.message_seq,
+            agent: self.session.1.to_owned(),
+        };
+        let is_asked_for = self.scopes.iter().any(|scope| scope.covers(&change));
+        is_asked_for.then_some(change)
+    }
+}

@@ -1,0 +1,97 @@
+//! What a rule hid in the same moment in which somebody wrote it: the new snapshot does not hold it, so it is captured by itself.
+//! This module does IO.
+
+use std::path::Path;
+
+use crate::error::Result;
+use crate::fs::disk::Stamp;
+use crate::model::Milliseconds;
+use crate::model::entry::{Change, Entry, EntryKind};
+use crate::objects::Objects;
+use crate::objects::reader::Reader;
+use crate::snapshot::capture;
+
+/// How long before a snapshot's row is written its files are looked at, at most.
+const SCAN: Milliseconds = 600_000;
+
+/// How much of what a rule hid is read. Of what is beyond it, a size that differs tells of a change.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Budget {
+    /// Files that were not touched since are passed over: nanoseconds since the epoch.
+    since: i64,
+    /// How many files.
+    files: usize,
+    /// How many bytes.
+    bytes: u64,
+}
+
+impl Budget {
+    /// All of it, whatever it takes.
+    pub const ALL: Self = Self {
+        since: i64::MIN,
+        files: usize::MAX,
+        bytes: u64::MAX,
+    };
+
+    /// What an event has time for, since the snapshot before it was taken: the rule may hide a folder of packages that has
+    /// just been unpacked.
+    pub fn of_event(since: Milliseconds) -> Self {
+        Self {
+            since: since.saturating_sub(SCAN).saturating_mul(1_000_000),
+            files: 512,
+            bytes: 64 << 20,
+        }
+    }
+}
+
+/// Returns the changes of files that went out of view and are not what they were, given as they looked: gone.
+pub(crate) fn rewritten(
+    objects: &Objects,
+    reader: &Reader,
+    root: &Path,
+    hidden: Vec<Change>,
+    budget: Budget,
+) -> Result<Vec<Change>> {
+    let paths: Vec<_> = hidden.iter().map(|change| change.path.clone()).collect();
+    let stamps = capture::stamps(root, &paths)?;
+    let (mut read, mut changes) = (Vec::new(), Vec::new());
+    let mut bytes = 0;
+    for (change, stamp) in hidden.into_iter().zip(stamps) {
+        let (Some(old), Some(stamp)) = (change.old, stamp) else {
+            continue;
+        };
+        if !old.is_stored() || (stamp.mtime < budget.since && stamp.ctime < budget.since) {
+            continue;
+        }
+        bytes += stamp.size;
+        if read.len() < budget.files && bytes <= budget.bytes {
+            read.push(change);
+        } else if is_of_another_size(reader, old, &stamp) {
+            changes.push(Change {
+                new: Some(Entry {
+                    mode: old.mode,
+                    blob: None,
+                }),
+                ..change
+            });
+        }
+    }
+    let paths: Vec<_> = read.iter().map(|change| change.path.clone()).collect();
+    let states = capture::capture_all(objects, root, &paths)?;
+    let captured = read.into_iter().zip(states).filter_map(|(change, state)| {
+        // What cannot be captured, or went just now, is for the next look.
+        let new = state.ok().flatten()?;
+        Some(Change {
+            new: Some(new),
+            ..change
+        })
+    });
+    changes.extend(captured.filter(|change| change.old != change.new));
+    Ok(changes)
+}
+
+fn is_of_another_size(reader: &Reader, old: Entry, stamp: &Stamp) -> bool {
+    let is_file = old.mode.kind() == EntryKind::File && stamp.file_type() == 0o100_000;
+    let size = old.blob.and_then(|blob| reader.blob_size(blob).ok());
+    is_file && size.is_some_and(|size| size != stamp.size)
+}

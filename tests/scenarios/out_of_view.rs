@@ -1,0 +1,264 @@
+//! Files that were captured until a step hid them from view: the state before the message holds them, so they come back.
+
+use ckpt_schema::report::{FileResult, Outcome};
+
+use crate::world::{World, paths_with};
+
+#[test]
+fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write(".env", "mine\n");
+    let before = world.tree();
+    world.turn("m1", |world| {
+        world.write(".env", "agent\n");
+        world.write(".gitignore", ".env\n");
+    });
+    let after = world.tree();
+    let report = world.revert("m1");
+    assert_eq!(
+        world.tree(),
+        before,
+        "the snapshot before holds it: {report:?}"
+    );
+    world.unrevert();
+    assert_eq!(world.tree(), after, "and back");
+}
+
+#[test]
+fn what_was_edited_after_it_was_hidden_is_kept_and_named() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write(".env", "mine\n");
+    world.turn("m1", |world| {
+        world.write(".env", "agent\n");
+        world.write(".gitignore", ".env\n");
+    });
+    world.write(".env", "mine again\n");
+    let report = world.revert("m1");
+    assert_eq!(world.read(".env"), "mine again\n", "nothing is lost");
+    assert_eq!(
+        paths_with(&report, FileResult::Conflict),
+        [".env"],
+        "and it is told: {report:?}"
+    );
+}
+
+#[test]
+fn what_a_step_only_hid_is_not_touched() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write("x.log", "mine\n");
+    let before = world.stamp("x.log");
+    let report = world.turn("m1", |world| world.write(".gitignore", "*.log\n"));
+    assert_eq!(report.changes, Some(1), "the rule alone");
+    world.revert("m1");
+    assert_eq!(world.stamp("x.log"), before, "it is as it was");
+}
+
+#[test]
+fn a_folder_that_one_message_ignores_and_the_next_removes_comes_back() {
+    for back_to in ["m1", "m2"] {
+        let mut world = World::git(&[("a", "1\n")]);
+        world.write("out/x", "mine\n");
+        world.write("out/deep/y", "mine\n");
+        world.chmod("out/x", 0o600);
+        let before = world.tree();
+        world.turn("m1", |world| world.write(".gitignore", "out/\n"));
+        world.turn("m2", |world| {
+            for path in ["out/x", "out/deep/y"] {
+                world.remove(path);
+            }
+            world.remove_directory("out/deep");
+            world.remove_directory("out");
+            world.write("a", "2\n");
+        });
+        let after = world.tree();
+        if back_to == "m2" {
+            world.revert("m2");
+        }
+        let report = world.revert("m1");
+        assert_eq!(world.tree(), before, "its snapshot holds it: {report:?}");
+        let report = world.revert("m1");
+        assert_eq!(world.tree(), before, "nor does asking again: {report:?}");
+        world.unrevert();
+        assert_eq!(world.tree(), after, "and back");
+    }
+}
+
+#[test]
+fn a_folder_that_a_message_ignored_and_that_became_a_file_comes_back() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write("out/x", "mine\n");
+    let before = world.tree();
+    world.turn("m1", |world| world.write(".gitignore", "out/\n"));
+    world.turn("m2", |world| {
+        world.remove("out/x");
+        world.remove_directory("out");
+        world.write("a", "2\n");
+    });
+    world.turn("m3", |world| {
+        world.remove(".gitignore");
+        world.write("out", "a file\n");
+    });
+    let after = world.tree();
+    let report = world.revert("m1");
+    assert_eq!(world.tree(), before, "{report:?}");
+    world.unrevert();
+    assert_eq!(world.tree(), after, "and back");
+}
+
+#[test]
+fn what_the_user_ignored_and_removed_is_not_made_up() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write("out/x", "mine\n");
+    world.turn("m1", |world| world.write("a", "2\n"));
+    world.write(".gitignore", "out/\n");
+    world.turn("m2", |world| world.write("a", "3\n"));
+    world.remove("out/x");
+    world.remove_directory("out");
+    world.revert("m1");
+    assert!(!world.exists("out"), "no step of the agent hid it");
+}
+
+#[test]
+fn what_git_tracked_comes_back_where_the_repository_was_removed_with_it() {
+    for in_one_message in [true, false] {
+        let mut world = World::git(&[("a", "1\n")]);
+        world.write(".gitignore", "dist/\n");
+        world.write("dist/app.js", "mine\n");
+        world.write("target/kept", "mine\n");
+        world.run_git(&["add", "-f", "dist/app.js"]);
+        let before = world.tree();
+        world.message("m1");
+        world.start();
+        std::fs::remove_dir_all(world.path(".git")).expect("it is there");
+        if in_one_message {
+            world.write("dist/app.js", "agent\n");
+            world.remove("target/kept");
+            world.remove_directory("target");
+            world.finish();
+        } else {
+            world.finish();
+            world.turn("m2", |world| {
+                world.remove("dist/app.js");
+                world.remove_directory("dist");
+                world.remove("target/kept");
+                world.remove_directory("target");
+            });
+        }
+        let after = world.tree();
+        let report = world.revert("m1");
+        assert_eq!(world.tree(), before, "{in_one_message}: {report:?}");
+        world.unrevert();
+        assert_eq!(world.tree(), after, "and back");
+    }
+}
+
+#[test]
+fn restore_puts_back_what_is_ignored_today() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write("x.log", "mine\n");
+    world.write("y.log", "mine\n");
+    let snapshot = world.snapshot();
+    world.write(".gitignore", "*.log\n");
+    world.snapshot();
+    world.write("x.log", "other\n");
+    world.remove("y.log");
+    let report = world.restore(&snapshot, &["x.log", "y.log"]);
+    assert_eq!(
+        (world.read("x.log").as_str(), world.read("y.log").as_str()),
+        ("mine\n", "mine\n"),
+        "it was asked for by name: {report:?}"
+    );
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    let back = report.operation.expect("something was done");
+    world.restore(&back, &["x.log", "y.log"]);
+    assert_eq!(
+        (world.read("x.log").as_str(), world.exists("y.log")),
+        ("other\n", false),
+        "with its way back"
+    );
+}
+
+#[test]
+fn restore_of_everything_puts_back_what_is_ignored_today() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.write("x.log", "mine\n");
+    world.write("out/y", "mine\n");
+    let then = world.tree();
+    let snapshot = world.snapshot();
+    world.write(".gitignore", "*.log\nout\n");
+    world.snapshot();
+    world.write("x.log", "other\n");
+    world.remove("out/y");
+    world.remove_directory("out");
+    world.write("new.log", "ignored\n");
+    let report = world.restore(&snapshot, &[]);
+    assert!(world.exists("new.log"), "what was never captured stays");
+    world.remove("new.log");
+    assert_eq!(world.tree(), then, "all of it: {report:?}");
+}
+
+#[test]
+fn unrevert_is_exact_where_an_ignore_rule_went_and_its_folder_became_a_file() {
+    for rule in ["out\n", "out/\n", "out/*\n", "/out/x\n", "x\n"] {
+        for is_tracked in [false, true] {
+            let mut world = World::git(&[("a", "1\n")]);
+            world.write(".gitignore", rule);
+            world.write("out/x", "mine\n");
+            world.write("out/z", "mine\n");
+            if is_tracked {
+                world.run_git(&["add", "-f", "out/x"]);
+            }
+            world.snapshot();
+            world.turn("m1", |world| {
+                world.remove(".gitignore");
+                world.remove("out/x");
+                world.remove("out/z");
+                world.remove_directory("out");
+                world.write("out", "a file\n");
+            });
+            let after = world.tree();
+            let report = world.revert("m1");
+            let back = world.unrevert();
+            assert_eq!(
+                world.tree(),
+                after,
+                "{rule:?} {is_tracked}: {report:?} {back:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_chain_of_reverts_over_a_rule_that_went_and_a_folder_that_became_a_file_goes_both_ways() {
+    for rule in ["out\n", "out/\n", "out/*\n", "/out/x\n"] {
+        for points in [&["m1"][..], &["m2", "m1"], &["m3", "m2", "m1"]] {
+            let mut world = World::git(&[("a", "1\n")]);
+            world.write(".gitignore", rule);
+            world.write("out/x", "mine\n");
+            world.write("out/z", "mine\n");
+            world.snapshot();
+            world.turn("m1", |world| world.remove(".gitignore"));
+            let seen = world.tree();
+            world.turn("m2", |world| {
+                world.remove("out/x");
+                world.remove("out/z");
+                world.remove_directory("out");
+                world.write("out", "a file\n");
+            });
+            world.turn("m3", |world| world.write(".gitignore", "out\n"));
+            let after = world.tree();
+            let mut reports = Vec::new();
+            for point in points {
+                reports.push(world.revert(point));
+            }
+            let mut before = seen;
+            before.insert(
+                ".gitignore".into(),
+                crate::world::Node::File(rule.into(), 0o644),
+            );
+            assert_eq!(world.tree(), before, "{rule:?} {points:?}: {reports:?}");
+            reports.push(world.unrevert());
+            assert_eq!(world.tree(), after, "{rule:?} {points:?}: {reports:?}");
+        }
+    }
+}
