@@ -3,7 +3,9 @@
 //! All of it is data, never configuration that makes us run, follow or write anything, and libgit2 never sees it. Whatever
 //! is missing or nonsense counts as not there: a broken repository never fails a snapshot.
 
+pub(crate) mod config;
 pub(crate) mod excludes;
+pub(crate) mod glob;
 pub(crate) mod index;
 pub(crate) mod objects;
 pub(crate) mod split_index;
@@ -52,9 +54,9 @@ impl Location {
 
     /// Returns whether its objects have SHA-256 ids, which are none of ours.
     pub fn is_sha256(&self) -> bool {
-        let config =
+        let text =
             read_small(&self.common.join("config"), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
-        excludes::value(&config, "extensions", "objectformat")
+        config::value(&text, "extensions", "objectformat")
             .is_some_and(|format| format.eq_ignore_ascii_case(b"sha256"))
     }
 }

@@ -13,7 +13,7 @@ use super::place::PACKED_REFS;
 use crate::git::index::{self, Meaning, Staged};
 use crate::git::objects::UserObjects;
 use crate::git::tracked::LARGEST;
-use crate::git::{Location, SMALL, excludes, read_small, split_index, state};
+use crate::git::{Location, SMALL, config, read_small, split_index, state};
 use crate::model::git_item::{GitItem, plain};
 
 /// The user's repository.
@@ -115,12 +115,12 @@ impl Repository {
     }
 
     fn config(&self, section: &str, key: &str) -> Option<Vec<u8>> {
-        let config = read_small(
+        let text = read_small(
             &self.location.common.join("config"),
             SMALL,
             OFlags::NOFOLLOW,
         )?;
-        excludes::value(&config, section, key)
+        config::value(&text, section, key)
     }
 
     fn why_not(&self, item: &GitItem) -> Option<String> {

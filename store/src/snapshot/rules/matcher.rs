@@ -31,6 +31,7 @@ pub(crate) struct Matcher<'a> {
     exclude: Patterns,
     built_in: Patterns,
     untracked: HashMap<Vec<u8>, Patterns>,
+    ignores_case: bool,
     scope: Option<Vec<u8>>,
     forced: BTreeSet<Vec<u8>>,
     gitignores: Box<Ignores<'a>>,
@@ -68,12 +69,13 @@ impl Rules {
         &self,
         gitignores: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync + 'a,
     ) -> Matcher<'a> {
+        let parse = |bytes: &[u8]| Patterns::parse(bytes, self.ignores_case);
         Matcher {
-            global: Patterns::parse(&self.global),
-            info: Patterns::parse(&self.info),
-            include: Patterns::parse(&self.include),
-            exclude: Patterns::parse(&self.exclude),
-            built_in: Patterns::parse(if self.built_in {
+            global: parse(&self.global),
+            info: parse(&self.info),
+            include: parse(&self.include),
+            exclude: parse(&self.exclude),
+            built_in: parse(if self.built_in {
                 BUILT_IN.as_bytes()
             } else {
                 b""
@@ -81,8 +83,9 @@ impl Rules {
             untracked: self
                 .untracked
                 .iter()
-                .map(|(path, lines)| (path.clone(), Patterns::parse(lines)))
+                .map(|(path, lines)| (path.clone(), parse(lines)))
                 .collect(),
+            ignores_case: self.ignores_case,
             scope: self.scope.clone(),
             forced: self.forced.clone(),
             gitignores: Box::new(gitignores),
@@ -333,7 +336,10 @@ impl Matcher<'_> {
     fn link(&self, directory: &[u8], outer: Chain) -> Chain {
         let patterns = match self.untracked.get(directory) {
             Some(patterns) => patterns.clone(),
-            None => Patterns::parse(&(self.gitignores)(directory).unwrap_or_default()),
+            None => {
+                let bytes = (self.gitignores)(directory).unwrap_or_default();
+                Patterns::parse(&bytes, self.ignores_case)
+            }
         };
         if patterns.is_empty() {
             return outer;

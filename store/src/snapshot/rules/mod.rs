@@ -6,7 +6,6 @@
 //! Patterns are matched by `gix-glob`, a port of git's own `wildmatch`, on bytes: braces are no alternatives, and names need
 //! not be UTF-8.
 
-mod glob;
 mod matcher;
 mod patterns;
 
@@ -43,6 +42,8 @@ pub(crate) struct Rules {
     pub exclude: Vec<u8>,
     /// Whether the built-in list of dependency and build folders holds.
     pub built_in: bool,
+    /// Whether patterns match whatever the case of letters.
+    pub ignores_case: bool,
     /// Files that are captured although ignored: the user's repository tracks them, or an edit tool named them.
     pub forced: BTreeSet<Vec<u8>>,
 }
@@ -73,6 +74,9 @@ impl Rules {
         ];
         for (name, bytes) in plain.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
             section(name, bytes);
+        }
+        if self.ignores_case {
+            section("ignore-case", b"");
         }
         if let Some(scope) = &self.scope {
             section("scope", scope);
@@ -109,6 +113,7 @@ impl Rules {
     fn set(&mut self, name: &[u8], bytes: &[u8]) -> Option<()> {
         match name {
             b"built-in" => self.built_in = true,
+            b"ignore-case" => self.ignores_case = true,
             b"global" => self.global = bytes.to_vec(),
             b"info" => self.info = bytes.to_vec(),
             b"include" => self.include = bytes.to_vec(),
@@ -184,6 +189,7 @@ mod tests {
             untracked: vec![(Vec::new(), b"x\n".to_vec())],
             scope: Some(b"a/b".to_vec()),
             built_in: true,
+            ignores_case: true,
             forced: [b"a/b\n".to_vec(), b"\xff".to_vec()].into(),
             ..Rules::default()
         };

@@ -7,8 +7,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use gix_glob::Pattern;
 use gix_glob::pattern::Mode;
 
-use super::glob::{Glob, Steps};
 use super::is_below;
+use crate::git::glob::{Glob, Steps};
 
 /// Returns the lines of an ignore file that mean something: no comments, no blank lines, no byte order mark.
 pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
@@ -118,10 +118,14 @@ impl Line {
 
 /// The patterns of one source, the last one winning.
 #[derive(Clone, Default)]
-pub(super) struct Patterns(Vec<Line>);
+pub(super) struct Patterns {
+    lines: Vec<Line>,
+    /// Whether letters match in either case; the patterns are in lower case then.
+    ignores_case: bool,
+}
 
 impl Patterns {
-    pub fn parse(bytes: &[u8]) -> Self {
+    pub fn parse(bytes: &[u8], ignores_case: bool) -> Self {
         let lines = significant_lines(bytes);
         let lines = lines
             .split(|byte| *byte == b'\n')
@@ -130,16 +134,26 @@ impl Patterns {
             pattern,
             glob: OnceLock::new(),
         };
-        Self(lines.filter_map(Pattern::from_bytes).map(line).collect())
+        let folded = |mut pattern: Pattern| {
+            if ignores_case {
+                pattern.text.make_ascii_lowercase();
+            }
+            pattern
+        };
+        let patterns = lines.filter_map(Pattern::from_bytes).map(folded);
+        Self {
+            lines: patterns.map(line).collect(),
+            ignores_case,
+        }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.lines.is_empty()
     }
 
     /// Returns whether a pattern names, without a wildcard, something below a directory.
     pub fn spell_out_a_way_through(&self, directory: &[u8]) -> bool {
-        self.0.iter().any(|Line { pattern, .. }| {
+        self.lines.iter().any(|Line { pattern, .. }| {
             let literal = &pattern.text[..pattern.first_wildcard_pos.unwrap_or(pattern.text.len())];
             !pattern.is_negative() && is_below(literal, directory)
         })
@@ -153,7 +167,9 @@ impl Patterns {
         is_directory: bool,
         work: &Work,
     ) -> Option<bool> {
-        let mut lines = self.0.iter().rev();
+        let folded = self.ignores_case.then(|| path.to_ascii_lowercase());
+        let path = folded.as_deref().unwrap_or(path);
+        let mut lines = self.lines.iter().rev();
         lines
             .find(|line| line.matches(path, name, is_directory, work))
             .map(|line| !line.pattern.is_negative())

@@ -11,6 +11,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::fs::beneath;
+use crate::git::config::Config;
 use crate::git::tracked::Tracked;
 use crate::git::{self, Location, excludes, read_small};
 use crate::model::path::join;
@@ -39,11 +40,10 @@ impl<'a> Conversions<'a> {
             git::SMALL,
             OFlags::NOFOLLOW,
         );
+        let (home, config_home) = (request.home, request.config_home);
+        let config = Config::read(request.root, Some(location), home, config_home);
         let rules = Rules {
-            global: patterns(&excludes::attributes_of_user(
-                request.home,
-                request.config_home,
-            )),
+            global: patterns(&excludes::attributes_of_user(&config, home, config_home)),
             info: patterns(&info.unwrap_or_default()),
             ..Rules::default()
         };

@@ -60,7 +60,11 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
 
 /// What identifies this run of the machine.
 pub(super) fn boot() -> Vec<u8> {
-    std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+    // One call reads it: its size is known.
+    let mut id = [0; 64];
+    let read = std::fs::File::open("/proc/sys/kernel/random/boot_id")
+        .and_then(|mut file| std::io::Read::read(&mut file, &mut id));
+    id[..read.unwrap_or_default()].to_vec()
 }
 
 /// Returns the folder with the packs as it is now.

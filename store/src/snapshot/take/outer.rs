@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use rustix::io::Errno;
 
 use crate::fs::beneath::{self, Anchor};
+use crate::git::config::Config;
 use crate::git::{Location, excludes};
 use crate::model::entry::ObjectId;
 use crate::objects::Objects;
@@ -18,8 +19,11 @@ use crate::snapshot::scan::directory;
 
 pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) -> Rules {
     let lines = |patterns: &[String]| rules::significant_lines(patterns.join("\n").as_bytes());
+    let (home, config_home) = (request.home, request.config_home);
+    let config = Config::read(request.root, location, home, config_home);
     Rules {
-        global: rules::significant_lines(&excludes::of_user(request.home, request.config_home)),
+        global: rules::significant_lines(&excludes::of_user(&config, home, config_home)),
+        ignores_case: config.ignores_case,
         info: rules::significant_lines(&location.map(excludes::of_repository).unwrap_or_default()),
         untracked: request
             .scope

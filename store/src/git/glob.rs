@@ -29,7 +29,7 @@ enum Token {
 
 /// A pattern without the marks that say what it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Glob {
+pub(crate) struct Glob {
     tokens: Vec<Token>,
     /// The tokens that wait for nothing before what follows them is waited for, too: a bit for each.
     passable: Vec<u64>,
@@ -37,7 +37,7 @@ pub(super) struct Glob {
 
 /// What to spend on a match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Steps(pub u64);
+pub(crate) struct Steps(pub u64);
 
 impl Glob {
     /// Reads a pattern.

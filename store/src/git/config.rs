@@ -1,0 +1,470 @@
+//! Git's configuration, as far as it says what is ignored and how names are compared. This module does IO.
+//!
+//! Read are the system's file, the user's two and the repository's, in this order, each with what it includes; the last value
+//! wins. A repository is not trusted: only small regular files are read, so many of them and no more, and a pipe or a device is
+//! never waited for. What is nonsense is passed over, where git would refuse the whole file.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+
+use super::glob::{Glob, Steps};
+use super::{Location, SMALL, read_small, state};
+
+/// How deep files may include each other; git's own limit.
+const DEEPEST: usize = 10;
+/// How many steps one pattern may take; a condition that is not decided by then does not hold.
+const MOST_STEPS: u64 = 1 << 18;
+/// How many files are read in all.
+const MOST_FILES: usize = 64;
+
+/// What the configuration says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Config {
+    /// `core.excludesFile`: none where it is not set, the empty path where there is to be none.
+    pub excludes_file: Option<PathBuf>,
+    /// `core.attributesFile`, likewise.
+    pub attributes_file: Option<PathBuf>,
+    /// `core.ignoreCase`.
+    pub ignores_case: bool,
+}
+
+impl Config {
+    /// Reads it for the work tree at `root`.
+    pub fn read(
+        root: &Path,
+        location: Option<&Location>,
+        home: Option<&Path>,
+        config_home: Option<&Path>,
+    ) -> Self {
+        let mut reading = Reading {
+            config: Self::default(),
+            root,
+            location,
+            home,
+            has_worktree_config: false,
+            left: MOST_FILES,
+            urls: None,
+        };
+        let files = [
+            Some(PathBuf::from("/etc/gitconfig")),
+            self::home(home, config_home).map(|folder| folder.join("git/config")),
+            home.map(|home| home.join(".gitconfig")),
+            location.map(|location| location.common.join("config")),
+        ];
+        for file in files.into_iter().flatten() {
+            reading.file(&file, 0);
+        }
+        if let Some(location) = location.filter(|_| reading.has_worktree_config) {
+            reading.file(&location.directory.join("config.worktree"), 0);
+        }
+        reading.config
+    }
+}
+
+/// Returns the folder of the user's configuration: `$XDG_CONFIG_HOME`, or what stands for it.
+pub(super) fn home(home: Option<&Path>, config_home: Option<&Path>) -> Option<PathBuf> {
+    config_home
+        .map(Path::to_owned)
+        .or_else(|| Some(home?.join(".config")))
+}
+
+/// A reading of all files.
+struct Reading<'a> {
+    config: Config,
+    root: &'a Path,
+    location: Option<&'a Location>,
+    home: Option<&'a Path>,
+    has_worktree_config: bool,
+    left: usize,
+    /// The URLs of the remotes, once somebody asked for them.
+    urls: Option<Vec<Vec<u8>>>,
+}
+
+impl Reading<'_> {
+    fn file(&mut self, path: &Path, depth: usize) {
+        if self.left == 0 {
+            return;
+        }
+        self.left -= 1;
+        // People keep their own files elsewhere and link to them.
+        let Some(bytes) = read_small(path, SMALL, OFlags::empty()) else {
+            return;
+        };
+        entries(&bytes, |entry| self.take(entry, path, depth));
+    }
+
+    fn take(&mut self, entry: Entry<'_>, file: &Path, depth: usize) {
+        match (entry.section, entry.subsection, entry.key) {
+            (b"core", None, b"excludesfile") => {
+                self.config.excludes_file = self.path(entry.value);
+            }
+            (b"core", None, b"attributesfile") => {
+                self.config.attributes_file = self.path(entry.value);
+            }
+            (b"core", None, b"ignorecase") => self.config.ignores_case = entry.is_true(),
+            (b"extensions", None, b"worktreeconfig") => self.has_worktree_config = entry.is_true(),
+            (b"include", None, b"path") => self.include(entry, file, depth),
+            (b"includeif", Some(condition), b"path") if self.holds(condition, file) => {
+                self.include(entry, file, depth);
+            }
+            _ => {}
+        }
+    }
+
+    fn include(&mut self, entry: Entry<'_>, file: &Path, depth: usize) {
+        let Some(value) = entry.value.filter(|value| !value.is_empty()) else {
+            return;
+        };
+        let path = match value.strip_prefix(b"~/") {
+            Some(rest) => self.home.map(|home| home.join(OsStr::from_bytes(rest))),
+            None => file
+                .parent()
+                .map(|folder| folder.join(OsStr::from_bytes(value))),
+        };
+        if let Some(path) = path.filter(|_| depth < DEEPEST) {
+            self.file(&path, depth + 1);
+        }
+    }
+
+    /// Returns a path as git expands it; the empty one is that of no file.
+    fn path(&self, value: Option<&[u8]>) -> Option<PathBuf> {
+        let value = value?;
+        Some(match value.strip_prefix(b"~/") {
+            Some(rest) => self.home?.join(OsStr::from_bytes(rest)),
+            None if value.is_empty() => PathBuf::new(),
+            None => self.root.join(OsStr::from_bytes(value)),
+        })
+    }
+
+    /// Returns whether the condition of an `includeIf` holds; one that is not known does not.
+    fn holds(&mut self, condition: &[u8], file: &Path) -> bool {
+        let parts = condition.iter().position(|byte| *byte == b':');
+        let Some((kind, pattern)) = parts.map(|at| (&condition[..at], &condition[at + 1..])) else {
+            return false;
+        };
+        match kind {
+            b"gitdir" => self.is_repository(pattern, file, false),
+            b"gitdir/i" => self.is_repository(pattern, file, true),
+            b"onbranch" => self.is_branch(pattern),
+            // `hasconfig:remote.*.url:` and then the pattern.
+            b"hasconfig" => pattern
+                .strip_prefix(b"remote.*.url:")
+                .is_some_and(|pattern| self.has_remote(pattern)),
+            _ => false,
+        }
+    }
+
+    fn is_repository(&self, pattern: &[u8], file: &Path, ignores_case: bool) -> bool {
+        let Some(location) = self.location else {
+            return false;
+        };
+        let pattern = match (pattern.strip_prefix(b"~/"), pattern.strip_prefix(b"./")) {
+            (Some(rest), _) => self.home.map(|home| below(home, rest)),
+            (_, Some(rest)) => file.parent().map(|folder| below(folder, rest)),
+            _ if pattern.first() == Some(&b'/') => Some(pattern.to_vec()),
+            _ => Some([b"**/", pattern].concat()),
+        };
+        let Some(pattern) = pattern.map(with_all_below) else {
+            return false;
+        };
+        let directory = location.directory.as_path();
+        let real = directory.canonicalize().ok();
+        [Some(directory), real.as_deref()]
+            .into_iter()
+            .flatten()
+            .any(|directory| {
+                let directory = directory.as_os_str().as_bytes();
+                match ignores_case {
+                    true => matches(
+                        &pattern.to_ascii_lowercase(),
+                        &directory.to_ascii_lowercase(),
+                    ),
+                    false => matches(&pattern, directory),
+                }
+            })
+    }
+
+    fn is_branch(&self, pattern: &[u8]) -> bool {
+        let Some((_, Some(branch))) = self.location.map(state::head) else {
+            return false;
+        };
+        let branch = branch.strip_prefix("refs/heads/").unwrap_or(&branch);
+        let pattern = with_all_below(pattern.to_vec());
+        matches(&pattern, branch.as_bytes())
+    }
+
+    /// Returns whether a remote has such a URL. Those that conditions bring in do not count, as with git.
+    fn has_remote(&mut self, pattern: &[u8]) -> bool {
+        let urls = self.urls.take().unwrap_or_else(|| {
+            let file = self.location.map(|location| location.common.join("config"));
+            let bytes = file.and_then(|file| read_small(&file, SMALL, OFlags::empty()));
+            let mut urls = Vec::new();
+            entries(&bytes.unwrap_or_default(), |entry| {
+                let is_remote = entry.section == b"remote" && entry.subsection.is_some();
+                if is_remote && entry.key == b"url" {
+                    urls.extend(entry.value.map(<[u8]>::to_vec));
+                }
+            });
+            urls
+        });
+        let is_such = urls.iter().any(|url| matches(pattern, url));
+        self.urls = Some(urls);
+        is_such
+    }
+}
+
+fn matches(pattern: &[u8], value: &[u8]) -> bool {
+    let decided = Glob::of(pattern).matches(value, &mut Steps(MOST_STEPS));
+    decided.unwrap_or_default()
+}
+
+fn below(folder: &Path, rest: &[u8]) -> Vec<u8> {
+    folder
+        .join(OsStr::from_bytes(rest))
+        .as_os_str()
+        .as_bytes()
+        .to_vec()
+}
+
+/// A pattern that ends with a slash stands for all that is below.
+fn with_all_below(mut pattern: Vec<u8>) -> Vec<u8> {
+    if pattern.last() == Some(&b'/') {
+        pattern.extend_from_slice(b"**");
+    }
+    pattern
+}
+
+/// One line of a configuration: names in lower case, but for the subsection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry<'a> {
+    section: &'a [u8],
+    subsection: Option<&'a [u8]>,
+    key: &'a [u8],
+    /// None where there is no equals sign, which stands for true.
+    value: Option<&'a [u8]>,
+}
+
+impl Entry<'_> {
+    fn is_true(&self) -> bool {
+        self.value.is_none_or(|value| {
+            [&b"true"[..], b"yes", b"on", b"1"]
+                .iter()
+                .any(|word| value.eq_ignore_ascii_case(word))
+        })
+    }
+}
+
+/// Returns the last value of `section.key` in one configuration file; both names in lower case, no subsection.
+pub(crate) fn value(configuration: &[u8], section: &str, key: &str) -> Option<Vec<u8>> {
+    let mut found = None;
+    entries(configuration, |entry| {
+        let is_it = entry.section == section.as_bytes() && entry.subsection.is_none();
+        if is_it && entry.key == key.as_bytes() {
+            found = entry.value.map(<[u8]>::to_vec);
+        }
+    });
+    found
+}
+
+/// Hands on every entry, in order.
+fn entries(bytes: &[u8], mut take: impl FnMut(Entry<'_>)) {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let mut text = Text { bytes, position: 0 };
+    let mut heading: Option<(Vec<u8>, Option<Vec<u8>>)> = None;
+    let (mut key, mut value) = (Vec::new(), Vec::new());
+    while let Some(byte) = text.peek() {
+        match byte {
+            b'#' | b';' => text.skip_line(),
+            b'[' => heading = text.heading(),
+            _ if byte.is_ascii_whitespace() => text.position += 1,
+            _ => {
+                key.clear();
+                value.clear();
+                let has_value = text.assignment(&mut key, &mut value);
+                if let Some((section, subsection)) = heading.as_ref().filter(|_| !key.is_empty()) {
+                    take(Entry {
+                        section,
+                        subsection: subsection.as_deref(),
+                        key: &key,
+                        value: has_value.then_some(&value),
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// A configuration on the way through it.
+struct Text<'a> {
+    bytes: &'a [u8],
+    position: usize,
+}
+
+impl Text<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.position).copied()
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.position += 1;
+        Some(byte)
+    }
+
+    fn skip_line(&mut self) {
+        while self.next().is_some_and(|byte| byte != b'\n') {}
+    }
+
+    /// Reads `[section]`, `[section "subsection"]` or the old `[section.subsection]`, which is in lower case.
+    fn heading(&mut self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+        self.position += 1;
+        let mut section = Vec::new();
+        loop {
+            match self.next()? {
+                b']' => break,
+                b'\n' => return None,
+                b'"' => {
+                    let subsection = self.subsection()?;
+                    return (self.next()? == b']').then_some((section, Some(subsection)));
+                }
+                byte if byte.is_ascii_whitespace() => {}
+                byte => section.push(byte.to_ascii_lowercase()),
+            }
+        }
+        match section.iter().position(|byte| *byte == b'.') {
+            None => Some((section, None)),
+            Some(dot) => Some((section[..dot].to_vec(), Some(section[dot + 1..].to_vec()))),
+        }
+    }
+
+    fn subsection(&mut self) -> Option<Vec<u8>> {
+        let mut name = Vec::new();
+        loop {
+            match self.next()? {
+                b'"' => return Some(name),
+                b'\n' => return None,
+                b'\\' => name.push(self.next()?),
+                byte => name.push(byte),
+            }
+        }
+    }
+
+    /// Reads a key and, where there is an equals sign, its value to the end of the line. Returns whether there is one.
+    fn assignment(&mut self, key: &mut Vec<u8>, value: &mut Vec<u8>) -> bool {
+        while let Some(byte) = self.next() {
+            match byte {
+                b'=' => {
+                    self.value(value);
+                    return true;
+                }
+                b'\n' => return false,
+                b'#' | b';' => {
+                    self.skip_line();
+                    return false;
+                }
+                byte if byte.is_ascii_whitespace() => {}
+                byte => key.push(byte.to_ascii_lowercase()),
+            }
+        }
+        false
+    }
+
+    /// Takes quotes, escapes and the comment off a value (git's `parse_value` in `config.c`); a backslash at the end of a line
+    /// goes on with the next.
+    fn value(&mut self, value: &mut Vec<u8>) {
+        let (mut is_quoted, mut kept) = (false, 0);
+        while let Some(byte) = self.next() {
+            match byte {
+                b'\n' => break,
+                b'\r' if self.peek() == Some(b'\n') => continue,
+                b'"' => is_quoted = !is_quoted,
+                b'#' | b';' if !is_quoted => {
+                    self.skip_line();
+                    break;
+                }
+                b'\\' => match self.next() {
+                    Some(b'\n') => continue,
+                    Some(b'n') => value.push(b'\n'),
+                    Some(b't') => value.push(b'\t'),
+                    Some(b'b') => value.push(8),
+                    Some(other) => value.push(other),
+                    None => break,
+                },
+                byte if byte.is_ascii_whitespace() && !is_quoted && value.is_empty() => continue,
+                byte => value.push(byte),
+            }
+            if is_quoted || !byte.is_ascii_whitespace() {
+                kept = value.len();
+            }
+        }
+        value.truncate(kept);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_read_as_git_reads_it() {
+        let text = b"[user]\n\texcludesfile = no\n[Core] a = b\n  excludesFile = \"~/my # file\" ; comment\n[core \"x\"]\nexcludesfile=sub\n";
+        assert_eq!(
+            value(text, "core", "excludesfile").as_deref(),
+            Some(&b"~/my # file"[..]),
+            "quoted, commented"
+        );
+        assert_eq!(
+            value(text, "core", "a").as_deref(),
+            Some(&b"b"[..]),
+            "beside the section's name"
+        );
+        assert_eq!(value(b"[core\nx", "core", "x"), None, "nonsense is nothing");
+        let text = b"[core]\r\n x = a\\\n  b \\\"c\\\" \r\n y\n z =\n";
+        assert_eq!(
+            value(text, "core", "x").as_deref(),
+            Some(&b"a  b \"c\""[..]),
+            "over two lines"
+        );
+        assert_eq!(value(text, "core", "y"), None, "no equals sign");
+        assert_eq!(value(text, "core", "z").as_deref(), Some(&b""[..]), "empty");
+    }
+
+    #[test]
+    fn a_subsection_keeps_its_case_and_a_section_does_not() {
+        let expected = [
+            (
+                &b"includeif"[..],
+                &b"gitdir:~/A\"b/"[..],
+                &b"path"[..],
+                Some(&b"x"[..]),
+            ),
+            (b"old", b"form", b"k", None),
+        ];
+        let mut found = 0;
+        entries(
+            b"[IncludeIf \"gitdir:~/A\\\"b/\"]\nPath = x\n[Old.Form]\nk",
+            |entry| {
+                let (section, subsection, key, value) = expected[found];
+                let wanted = Entry {
+                    section,
+                    subsection: Some(subsection),
+                    key,
+                    value,
+                };
+                assert_eq!(entry, wanted);
+                found += 1;
+            },
+        );
+        assert_eq!(found, expected.len(), "both");
+    }
+
+    #[test]
+    fn any_bytes_are_read_to_their_end() {
+        proptest::proptest!(|(bytes in proptest::collection::vec(proptest::sample::select(b"[]\"\\=#;\n\r \tab.".to_vec()), 0..60))| {
+            entries(&bytes, |_| {});
+        });
+    }
+}
