@@ -4,6 +4,7 @@ mod again;
 mod basic;
 mod borrowed;
 mod damaged;
+mod databases;
 mod excludes;
 mod folders;
 mod git;

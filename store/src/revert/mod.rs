@@ -19,6 +19,7 @@ mod bases;
 pub(crate) mod chain;
 #[cfg(test)]
 mod chain_tests;
+mod databases;
 mod gather;
 pub(crate) mod git;
 mod journal;

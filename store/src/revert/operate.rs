@@ -13,7 +13,7 @@ use super::operation::{Manner, Operation};
 use super::outcome::report;
 use super::plan::Plan;
 use super::planning::{count_lines, plan_for};
-use super::{notes, refuse};
+use super::{databases, notes, refuse};
 use crate::error::Result;
 use crate::model::git_item::GitItem;
 use crate::model::progress::OperationProgress;
@@ -21,7 +21,7 @@ use crate::model::request::OnConflict;
 use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{How, Looking, Observation, Place};
+use crate::timeline::{How, Looking, Observation, Place, snapshot_of};
 
 /// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock, and nothing of an operation
 /// before it is left to be done: where the point is now says only a closed one.
@@ -144,6 +144,21 @@ pub(crate) fn execute(
     closing: &[&OpenStep],
     manner: Manner,
 ) -> Result<OperationReport> {
+    let then = match operation.reference {
+        Some(id) => {
+            let row = sessions::snapshot(store.database.connection(), id)?;
+            Some(snapshot_of(&row))
+        }
+        None => None,
+    };
+    let scene = databases::Scene {
+        root: &place.root,
+        snapshots,
+        now: &seen.snapshot,
+        then,
+        force: manner.force,
+    };
+    scene.keep_whole(&mut operation.plan)?;
     count_lines(snapshots, &mut operation.plan, &operation.lines);
     refuse::damaged_objects(snapshots, &operation.plan)?;
     if !manner.dry_run {

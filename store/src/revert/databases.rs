@@ -1,0 +1,284 @@
+//! A database and its log go together, and not while a program has them open. This module does IO.
+//!
+//! SQLite keeps what is not yet in `x.db` in `x.db-wal` or `x.db-journal`. One of them beside another's state is a damaged
+//! database, so all of them go back or none. A program that has the database open would go on writing to what has no name any
+//! more: then it stays as well, unless that is asked for.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::{FileAction, FileResult};
+use rustix::process::{Flock, FlockType};
+
+use super::plan::Plan;
+use crate::error::Result;
+use crate::fs::disk;
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
+use crate::snapshot::{Snapshot, Snapshots};
+
+/// What SQLite writes beside a database. The last holds nothing that is not in the others.
+const BESIDE: [&str; 3] = ["-wal", "-journal", "-shm"];
+/// What files are called that are databases without anything beside them.
+const ENDINGS: [&str; 7] = ["db", "db3", "sqlite", "sqlite3", "sqlitedb", "s3db", "sl3"];
+
+/// Where a plan is to be carried out.
+pub(super) struct Scene<'a> {
+    pub root: &'a Path,
+    pub snapshots: &'a Snapshots,
+    /// What is there now.
+    pub now: &'a Snapshot,
+    /// What was there where it goes back to, where that is known.
+    pub then: Option<Snapshot>,
+    /// Whether open databases are taken as well.
+    pub force: bool,
+}
+
+impl Scene<'_> {
+    /// Turns the items of databases that cannot go back as a whole, or are open, into conflicts.
+    pub fn keep_whole(&self, plan: &mut Plan) -> Result<()> {
+        let mut groups: BTreeMap<WorkspacePath, Vec<usize>> = BTreeMap::new();
+        for (index, item) in plan.items.iter().enumerate() {
+            if let Some(database) = database_of(&item.path) {
+                groups.entry(database).or_default().push(index);
+            }
+        }
+        groups.retain(|_, items| items.iter().any(|at| is_planned(&plan.items[*at])));
+        if groups.is_empty() {
+            return Ok(());
+        }
+        let mut open = OpenFiles::default();
+        let mut added = Vec::new();
+        for (database, items) in groups {
+            let group: Vec<&Item> = items.iter().map(|at| &plan.items[*at]).collect();
+            let others = self.others(&database, &group)?;
+            let reason = match self.who_stays(&group, &others) {
+                Some(stays) => Some(format!(
+                    "a database and its log go together, and `{}` was written since",
+                    stays.to_text()
+                )),
+                None if self.force => None,
+                None => self.first_open(&database, &mut open).map(|by| {
+                    format!("a program has the database open ({by}): `--force` takes it")
+                }),
+            };
+            match reason {
+                Some(reason) => {
+                    for at in items {
+                        keep(&mut plan.items[at], &reason);
+                    }
+                }
+                // What is left of a log would be taken for one of the other state.
+                None => added.extend(self.removals(others)?),
+            }
+        }
+        plan.items.extend(added);
+        plan.items.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(())
+    }
+
+    /// Returns the logs of a database that are there now, that no item is about, and that were not there, or not the same,
+    /// where it goes back to.
+    fn others(&self, database: &WorkspacePath, group: &[&Item]) -> Result<Vec<WorkspacePath>> {
+        let logs = BESIDE[..2]
+            .iter()
+            .filter_map(|ending| beside(database, ending));
+        let logs: Vec<WorkspacePath> = logs
+            .filter(|log| group.iter().all(|item| item.path != *log))
+            .filter(|log| {
+                let found = on_disk(self.root, log).symlink_metadata();
+                found.is_ok_and(|found| found.is_file() && found.len() > 0)
+            })
+            .collect();
+        let now = self.snapshots.states(self.now, &logs)?;
+        let then = match &self.then {
+            Some(then) => self.snapshots.states(then, &logs)?,
+            None => vec![None; logs.len()],
+        };
+        let others = logs.into_iter().zip(now.into_iter().zip(then));
+        Ok(others
+            .filter(|(_, (now, then))| now.is_none() || now != then)
+            .map(|(log, _)| log)
+            .collect())
+    }
+
+    fn who_stays(&self, group: &[&Item], others: &[WorkspacePath]) -> Option<WorkspacePath> {
+        let kept = group
+            .iter()
+            .find(|item| !matches!(item.result, FileResult::Planned | FileResult::Done));
+        let kept = kept.map(|item| item.path.clone());
+        kept.or_else(|| others.first().filter(|_| !self.force).cloned())
+    }
+
+    /// Returns by whom a file of a database is open.
+    fn first_open(&self, database: &WorkspacePath, open: &mut OpenFiles) -> Option<String> {
+        let files = BESIDE.iter().filter_map(|ending| beside(database, ending));
+        std::iter::once(database.clone())
+            .chain(files)
+            .find_map(|path| open.by(&on_disk(self.root, &path)))
+    }
+
+    fn removals(&self, logs: Vec<WorkspacePath>) -> Result<Vec<Item>> {
+        let states = self.snapshots.capture_all(self.root, &logs)?;
+        let removal = |(path, state)| {
+            Ok(Item {
+                path,
+                expected: state?,
+                target: None,
+                goal: None,
+                action: FileAction::Delete,
+                result: FileResult::Planned,
+                reason: None,
+                lines: None,
+            })
+        };
+        logs.into_iter().zip(states).map(removal).collect()
+    }
+}
+
+fn is_planned(item: &Item) -> bool {
+    item.result == FileResult::Planned
+}
+
+fn keep(item: &mut Item, reason: &str) {
+    if !is_planned(item) {
+        return;
+    }
+    item.target = item.expected;
+    item.goal = item.expected;
+    item.action = FileAction::Keep;
+    item.result = FileResult::Conflict;
+    item.reason = Some(reason.to_owned());
+}
+
+/// Returns the database that a file is, or is the log of, by its name.
+fn database_of(path: &WorkspacePath) -> Option<WorkspacePath> {
+    let bytes = path.as_bytes();
+    for ending in BESIDE {
+        if let Some(database) = bytes.strip_suffix(ending.as_bytes())
+            && let Ok(database) = WorkspacePath::new(database)
+            && (is_called_so(&database) || ending != "-journal")
+        {
+            return Some(database);
+        }
+    }
+    is_called_so(path).then(|| path.clone())
+}
+
+fn is_called_so(path: &WorkspacePath) -> bool {
+    let name = path.name();
+    let dot = name.iter().rposition(|byte| *byte == b'.');
+    dot.is_some_and(|dot| {
+        ENDINGS
+            .iter()
+            .any(|ending| name[dot + 1..].eq_ignore_ascii_case(ending.as_bytes()))
+    })
+}
+
+fn beside(database: &WorkspacePath, ending: &str) -> Option<WorkspacePath> {
+    WorkspacePath::new([database.as_bytes(), ending.as_bytes()].concat()).ok()
+}
+
+fn on_disk(root: &Path, path: &WorkspacePath) -> PathBuf {
+    root.join(std::ffi::OsStr::from_bytes(path.as_bytes()))
+}
+
+/// The files that other programs have open, as far as this user may see them; looked for once.
+#[derive(Default)]
+struct OpenFiles {
+    found: Option<BTreeMap<(u64, u64), String>>,
+}
+
+impl OpenFiles {
+    /// Returns which program has a file open, or holds a lock on it.
+    fn by(&mut self, path: &Path) -> Option<String> {
+        let found = path
+            .symlink_metadata()
+            .ok()
+            .filter(|found| found.is_file())?;
+        if let Some(pid) = locked_by(path) {
+            return Some(pid);
+        }
+        let open = self.found.get_or_insert_with(open_files);
+        open.get(&(found.dev(), found.ino())).cloned()
+    }
+}
+
+/// Returns who holds a lock on a file that keeps others from writing.
+fn locked_by(path: &Path) -> Option<String> {
+    let file = disk::open_file(rustix::fs::CWD, path.as_os_str().as_bytes()).ok()?;
+    let lock = rustix::process::fcntl_getlk(file.as_fd(), &Flock::from(FlockType::WriteLock));
+    let lock = lock.ok()??;
+    Some(match lock.pid {
+        Some(pid) => program(pid.as_raw_nonzero().get()),
+        None => "locked".to_owned(),
+    })
+}
+
+fn open_files() -> BTreeMap<(u64, u64), String> {
+    let own = std::process::id().to_string();
+    let mut open = BTreeMap::new();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    for process in processes {
+        let name = process.file_name();
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<i32>().ok()) else {
+            continue;
+        };
+        if name.to_str() == Some(&own) {
+            continue;
+        }
+        let files = std::fs::read_dir(process.path().join("fd"));
+        let mut of_it = BTreeSet::new();
+        for file in files.into_iter().flatten().flatten() {
+            // What it points at, and not the link.
+            if let Ok(found) = std::fs::metadata(file.path())
+                && found.is_file()
+            {
+                of_it.insert((found.dev(), found.ino()));
+            }
+        }
+        if !of_it.is_empty() {
+            let program = program(pid);
+            open.extend(of_it.into_iter().map(|file| (file, program.clone())));
+        }
+    }
+    open
+}
+
+fn program(pid: i32) -> String {
+    let name = std::fs::read_to_string(format!("/proc/{pid}/comm"));
+    match name.as_deref().map(str::trim) {
+        Ok(name) if !name.is_empty() => format!("{name}, process {pid}"),
+        _ => format!("process {pid}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_is_known_by_its_name_or_by_its_log() {
+        let database = |text: &str| {
+            let path = WorkspacePath::new(text).expect("legal");
+            database_of(&path).map(|path| path.to_text())
+        };
+        for (path, expected) in [
+            ("d/x.db", Some("d/x.db")),
+            ("d/x.db-wal", Some("d/x.db")),
+            ("X.SQLite3", Some("X.SQLite3")),
+            ("places-wal", Some("places")),
+            ("x.db-journal", Some("x.db")),
+            ("my-journal", None),
+            ("x.txt", None),
+            ("-wal", None),
+            ("d/-shm", None),
+            ("db", None),
+        ] {
+            assert_eq!(database(path).as_deref(), expected, "{path}");
+        }
+    }
+}

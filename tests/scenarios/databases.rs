@@ -1,0 +1,178 @@
+//! A database and its log go together, and not while a program has them open.
+
+use std::process::{Child, Command, Stdio};
+
+use ckpt_schema::report::{FileResult, Outcome};
+use ckpt_store::RevertRequest;
+
+use crate::world::{World, paths_with, to};
+
+fn write(world: &World, state: &str) {
+    for path in ["x.db", "x.db-wal", "x.db-shm"] {
+        world.write(path, format!("SQLite format 3\0 {path} {state}\0"));
+    }
+}
+
+fn world() -> World {
+    let mut world = World::new();
+    write(&world, "mine");
+    world.turn("m1", |world| {
+        write(world, "agent");
+        world.write("a", "agent\n");
+    });
+    world
+}
+
+#[test]
+fn a_database_and_its_log_go_back_together() {
+    let mut world = world();
+    let after = world.tree();
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert!(world.read("x.db-wal").contains("mine"), "all of it");
+    world.unrevert();
+    assert_eq!(world.tree(), after, "and forward");
+}
+
+#[test]
+fn where_the_users_program_wrote_to_a_database_or_its_log_since_both_stay() {
+    for written in ["x.db", "x.db-wal", "x.db-shm"] {
+        let mut world = world();
+        world.write(written, "SQLite format 3\0 mine again\0");
+        let mut before = world.tree();
+        let report = world.revert("m1");
+        before.remove(std::path::Path::new("a"));
+        assert_eq!(world.tree(), before, "none of the three: {report:?}");
+        assert_eq!(
+            paths_with(&report, FileResult::Conflict),
+            ["x.db", "x.db-shm", "x.db-wal"],
+            "each is named"
+        );
+        assert!(!world.exists("a"), "what has nothing to do with it goes");
+    }
+}
+
+#[test]
+fn a_log_that_nobody_captured_keeps_its_database() {
+    for path in ["x.db-wal", "x.db-journal"] {
+        let mut world = World::git(&[(".gitignore", "*-wal\n*-journal\n"), ("x.db", "mine\0")]);
+        world.turn("m1", |world| world.write("x.db", "agent\0"));
+        world.write(path, "what the user's program wrote");
+        let report = world.revert("m1");
+        assert_eq!(
+            (
+                world.read("x.db").as_str(),
+                paths_with(&report, FileResult::Conflict)
+            ),
+            ("agent\0", vec!["x.db"]),
+            "{path}: {report:?}"
+        );
+        let forced = RevertRequest {
+            force: true,
+            ..to("m1")
+        };
+        let report = world.try_revert(&forced).expect("it is forced");
+        assert_eq!(
+            (world.read("x.db").as_str(), world.exists(path)),
+            ("mine\0", false),
+            "both are taken: {report:?}"
+        );
+        world.unrevert();
+        assert_eq!(
+            (world.read("x.db").as_str(), world.read(path).as_str()),
+            ("agent\0", "what the user's program wrote"),
+            "with their way back"
+        );
+    }
+}
+
+#[test]
+fn an_empty_log_keeps_nothing() {
+    let mut world = World::git(&[(".gitignore", "*-wal\n"), ("x.db", "mine\0")]);
+    world.turn("m1", |world| world.write("x.db", "agent\0"));
+    world.write("x.db-wal", "");
+    world.revert("m1");
+    assert_eq!(world.read("x.db"), "mine\0", "there is nothing in it");
+}
+
+/// A program that has a file open until it is dropped.
+struct Program(Child);
+
+impl Program {
+    fn opens(world: &World, path: &str) -> Self {
+        let file = std::fs::File::open(world.path(path)).expect("it is there");
+        let child = Command::new("sleep")
+            .arg("1000")
+            .stdin(Stdio::from(file))
+            .spawn()
+            .expect("a program");
+        Self(child)
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        self.0.kill().expect("it runs");
+        self.0.wait().expect("it ends");
+    }
+}
+
+#[test]
+fn a_database_that_a_program_has_open_is_not_exchanged_under_it() {
+    for path in ["x.db", "x.db-shm"] {
+        let mut world = world();
+        let program = Program::opens(&world, path);
+        let report = world.revert("m1");
+        assert!(world.read("x.db").contains("agent"), "{report:?}");
+        assert_eq!(
+            paths_with(&report, FileResult::Conflict),
+            ["x.db", "x.db-shm", "x.db-wal"],
+            "kept and named"
+        );
+        let reason = report.files[1].reason.clone().unwrap_or_default();
+        assert!(reason.contains("sleep"), "and by whom: {reason}");
+        let forced = RevertRequest {
+            force: true,
+            ..to("m1")
+        };
+        let report = world.try_revert(&forced).expect("it is forced");
+        drop(program);
+        assert!(world.read("x.db").contains("mine"), "{report:?}");
+    }
+}
+
+#[test]
+fn a_database_that_was_open_goes_back_when_it_is_closed() {
+    let mut world = world();
+    let program = Program::opens(&world, "x.db");
+    world.revert("m1");
+    drop(program);
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert!(world.read("x.db").contains("mine"), "it is asked again");
+}
+
+#[test]
+fn a_restore_leaves_an_open_database_alone_as_well() {
+    let mut world = World::new();
+    write(&world, "mine");
+    let snapshot = world.snapshot();
+    write(&world, "later");
+    let program = Program::opens(&world, "x.db");
+    let report = world.restore(&snapshot, &[]);
+    drop(program);
+    assert!(world.read("x.db").contains("later"), "{report:?}");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+}
+
+#[test]
+fn other_files_with_such_names_have_nothing_to_do_with_each_other() {
+    let mut world = World::new();
+    world.turn("m1", |world| {
+        world.write("my", "agent\n");
+        world.write("my-journal", "agent\n");
+    });
+    world.write("my-journal", "mine\n");
+    let report = world.revert("m1");
+    assert!(!world.exists("my"), "it is a text: {report:?}");
+}
