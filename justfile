@@ -58,6 +58,10 @@ agents *names:
 agents-all:
     tests/agents/run --all
 
+# Four versions of each agent (or of those named), oldest supported to newest, and some too old: half an hour, and 10 GB of disk
+agents-versions *names:
+    tests/agents/run --versions {{names}}
+
 # System calls, syncs, transactions and programs of a hook's call, counted; exit code 77: no strace, nothing was counted
 cost:
     @strace -o /dev/null true || { echo "NOT RUN: what a call costs: strace does not run here"; exit 77; }

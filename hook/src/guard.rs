@@ -57,6 +57,37 @@ pub fn is_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
     }
 }
 
+/// Returns whether it could be an agent that calls, but with nothing that we know: some drop the arguments that their
+/// settings hold, others may hold a command of another version.
+pub fn may_be_hook_call(arguments: &[OsString], commands: &[&str]) -> bool {
+    let is_about_us = |word: &OsString| {
+        ["-h", "--help", "-V", "--version"]
+            .iter()
+            .any(|option| word == option)
+    };
+    match first_word(arguments) {
+        Some(word) if commands.iter().any(|command| word == *command) => false,
+        Some(_) => stdin::is_from_program(),
+        None => !arguments.iter().any(is_about_us) && !stdin::is_terminal(),
+    }
+}
+
+/// Lets an agent go on whose call makes no sense to us: exit code 2 would erase its user's message.
+pub fn let_go(arguments: &[OsString]) -> ExitCode {
+    posix::behave(DONE, false, false);
+    stdin::listen();
+    let surroundings = Surroundings::read();
+    let store = surroundings.store_directory(Glance::at(arguments).store.as_deref());
+    if let (Ok(store), false) = (store, surroundings::is_disabled()) {
+        let log = LogFile::new(&store, surroundings.log_level.as_deref(), surroundings::now);
+        log.line(
+            Level::Error,
+            "a hook was called with arguments that make no sense: `ckpt-hook doctor` looks at the agents' settings",
+        );
+    }
+    ExitCode::from(DONE)
+}
+
 fn first_word(arguments: &[OsString]) -> Option<&OsStr> {
     let mut words = arguments.iter().skip(1);
     while let Some(word) = words.next() {
@@ -225,6 +256,21 @@ mod tests {
         ];
         for (line, hook) in cases {
             assert_eq!(is_hook_call(&words(line), &commands), hook, "of `{line}`");
+        }
+    }
+
+    #[test]
+    fn what_a_person_asks_for_is_never_taken_for_a_hook_s_call() {
+        for line in [
+            "ckpt-hook --help",
+            "ckpt-hook -V",
+            "ckpt-hook log",
+            "ckpt-hook --json revert",
+        ] {
+            assert!(
+                !may_be_hook_call(&words(line), &["log", "revert"]),
+                "of `{line}`"
+            );
         }
     }
 

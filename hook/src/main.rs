@@ -18,6 +18,8 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     if guard::is_hook_call(&arguments, cli::arguments::COMMANDS) {
         guard::run(&arguments)
+    } else if guard::may_be_hook_call(&arguments, cli::arguments::COMMANDS) {
+        guard::let_go(&arguments)
     } else {
         cli::run(&arguments)
     }

@@ -20,6 +20,7 @@ macro_rules! tests {
             use crate::program::$program;
             crate::tests!(@rules $program:
                 rules::every_message_goes_back_and_comes_again_and_the_users_notes_stay;
+                rules::no_version_is_disturbed_and_what_it_tells_of_goes_back;
                 rules::uninstall_leaves_the_settings_as_they_were;
                 broken::the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary;
                 broken::the_agent_goes_on_without_permission_to_the_store_and_with_a_damaged_store;

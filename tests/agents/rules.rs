@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::conversation::{Conversation, PROMPTS, Seen, without_hook};
-use crate::program::Agent;
+use crate::program::{self, Agent};
 use crate::world::World;
 
 /// See its name; and the log has the user's messages, and the agent says and does the same as without the hook.
@@ -14,12 +14,31 @@ pub fn every_message_goes_back_and_comes_again_and_the_users_notes_stay(agent: &
     let mut conversation = Conversation::with_hook(agent).hold(|_, _| {});
     conversation.expect_unchanged();
     expect_log(agent, &conversation.world);
+    expect_one_session(agent, &conversation.world);
     let messages = messages(&conversation.world);
     one_by_one(&conversation, &messages);
     if agent.goes_on {
         at_once(&conversation, &messages);
         nearer_and_on(agent, &mut conversation, &messages);
     }
+}
+
+/// See its name: oldest supported to newest, and some that are too old for hooks, of which `doctor` says so.
+pub fn no_version_is_disturbed_and_what_it_tells_of_goes_back(agent: &'static Agent) {
+    let conversation = Conversation::with_hook(agent).hold(|_, _| {});
+    conversation.expect_same_work();
+    let doctor = agent.ask_hook(&conversation.world, &["doctor"]);
+    if program::records(agent.name) == "nothing" {
+        let log = conversation.world.json(&["log"]);
+        assert_eq!(log["messages"], Value::from([Value::Null; 0]), "{log}");
+        let says_so = doctor.stdout.contains("records nothing");
+        assert!(says_so, "nobody has to find it out: {doctor:?}");
+        return;
+    }
+    let is_warned = doctor.stdout.contains("records nothing");
+    assert!(!is_warned, "there is no reason to: {doctor:?}");
+    expect_log(agent, &conversation.world);
+    one_by_one(&conversation, &messages(&conversation.world));
 }
 
 /// See its name; the package was put in by the agent's own means.
@@ -34,9 +53,7 @@ pub fn our_package_records_what_our_installation_does(agent: &'static Agent) {
 pub fn uninstall_leaves_the_settings_as_they_were(agent: &'static Agent) {
     let Conversation { world, .. } = &Conversation::without_hook(agent);
     let before = world.settings();
-    world
-        .hook(&[&["install", agent.name], agent.install].concat())
-        .expect_code(0);
+    agent.install(world);
     assert_ne!(world.settings(), before, "the hook is in");
     world.hook(&["uninstall", agent.name]).expect_code(0);
     assert_eq!(
@@ -83,9 +100,12 @@ fn expect_log(agent: &Agent, world: &World) {
     let log = world.json(&["log"]);
     let messages = log["messages"].as_array().expect("a list of messages");
     if agent.tells_prompts {
+        let prompts: Vec<String> = in_log(world, "prompt")
+            .iter()
+            .filter_map(|prompt| Some(prompt.as_str()?.trim_end().to_owned()))
+            .collect();
         assert_eq!(
-            in_log(world, "prompt"),
-            PROMPTS,
+            prompts, PROMPTS,
             "what the user wrote, and nothing else: {log}"
         );
     } else {
@@ -104,12 +124,17 @@ fn expect_log(agent: &Agent, world: &World) {
             message["files"], 0,
             "every one of these messages changed files: {message}"
         );
-        let same = message["session"] == messages[0]["session"];
-        assert!(
-            same || !agent.goes_on,
-            "a message that goes on with the session is in the same: {message}"
-        );
     }
+}
+
+/// Older versions begin another session where they go on with one.
+fn expect_one_session(agent: &Agent, world: &World) {
+    let sessions = in_log(world, "session");
+    let is_one = sessions.iter().all(|session| *session == sessions[0]);
+    assert!(
+        is_one || !agent.goes_on,
+        "a message that goes on with the session is in the same: {sessions:?}"
+    );
 }
 
 fn one_by_one(conversation: &Conversation, messages: &[String]) {

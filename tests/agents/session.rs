@@ -27,9 +27,7 @@ pub fn every_message_of_a_terminal_session_goes_back_and_comes_again(agent: &'st
     let model = Model::start(&world);
     (agent.settle)(&world, &model.url());
     (screen.settle)(&world);
-    world
-        .hook(&[&["install", agent.name], agent.install].concat())
-        .expect_code(0);
+    agent.install(&world);
 
     let (before, newest) = converse(agent, screen, &world, &model);
     assert!(

@@ -1,10 +1,11 @@
 //! `install`, `uninstall` and what `doctor` says about them, as people meet them.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use expect_test::expect;
 
-use crate::common::World;
+use crate::common::{World, finish};
 
 #[test]
 fn all_installs_into_the_agents_that_are_there_and_says_which_are_not() {
@@ -139,11 +140,7 @@ fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
     }
     let settings = world.home().join(".claude/settings.json");
     let text = fs::read_to_string(&settings).expect("it is there");
-    fs::write(
-        &settings,
-        text.replace("\"command\": \"", "\"command\": \"/gone"),
-    )
-    .expect("writable");
+    fs::write(&settings, text.replace("/ckpt-hook ", "/gone/ckpt-hook ")).expect("writable");
     let run = world.run(&["doctor"], b"").exits(1);
     assert!(
         run.stdout
@@ -256,4 +253,45 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
         ],
         0,
     );
+}
+
+/// Puts a program on the PATH that says its version, and returns that PATH.
+fn with_program(world: &World, name: &str, says: &str) -> String {
+    let folder = world.path("programs");
+    fs::create_dir_all(&folder).expect("writable");
+    let program = folder.join(name);
+    fs::write(&program, format!("#!/bin/sh\necho '{says}'\n")).expect("writable");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("writable");
+    format!("{}:/usr/bin:/bin", folder.display())
+}
+
+#[test]
+fn a_version_that_records_nothing_is_named_when_it_is_installed_and_by_doctor_and_in_the_list() {
+    let world = World::new();
+    for (agent, program, says, told) in [
+        (
+            "codex",
+            "codex",
+            "codex-cli 0.100.0",
+            "Codex 0.100.0 records nothing: it calls no hooks of ours",
+        ),
+        (
+            "gemini-cli",
+            "gemini",
+            "0.25.0",
+            "Gemini CLI 0.25.0 records nothing: it calls no hooks of ours",
+        ),
+        (
+            "claude-code",
+            "claude",
+            "2.1.100 (Claude Code)",
+            "Claude Code 2.1.100 does not tell where a step ends",
+        ),
+    ] {
+        let path = with_program(&world, program, says);
+        for arguments in [&["install", agent][..], &["doctor"], &["install", "--list"]] {
+            let run = finish(world.command(arguments).env("PATH", &path), b"").exits(0);
+            assert!(run.stdout.contains(told), "{arguments:?} says so: {run}");
+        }
+    }
 }

@@ -70,6 +70,31 @@ fn arguments_that_make_no_sense_are_no_reason_to_block_a_tool() {
 }
 
 #[test]
+fn an_agent_that_drops_our_arguments_or_has_others_goes_on_undisturbed() {
+    let world = World::new();
+    for arguments in [
+        &[][..],
+        &["--json"],
+        &["--bogus"],
+        &["hook", "--agent", "claude-code"],
+        &["evnt", "--agent", "claude-code", "--event", "Stop"],
+        &["--store"],
+    ] {
+        world
+            .run(arguments, b"{\"session_id\":\"s\"}")
+            .ends_silently();
+    }
+    let mut bare = world.command::<&str>(&[]);
+    let output = bare.stdin(Stdio::null()).output().expect("it starts");
+    Run::from(output).ends_silently();
+    assert!(
+        log(&world).contains("arguments that make no sense"),
+        "it is noted: {}",
+        log(&world)
+    );
+}
+
+#[test]
 fn strict_says_what_is_wrong_and_exits_with_1() {
     let world = World::new();
     let run = world.run(&["event", "--strict"], b"{").exits(1);

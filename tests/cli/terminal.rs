@@ -114,3 +114,14 @@ fn a_revert_that_takes_longer_than_a_second_tells_how_far_it_is() {
         "and then what was done: {run}"
     );
 }
+
+#[test]
+fn a_person_who_names_no_command_or_none_that_there_is_gets_help() {
+    let world = World::new();
+    let Some(run) = on_a_terminal(&world, "", "") else {
+        return;
+    };
+    assert!(run.stdout.contains("ckpt-hook demo  "), "the help: {run}");
+    let run = on_a_terminal(&world, "evnt", "").expect("it ran before");
+    assert!(run.stdout.contains("unrecognized subcommand"), "why: {run}");
+}

@@ -1,8 +1,16 @@
 //! What people see: help, refusals, exit codes.
 
+use std::process::Stdio;
+
 use expect_test::expect_file;
 
-use crate::common::World;
+use crate::common::{Run, World};
+
+/// Runs it without anybody who writes to it.
+fn by_a_script(world: &World, arguments: &[&str]) -> Run {
+    let mut command = world.command(arguments);
+    Run::from(command.stdin(Stdio::null()).output().expect("it starts"))
+}
 
 #[test]
 fn arguments_that_make_no_sense_are_exit_code_2_for_people() {
@@ -13,7 +21,7 @@ fn arguments_that_make_no_sense_are_exit_code_2_for_people() {
         &["log", "-n", "many"],
         &["show"],
     ] {
-        let run = world.run(arguments, b"").exits(2);
+        let run = by_a_script(&world, arguments).exits(2);
         assert!(run.stderr.starts_with("error: "), "it says why: {run}");
         assert_eq!(run.stdout, "", "and only there: {run}");
     }
@@ -49,7 +57,7 @@ fn what_was_typed_cannot_act_on_the_terminal() {
         ["\u{1b}]0;title\u{7}", "x"],
         ["--store", "\u{9b}31m"],
     ] {
-        let run = world.run(&arguments, b"");
+        let run = by_a_script(&world, &arguments);
         let output = format!("{}{}", run.stdout, run.stderr);
         let acts = |character: char| character.is_control() && character != '\n';
         assert!(

@@ -20,7 +20,9 @@ pub fn list(report: &AgentsReport, view: &View) -> String {
     }
     let mut text = table.render(view);
     for agent in &report.agents {
-        for note in agent.settings.iter().flat_map(|settings| &settings.notes) {
+        let of_settings = agent.settings.iter().flat_map(|settings| &settings.notes);
+        let of_version = agent.notes.iter().filter(|_| is_there(agent));
+        for note in of_version.chain(of_settings) {
             text.push_str(&format!(
                 "{} {}: {}\n",
                 paint.warning("note:"),
@@ -32,9 +34,15 @@ pub fn list(report: &AgentsReport, view: &View) -> String {
     text
 }
 
+/// Returns whether there is anything of the hook.
+fn is_there(agent: &AgentReport) -> bool {
+    let mut settings = agent.settings.iter();
+    agent.package.is_some() || settings.any(|settings| settings.state != "absent")
+}
+
 fn row(agent: &AgentReport, paint: Paint) -> Vec<String> {
     let found = match agent.found {
-        Some(true) => paint.good("yes"),
+        Some(true) => paint.good(&safe(agent.version.as_deref().unwrap_or("yes"))),
         Some(false) => paint.faint("no"),
         None => paint.faint("-"),
     };

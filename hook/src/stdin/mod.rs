@@ -4,10 +4,11 @@
 mod condense;
 mod strings;
 
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, IsTerminal, Read};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::FileType;
 
 use condense::Condenser;
 
@@ -48,6 +49,17 @@ pub fn read_payload(mut stdin: impl Read) -> io::Result<Payload> {
         bytes,
         is_cut: is_cut || read >= MOST_READ,
     })
+}
+
+/// Returns whether a person may be typing.
+pub fn is_terminal() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// Returns whether another program writes it, as agents do: a pipe or a socket. Scripts have a file or `/dev/null` there.
+pub fn is_from_program() -> bool {
+    let kind = rustix::fs::fstat(io::stdin()).map(|stat| FileType::from_raw_mode(stat.st_mode));
+    matches!(kind, Ok(FileType::Fifo | FileType::Socket))
 }
 
 /// Hears out a writer whose payload is of no interest: reads and drops what comes within [`PATIENCE`], or up to the end of stdin.

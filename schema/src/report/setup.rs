@@ -85,6 +85,12 @@ pub struct AgentReport {
     pub agent: String,
     /// The versions on which it was seen at work with the hook; none: written from its documentation.
     pub proven_on: Vec<String>,
+    /// The version that is on this machine; null where that is not known.
+    #[serde(default)]
+    pub version: Option<String>,
+    /// The lowest version in which something is recorded; null where that is not known.
+    #[serde(default)]
+    pub lowest_version: Option<String>,
     /// Whether it is on this machine; null where that is not known.
     pub found: Option<bool>,
     /// What there is of it, or what there is not.
@@ -92,6 +98,9 @@ pub struct AgentReport {
     /// The file that says that our package is installed in the agent; null where it is not.
     #[serde(default)]
     pub package: Option<String>,
+    /// What a user of the version should know: what is not recorded in it.
+    #[serde(default)]
+    pub notes: Vec<String>,
     /// The settings that the hook can be put into; none: it has to be put there by hand.
     pub settings: Vec<AgentSettings>,
 }

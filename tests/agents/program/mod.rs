@@ -110,6 +110,27 @@ impl Agent {
         .expect_code(0);
     }
 
+    /// Has our hook put into its settings, as its user does who has the program on the PATH.
+    pub fn install(&self, world: &World) -> Run {
+        let arguments = [&["install", self.name], self.install].concat();
+        self.ask_hook(world, &arguments)
+    }
+
+    /// Asks our binary, with the program on the PATH.
+    pub fn ask_hook(&self, world: &World, arguments: &[&str]) -> Run {
+        let folder = self.program();
+        let folder = folder.parent().expect("it is in a folder");
+        let path = format!("{}:{}", folder.display(), path(world));
+        let run = Run::of(
+            world
+                .command(&world.binary())
+                .args(arguments)
+                .env("PATH", path),
+        );
+        run.expect_code(0);
+        run
+    }
+
     /// Starts it in a terminal.
     pub fn sit_down(&self, world: &World, url: &str) -> Terminal {
         let mut command = Command::new(self.program());
@@ -160,15 +181,35 @@ fn our_package(world: &World, name: &str) -> String {
     copy.display().to_string()
 }
 
-/// Returns the version and the program of a package in the list of them.
-fn package(name: &str) -> (&'static str, &'static str) {
+/// Returns the version and the program of a package in the list of them; the agent's version is another one where
+/// `tests/agents/run --versions` says so.
+fn package(name: &str) -> (String, &'static str) {
     let mut rows = include_str!("../packages")
         .lines()
         .map(|line| line.split_whitespace().collect::<Vec<_>>());
     let row = rows
         .find(|row| row[0] == name)
         .expect("every agent is in the list");
-    (row[2], row[3])
+    let version = older_version().filter(|_| name != "node");
+    (version.unwrap_or_else(|| row[2].to_owned()), row[3])
+}
+
+/// Returns the version that is tried instead of the one in the list.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "`tests/agents/run --versions` tells it the tests"
+)]
+fn older_version() -> Option<String> {
+    std::env::var("CKPT_REAL_AGENT_VERSION").ok()
+}
+
+/// Returns what the hook records of the version that is tried: `messages`, or `nothing`.
+pub fn records(name: &str) -> &'static str {
+    let version = package(name).0;
+    let rows = include_str!("../versions").lines();
+    let mut rows = rows.map(|row| row.split_whitespace().collect::<Vec<_>>());
+    let row = rows.find(|row| row.starts_with(&[name, &version]));
+    row.map_or("messages", |row| row[2])
 }
 
 /// Returns the folder that the agents are installed below.

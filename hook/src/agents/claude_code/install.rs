@@ -1,22 +1,32 @@
 //! Claude Code: `hooks` in `settings.json`.
 //!
-//! The exec form (`command` and `args`) needs no shell and no quoting. A binary that is gone is passed over by Claude
-//! Code, so that the line needs no guard. No matcher: a handler without one gets every tool.
+//! A line of shell, and not the exec form (`command` and `args`): versions up to 2.1.138 pass over `args` and run the command
+//! alone. Up to 2.1.100 an event that the version does not know has the whole file refused, its permissions too. No matcher:
+//! a handler without one gets every tool.
 
 use ckpt_store::error::Result;
-use serde_json::json;
 
+use crate::agents::settings::advice;
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
-use crate::agents::settings::hook_table::{Handler, HookEvent, HookTable};
+use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::{Target, enables_package, names_package};
-use crate::agents::settings::{advice, command};
+use crate::agents::settings::version::{Version, Versions};
 
 /// Claude Code.
 pub const TARGET: Target = Target {
     agent: "claude-code",
     programs: &["claude"],
+    versions: &Versions {
+        agent: "Claude Code",
+        package: "@anthropic-ai/claude-code",
+        lowest: Version(2, 0, 0),
+        lacks: &[(
+            Version(2, 1, 118),
+            "does not tell where a step ends: all that it does for a message is one step",
+        )],
+    },
     home: |place| place.directory("CLAUDE_CONFIG_DIR", ".claude"),
     package: |place| {
         let settings = place
@@ -52,12 +62,26 @@ pub const EVENTS: &[HookEvent] = &[
     ("SessionEnd", false),
 ];
 
+/// The first version that passes over an event that it does not know.
+const PASSES_OVER_EVENTS: Version = Version(2, 1, 101);
+
+/// Returns a version that is known to take an event well.
+fn since(event: &str) -> Version {
+    match event {
+        "PostToolUseFailure" | "SubagentStart" => Version(2, 1, 100),
+        "PostToolBatch" => PASSES_OVER_EVENTS,
+        _ => Version(0, 0, 0),
+    }
+}
+
 fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let directory = match scope {
         Scope::User => place.directory("CLAUDE_CONFIG_DIR", ".claude"),
         Scope::Project => place.project.join(".claude"),
     };
-    let table = HookTable::of_events(EVENTS, place.tool_events, |event| handler(place, event))?;
+    let handler = |event: &str| hook_table::handler(place, "claude-code", event, TIMEOUT);
+    let table = HookTable::of_events(EVENTS, place.tool_events, handler)?
+        .known_to(TARGET.version(place), since);
     let mut files = vec![SettingsFile::with_table(
         directory.join("settings.json"),
         scope,
@@ -70,13 +94,4 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
         place,
     )?);
     Ok(files)
-}
-
-fn handler(place: &Place<'_>, event: &str) -> Result<Handler> {
-    Ok(Handler(vec![
-        ("type", json!("command")),
-        ("command", json!(command::text(place.binary)?)),
-        ("args", json!(command::arguments("claude-code", event))),
-        ("timeout", json!(TIMEOUT)),
-    ]))
 }

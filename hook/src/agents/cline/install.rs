@@ -7,11 +7,18 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::Target;
+use crate::agents::settings::version::{Version, Versions};
 
 /// Cline.
 pub const TARGET: Target = Target {
     agent: "cline",
     programs: &["cline"],
+    versions: &Versions {
+        agent: "Cline",
+        package: "cline",
+        lowest: Version(3, 0, 57),
+        lacks: &[],
+    },
     home: |place| place.home.join(".cline"),
     package: |_| None,
     files,

@@ -15,11 +15,18 @@ use crate::agents::settings::file;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable, positions};
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::Target;
+use crate::agents::settings::version::{Version, Versions};
 
 /// Codex.
 pub const TARGET: Target = Target {
     agent: "codex",
     programs: &["codex"],
+    versions: &Versions {
+        agent: "Codex",
+        package: "@openai/codex",
+        lowest: Version(0, 124, 0),
+        lacks: &[],
+    },
     home,
     package: |place| {
         let config = config(place);

@@ -13,12 +13,19 @@ use crate::agents::settings::hook_table::{self, positions};
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::{Target, enables_package, names_package};
+use crate::agents::settings::version::{Version, Versions};
 use crate::agents::settings::{command, file};
 
 /// Copilot CLI.
 pub const TARGET: Target = Target {
     agent: "copilot-cli",
     programs: &["copilot"],
+    versions: &Versions {
+        agent: "Copilot CLI",
+        package: "@github/copilot",
+        lowest: Version(1, 0, 102),
+        lacks: &[],
+    },
     home: |place| place.directory("COPILOT_HOME", ".copilot"),
     package: |place| {
         let settings = place

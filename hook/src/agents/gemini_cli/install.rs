@@ -10,11 +10,18 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::Target;
+use crate::agents::settings::version::{Version, Versions};
 
 /// Gemini CLI.
 pub const TARGET: Target = Target {
     agent: "gemini-cli",
     programs: &["gemini"],
+    versions: &Versions {
+        agent: "Gemini CLI",
+        package: "@google/gemini-cli",
+        lowest: Version(0, 26, 0),
+        lacks: &[],
+    },
     home: |place| place.home.join(".gemini"),
     package: |place| {
         let manifest = place

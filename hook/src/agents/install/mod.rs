@@ -17,6 +17,7 @@ use crate::agents::{
     self, claude_code, cline, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code,
 };
 
+pub use super::settings::advice::Advice;
 pub use super::settings::installed::{AgentState, Installed, State};
 pub use super::settings::place::{Place, Scope};
 pub use super::settings::target::Presence;
@@ -94,6 +95,9 @@ fn look_at(
     AgentState {
         agent,
         proven_on,
+        version: target.and_then(|target| target.version(place)),
+        lowest: target.map(|target| target.versions.lowest),
+        advice: target.map_or_else(Vec::new, |target| target.advice_on_version(place)),
         presence: target.map(|target| target.presence(place)),
         package: target.and_then(|target| (target.package)(place)),
         installed: target.map_or_else(Vec::new, |target| {

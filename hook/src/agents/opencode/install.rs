@@ -12,11 +12,18 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::{Target, names_package};
+use crate::agents::settings::version::{Version, Versions};
 
 /// opencode.
 pub const OPENCODE: Target = Target {
     agent: "opencode",
     programs: &["opencode"],
+    versions: &Versions {
+        agent: "opencode",
+        package: "opencode-ai",
+        lowest: Version(1, 0, 152),
+        lacks: &[],
+    },
     home: |place| directory("opencode", Scope::User, place),
     package: |place| package("opencode", place),
     files: |scope, place| files("opencode", scope, place),
@@ -32,6 +39,12 @@ pub const OPENCODE: Target = Target {
 pub const KILO: Target = Target {
     agent: "kilo",
     programs: &["kilo", "kilocode"],
+    versions: &Versions {
+        agent: "Kilo",
+        package: "@kilocode/cli",
+        lowest: Version(7, 7, 7),
+        lacks: &[],
+    },
     home: |place| directory("kilo", Scope::User, place),
     package: |place| package("kilo", place),
     files: |scope, place| files("kilo", scope, place),
@@ -54,7 +67,7 @@ fn files(agent: &'static str, scope: Scope, place: &Place<'_>) -> Result<Vec<Set
     }];
     files.extend(commands::files(
         Form::Blank,
-        &directory.join("commands"),
+        &directory.join("command"),
         scope,
         place,
     )?);

@@ -10,11 +10,18 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::own_file::OwnFile;
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::Target;
+use crate::agents::settings::version::{Version, Versions};
 
 /// Pi.
 pub const TARGET: Target = Target {
     agent: "pi",
     programs: &["pi"],
+    versions: &Versions {
+        agent: "Pi",
+        package: "@mariozechner/pi-coding-agent",
+        lowest: Version(0, 52, 8),
+        lacks: &[],
+    },
     home: |place| place.home.join(".pi"),
     package: |_| None,
     files,

@@ -11,11 +11,18 @@ use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
 use crate::agents::settings::place::{Place, Scope};
 use crate::agents::settings::target::Target;
+use crate::agents::settings::version::{Version, Versions};
 
 /// Qwen Code.
 pub const TARGET: Target = Target {
     agent: "qwen-code",
     programs: &["qwen"],
+    versions: &Versions {
+        agent: "Qwen Code",
+        package: "@qwen-code/qwen-code",
+        lowest: Version(0, 15, 10),
+        lacks: &[],
+    },
     home: |place| place.home.join(".qwen"),
     package: |place| {
         let manifest = place

@@ -81,8 +81,10 @@ fn notes(target: &Target, scope: Scope, place: &Place<'_>, file: &Path, text: &s
     }));
     let advice = target.advice(scope, place, file, text);
     notes.extend(
-        advice
+        target
+            .advice_on_version(place)
             .into_iter()
+            .chain(advice)
             .map(|advice| format!("{}: {}", advice.message, advice.hint)),
     );
     notes

@@ -13,11 +13,14 @@ use super::command;
 use super::content::{Content, Found, SettingsFile};
 use super::jsonc::{append_element, append_property, input, is_empty_object, parse, replace};
 use super::place::{Place, Scope};
+use super::version::Version;
 
 /// What we want in the table: a handler an event, in the order in which they are written.
 pub struct HookTable {
     /// Our handlers, by event.
     pub handlers: Vec<(&'static str, Handler)>,
+    /// Handlers of ours that stay where they are, and are not put in.
+    pub tolerated: Vec<(&'static str, Handler)>,
 }
 
 /// One handler: its fields, in the order in which they are written.
@@ -55,7 +58,28 @@ impl HookTable {
         let handlers = events
             .map(|(event, _)| Ok((*event, handler(event)?)))
             .collect::<Result<_>>()?;
-        Ok(Self { handlers })
+        Ok(Self {
+            handlers,
+            tolerated: Vec::new(),
+        })
+    }
+
+    /// Returns the table with those events alone that an agent knows, which takes an unknown one badly; where its version is
+    /// not known, what is there already for newer ones stays.
+    pub fn known_to(self, version: Option<Version>, since: impl Fn(&str) -> Version) -> Self {
+        let lowest = Version(0, 0, 0);
+        let (handlers, others) = self
+            .handlers
+            .into_iter()
+            .partition(|(event, _)| since(event) <= version.unwrap_or(lowest));
+        Self {
+            handlers,
+            tolerated: if version.is_none() {
+                others
+            } else {
+                Vec::new()
+            },
+        }
     }
 }
 
@@ -168,6 +192,7 @@ impl HookTable {
         let name = name(event);
         self.handlers
             .iter()
+            .chain(&self.tolerated)
             .find(|(event, _)| *event == name)
             .map(|(_, handler)| handler)
     }

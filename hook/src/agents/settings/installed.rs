@@ -9,6 +9,7 @@ use super::content::{Found, SettingsFile};
 use super::file;
 use super::place::{Place, Scope};
 use super::target::{Presence, Target};
+use super::version::Version;
 
 /// How much of our hook is in a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +68,12 @@ pub struct AgentState {
     pub agent: &'static str,
     /// Versions of the agent that were seen at work with the hook; none: written from documentation.
     pub proven_on: &'static [&'static str],
+    /// The version that is on this machine, where that can be known.
+    pub version: Option<Version>,
+    /// The lowest in which something is recorded.
+    pub lowest: Option<Version>,
+    /// What a user of the version should know.
+    pub advice: Vec<Advice>,
     /// Whether the agent is on this machine; none for one whose settings we do not know.
     pub presence: Option<Presence>,
     /// The file that says that our package is installed in the agent.

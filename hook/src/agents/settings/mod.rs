@@ -16,3 +16,4 @@ pub mod jsonc;
 pub mod own_file;
 pub mod place;
 pub mod target;
+pub mod version;

@@ -9,6 +9,7 @@ use super::advice::Advice;
 use super::content::SettingsFile;
 use super::edit::Edit;
 use super::place::{Place, Scope};
+use super::version::{Version, Versions};
 use super::{file, hook_table};
 
 /// Returns a settings file that depends on what becomes of another one.
@@ -23,6 +24,8 @@ pub struct Target {
     pub agent: &'static str,
     /// The programs by which the agent is found on this machine.
     pub programs: &'static [&'static str],
+    /// What is known of its versions.
+    pub versions: &'static Versions,
     /// Returns the directory that the agent keeps for its user.
     pub home: fn(&Place<'_>) -> PathBuf,
     /// Returns the file that says that our package is installed in the agent, by the agent's own command.
@@ -73,14 +76,29 @@ impl Target {
             .unwrap_or_default()
     }
 
+    /// Returns what a user of the version that is on this machine should know.
+    pub fn advice_on_version(&self, place: &Place<'_>) -> Vec<Advice> {
+        let version = self.version(place);
+        version.map_or_else(Vec::new, |version| self.versions.advice(version))
+    }
+
+    /// Returns the agent's program, where it is on the PATH.
+    fn program(&self, place: &Place<'_>) -> Option<PathBuf> {
+        let path = (place.environment)("PATH").unwrap_or_default();
+        let programs = std::env::split_paths(&path)
+            .flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)));
+        let mut programs = programs.filter(|program| file::is_executable(program));
+        programs.next()
+    }
+
+    /// Returns the version of the agent that is on this machine, where that can be known.
+    pub fn version(&self, place: &Place<'_>) -> Option<Version> {
+        self.versions.of(&self.program(place)?)
+    }
+
     /// Looks for the agent: its program, else the directory that it keeps for its user.
     pub fn presence(&self, place: &Place<'_>) -> Presence {
-        let path = (place.environment)("PATH").unwrap_or_default();
-        let candidates = || {
-            std::env::split_paths(&path)
-                .flat_map(|folder| self.programs.iter().map(move |name| folder.join(name)))
-        };
-        if let Some(program) = candidates().find(|program| file::is_executable(program)) {
+        if let Some(program) = self.program(place) {
             return Presence {
                 found: true,
                 reason: format!("`{}`", program.display()),

@@ -9,7 +9,7 @@ use ckpt_schema::report::{
 use ckpt_store::Error;
 use ckpt_store::error::{Context, Result};
 
-use crate::agents::install::{self, AgentState, Installed, Place, Scope};
+use crate::agents::install::{self, Advice, AgentState, Installed, Place, Scope};
 use crate::cli::arguments::InstallArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, FAILED, Failure, PARTIAL};
@@ -193,11 +193,7 @@ fn agent(agent: &AgentState) -> AgentReport {
         scope: installed.scope.name().to_owned(),
         file: installed.file.display().to_string(),
         state: installed.state.name().to_owned(),
-        notes: installed
-            .advice
-            .iter()
-            .map(|advice| format!("{}: {}", advice.message, advice.hint))
-            .collect(),
+        notes: notes(&installed.advice),
     };
     AgentReport {
         agent: agent.agent.to_owned(),
@@ -206,6 +202,9 @@ fn agent(agent: &AgentState) -> AgentReport {
             .iter()
             .map(|version| (*version).to_owned())
             .collect(),
+        version: agent.version.map(|version| version.to_string()),
+        lowest_version: agent.lowest.map(|version| version.to_string()),
+        notes: notes(&agent.advice),
         found: agent.presence.as_ref().map(|presence| presence.found),
         reason: agent
             .presence
@@ -217,6 +216,13 @@ fn agent(agent: &AgentState) -> AgentReport {
             .map(|file| file.display().to_string()),
         settings: agent.installed.iter().map(settings).collect(),
     }
+}
+
+fn notes(advice: &[Advice]) -> Vec<String> {
+    let notes = advice
+        .iter()
+        .map(|advice| format!("{}: {}", advice.message, advice.hint));
+    notes.collect()
 }
 
 /// Where settings are, and what they are to call.

@@ -22,13 +22,13 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         .codex/skills/ckpt-revert/agents/openai.yaml
         .codex/skills/ckpt-status/SKILL.md
         .codex/skills/ckpt-status/agents/openai.yaml
-        .config/kilo/commands/ckpt-redo.md
-        .config/kilo/commands/ckpt-revert.md
-        .config/kilo/commands/ckpt-status.md
+        .config/kilo/command/ckpt-redo.md
+        .config/kilo/command/ckpt-revert.md
+        .config/kilo/command/ckpt-status.md
         .config/kilo/plugin/ckpt-hook.js
-        .config/opencode/commands/ckpt-redo.md
-        .config/opencode/commands/ckpt-revert.md
-        .config/opencode/commands/ckpt-status.md
+        .config/opencode/command/ckpt-redo.md
+        .config/opencode/command/ckpt-revert.md
+        .config/opencode/command/ckpt-status.md
         .config/opencode/plugin/ckpt-hook.js
         .copilot/hooks/ckpt-hook.json
         .gemini/commands/ckpt-redo.toml
@@ -71,13 +71,13 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         .gemini/commands/ckpt-status.toml
         .gemini/settings.json
         .github/hooks/ckpt-hook.json
-        .kilo/commands/ckpt-redo.md
-        .kilo/commands/ckpt-revert.md
-        .kilo/commands/ckpt-status.md
+        .kilo/command/ckpt-redo.md
+        .kilo/command/ckpt-revert.md
+        .kilo/command/ckpt-status.md
         .kilo/plugin/ckpt-hook.js
-        .opencode/commands/ckpt-redo.md
-        .opencode/commands/ckpt-revert.md
-        .opencode/commands/ckpt-status.md
+        .opencode/command/ckpt-redo.md
+        .opencode/command/ckpt-revert.md
+        .opencode/command/ckpt-status.md
         .opencode/plugin/ckpt-hook.js
         .pi/extensions/ckpt-hook.ts
         .qwen/commands/ckpt-redo.md
@@ -333,7 +333,7 @@ fn commands_read_like_this() {
         (nothing: the plugin of ckpt-hook did not answer) $ARGUMENTS
 
         Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
-    "#]].assert_eq(&revert(".config/opencode/commands/ckpt-revert.md"));
+    "#]].assert_eq(&revert(".config/opencode/command/ckpt-revert.md"));
     expect![[r#"
         ---
         description: Go one message forward again after a revert
@@ -376,4 +376,29 @@ fn commands_read_like_this() {
             .is_some_and(|prompt| prompt.contains("!{/bin/ckpt-hook revert")),
         "{parsed}"
     );
+}
+
+#[test]
+fn the_documents_name_the_oldest_version_that_records_something() {
+    for target in TARGETS {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../docs/agents")
+            .join(format!("{}.md", target.agent));
+        let text = fs::read_to_string(&page).expect("every agent has a page");
+        let versions = text.split("## Versions").nth(1).expect("it says so");
+        let lowest = target.versions.lowest.to_string();
+        let short = lowest.strip_suffix(".0").unwrap_or(&lowest);
+        let row = |line: &str| {
+            let cell = line
+                .strip_prefix("| ")
+                .and_then(|line| line.split(" |").next());
+            cell.is_some_and(|cell| cell.starts_with(&format!("{short} ")))
+        };
+        assert!(
+            versions.lines().any(row),
+            "{} is a row of {}",
+            lowest,
+            page.display()
+        );
+    }
 }

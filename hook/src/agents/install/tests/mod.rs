@@ -9,7 +9,7 @@ mod settings;
 
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -62,7 +62,29 @@ impl World {
             self.path("project"),
             self.path("bin/ckpt-hook"),
         );
-        act(&place(&home, &project, &binary))
+        let programs = self.path("programs");
+        let environment = |name: &str| (name == "PATH").then(|| programs.clone().into_os_string());
+        act(&Place {
+            environment: &environment,
+            ..place(&home, &project, &binary)
+        })
+    }
+
+    /// Puts an agent's npm package on this machine, in a version, in the place of any other.
+    fn has(&self, program: &str, package: &str, version: &str) {
+        let folder = format!("packages/{version}/{package}");
+        let manifest = format!(r#"{{"name": "{package}", "version": "{version}"}}"#);
+        self.write(&format!("{folder}/package.json"), &manifest);
+        let real = self.executable(&format!("{folder}/bin/{program}"));
+        let link = self.path("programs").join(program);
+        fs::create_dir_all(self.path("programs")).expect("a directory");
+        let _ = fs::remove_file(&link);
+        symlink(real, link).expect("new");
+    }
+
+    /// Puts a Claude Code on this machine that knows every event.
+    fn has_claude_code(&self) {
+        self.has("claude", "@anthropic-ai/claude-code", "2.1.329");
     }
 
     fn install_trusted(&self) -> Vec<SettingsChange> {

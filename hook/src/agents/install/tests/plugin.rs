@@ -54,7 +54,7 @@ const COMMANDS: &str = r#"
 import { readFileSync } from "node:fs"
 import { CkptHook } from "./plugin.mjs"
 const hooks = await CkptHook({ directory: process.cwd() })
-const text = readFileSync("../home/.config/opencode/commands/ckpt-revert.md", "utf8").split("---\n").at(-1)
+const text = readFileSync("../home/.config/opencode/command/ckpt-revert.md", "utf8").split("---\n").at(-1)
 const parts = [{ type: "file", text }, { type: "text", text: text.replace("$ARGUMENTS", "--only 'a b' $&") }]
 hooks.event({ event: { type: "session.created", properties: { info: { id: "child", parentID: "root" } } } })
 const input = { command: "ckpt-revert", sessionID: "child", arguments: "--only 'a b' $&" }

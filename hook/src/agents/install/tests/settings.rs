@@ -123,8 +123,7 @@ fn a_user_without_settings_gets_the_table_and_nothing_stays_of_it() {
                 "hooks": [
                   {
                     "type": "command",
-                    "command": "/bin/ckpt-hook",
-                    "args": ["event", "--agent", "claude-code", "--event", "SessionStart"],
+                    "command": "test -x /bin/ckpt-hook && /bin/ckpt-hook event --agent claude-code --event SessionStart 2>/dev/null || true",
                     "timeout": 30
                   }
                 ]
@@ -135,8 +134,7 @@ fn a_user_without_settings_gets_the_table_and_nothing_stays_of_it() {
                 "hooks": [
                   {
                     "type": "command",
-                    "command": "/bin/ckpt-hook",
-                    "args": ["event", "--agent", "claude-code", "--event", "UserPromptSubmit"],
+                    "command": "test -x /bin/ckpt-hook && /bin/ckpt-hook event --agent claude-code --event UserPromptSubmit 2>/dev/null || true",
                     "timeout": 30
                   }
                 ]
@@ -147,15 +145,17 @@ fn a_user_without_settings_gets_the_table_and_nothing_stays_of_it() {
                 "hooks": [
                   {
                     "type": "command",
-                    "command": "/bin/ckpt-hook",
-                    "args": ["event", "--agent", "claude-code", "--event", "PreToolUse"],
+                    "command": "test -x /bin/ckpt-hook && /bin/ckpt-hook event --agent claude-code --event PreToolUse 2>/dev/null || true",
                     "timeout": 30
                   }
                 ]
               }
             ],
             "PostToolUse": [
-              {"#]]
+              {
+                "hooks": [
+                  {
+                    "type": "command","#]]
     .assert_eq(&head.join("\n"));
     world.uninstall("claude-code");
     assert!(
@@ -198,18 +198,18 @@ fn an_older_handler_is_brought_up_to_date_where_it_stands() {
           "hooks": {
             "Stop": [
               // the one that beeps
-              { "hooks": [{ "type": "command", "command": "beep" }, {"type":"command","command":"/bin/ckpt-hook","args":["event","--agent","claude-code","--event","Stop"],"timeout":30}] }
+              { "hooks": [{ "type": "command", "command": "beep" }, {"type":"command","command":"test -x /bin/ckpt-hook && /bin/ckpt-hook event --agent claude-code --event Stop 2>/dev/null || true","timeout":30}] }
             ],
             "SessionStart": [
               {
                 "hooks": [
                   {
                     "type": "command",
-                    "command": "/bin/ckpt-hook",
-                    "args": ["event", "--agent", "claude-code", "--event", "SessionStart"],
+                    "command": "test -x /bin/ckpt-hook && /bin/ckpt-hook event --agent claude-code --event SessionStart 2>/dev/null || true",
                     "timeout": 30
                   }
-                ]"#]]
+                ]
+              }"#]]
     .assert_eq(&head.join("\n"));
     assert!(
         !text.contains("Notification"),
@@ -335,7 +335,7 @@ fn a_symlinked_settings_file_stays_a_symlink() {
     world.install("claude-code");
     assert!(world.path(CLAUDE).is_symlink(), "the link is where it was");
     assert!(
-        world.read("dotfiles/claude.json").contains("PostToolBatch"),
+        world.read("dotfiles/claude.json").contains("SubagentStop"),
         "its target was written"
     );
     world.uninstall("claude-code");
@@ -389,7 +389,7 @@ fn a_dry_run_shows_the_change_and_makes_none() {
     expect![[r#"
         --- a/home/.claude/settings.json
         +++ b/home/.claude/settings.json
-        @@ -1,3 +1,125 @@
+        @@ -1,3 +1,82 @@
          {
         -  "model": "opus"
         +  "model": "opus",
@@ -399,8 +399,8 @@ fn a_dry_run_shows_the_change_and_makes_none() {
         +        "hooks": [
         +          {
         +            "type": "command",
-        +            "command": "/bin/ckpt-hook",
-        +            "args": ["event", "--agent", "claude-code", "--event", "SessionStart"],"#]]
+        +            "command": "test -x /bin/ckpt-hook && /bin/ckpt-hook event --agent claude-code --event SessionStart 2>/dev/null || true",
+        +            "timeout": 30"#]]
     .assert_eq(&head.join("\n"));
     assert_eq!(
         (changes[0].action.as_str(), changes[0].dry_run),
@@ -453,7 +453,7 @@ fn without_tool_events_the_single_tools_are_left_out() {
         !text.contains("PreToolUse") && !text.contains("\"PostToolUse"),
         "a process less for every tool"
     );
-    assert!(text.contains("PostToolBatch"), "steps are still seen");
+    assert!(text.contains("SubagentStop"), "turns are still seen");
 }
 
 #[test]
@@ -580,4 +580,79 @@ fn a_project_cannot_lead_the_installer_out_of_itself() {
             "{link}: it is as it was"
         );
     }
+}
+
+/// The events of Claude Code that its settings hold handlers for, sorted.
+fn events(world: &World) -> Vec<String> {
+    let text = world.read(CLAUDE);
+    let settings: serde_json::Value = serde_json::from_str(&text).expect("plain JSON");
+    let hooks = settings["hooks"].as_object().expect("a table").clone();
+    hooks.into_iter().map(|(event, _)| event).collect()
+}
+
+#[test]
+fn only_events_that_the_installed_version_knows_are_written() {
+    let old = [
+        "PostToolUse",
+        "PreToolUse",
+        "SessionEnd",
+        "SessionStart",
+        "Stop",
+        "SubagentStop",
+        "UserPromptSubmit",
+    ];
+    let with = |more: &[&'static str]| {
+        let mut events = [&old, more].concat();
+        events.sort_unstable();
+        events
+    };
+    let all = ["PostToolBatch", "PostToolUseFailure", "SubagentStart"];
+    for (version, expected) in [
+        (None, with(&[])),
+        (Some("2.0.0"), with(&[])),
+        (Some("2.1.99"), with(&[])),
+        (Some("2.1.100"), with(&all[1..])),
+        (Some("2.1.101"), with(&all)),
+        (Some("2.1.329"), with(&all)),
+    ] {
+        let world = World::new();
+        if let Some(version) = version {
+            world.has("claude", "@anthropic-ai/claude-code", version);
+        }
+        world.install("claude-code");
+        assert_eq!(events(&world), expected, "of {version:?}");
+        assert_eq!(world.state("claude-code"), State::Installed, "{version:?}");
+    }
+}
+
+#[test]
+fn no_line_of_ours_needs_what_an_older_version_passes_over() {
+    let world = World::new();
+    world.has_claude_code();
+    world.install("claude-code");
+    let text = world.read(CLAUDE);
+    assert!(!text.contains("\"args\""), "the line holds all: {text}");
+}
+
+#[test]
+fn an_older_version_that_comes_later_is_written_for_anew_and_an_unknown_one_keeps_what_is_there() {
+    let world = World::new();
+    world.has_claude_code();
+    world.install("claude-code");
+    let newest = world.read(CLAUDE);
+    fs::remove_file(world.path("programs/claude")).expect("ours");
+    assert_eq!(world.state("claude-code"), State::Installed, "who knows");
+    world.install("claude-code");
+    assert_eq!(world.read(CLAUDE), newest, "nothing says that it is wrong");
+    world.has("claude", "@anthropic-ai/claude-code", "2.1.100");
+    assert_eq!(
+        world.state("claude-code"),
+        State::Outdated,
+        "it would refuse the whole file"
+    );
+    world.install("claude-code");
+    assert!(
+        !events(&world).contains(&"PostToolBatch".to_owned()),
+        "what it does not know is gone"
+    );
 }

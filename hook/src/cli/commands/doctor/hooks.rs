@@ -38,10 +38,8 @@ pub fn look(invocation: &Invocation) -> Vec<Finding> {
 
 fn agent(agent: &AgentState) -> Vec<Finding> {
     if !agent.is_installed() {
-        return package(agent)
-            .or_else(|| missing(agent))
-            .into_iter()
-            .collect();
+        let findings = package(agent).map(|package| [vec![package], version(agent)].concat());
+        return findings.unwrap_or_else(|| missing(agent).into_iter().collect());
     }
     let there: Vec<&Installed> = agent
         .installed
@@ -52,6 +50,7 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
         .iter()
         .flat_map(|installed| installation(agent.agent, installed))
         .collect();
+    findings.extend(version(agent));
     if there.len() > 1 {
         let hint = format!(
             "`ckpt-hook uninstall {} --project` leaves the one for every project",
@@ -73,6 +72,14 @@ fn agent(agent: &AgentState) -> Vec<Finding> {
         findings.push(finding("warning", agent.agent, message, Some(&hint)));
     }
     findings
+}
+
+/// What is not recorded in the version that is on this machine.
+fn version(agent: &AgentState) -> Vec<Finding> {
+    let advice = agent.advice.iter();
+    advice
+        .map(|advice| finding("warning", agent.agent, &advice.message, Some(&advice.hint)))
+        .collect()
 }
 
 fn package(agent: &AgentState) -> Option<Finding> {

@@ -1,0 +1,215 @@
+//! Which version of an agent is installed, and what the hook can do in it.
+//!
+//! No model is started for it: an npm package says its version itself; any other program is asked for `--version`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::advice::Advice;
+use super::file;
+
+/// A version: three numbers, without what may follow them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u32, pub u32, pub u32);
+
+/// What is known of an agent's versions.
+#[derive(Debug)]
+pub struct Versions {
+    /// What people call the agent.
+    pub agent: &'static str,
+    /// The npm package that it comes in.
+    pub package: &'static str,
+    /// The lowest in which something is recorded.
+    pub lowest: Version,
+    /// What an older one does not tell of: each with the first version that does.
+    pub lacks: &'static [(Version, &'static str)],
+}
+
+/// So long a program may take to say its version.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// So much of what it says is read, in bytes.
+const MOST_READ: u64 = 4096;
+
+impl fmt::Display for Version {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
+
+impl Version {
+    /// Returns the first version in a text: `2.1.100 (Claude Code)`, `codex-cli 0.129.0`.
+    fn first_in(text: &str) -> Option<Self> {
+        text.split_whitespace().find_map(Self::parse)
+    }
+
+    /// Returns what a word says; a `v` before it and what follows the third number are of no account.
+    fn parse(word: &str) -> Option<Self> {
+        let mut numbers = word.trim_start_matches('v').splitn(3, '.');
+        let mut number = || {
+            let digits = numbers.next()?;
+            let end = digits.find(|character: char| !character.is_ascii_digit());
+            digits[..end.unwrap_or(digits.len())].parse().ok()
+        };
+        Some(Self(number()?, number()?, number()?))
+    }
+}
+
+impl Versions {
+    /// Returns what a user of a version should know: what is not recorded, and from which version on it is.
+    pub fn advice(&self, version: Version) -> Vec<Advice> {
+        let Self { agent, lowest, .. } = self;
+        if version < *lowest {
+            return vec![Advice {
+                message: format!("{agent} {version} records nothing: it calls no hooks of ours"),
+                hint: format!("{agent} {lowest} is the oldest version that does"),
+            }];
+        }
+        let lacks = self.lacks.iter().filter(|(since, _)| version < *since);
+        lacks
+            .map(|(since, what)| Advice {
+                message: format!("{agent} {version} {what}"),
+                hint: format!("{agent} {since} does better"),
+            })
+            .collect()
+    }
+
+    /// Returns the version of a program.
+    pub fn of(&self, program: &Path) -> Option<Version> {
+        static KNOWN: Mutex<BTreeMap<PathBuf, Option<Version>>> = Mutex::new(BTreeMap::new());
+        let program = file::real(program);
+        let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(version) = known().get(&program) {
+            return *version;
+        }
+        let version = in_package(&program, self.package)
+            .or_else(|| in_name(&program))
+            .or_else(|| asked(&program));
+        known().insert(program, version);
+        version
+    }
+}
+
+/// Returns the version in the `package.json` above a program, where that is the agent's.
+fn in_package(program: &Path, package: &str) -> Option<Version> {
+    let manifest = |folder: &Path| {
+        let text = file::read(&folder.join("package.json")).ok().flatten()?;
+        serde_json::from_str::<Value>(&text).ok()
+    };
+    let manifests = program.ancestors().skip(1).filter_map(manifest);
+    let mut ours = manifests.filter(|manifest| {
+        let name = manifest.get("name").and_then(Value::as_str);
+        name.is_some_and(|name| name.starts_with(package))
+    });
+    Version::parse(ours.next()?.get("version")?.as_str()?)
+}
+
+/// Returns the version that is the program's own name, as in `~/.local/share/claude/versions/2.1.100`.
+fn in_name(program: &Path) -> Option<Version> {
+    Version::parse(program.file_name()?.to_str()?)
+}
+
+/// Returns what a program says that it is; one that does not end in time is ended.
+fn asked(program: &Path) -> Option<Version> {
+    let mut child = Command::new(program)
+        .arg("--version")
+        .env("DISABLE_AUTOUPDATER", "1")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    let stdout = child.stdout.take()?;
+    let (sender, said) = channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        let _ = stdout.take(MOST_READ).read_to_string(&mut text);
+        // Nobody waits any longer for a program that was too slow.
+        let _ = sender.send(text);
+    });
+    let text = said.recv_timeout(PATIENCE).ok();
+    // Both fail only where it has ended by itself.
+    let _ = child.kill();
+    let _ = child.wait();
+    Version::first_in(&text?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    const VERSIONS: Versions = Versions {
+        agent: "Agent",
+        package: "@maker/agent",
+        lowest: Version(1, 2, 0),
+        lacks: &[(Version(1, 10, 0), "does not tell of steps")],
+    };
+
+    /// Makes a program that prints a text, and returns its path.
+    fn program(folder: &Path, name: &str, says: &str) -> PathBuf {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("it has one")).expect("writable");
+        fs::write(&path, format!("#!/bin/sh\necho '{says}'\n")).expect("writable");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("writable");
+        path
+    }
+
+    #[test]
+    fn a_package_says_its_version_and_no_program_is_run() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let folder = scratch.path().join("node_modules/@maker/agent");
+        let real = program(&folder, "bin/agent.js", "9.9.9");
+        let manifest = r#"{"name": "@maker/agent", "version": "2.1.100"}"#;
+        fs::write(folder.join("package.json"), manifest).expect("writable");
+        let link = scratch.path().join("agent");
+        symlink(real, &link).expect("writable");
+        assert_eq!(VERSIONS.of(&link), Some(Version(2, 1, 100)), "by its file");
+    }
+
+    #[test]
+    fn another_program_is_known_by_its_name_or_asked() {
+        let scratch = tempfile::tempdir().expect("a scratch folder");
+        let named = program(scratch.path(), "versions/2.1.7", "9.9.9");
+        assert_eq!(VERSIONS.of(&named), Some(Version(2, 1, 7)), "by its name");
+        for (name, says, version) in [
+            ("one", "codex-cli 0.129.0", Some(Version(0, 129, 0))),
+            ("two", "2.1.100 (Claude Code)", Some(Version(2, 1, 100))),
+            ("three", "v1.2.3-beta.4", Some(Version(1, 2, 3))),
+            ("four", "an agent", None),
+        ] {
+            let program = program(scratch.path(), name, says);
+            assert_eq!(VERSIONS.of(&program), version, "of `{says}`");
+        }
+        let gone = scratch.path().join("gone");
+        assert_eq!(VERSIONS.of(&gone), None, "and none of what is not there");
+    }
+
+    #[test]
+    fn what_a_version_does_not_record_is_said_with_the_one_that_does() {
+        let messages = |version: Version| {
+            let advice = VERSIONS.advice(version).into_iter();
+            advice.map(|advice| advice.message).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            messages(Version(1, 1, 9)),
+            ["Agent 1.1.9 records nothing: it calls no hooks of ours"],
+            "numbers are compared, and nothing else is to be said"
+        );
+        assert_eq!(
+            messages(Version(1, 2, 0)),
+            ["Agent 1.2.0 does not tell of steps"]
+        );
+        assert!(messages(Version(1, 10, 0)).is_empty(), "all is well");
+    }
+}
