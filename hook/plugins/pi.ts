@@ -48,13 +48,20 @@ const narrowed = (event: any) => ({
   input: { path: event?.input?.path },
 })
 
+const text = (content: any) =>
+  typeof content === "string" ? content : (content ?? []).map((part: any) => part?.text ?? "").join("\n")
+
 export default function (pi: any) {
   let chain: Promise<string | undefined | void> = Promise.resolve()
+  // Messages that were told of already, and come once more when the model gets them.
+  let told = 0
   const names = ["session_start", "before_agent_start", "context", "tool_call", "tool_result", "agent_end", "session_shutdown"]
   for (const name of names) {
     pi.on(name, async (event: any, context: any) => {
       try {
         const ctx = { cwd: context?.cwd, sessionId: context?.sessionManager?.getSessionId?.() }
+        if (name === "before_agent_start") told += 1
+        if (name === "agent_end") told = 0
         chain = chain.then(() => run(name, { hook: name, event: narrowed(event), ctx }, ctx.cwd)).catch(() => {})
         const words = await chain
         // It stays in the session, so that the model reads it once and for all; the user knows already.
@@ -62,6 +69,20 @@ export default function (pi: any) {
       } catch {}
     })
   }
+  // A message that was typed while the agent works comes here alone, between two steps.
+  pi.on("message_start", async (event: any, context: any) => {
+    try {
+      if (event?.message?.role !== "user") return
+      if (told > 0) {
+        told -= 1
+        return
+      }
+      const ctx = { cwd: context?.cwd, sessionId: context?.sessionManager?.getSessionId?.() }
+      const payload = { hook: "steered_message", event: { prompt: text(event.message.content) }, ctx }
+      chain = chain.then(() => run("steered_message", payload, ctx.cwd)).catch(() => {})
+      await chain
+    } catch {}
+  })
   for (const [name, command] of Object.entries(commands)) {
     const handler = async (line: string | undefined, context: any) => {
       try {

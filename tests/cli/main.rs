@@ -5,6 +5,7 @@ mod concurrency;
 mod generated;
 mod install;
 mod manners;
+mod messages;
 mod outcome;
 mod payload;
 mod replay;

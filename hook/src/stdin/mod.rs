@@ -4,16 +4,22 @@
 mod condense;
 mod strings;
 
-use std::io::{self, ErrorKind, IsTerminal, Read};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, IsTerminal, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::FileType;
+use rustix::fs::{FileType, OFlags};
 
 use condense::Condenser;
 
 /// No more than this is read, in bytes.
 const MOST_READ: u64 = 1 << 30;
+
+/// No more of a file's first line is read, in bytes.
+const LONGEST_LINE: u64 = 1 << 20;
 
 /// So much is read at once, in bytes; a pipe rarely holds more.
 const AT_ONCE: usize = 256 << 10;
@@ -49,6 +55,20 @@ pub fn read_payload(mut stdin: impl Read) -> io::Result<Payload> {
         bytes,
         is_cut: is_cut || read >= MOST_READ,
     })
+}
+
+/// Returns the first line of a file that a payload names, as long as such a line may be.
+pub fn first_line(path: &Path) -> Option<String> {
+    let file = File::options()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(path)
+        .ok()?;
+    let mut line = Vec::new();
+    BufReader::new(file.take(LONGEST_LINE))
+        .read_until(b'\n', &mut line)
+        .ok()?;
+    String::from_utf8(line).ok()
 }
 
 /// Returns whether a person may be typing.

@@ -124,7 +124,7 @@ fn with_children(view: &View) -> Vec<Closing> {
 }
 
 fn user_message(event: &Event, view: &View) -> Decision {
-    if event.parent_session_id.is_some() || is_doubled_message(event, view) {
+    if is_of_sub_agent(event, view) || is_doubled_message(event, view) {
         return Decision::default();
     }
     if is_steered(event, view) {
@@ -140,8 +140,15 @@ fn user_message(event: &Event, view: &View) -> Decision {
     }
 }
 
+/// What a sub-agent is told is no message of the user's; some agents say whose it is only where it starts.
+fn is_of_sub_agent(event: &Event, view: &View) -> bool {
+    let session = view.session.as_ref();
+    event.parent_session_id.is_some() || session.is_some_and(|session| session.parent_id.is_some())
+}
+
 /// A message id is one message's. A turn id may be several messages': the same words again, with nothing in between, are the
-/// same message. An agent that has neither, and calls us twice, does so at once.
+/// same message. An agent that has neither, and calls us twice, does so at once. One that does not say what was asked has a
+/// message a turn, and the next one after the turn's end.
 fn is_doubled_message(event: &Event, view: &View) -> bool {
     if event.message_id.is_some() {
         return view.named_message.is_some();
@@ -150,6 +157,9 @@ fn is_doubled_message(event: &Event, view: &View) -> bool {
         .session
         .as_ref()
         .and_then(|session| session.last_event.as_deref());
+    if event.turn_id.is_some() && event.prompt.is_none() {
+        return is_same_turn(event, view) && !has_turn_ended(last_event);
+    }
     let is_near = event.turn_id.is_some() || (event.prompt.is_some() && view.since_last < AT_ONCE);
     is_near
         && last_event == Some(EventKind::UserMessage.name())
@@ -160,12 +170,17 @@ fn is_doubled_message(event: &Event, view: &View) -> bool {
 
 /// While a tool of the same turn runs, the model has not seen the message: what the tool still does is the old message's.
 fn is_steered(event: &Event, view: &View) -> bool {
-    let same_turn = event.turn_id.is_some()
-        && view
-            .message
-            .as_ref()
-            .is_some_and(|message| message.turn_id == event.turn_id);
-    same_turn && view.own_step().is_some_and(|step| step.has_running)
+    is_same_turn(event, view) && view.own_step().is_some_and(|step| step.has_running)
+}
+
+fn is_same_turn(event: &Event, view: &View) -> bool {
+    let message = view.message.as_ref();
+    event.turn_id.is_some() && message.is_some_and(|message| message.turn_id == event.turn_id)
+}
+
+fn has_turn_ended(last_event: Option<&str>) -> bool {
+    let ends = [EventKind::TurnEnd, EventKind::SessionEnd];
+    ends.iter().any(|end| last_event == Some(end.name()))
 }
 
 fn step_start(event: &Event, view: &View) -> Decision {
@@ -470,6 +485,48 @@ mod tests {
             Action::Message,
             "the same words, said again later"
         );
+    }
+
+    #[test]
+    fn a_message_without_words_is_the_turns_until_the_turn_ends() {
+        let view = |last_event: &str| View {
+            session: Some(SessionRow {
+                last_event: Some(last_event.into()),
+                ..session()
+            }),
+            message: Some(message("t")),
+            ..view()
+        };
+        let again = Event {
+            turn_id: Some("t".into()),
+            ..event(EventKind::UserMessage)
+        };
+        for (last_event, action) in [
+            ("user_message", Action::Note),
+            ("tool_start", Action::Note),
+            ("step_finish", Action::Note),
+            ("turn_end", Action::Message),
+            ("session_end", Action::Message),
+        ] {
+            let decision = decided(&again, &view(last_event));
+            assert_eq!(decision.action, action, "after `{last_event}`");
+        }
+    }
+
+    #[test]
+    fn what_a_sub_agent_is_told_is_no_message_also_where_only_its_start_says_whose_it_is() {
+        let child = View {
+            session: Some(SessionRow {
+                parent_id: Some("parent".into()),
+                ..session()
+            }),
+            ..view()
+        };
+        let told = Event {
+            prompt: Some("write it".into()),
+            ..event(EventKind::UserMessage)
+        };
+        assert_eq!(decided(&told, &child).action, Action::Note);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub const TARGET: Target = Target {
 };
 
 /// The events; steps end with tools, so that these are never left out.
-const EVENTS: [&str; 7] = [
+const EVENTS: [&str; 8] = [
     "TaskStart",
     "TaskResume",
     "PreToolUse",
@@ -37,6 +37,7 @@ const EVENTS: [&str; 7] = [
     "TaskComplete",
     "TaskCancel",
     "TaskError",
+    "SessionShutdown",
 ];
 
 fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {

@@ -1,8 +1,9 @@
 //! Cline. Its CLI was seen in real runs; what it sends is in `tests/fixtures/agents/cline-cli-*`.
 //!
-//! What is its own: a prompt is a task with an id of its own, and the task's start does not say what was asked; Cline
-//! does not wait for that hook, so that the first tool call of a task tells of the message once more; a sub-agent's task
-//! names its agent and that agent's parent, below one root session.
+//! What is its own: a task's start is a message, and does not say what was asked; Cline does not wait for that hook, so that
+//! the first tool call of a task tells of the message once more. At a terminal all messages of a session are one task by
+//! its id, so that the id is a turn's, which ends with the task; a sub-agent's task names its agent and that agent's
+//! parent, below one root session.
 
 use ckpt_schema::event::{Event, EventKind};
 
@@ -63,8 +64,7 @@ fn event(payload: &Payload<'_>, kind: EventKind, is_sub_agent: bool) -> Result<E
         .ok_or(Problem::Field("rootSessionId"))?;
     let agent_id = payload.id(&["agent_id"]).filter(|_| is_sub_agent);
     let mut event = payload.session_event(kind, session_id, agent_id);
-    event.turn_id = task.clone();
-    event.message_id = task.filter(|_| kind == EventKind::UserMessage && !is_sub_agent);
+    event.turn_id = task;
     if let Some(call) = ["tool_call", "tool_result"]
         .iter()
         .find_map(|name| payload.object().object(name))
@@ -96,7 +96,6 @@ fn is_first_iteration(payload: &Payload<'_>) -> bool {
 fn message_of(tool_start: &Event) -> Event {
     Event {
         event: EventKind::UserMessage,
-        message_id: tool_start.turn_id.clone(),
         tool_name: None,
         tool_use_id: None,
         paths: Vec::new(),

@@ -1,10 +1,14 @@
 //! OpenAI Codex CLI. Seen in real runs; what it sends is in `tests/fixtures/agents/codex-*`.
 //!
 //! What is its own: every model request is announced (`PreModelRequest`), and its announcement ends the step before; a
-//! patch names its files in its text; a sub-agent's task comes as a prompt with `agent_id`; Esc is told (`Interrupt`).
+//! patch names its files in its text; a sub-agent's task comes as a prompt with `agent_id`; Esc is told (`Interrupt`). Up to
+//! 0.129 a sub-agent is a session like any other, and only the head of its transcript says whose it is.
+
+use std::path::Path;
 
 use ckpt_schema::event::{Event, EventKind};
 
+use crate::agents::payload::json::Object;
 use crate::agents::payload::{Agent, Payload, Problem, shape};
 
 /// Codex.
@@ -27,7 +31,10 @@ impl Agent for Codex {
         let Some(kind) = kind(&payload.event_name()?) else {
             return Ok(Vec::new());
         };
-        let event = shape::event(payload, kind, &["apply_patch"])?;
+        let mut event = shape::event(payload, kind, &["apply_patch"])?;
+        if kind == EventKind::SessionStart && event.parent_session_id.is_none() {
+            event.parent_session_id = parent(payload);
+        }
         let says_nothing = match kind {
             EventKind::UserMessage => event.parent_session_id.is_some(),
             EventKind::SessionStart => shape::is_compaction(payload),
@@ -39,6 +46,16 @@ impl Agent for Codex {
             vec![event]
         })
     }
+}
+
+/// Returns the session that started this one as its sub-agent; that stands before anything that somebody wrote.
+fn parent(payload: &Payload<'_>) -> Option<String> {
+    let transcript = payload.text(&["transcript_path"])?;
+    let line = (payload.context().first_line)(Path::new(&transcript))?;
+    let (head, _) = Object::read(&line);
+    let source = head.object("payload")?.object("source")?;
+    let spawned = source.object("subagent")?.object("thread_spawn")?;
+    spawned.text("parent_thread_id").filter(|id| !id.is_empty())
 }
 
 fn kind(name: &str) -> Option<EventKind> {

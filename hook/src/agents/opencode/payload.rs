@@ -73,6 +73,8 @@ fn message(payload: &Payload<'_>) -> Result<Option<Event>, Problem> {
         EventKind::UserMessage,
         payload.object().object("input"),
     )?;
+    // There are no turns: what comes while a tool of the session runs waits for that tool's end.
+    event.turn_id = Some(event.session_id.clone());
     let output = payload.object().object("output").unwrap_or_default();
     event.message_id = output
         .object("message")

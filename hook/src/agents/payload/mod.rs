@@ -45,6 +45,8 @@ pub struct Context<'a> {
     pub cwd: &'a Path,
     /// The environment, by name.
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
+    /// The first line of a file that a payload names: what says whose session it is, where the payload does not.
+    pub first_line: &'a dyn Fn(&Path) -> Option<String>,
 }
 
 /// What a payload means.

@@ -56,7 +56,8 @@ impl Agent for Pi {
 fn kind(name: &str) -> Option<EventKind> {
     match name {
         "session_start" => Some(EventKind::SessionStart),
-        "before_agent_start" => Some(EventKind::UserMessage),
+        // The second one is our extension's name for a message that was typed while the agent works.
+        "before_agent_start" | "steered_message" => Some(EventKind::UserMessage),
         "context" => Some(EventKind::StepStart),
         "tool_call" => Some(EventKind::ToolStart),
         "tool_result" => Some(EventKind::ToolFinish),

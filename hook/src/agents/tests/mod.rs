@@ -20,6 +20,7 @@ fn parse_alone(agent: &str, event: Option<&str>, payload: &[u8]) -> Parsed {
         &Context {
             cwd: Path::new("/hook"),
             environment: &environment,
+            first_line: &|_| None,
         },
     )
 }

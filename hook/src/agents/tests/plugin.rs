@@ -17,6 +17,7 @@ fn parse_shared(event: &str, payload: &Value, variables: &[(&str, &str)]) -> Par
     let context = Context {
         cwd: Path::new("/hook"),
         environment: &environment,
+        first_line: &|_| None,
     };
     parse(
         "plugin",

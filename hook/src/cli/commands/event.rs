@@ -128,6 +128,7 @@ fn read(arguments: &EventArguments, cwd: &Path) -> Result<Parsed> {
     let context = Context {
         cwd,
         environment: &surroundings::variable,
+        first_line: &stdin::first_line,
     };
     let mut parsed = agents::parse(
         &arguments.agent,

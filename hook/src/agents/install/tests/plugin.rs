@@ -101,6 +101,7 @@ fn recorded(world: &World) -> Vec<Event> {
     let context = Context {
         cwd: Path::new("/hook"),
         environment: &no_environment,
+        first_line: &|_| None,
     };
     let events = lines.chunks(2).flat_map(|call| {
         let name = call[0]

@@ -10,41 +10,41 @@ fn cline_with_three_prompts_and_a_sub_agent() {
         "cline",
         "cline-cli-3.0.65",
         expect![[r#"
-        01 user_message  s1 m1 t1
-        02 user_message  s1 m1 t1
-        02 tool_start    s1 t1 editor call_TURNONE_0_0 ["/workspace/hello.txt"]
-        03 tool_finish   s1 t1 editor call_TURNONE_0_0 ["/workspace/hello.txt"]
-        03 step_finish   s1 t1 tool:call_TURNONE_0_0 call_TURNONE_0_0
-        04 tool_start    s1 t1 editor call_TURNONE_1_0 ["/workspace/hello.txt"]
-        05 tool_finish   s1 t1 editor call_TURNONE_1_0 ["/workspace/hello.txt"]
-        05 step_finish   s1 t1 tool:call_TURNONE_1_0 call_TURNONE_1_0
-        06 tool_start    s1 t1 run_commands call_TURNONE_2_0
-        07 tool_start    s1 t1 run_commands call_TURNONE_2_1
-        08 tool_finish   s1 t1 run_commands call_TURNONE_2_0
-        08 step_finish   s1 t1 tool:call_TURNONE_2_0 call_TURNONE_2_0
-        09 tool_finish   s1 t1 run_commands call_TURNONE_2_1
-        09 step_finish   s1 t1 tool:call_TURNONE_2_1 call_TURNONE_2_1
-        10 turn_end      s1 t1
-        11 user_message  s2 m2 t2
-        12 user_message  s2 m2 t2
-        12 tool_start    s2 t2 run_commands call_TURNTWO_0_0
-        13 tool_finish   s2 t2 run_commands call_TURNTWO_0_0
-        13 step_finish   s2 t2 tool:call_TURNTWO_0_0 call_TURNTWO_0_0
-        14 tool_start    s2 t2 run_commands call_TURNTWO_1_0
-        15 tool_finish   s2 t2 run_commands call_TURNTWO_1_0
-        15 step_finish   s2 t2 tool:call_TURNTWO_1_0 call_TURNTWO_1_0
-        16 turn_end      s2 t2
-        17 user_message  s3 m3 t3
-        18 user_message  s3 m3 t3
-        18 tool_start    s3 t3 spawn_agent call_TURNSUB_0_0
-        19 session_start s3/a1 below s3 t4
-        20 tool_start    s3/a1 below s3 t4 run_commands call_SUBAGENTJOB_0_0
-        21 tool_finish   s3/a1 below s3 t4 run_commands call_SUBAGENTJOB_0_0
-        21 step_finish   s3/a1 below s3 t4 tool:call_SUBAGENTJOB_0_0 call_SUBAGENTJOB_0_0
-        22 turn_end      s3/a1 below s3 t4
-        23 tool_finish   s3 t3 spawn_agent call_TURNSUB_0_0
-        23 step_finish   s3 t3 tool:call_TURNSUB_0_0 call_TURNSUB_0_0
-        24 turn_end      s3 t3
-    "#]],
+            01 user_message  s1 t1
+            02 user_message  s1 t1
+            02 tool_start    s1 t1 editor call_TURNONE_0_0 ["/workspace/hello.txt"]
+            03 tool_finish   s1 t1 editor call_TURNONE_0_0 ["/workspace/hello.txt"]
+            03 step_finish   s1 t1 tool:call_TURNONE_0_0 call_TURNONE_0_0
+            04 tool_start    s1 t1 editor call_TURNONE_1_0 ["/workspace/hello.txt"]
+            05 tool_finish   s1 t1 editor call_TURNONE_1_0 ["/workspace/hello.txt"]
+            05 step_finish   s1 t1 tool:call_TURNONE_1_0 call_TURNONE_1_0
+            06 tool_start    s1 t1 run_commands call_TURNONE_2_0
+            07 tool_start    s1 t1 run_commands call_TURNONE_2_1
+            08 tool_finish   s1 t1 run_commands call_TURNONE_2_0
+            08 step_finish   s1 t1 tool:call_TURNONE_2_0 call_TURNONE_2_0
+            09 tool_finish   s1 t1 run_commands call_TURNONE_2_1
+            09 step_finish   s1 t1 tool:call_TURNONE_2_1 call_TURNONE_2_1
+            10 turn_end      s1 t1
+            11 user_message  s2 t2
+            12 user_message  s2 t2
+            12 tool_start    s2 t2 run_commands call_TURNTWO_0_0
+            13 tool_finish   s2 t2 run_commands call_TURNTWO_0_0
+            13 step_finish   s2 t2 tool:call_TURNTWO_0_0 call_TURNTWO_0_0
+            14 tool_start    s2 t2 run_commands call_TURNTWO_1_0
+            15 tool_finish   s2 t2 run_commands call_TURNTWO_1_0
+            15 step_finish   s2 t2 tool:call_TURNTWO_1_0 call_TURNTWO_1_0
+            16 turn_end      s2 t2
+            17 user_message  s3 t3
+            18 user_message  s3 t3
+            18 tool_start    s3 t3 spawn_agent call_TURNSUB_0_0
+            19 session_start s3/a1 below s3 t4
+            20 tool_start    s3/a1 below s3 t4 run_commands call_SUBAGENTJOB_0_0
+            21 tool_finish   s3/a1 below s3 t4 run_commands call_SUBAGENTJOB_0_0
+            21 step_finish   s3/a1 below s3 t4 tool:call_SUBAGENTJOB_0_0 call_SUBAGENTJOB_0_0
+            22 turn_end      s3/a1 below s3 t4
+            23 tool_finish   s3 t3 spawn_agent call_TURNSUB_0_0
+            23 step_finish   s3 t3 tool:call_TURNSUB_0_0 call_TURNSUB_0_0
+            24 turn_end      s3 t3
+        "#]],
     );
 }

@@ -32,6 +32,7 @@ fn check(agent: &str, folder: &str, expected: Expect) {
         let context = Context {
             cwd: Path::new("/workspace"),
             environment: &|_| None,
+            first_line: &|_| None,
         };
         let parsed = parse(agent, Some(&event), &payload, &context);
         assert_eq!(

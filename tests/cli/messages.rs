@@ -1,0 +1,129 @@
+//! What is a message, and from when on: agents that say little of it.
+
+use serde_json::{Value, json};
+
+use crate::common::World;
+
+/// Sends a payload as an agent's hook does.
+fn tell(world: &World, agent: &str, event: &str, mut payload: Value) {
+    payload["cwd"] = json!(world.workspace());
+    world
+        .run(
+            &["event", "--strict", "--agent", agent, "--event", event],
+            payload.to_string().as_bytes(),
+        )
+        .exits(0);
+}
+
+/// Returns the messages of the log, oldest first: what was asked, and how many files changed.
+fn messages(world: &World) -> Vec<(Value, Value)> {
+    let log = world.json(&["log"]);
+    let newest_first = log["messages"].as_array().expect("a list").iter();
+    newest_first
+        .rev()
+        .map(|message| (message["prompt"].clone(), message["files"].clone()))
+        .collect()
+}
+
+#[test]
+fn each_message_at_a_terminal_of_cline_is_one_though_all_have_the_id_of_one_task() {
+    let world = World::new();
+    let cline = |event: &str, iteration: u64, call: &str| {
+        tell(
+            &world,
+            "cline",
+            event,
+            json!({
+                "taskId": "conv_1", "sessionContext": {"rootSessionId": "root"},
+                "parent_agent_id": null, "iteration": iteration,
+                "tool_call": {"id": call, "name": "run_commands", "input": {}},
+            }),
+        );
+    };
+    for (file, call) in [("one", "a"), ("two", "b"), ("three", "c")] {
+        cline("TaskStart", 0, "");
+        cline("PreToolUse", 1, call);
+        // Cline does not wait for the start's hook, so that it may come late.
+        cline("TaskStart", 0, "");
+        cline("PreToolUse", 1, &format!("{call}2"));
+        world.write(file, "x\n");
+        cline("PostToolUse", 1, call);
+        cline("PostToolUse", 1, &format!("{call}2"));
+        cline("TaskComplete", 2, "");
+    }
+    let one = (Value::Null, json!(1));
+    assert_eq!(messages(&world), vec![one; 3], "one for each that was sent");
+    world.run(&["revert", "--message", "last"], b"").exits(0);
+    let left: Vec<_> = world.tree().into_keys().collect();
+    assert_eq!(left.len(), 2, "the last one alone went back: {left:?}");
+}
+
+#[test]
+fn what_a_running_tool_of_opencode_writes_after_a_new_message_is_the_old_messages() {
+    for agent in ["opencode", "kilo"] {
+        let world = World::new();
+        let tell = |event: &str, payload: Value| tell(&world, agent, event, payload);
+        let message = |id: &str, text: &str| {
+            tell(
+                "chat.message",
+                json!({
+                    "input": {"sessionID": "s"},
+                    "output": {"message": {"id": id}, "parts": [{"type": "text", "text": text}]},
+                }),
+            );
+        };
+        let step = || {
+            tell(
+                "chat.params",
+                json!({"input": {"sessionID": "s", "agent": "build"}}),
+            );
+        };
+        let tool = json!({"input": {"sessionID": "s", "tool": "bash", "callID": "c"}});
+        let finish = json!({"event": {"properties": {"part":
+            {"type": "step-finish", "id": "p", "sessionID": "s"}}}});
+        message("m1", "first");
+        step();
+        tell("tool.execute.before", tool.clone());
+        world.write("early", "x\n");
+        message("m2", "second");
+        world.write("late", "x\n");
+        tell("tool.execute.after", tool);
+        tell("event.message.part.updated", finish);
+        step();
+        let expected = [(json!("first"), json!(2)), (json!("second"), json!(0))];
+        assert_eq!(messages(&world), expected, "of {agent}");
+    }
+}
+
+#[test]
+fn a_sub_agent_of_codex_that_is_a_session_like_any_other_sends_no_messages() {
+    let world = World::new();
+    let transcript = world.path("child.jsonl");
+    let head = json!({"type": "session_meta", "payload": {"id": "child", "source":
+        {"subagent": {"thread_spawn": {"parent_thread_id": "root", "depth": 1}}}}});
+    std::fs::write(&transcript, format!("{head}\n")).expect("writable");
+    let tell = |event: &str, session: &str, more: Value| {
+        let mut payload = more;
+        payload["session_id"] = json!(session);
+        payload["turn_id"] = json!(format!("turn of {session}"));
+        tell(&world, "codex", event, payload);
+    };
+    tell("UserPromptSubmit", "root", json!({"prompt": "delegate"}));
+    tell(
+        "SessionStart",
+        "child",
+        json!({"transcript_path": transcript}),
+    );
+    tell("UserPromptSubmit", "child", json!({"prompt": "do it"}));
+    let tool = json!({"tool_name": "Bash", "tool_use_id": "c"});
+    tell("PreToolUse", "child", tool.clone());
+    world.write("sub", "x\n");
+    tell("PostToolUse", "child", tool);
+    tell("Stop", "child", json!({}));
+    tell("Stop", "root", json!({}));
+    assert_eq!(
+        messages(&world),
+        [(json!("delegate"), json!(1))],
+        "its work is the message's that it was started in"
+    );
+}
