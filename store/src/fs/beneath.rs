@@ -126,7 +126,7 @@ fn without_link(error: Errno) -> Errno {
 
 /// `ELOOP` is not among them: it says that a link came in between, and that can be seen. Neither is `EXDEV`: where something is
 /// mounted, the second answer is the same.
-const SAYS_WHAT_IS_THERE: [Errno; 4] = [
+pub(crate) const SAYS_WHAT_IS_THERE: [Errno; 4] = [
     Errno::NOENT,
     Errno::NOTDIR,
     Errno::NAMETOOLONG,

@@ -5,6 +5,8 @@ use std::os::fd::BorrowedFd;
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
+use super::beneath;
+
 /// What is compared to tell whether a file changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
@@ -72,7 +74,7 @@ pub(crate) type Name = (Vec<u8>, Option<bool>);
 /// again from the beginning: a directory of which only some names were read would seem to have lost the others.
 pub(crate) fn names(directory: BorrowedFd<'_>) -> Result<Vec<Name>, Errno> {
     names_from_here(directory).or_else(|error| {
-        if SAYS_WHAT_IS_THERE.contains(&error) {
+        if beneath::SAYS_WHAT_IS_THERE.contains(&error) {
             return Err(error);
         }
         rustix::fs::seek(directory, rustix::fs::SeekFrom::Start(0))?;

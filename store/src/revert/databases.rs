@@ -15,7 +15,7 @@ use rustix::process::{Flock, FlockType};
 
 use super::plan::Plan;
 use crate::error::Result;
-use crate::fs::disk;
+use crate::fs::beneath;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::snapshot::{Snapshot, Snapshots};
@@ -209,7 +209,7 @@ impl OpenFiles {
 
 /// Returns who holds a lock on a file that keeps others from writing.
 fn locked_by(path: &Path) -> Option<String> {
-    let file = disk::open_file(rustix::fs::CWD, path.as_os_str().as_bytes()).ok()?;
+    let file = beneath::open_file(rustix::fs::CWD, path.as_os_str().as_bytes()).ok()?;
     let lock = rustix::process::fcntl_getlk(file.as_fd(), &Flock::from(FlockType::WriteLock));
     let lock = lock.ok()??;
     Some(match lock.pid {

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{FileAction, FileResult};
+use ckpt_schema::report::{FileAction, FileResult, OperationKind};
 
 use super::apply::{self, Root, Work};
-use super::chain::has_ended;
+use super::chain::{chain, has_ended};
 use super::git;
 use super::movement::Part;
 use super::operate::observe;
@@ -111,8 +111,8 @@ fn directories_that_may_go(
         && let Some(base) = operation.base
     {
         // What ignore rules hid may have been there, empty: only what the reverts made goes again.
-        let chain = sessions::chain(connection, &movement.session.id, base)?;
-        let made: BTreeSet<WorkspacePath> = chain
+        let operations = chain(connection, &movement.session.id, base)?;
+        let made: BTreeSet<WorkspacePath> = operations
             .iter()
             .flat_map(|operation| paths::made_from_json(&operation.row.directories).into_keys())
             .collect();
