@@ -62,14 +62,9 @@ agents-all:
 agents-versions *names:
     tests/agents/run --versions {{names}}
 
-# System calls, syncs, transactions and programs of a hook's call, counted; exit code 77: no strace, nothing was counted
+# System calls, syncs, transactions and programs of a hook's call, told as numbers; `just test` holds their limits
 cost:
-    @strace -o /dev/null true || { echo "NOT RUN: what a call costs: strace does not run here"; exit 77; }
-    cargo test --workspace --locked --test cost -- --ignored --nocapture --test-threads 8
-
-# The traps of what is remembered and taken over, in workspaces that are old enough to be trusted: all wait at once
-traps:
-    cargo test --workspace --locked --test snapshot -- --ignored --test-threads 64
+    cargo test -p ckpt-hook --locked --test cost -- --nocapture
 
 # Every operation killed at every system call, twice and thrice too, and failed at every call, and two hundred power cuts: an
 # hour on two cores

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use ckpt_store::error::{Error, Result};
-use ckpt_store::{Milliseconds, Settings};
+use ckpt_store::{FileTime, Milliseconds, Settings};
 
 /// What the process was given.
 #[derive(Clone, Debug)]
@@ -108,6 +108,7 @@ impl Surroundings {
             home: self.home.clone(),
             config_home: self.config_home.clone(),
             clock: now,
+            file_clock,
         }
     }
 }
@@ -135,6 +136,18 @@ pub fn now() -> Milliseconds {
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Returns the moment by the clock of file times; `$CKPT_HOOK_TEST_FILE_CLOCK` of a debug build says how many seconds it is ahead,
+/// so that a test need not wait until files are old.
+fn file_clock() -> FileTime {
+    let now = ckpt_store::file_clock();
+    if !cfg!(debug_assertions) {
+        return now;
+    }
+    let ahead = variable("CKPT_HOOK_TEST_FILE_CLOCK")
+        .and_then(|seconds| seconds.to_str()?.parse::<FileTime>().ok());
+    now + ahead.unwrap_or_default() * 1_000_000_000
 }
 
 /// The XDG base directory specification: "If an implementation encounters a relative path … ignore it".

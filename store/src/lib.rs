@@ -30,8 +30,9 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report;
 
 pub use error::{Error, ErrorKind, Result};
-pub use model::Milliseconds;
+pub use fs::disk::now as file_clock;
 pub use model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest};
+pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
 

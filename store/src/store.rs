@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::fs::ownership;
-use crate::model::Milliseconds;
 use crate::model::progress::Watcher;
+use crate::model::{FileTime, Milliseconds};
 use crate::sessions::{self, Database};
 use crate::settings::Settings;
 
@@ -21,8 +21,10 @@ pub struct Surroundings {
     pub home: Option<PathBuf>,
     /// `$XDG_CONFIG_HOME`, where it is set and absolute.
     pub config_home: Option<PathBuf>,
-    /// The clock.
+    /// The clock of the rows.
     pub clock: fn() -> Milliseconds,
+    /// The clock that tells how old the times of files are: [`crate::file_clock`].
+    pub file_clock: fn() -> FileTime,
 }
 
 /// The session store and the snapshots beside it.

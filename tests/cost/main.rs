@@ -1,7 +1,6 @@
 //! What a call of the hook costs where the machine does not matter: system calls, syncs, write transactions and programs.
 //!
-//! Counts are not noisy, so they are the gate: a number that grows is a decision. `strace` counts; `just cost` runs these tests,
-//! and says so where it cannot.
+//! Counts are not noisy, so they are the gate: a number that grows is a decision. `strace` counts; `just cost` tells the numbers.
 
 #![expect(
     clippy::print_stdout,
@@ -24,7 +23,6 @@ const OVERHEAD: u64 = 420;
 const NOISE: u64 = 12;
 
 #[test]
-#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn a_call_without_changes_makes_one_system_call_a_file_and_three_a_directory() {
     for tree in Tree::both() {
         for event in ["step_start", "step_finish"] {
@@ -45,7 +43,6 @@ fn a_call_without_changes_makes_one_system_call_a_file_and_three_a_directory() {
 }
 
 #[test]
-#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn what_a_call_costs_besides_does_not_grow_with_the_tree() {
     let [small, large] = Tree::both();
     let (few, many) = (
@@ -61,7 +58,6 @@ fn what_a_call_costs_besides_does_not_grow_with_the_tree() {
 }
 
 #[test]
-#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn a_call_without_changes_syncs_nothing_and_writes_no_pack() {
     let tree = Tree::small();
     for event in ["step_start", "step_finish"] {
@@ -76,7 +72,6 @@ fn a_call_without_changes_syncs_nothing_and_writes_no_pack() {
 }
 
 #[test]
-#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn a_call_writes_its_rows_in_few_transactions() {
     let tree = Tree::small();
     for event in ["user_message", "step_start", "step_finish", "turn_end"] {
@@ -90,7 +85,6 @@ fn a_call_writes_its_rows_in_few_transactions() {
 const TRANSACTIONS: u64 = 3;
 
 #[test]
-#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn a_call_with_ten_edits_syncs_one_pack() {
     let tree = Tree::small();
     tree.counts("step_start");
@@ -109,7 +103,6 @@ fn a_call_with_ten_edits_syncs_one_pack() {
 const SYNCS: u64 = 3;
 
 #[test]
-#[ignore = "needs strace: `just cost`"]
 fn the_first_call_of_all_syncs_what_it_makes_once() {
     let counts = Tree::untouched().counts("user_message");
     println!("{} syncs of a first call", counts.syncs);
@@ -124,7 +117,6 @@ fn the_first_call_of_all_syncs_what_it_makes_once() {
 const FIRST_SYNCS: u64 = 5 + 2 + 9;
 
 #[test]
-#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn no_call_starts_another_program_or_speaks_to_anybody() {
     let tree = Tree::small();
     for event in [
@@ -150,7 +142,6 @@ fn no_call_starts_another_program_or_speaks_to_anybody() {
 }
 
 #[test]
-#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn directories_of_a_file_server_are_always_read() {
     let tree = Tree::small();
     assert_eq!(

@@ -25,7 +25,6 @@ fn calls(tree: &Tree, message: &str) -> (u64, u64) {
 }
 
 #[test]
-#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn a_revert_of_a_message_that_changed_nothing_looks_once() {
     for tree in Tree::both() {
         tree.play("idle", 0);
@@ -38,7 +37,6 @@ fn a_revert_of_a_message_that_changed_nothing_looks_once() {
 }
 
 #[test]
-#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn a_revert_of_one_file_looks_at_all_others_once() {
     for tree in Tree::both() {
         tree.play("one", 1);
@@ -53,7 +51,6 @@ fn a_revert_of_one_file_looks_at_all_others_once() {
 }
 
 #[test]
-#[ignore = "needs strace, and files that are 35 s old: `just cost`"]
 fn a_revert_that_is_done_already_looks_once() {
     let trees = Tree::both();
     for (tree, count) in trees.iter().zip([100, 1000]) {

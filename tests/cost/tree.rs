@@ -1,14 +1,9 @@
 //! A workspace of known size whose files are old enough for their times to be trusted.
 
-use std::os::unix::fs::MetadataExt;
 use std::process::Command;
-use std::time::{Duration, SystemTime};
 
 use crate::common::{World, finish};
 use crate::strace::{self, Counts};
-
-/// Files touched later than this before a snapshot are read again by it.
-const SETTLED: Duration = Duration::from_secs(36);
 
 /// A git repository with files in directories of ten, in which a session goes on.
 pub struct Tree {
@@ -69,25 +64,9 @@ impl Tree {
         self
     }
 
-    /// Waits until the newest time of any file is old enough.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "file times are compared with the clock"
-    )]
+    /// From now on the times of all files are old enough.
     pub fn settle(&self) {
-        let newest = self
-            .world
-            .tree()
-            .into_keys()
-            .map(|path| self.world.workspace().join(path));
-        let newest = newest
-            .map(|path| path.symlink_metadata().expect("it is there").ctime())
-            .max()
-            .expect("files");
-        let settled = SystemTime::UNIX_EPOCH + Duration::from_secs(newest.unsigned_abs()) + SETTLED;
-        while let Ok(left) = settled.duration_since(SystemTime::now()) {
-            std::thread::sleep(left + Duration::from_millis(10));
-        }
+        self.world.grow_old();
     }
 
     /// Returns how many files there are.

@@ -1,12 +1,11 @@
 //! Taking ids and packs from the user's repository: whatever that says, the snapshot is that of the bytes on the disk, and
 //! holds all of them for good.
 //!
-//! What is taken over must be old enough to be trusted, so these tests wait, all at once (`just traps`).
+//! What is taken over must be old enough to be trusted, so the snapshots of these tests are told that it is later.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ckpt_store::model::entry::ObjectId;
 use ckpt_store::snapshot::{Request, Snapshots, Taken};
@@ -38,14 +37,14 @@ fn populate(world: &World) {
     world.run_git(&["commit", "-qm", "two"]);
 }
 
-/// Waits until files are old, and lets git look at them once more, as `git status` of a user does.
+/// Lets files grow old, and lets git look at them once more, as `git status` of a user does.
 fn settle(world: &World) {
-    std::thread::sleep(Duration::from_secs(36));
+    world.set_times_back();
     let _ = world
         .git_command(&world.root)
         .args(["status", "--porcelain"])
         .output();
-    std::thread::sleep(Duration::from_secs(1));
+    world.grow_old();
 }
 
 /// Takes the first snapshot with the user's repository and one without, and checks that they are the same, that every blob
@@ -104,7 +103,6 @@ fn user_packs(world: &World) -> Vec<PathBuf> {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn packed_and_loose_objects_and_a_later_gc_of_the_user() {
     let world = repository();
     settle(&world);
@@ -125,7 +123,6 @@ fn packed_and_loose_objects_and_a_later_gc_of_the_user() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn every_version_and_shape_of_an_index() {
     let world = repository();
     settle(&world);
@@ -148,7 +145,6 @@ fn every_version_and_shape_of_an_index() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn entries_that_say_nothing_about_the_file() {
     let world = repository();
     for (flag, file) in [
@@ -176,7 +172,6 @@ fn entries_that_say_nothing_about_the_file() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn a_conflict_has_no_stage_to_take() {
     let world = repository();
     world.run_git(&["checkout", "-qb", "other", "HEAD~1"]);
@@ -200,7 +195,6 @@ fn a_conflict_has_no_stage_to_take() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn conversions_give_blobs_that_are_not_the_files_bytes() {
     let world = World::git();
     fs::write(
@@ -246,7 +240,6 @@ fn conversions_give_blobs_that_are_not_the_files_bytes() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn line_endings_by_the_settings_of_git() {
     let world = World::git();
     world.run_git(&["config", "core.autocrlf", "true"]);
@@ -260,7 +253,6 @@ fn line_endings_by_the_settings_of_git() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn objects_that_the_user_has_not_or_not_whole() {
     let world = repository();
     settle(&world);
@@ -294,7 +286,6 @@ fn objects_that_the_user_has_not_or_not_whole() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn a_pack_that_lies_costs_a_restore_and_never_gives_other_bytes() {
     let world = repository();
     settle(&world);
@@ -332,7 +323,6 @@ fn a_pack_that_lies_costs_a_restore_and_never_gives_other_bytes() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn repositories_of_other_shapes() {
     let world = World::plain();
     world.run_git(&["init", "-q", "--object-format=sha256", "-b", "main"]);
@@ -349,15 +339,14 @@ fn repositories_of_other_shapes() {
         deltas.run_git(&["commit", "-qam", "more"]);
     }
     deltas.run_git(&["repack", "-adfq", "--depth=50", "--write-midx"]);
-    settle(&world);
-    for other in [&linked, &shared, &deltas] {
-        let _ = other.run_git(&["status", "--porcelain"]);
+    for world in [&world, &linked, &shared, &deltas] {
+        settle(world);
     }
     agrees(&world, "sha256");
     agrees(&linked, "with a linked worktree");
     let mut inside = World::plain();
     inside.root = linked.root.parent().unwrap().join("linked");
-    inside.run_git(&["status", "--porcelain"]);
+    settle(&inside);
     agrees(&inside, "in a linked worktree");
     let (seeded, taken) = agrees(&shared, "objects of another repository");
     fs::rename(
@@ -370,7 +359,6 @@ fn repositories_of_other_shapes() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn packs_of_somebody_else_or_behind_a_link_are_not_linked() {
     let world = repository();
     settle(&world);
@@ -412,7 +400,6 @@ fn shared_inodes(world: &World, seeded: &Snapshots) -> usize {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn a_store_on_another_device() {
     in_namespace("seeding::a_store_on_another_device", |mount| {
         let world = repository();

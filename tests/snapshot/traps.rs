@@ -1,7 +1,7 @@
 //! The traps of a stat cache, each by its name, in workspaces whose times are trusted.
 //!
 //! A file that was touched in the last 35 s is read again by each snapshot, which would hide every mistake in what is trusted
-//! after that; so these tests wait until their files are old, all at once (`just traps`). Traps that need no old files:
+//! after that; so the first snapshots of these tests are told that it is later. Traps that need no old files:
 //!
 //! | trap | also held by |
 //! | --- | --- |
@@ -19,9 +19,6 @@ use ckpt_store::snapshot::{Snapshots, Taken};
 
 use crate::namespace::in_namespace;
 use crate::scan_world::World;
-
-/// Files touched later than this before a snapshot are read again by it.
-const SETTLED: Duration = Duration::from_secs(36);
 
 const FILES: [&str; 9] = [
     "a/one",
@@ -41,18 +38,13 @@ fn old() -> World {
     FILES.iter().for_each(|file| world.write(file, file));
     world.write(".gitignore", "*.log\nout/\n");
     world.write("d/.gitignore", "nothing\n");
+    world.set_times_back();
     world.run_git(&["add", "."]);
     world.run_git(&["add", "-f", "out/kept"]);
     world.run_git(&["commit", "-qm", "one"]);
-    settle();
     // The first snapshot sees times that are old, the second finds that nothing changed.
-    assert_eq!(world.take(), world.take(), "nothing changed");
+    world.when_old(|| assert_eq!(world.take(), world.take(), "nothing changed"));
     world
-}
-
-/// Waits until whatever was written before is old.
-fn settle() {
-    std::thread::sleep(SETTLED);
 }
 
 /// Checks that a snapshot is what git makes of the workspace, and what it would be without a cache.
@@ -88,7 +80,6 @@ fn with_its_old_times(world: &World, path: &str, act: impl FnOnce()) {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn racy_times() {
     let world = old();
     for round in 0..50 {
@@ -106,7 +97,6 @@ fn racy_times() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn an_edit_in_place_that_keeps_size_and_mtime() {
     let world = old();
     with_its_old_times(&world, "a/one", || {
@@ -120,7 +110,6 @@ fn an_edit_in_place_that_keeps_size_and_mtime() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn times_that_go_back_or_into_the_future() {
     let world = old();
     for (number, seconds) in [0, 1, 1 << 31, 1 << 33].into_iter().enumerate() {
@@ -141,7 +130,6 @@ fn times_that_go_back_or_into_the_future() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn a_change_of_the_mode_alone() {
     let world = old();
     world.chmod("a/one", 0o755);
@@ -154,7 +142,6 @@ fn a_change_of_the_mode_alone() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn read_while_written() {
     let world = old();
     let is_over = std::sync::atomic::AtomicBool::new(false);
@@ -206,7 +193,6 @@ fn restless(world: &World, number: usize, is_over: &std::sync::atomic::AtomicBoo
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 #[expect(clippy::print_stdout, reason = "a test that did not run says so")]
 fn a_store_through_a_memory_map() {
     // The first store to a page sets the mtime, the next ones do not, until the kernel has written the page.
@@ -242,7 +228,6 @@ fn a_store_through_a_memory_map() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn ignore_files_that_change() {
     let world = old();
     let captured = |why: &str| world.names(&agrees(&world, why));
@@ -285,7 +270,6 @@ fn ignore_files_that_change() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn files_tracked_although_ignored() {
     let world = old();
     assert!(
@@ -311,7 +295,6 @@ fn files_tracked_although_ignored() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn another_file_with_the_same_inode() {
     // The number of an inode is used again; its generation is not told, so the ctime has to do.
     let world = old();
@@ -336,7 +319,6 @@ fn another_file_with_the_same_inode() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn an_edit_through_a_hard_link() {
     let world = old();
     fs::hard_link(world.root.join("five"), world.home.join("outside")).unwrap();
@@ -353,7 +335,6 @@ fn an_edit_through_a_hard_link() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn swaps() {
     let world = old();
     let swap = |left: &str, right: &str| {
@@ -387,7 +368,6 @@ fn swaps() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn kinds_that_replace_each_other() {
     let world = old();
     fs::rename(world.root.join("a"), world.root.join("moved")).unwrap();
@@ -402,7 +382,6 @@ fn kinds_that_replace_each_other() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn mounts() {
     in_namespace("traps::mounts", |mount| {
         let world = old();
@@ -439,7 +418,6 @@ fn mounts() {
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn a_power_cut_between_the_cache_and_the_packs() {
     in_namespace(
         "traps::a_power_cut_between_the_cache_and_the_packs",
@@ -500,7 +478,6 @@ fn blob(snapshots: &Snapshots, taken: &Taken, path: &str) -> ckpt_store::model::
 }
 
 #[test]
-#[ignore = "waits until files are old: `just traps`"]
 fn two_hooks_at_once() {
     let world = old();
     for round in 0..20 {

@@ -9,8 +9,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tempfile::TempDir;
+
+use crate::clock::await_tick;
 
 /// Returns the path of the binary under test, which cargo builds before the tests of its crate.
 pub fn binary() -> &'static str {
@@ -21,9 +24,13 @@ pub fn binary() -> &'static str {
     &BINARY
 }
 
+/// Files touched later than this before a snapshot are read again by the next one: 35 s, and one more; seconds.
+const SETTLED: &str = "36";
+
 /// A home, a store and a workspace in a scratch directory.
 pub struct World {
     scratch: TempDir,
+    is_old: AtomicBool,
 }
 
 impl World {
@@ -36,6 +43,7 @@ impl World {
     pub fn new_in(directory: &Path) -> Self {
         let world = Self {
             scratch: tempfile::tempdir_in(directory).expect("a scratch directory"),
+            is_old: AtomicBool::new(false),
         };
         for directory in [world.home(), world.workspace()] {
             std::fs::create_dir_all(directory).expect("the scratch directory is writable");
@@ -85,7 +93,17 @@ impl World {
             .env("PATH", "/usr/bin:/bin")
             .env("TZ", "UTC")
             .current_dir(self.workspace());
+        if self.is_old.load(Ordering::SeqCst) {
+            command.env("CKPT_HOOK_TEST_FILE_CLOCK", SETTLED);
+        }
         command
+    }
+
+    /// From now on the binary takes all files for old enough that their times can be trusted. Release builds do not: they have
+    /// no clock that can be set.
+    pub fn grow_old(&self) {
+        await_tick();
+        self.is_old.store(true, Ordering::SeqCst);
     }
 
     /// Runs the binary to its end.

@@ -37,6 +37,7 @@ impl World {
             home: Some(scratch.path().join("home")),
             config_home: None,
             clock: || NOW,
+            file_clock: ckpt_store::file_clock,
         });
         let sql = Connection::open(scratch.path().join("store/sessions.db")).expect("the database");
         World {

@@ -372,6 +372,7 @@ fn open(base: &Path, settings: Settings) -> Store {
         home: Some(base.join("home")),
         config_home: None,
         clock,
+        file_clock: ckpt_store::file_clock,
     };
     Store::open(surroundings).expect("a store of our own")
 }

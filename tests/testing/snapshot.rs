@@ -4,10 +4,18 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, SystemTime};
 
+use ckpt_store::FileTime;
 use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::snapshot::{Request, Snapshots, Taken};
 use tempfile::TempDir;
+
+use crate::clock::await_tick;
+
+/// Files touched later than this before a snapshot are read again by the next one: 35 s, and one more; nanoseconds.
+const SETTLED: FileTime = 36_000_000_000;
 
 /// A world for one test.
 pub struct World {
@@ -16,6 +24,8 @@ pub struct World {
     pub home: PathBuf,
     pub store: PathBuf,
     pub snapshots: Snapshots,
+    /// By how much the clock of its snapshots is ahead of that of its files, nanoseconds.
+    ahead: AtomicI64,
 }
 
 impl World {
@@ -34,6 +44,7 @@ impl World {
             home,
             store,
             snapshots,
+            ahead: AtomicI64::new(0),
         }
     }
 
@@ -69,9 +80,43 @@ impl World {
             store: &self.store,
             only_around: None,
             anew: false,
+            now: ckpt_store::file_clock() + self.ahead.load(Ordering::SeqCst),
             deadline: None,
             progress: None,
         }
+    }
+
+    /// Sets the times of all files back by an hour: git does not trust an entry that is as young as its index, and has no clock
+    /// that a test could set.
+    pub fn set_times_back(&self) {
+        let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
+        let mut open = vec![self.root.clone()];
+        while let Some(directory) = open.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let entry = entry.unwrap();
+                let kind = entry.file_type().unwrap();
+                if kind.is_dir() && entry.file_name() != ".git" {
+                    open.push(entry.path());
+                } else if kind.is_file() {
+                    let file = fs::File::open(entry.path()).unwrap();
+                    file.set_modified(an_hour_ago).unwrap();
+                }
+            }
+        }
+    }
+
+    /// From now on whatever was touched before is old enough for its times to be trusted, and so is what is touched later.
+    pub fn grow_old(&self) {
+        await_tick();
+        self.ahead.store(SETTLED, Ordering::SeqCst);
+    }
+
+    /// Does something when all files are old; what comes after it is young again.
+    pub fn when_old<T>(&self, act: impl FnOnce() -> T) -> T {
+        self.grow_old();
+        let done = act();
+        self.ahead.store(0, Ordering::SeqCst);
+        done
     }
 
     pub fn take(&self) -> Taken {
@@ -115,6 +160,10 @@ impl World {
         let _ = fs::remove_file(&index);
         if self.root.join(".git/index").exists() {
             fs::copy(self.root.join(".git/index"), &index).unwrap();
+            // Every entry is younger than such an index, so that git reads every file, whatever its times say.
+            let copy = fs::File::options().append(true).open(&index).unwrap();
+            copy.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1))
+                .unwrap();
         }
         let git = |arguments: &[&str]| {
             let output = self

@@ -6,14 +6,15 @@ use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::beneath;
+use crate::model::FileTime;
 
 /// What is compared to tell whether a file changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Nanoseconds since the epoch.
-    pub mtime: i64,
+    pub mtime: FileTime,
     /// Nanoseconds since the epoch.
-    pub ctime: i64,
+    pub ctime: FileTime,
     /// The inode's number.
     pub inode: u64,
     /// Bytes.
@@ -38,7 +39,7 @@ impl Stamp {
     ///
     /// Times are compared with the moment before the scan began; where a file system keeps whole seconds only, two of them
     /// have to have passed.
-    pub fn is_settled(&self, now: i64, margin: i64) -> bool {
+    pub fn is_settled(&self, now: FileTime, margin: i64) -> bool {
         let is_old = |time: i64| {
             let coarse = if time % 1_000_000_000 == 0 {
                 2_000_000_000
@@ -62,7 +63,7 @@ fn nanoseconds(seconds: i128, nanoseconds: i128) -> i64 {
 }
 
 /// Returns the moment, by the clock that file times are taken from.
-pub(crate) fn now() -> i64 {
+pub fn now() -> FileTime {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
     nanoseconds(i128::from(time.tv_sec), i128::from(time.tv_nsec))
 }

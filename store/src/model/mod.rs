@@ -12,3 +12,6 @@ pub(crate) mod roots;
 
 /// Milliseconds since the Unix epoch.
 pub type Milliseconds = i64;
+
+/// Nanoseconds since the Unix epoch, by the clock that the kernel takes the times of files from.
+pub type FileTime = i64;

@@ -22,6 +22,7 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::fs::disk::Stamp;
+use crate::model::FileTime;
 use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
@@ -127,6 +128,9 @@ pub struct Request<'a> {
     /// Whether to read every file, whatever is remembered of it or known to the user's repository, and to store what is not
     /// stored whole.
     pub anew: bool,
+    /// When this snapshot begins, read before anything of the workspace is: a file that was touched shortly before it is looked at
+    /// again by the next snapshot, whatever its times say. See [`crate::file_clock`].
+    pub now: FileTime,
     /// When to give up.
     pub deadline: Option<Instant>,
     /// Is told, now and then, how far it is.

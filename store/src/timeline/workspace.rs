@@ -215,6 +215,7 @@ impl Place {
             store: &store.surroundings.directory,
             only_around: None,
             anew: false,
+            now: (store.surroundings.file_clock)(),
             deadline: None,
             progress: None,
         }

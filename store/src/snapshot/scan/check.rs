@@ -15,6 +15,7 @@ use super::walk;
 use crate::fs::beneath::{self, Anchor};
 use crate::fs::disk::Stamp;
 use crate::fs::threads;
+use crate::model::FileTime;
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::GapReason;
 use crate::snapshot::cache::{Cache, CachedItem, Directory};
@@ -41,7 +42,7 @@ pub(crate) struct Check<'a> {
     /// Whether directory times cannot be trusted.
     pub is_remote: bool,
     /// The moment before the scan began, by the clock of file times.
-    pub now: i64,
+    pub now: FileTime,
     /// From when on no file is read any more: it belongs to those that the walk looks at, and gives up.
     pub deadline: Option<Instant>,
 }

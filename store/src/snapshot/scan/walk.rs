@@ -20,6 +20,7 @@ use super::sink::Sink;
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::beneath::{self, Anchor};
 use crate::fs::disk::Stamp;
+use crate::model::FileTime;
 use crate::model::entry::ObjectId;
 use crate::model::progress::SnapshotProgress;
 use crate::objects::hash::{self, ObjectKind};
@@ -69,7 +70,7 @@ pub(crate) struct Walk<'a> {
     /// Where objects go.
     pub sink: &'a Sink<'a>,
     /// The moment before the scan began, by the clock of file times.
-    pub now: i64,
+    pub now: FileTime,
     /// Whether the file system is served by something else, so that directory times cannot be trusted.
     pub is_remote: bool,
     /// When to give up.

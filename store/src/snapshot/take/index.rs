@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use crate::fs::disk::Stamp;
 use crate::git::Location;
 use crate::git::tracked::{self, Tracked};
+use crate::model::FileTime;
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{self, ObjectKind};
 use crate::snapshot::cache::Cache;
@@ -22,7 +23,7 @@ pub(super) struct Index<'l> {
 
 impl<'l> Index<'l> {
     /// Looks whether the index is the one that a cache knows, and reads it where it is not.
-    pub fn look(location: Option<&'l Location>, cache: Option<&Cache>, now: i64) -> Self {
+    pub fn look(location: Option<&'l Location>, cache: Option<&Cache>, now: FileTime) -> Self {
         let old = cache.and_then(|cache| cache.header.index);
         let stamp = location.and_then(tracked::stamp);
         if let (Some((old, true, blob)), Some(stamp)) = (old, stamp)

@@ -25,6 +25,7 @@ use crate::error::{Context, Result, contained};
 use crate::fs::beneath;
 use crate::fs::disk::{self, Stamp};
 use crate::git::{Location, state};
+use crate::model::FileTime;
 use crate::model::entry::ObjectId;
 use crate::objects::Objects;
 use crate::objects::hash::{self, ObjectKind};
@@ -82,13 +83,12 @@ struct Scene<'a> {
     store: Option<(u64, u64)>,
     location: Option<Location>,
     rules: Rules,
-    now: i64,
+    now: FileTime,
     is_remote: bool,
 }
 
 impl<'a> Scene<'a> {
     fn open(objects: &'a Objects, request: &'a Request<'a>) -> Result<Self> {
-        let now = disk::now();
         let root = beneath::open_root(request.root)
             .map_err(std::io::Error::from)
             .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
@@ -104,7 +104,7 @@ impl<'a> Scene<'a> {
                 .map(|metadata| (metadata.dev(), metadata.ino())),
             rules: outer_rules(request, location.as_ref()),
             location,
-            now,
+            now: request.now,
             root,
         })
     }
