@@ -34,6 +34,7 @@ fn main() -> ckpt_store::Result<()> {
             store: &store,
             only_around: None,
             anew: false,
+            now: ckpt_store::file_clock(),
             deadline: None,
             progress: None,
         };

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ckpt_store::revert::apply::{Abilities, Found, PREFIX, state_at};
 use tempfile::TempDir;
+use testing::skip::has_strace;
+use testing::strace::Call;
 
 use crate::parts::{self, Part};
 use crate::world::{Thing, World, assert_done, executable, file, link, path};
@@ -146,15 +148,6 @@ fn run(folder: &Path, options: &[&str]) {
     command.status().expect("`strace` starts");
 }
 
-fn has_strace() -> bool {
-    let mut command = std::process::Command::new("strace");
-    let works = command
-        .args(["-o", "/dev/null", "true"])
-        .stderr(Stdio::null())
-        .status();
-    works.is_ok_and(|status| status.success())
-}
-
 /// Returns the calls between the marks of a run in peace.
 fn points(kind: &str) -> Vec<Point> {
     let (folder, world) = fresh(kind);
@@ -173,18 +166,12 @@ fn points(kind: &str) -> Vec<Point> {
     let mut points = Vec::new();
     let mut inside = false;
     for line in trace.lines() {
-        let Some((of, call)) = line.split_once(' ') else {
+        let Some(Call {
+            thread: of, name, ..
+        }) = Call::read(line)
+        else {
             continue;
         };
-        let Some((name, _)) = call.trim_start().split_once('(') else {
-            continue;
-        };
-        if !name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        {
-            continue;
-        }
         let count = *counts
             .entry((of, name))
             .and_modify(|count| *count += 1)
@@ -307,7 +294,6 @@ fn kinds() -> &'static [(&'static str, usize)] {
 #[test]
 fn killed_at_any_system_call_the_next_try_ends_it() {
     if !has_strace() {
-        println!("SKIPPED: `strace` does not run here, so no process was killed");
         return;
     }
     for (kind, step) in kinds() {
@@ -336,7 +322,6 @@ fn killed_at_any_system_call_the_next_try_ends_it() {
 #[test]
 fn killed_again_in_the_try_that_should_end_it() {
     if !has_strace() {
-        println!("SKIPPED: `strace` does not run here, so no process was killed");
         return;
     }
     let wanted = wanted("twice");
@@ -359,7 +344,6 @@ fn killed_again_in_the_try_that_should_end_it() {
 #[test]
 fn an_error_in_any_system_call_leaves_the_file_whole_and_no_trace() {
     if !has_strace() {
-        println!("SKIPPED: `strace` does not run here, so no error was injected");
         return;
     }
     for (kind, step) in kinds() {

@@ -35,30 +35,16 @@ fn the_log_is_a_table_of_messages() {
     .assert_eq(&world.redact(&run.stdout));
 }
 
-/// Runs git in the workspace.
-fn git(world: &World, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    command
-        .args(["-c", "user.name=t", "-c", "user.email=t@t"])
-        .args(arguments);
-    command
-        .current_dir(world.workspace())
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", world.home());
-    finish(&mut command, b"").exits(0);
-}
-
 /// A message whose agent committed.
 fn committed() -> World {
     let world = World::new();
-    git(&world, &["init", "-q", "-b", "main"]);
+    world.run_git(&["init", "-q", "-b", "main"]);
     world.write("menu", "bread\n");
-    git(&world, &["add", "menu"]);
-    git(&world, &["commit", "-qm", "open"]);
+    world.run_git(&["add", "menu"]);
+    world.run_git(&["commit", "-qm", "open"]);
     world.play("m1", "add cakes", |world| {
         world.write("menu", "bread\ncakes\n");
-        git(world, &["commit", "-qam", "Sell cakes"]);
+        world.run_git(&["commit", "-qam", "Sell cakes"]);
     });
     world
 }
@@ -121,8 +107,8 @@ fn a_revert_names_the_commits_that_stay_or_moves_the_branch_back() {
 fn what_git_keeps_is_named_with_its_reason() {
     let world = committed();
     world.write("notes", "mine\n");
-    git(&world, &["add", "notes"]);
-    git(&world, &["commit", "-qm", "Note"]);
+    world.run_git(&["add", "notes"]);
+    world.run_git(&["commit", "-qm", "Note"]);
     let run = world
         .run(&["revert", "--message", "m1", "--git"], b"")
         .exits(3);
@@ -510,11 +496,9 @@ fn git_apply_takes_a_diff() {
         .expect("writable");
     });
     let diff = world.command(&["diff"]).output().expect("it ends");
-    let mut apply = Command::new("git");
+    let mut apply = testing::git::command(&copy, &world.home());
     apply
         .args(["apply", "-"])
-        .current_dir(&copy)
-        .env("HOME", world.home())
         .env("GIT_CEILING_DIRECTORIES", world.path(""));
     finish(&mut apply, &diff.stdout).exits(0);
     let differ = Command::new("/usr/bin/diff")

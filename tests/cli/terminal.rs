@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use testing::skip::{has_strace, skip};
+
 use crate::common::{Run, World, binary, finish};
 
 /// Runs the binary on a terminal and types.
@@ -12,7 +14,7 @@ fn on_a_terminal(world: &World, arguments: &str, keys: &str) -> Option<Run> {
 /// The same, behind the words of a wrapper.
 fn on_a_terminal_below(world: &World, wrapper: &str, arguments: &str, keys: &str) -> Option<Run> {
     if !std::path::Path::new("/usr/bin/script").exists() {
-        skipped("`script` of util-linux is not there to play a terminal");
+        skip("`script` of util-linux is not there to play a terminal");
         return None;
     }
     let mut command = Command::new("/usr/bin/script");
@@ -32,11 +34,6 @@ fn on_a_terminal_below(world: &World, wrapper: &str, arguments: &str, keys: &str
         .env("SHELL", "/bin/sh")
         .current_dir(world.workspace());
     Some(finish(&mut command, keys.as_bytes()))
-}
-
-#[expect(clippy::print_stderr, reason = "a test that did not run says so")]
-fn skipped(why: &str) {
-    eprintln!("SKIPPED: {why}");
 }
 
 fn two_messages() -> World {
@@ -91,11 +88,8 @@ fn a_terminal_has_colours_unless_somebody_minds() {
 
 #[test]
 fn a_revert_that_takes_longer_than_a_second_tells_how_far_it_is() {
-    let works = |mut command: Command| command.output().is_ok_and(|output| output.status.success());
-    let mut strace = Command::new("strace");
-    strace.args(["-o", "/dev/null", "true"]);
-    if !works(strace) {
-        return skipped("`strace` does not run here, and nothing else makes a call slow");
+    if !has_strace() {
+        return;
     }
     let world = two_messages();
     // The first directory that is opened takes the second, in microseconds.

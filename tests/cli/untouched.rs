@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::json;
 
-use crate::common::{World, finish};
+use crate::common::World;
 
 /// Each of them leaves a mark where it is run.
 const CONFIGURED: [&str; 17] = [
@@ -54,25 +53,22 @@ fn armed() -> World {
         "* filter=canary diff=canary merge=canary text=auto ident\n",
     );
     world.write("inner/file", "of a nested repository\n");
-    git(&world, &["init", "-q", "-b", "main"]);
-    git(
-        &world,
-        &[
-            "-c",
-            "core.attributesFile=/dev/null",
-            "add",
-            "tracked",
-            "dir",
-        ],
-    );
-    git(&world, &["commit", "-qm", "one"]);
-    git(&world, &["tag", "t"]);
-    git(&world, &["repack", "-adq"]);
-    git(&world, &["pack-refs", "--all"]);
-    git(&world, &["worktree", "add", "-q", "../linked"]);
-    git(&world, &["init", "-q", "inner"]);
+    world.run_git(&["init", "-q", "-b", "main"]);
+    world.run_git(&[
+        "-c",
+        "core.attributesFile=/dev/null",
+        "add",
+        "tracked",
+        "dir",
+    ]);
+    world.run_git(&["commit", "-qm", "one"]);
+    world.run_git(&["tag", "t"]);
+    world.run_git(&["repack", "-adq"]);
+    world.run_git(&["pack-refs", "--all"]);
+    world.run_git(&["worktree", "add", "-q", "../linked"]);
+    world.run_git(&["init", "-q", "inner"]);
     world.write("tracked", "staged\n");
-    git(&world, &["add", "tracked"]);
+    world.run_git(&["add", "tracked"]);
     world.write("tracked", "and edited\n");
     world.write("untracked", "x\n");
     for repository in [".git", "inner/.git"] {
@@ -111,17 +107,6 @@ fn arm(world: &World, repository: &str) {
     ));
     std::fs::write(world.path("included"), "[core]\n\tworktree = /etc\n").expect("writable");
     world.write(&format!("{repository}/config"), config);
-}
-
-fn git(world: &World, arguments: &[&str]) {
-    let mut git = Command::new("git");
-    git.args(["-c", "user.name=T", "-c", "user.email=t@example.org"])
-        .args(arguments)
-        .env_clear();
-    git.env("HOME", world.home())
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("GIT_CONFIG_NOSYSTEM", "1");
-    finish(git.current_dir(world.workspace()), b"").exits(0);
 }
 
 /// Everything below the repositories, with the directories themselves.

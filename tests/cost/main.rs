@@ -12,6 +12,7 @@ mod tree;
 
 use testing::binary as common;
 use testing::count::{self as strace, Counts};
+use testing::skip::{has_strace, is_debug_build};
 use tree::Tree;
 
 /// How many system calls a snapshot without changes may make besides one a file and three a directory. 60 is the aim
@@ -24,6 +25,9 @@ const NOISE: u64 = 12;
 
 #[test]
 fn a_call_without_changes_makes_one_system_call_a_file_and_three_a_directory() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     for tree in Tree::both() {
         for event in ["step_start", "step_finish"] {
             let counts = tree.counts(event);
@@ -44,6 +48,9 @@ fn a_call_without_changes_makes_one_system_call_a_file_and_three_a_directory() {
 
 #[test]
 fn what_a_call_costs_besides_does_not_grow_with_the_tree() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     let [small, large] = Tree::both();
     let (few, many) = (
         small.counts("step_start").calls,
@@ -59,6 +66,9 @@ fn what_a_call_costs_besides_does_not_grow_with_the_tree() {
 
 #[test]
 fn a_call_without_changes_syncs_nothing_and_writes_no_pack() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     let tree = Tree::small();
     for event in ["step_start", "step_finish"] {
         let packs = tree.packs();
@@ -73,6 +83,9 @@ fn a_call_without_changes_syncs_nothing_and_writes_no_pack() {
 
 #[test]
 fn a_call_writes_its_rows_in_few_transactions() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     let tree = Tree::small();
     for event in ["user_message", "step_start", "step_finish", "turn_end"] {
         let counts = tree.counts(event);
@@ -86,6 +99,9 @@ const TRANSACTIONS: u64 = 3;
 
 #[test]
 fn a_call_with_ten_edits_syncs_one_pack() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     let tree = Tree::small();
     tree.counts("step_start");
     tree.edit(10);
@@ -104,6 +120,9 @@ const SYNCS: u64 = 3;
 
 #[test]
 fn the_first_call_of_all_syncs_what_it_makes_once() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     let counts = Tree::untouched().counts("user_message");
     println!("{} syncs of a first call", counts.syncs);
     assert!(
@@ -118,6 +137,9 @@ const FIRST_SYNCS: u64 = 5 + 2 + 9;
 
 #[test]
 fn no_call_starts_another_program_or_speaks_to_anybody() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     let tree = Tree::small();
     for event in [
         "session_start",
@@ -143,6 +165,9 @@ fn no_call_starts_another_program_or_speaks_to_anybody() {
 
 #[test]
 fn directories_of_a_file_server_are_always_read() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     let tree = Tree::small();
     assert_eq!(
         tree.counts("step_start").listings,

@@ -1,5 +1,7 @@
 //! What a revert costs that has nothing, or little, to do: it looks at the workspace as a snapshot does, once.
 
+use testing::skip::{has_strace, is_debug_build};
+
 use crate::NOISE;
 use crate::tree::Tree;
 
@@ -26,6 +28,9 @@ fn calls(tree: &Tree, message: &str) -> (u64, u64) {
 
 #[test]
 fn a_revert_of_a_message_that_changed_nothing_looks_once() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     for tree in Tree::both() {
         tree.play("idle", 0);
         let (snapshot, revert) = calls(&tree, "idle");
@@ -38,6 +43,9 @@ fn a_revert_of_a_message_that_changed_nothing_looks_once() {
 
 #[test]
 fn a_revert_of_one_file_looks_at_all_others_once() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     for tree in Tree::both() {
         tree.play("one", 1);
         tree.settle();
@@ -52,6 +60,9 @@ fn a_revert_of_one_file_looks_at_all_others_once() {
 
 #[test]
 fn a_revert_that_is_done_already_looks_once() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
     let trees = Tree::both();
     for (tree, count) in trees.iter().zip([100, 1000]) {
         tree.play("work", count);

@@ -1,8 +1,6 @@
 //! A workspace of known size whose files are old enough for their times to be trusted.
 
-use std::process::Command;
-
-use crate::common::{World, finish};
+use crate::common::World;
 use crate::strace::{self, Counts};
 
 /// A git repository with files in directories of ten, in which a session goes on.
@@ -38,13 +36,7 @@ impl Tree {
                 format!("{number}\n").repeat(50),
             );
         }
-        let mut git = Command::new("git");
-        git.args(["init", "-q"])
-            .env_clear()
-            .env("HOME", tree.world.home())
-            .current_dir(tree.world.workspace());
-        git.env("PATH", "/usr/local/bin:/usr/bin:/bin");
-        finish(&mut git, b"").exits(0);
+        tree.world.run_git(&["init", "-q"]);
         tree
     }
 

@@ -1,8 +1,10 @@
 //! The recovery of a killed operation, killed as well, and once more: the try after that ends it.
 
+use testing::skip::has_strace;
+
 use super::forward::{CASES, Case};
 use super::strace::{Point, at_each, kill_at, points, sample};
-use super::{World, assert_whole, skipped};
+use super::{World, assert_whole};
 
 /// Where the first kill comes: in the middle of the files.
 fn in_the_middle(case: &Case) -> Point {
@@ -23,7 +25,7 @@ fn killed_once(case: &Case, first: &Point) -> World {
 
 #[test]
 fn a_recovery_that_is_killed_twice_is_ended_by_the_next_command() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     for case in &CASES {

@@ -4,10 +4,12 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use testing::skip::has_strace;
+
 use super::common::Run;
 use super::forward::{CASES, Case};
 use super::strace::{Point, at_each, fail_all, fail_at, points, sample};
-use super::{Tree, World, assert_whole, leftovers, skipped};
+use super::{Tree, World, assert_whole, leftovers};
 
 /// The errors that a system call may give at any time.
 const ERRORS: [&str; 16] = [
@@ -130,7 +132,7 @@ fn each_of(case: &Case, tasks: Vec<(Point, &str)>, before: &Tree, after: &Tree) 
 
 #[test]
 fn an_error_in_any_system_call_of_an_operation_is_told_and_the_next_try_ends_it() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     for case in &CASES {
@@ -141,7 +143,7 @@ fn an_error_in_any_system_call_of_an_operation_is_told_and_the_next_try_ends_it(
 #[test]
 fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_leaves_nothing_out()
 {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     let case = &CASES[1];
@@ -164,7 +166,7 @@ fn a_call_that_fails_by_chance_as_if_a_file_were_busy_or_a_file_system_mounted_l
 
 #[test]
 fn an_unrevert_of_which_files_failed_keeps_its_way_and_the_next_one_ends_it() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     let case = &CASES[1];

@@ -1,35 +1,15 @@
 //! `--git` killed: HEAD, its branch and the index are wholly moved by the next command, and no lock is left.
 
 use std::path::PathBuf;
-use std::process::Command;
+
+use testing::skip::has_strace;
 
 use super::strace::{at_each, kill_at, points, sample};
-use super::{Tree, World, assert_sound, skipped};
+use super::{Tree, World, assert_sound};
 
-/// Runs git in the workspace, without the user's settings.
+/// Runs git in the workspace, so that a look changes nothing.
 fn git(world: &World, arguments: &[&str]) -> String {
-    let mut command = Command::new("git");
-    command
-        .args([
-            "-c",
-            "user.name=t",
-            "-c",
-            "user.email=t@t",
-            "--no-optional-locks",
-        ])
-        .args(arguments);
-    command
-        .current_dir(world.workspace())
-        .env_clear()
-        .env("PATH", "/usr/bin:/bin")
-        .env("HOME", world.home());
-    let output = command.output().expect("git is there for the tests");
-    assert!(
-        output.status.success(),
-        "git {arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8_lossy(&output.stdout).into_owned()
+    world.run_git(&[&["--no-optional-locks"], arguments].concat())
 }
 
 /// A session whose agent committed, went to a branch of its own and committed there.
@@ -74,7 +54,7 @@ fn git_state(world: &World) -> (String, Tree, Vec<PathBuf>) {
 
 #[test]
 fn a_killed_revert_of_git_is_ended_by_the_next_revert_and_leaves_no_lock() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     const REVERT_GIT: [&str; 4] = ["revert", "--git", "--message", "m1"];
@@ -115,7 +95,7 @@ fn a_killed_revert_of_git_is_ended_by_the_next_revert_and_leaves_no_lock() {
 
 #[test]
 fn a_killed_revert_of_a_packed_first_commit_leaves_no_branch_and_no_lock() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     const REVERT_GIT: [&str; 4] = ["revert", "--git", "--message", "m1"];
@@ -151,7 +131,7 @@ fn a_killed_revert_of_a_packed_first_commit_leaves_no_branch_and_no_lock() {
 
 #[test]
 fn status_and_doctor_tell_of_a_killed_operation_and_of_its_locks_of_git() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     let world = played_with_git();

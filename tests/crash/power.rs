@@ -12,6 +12,8 @@ use std::time::Duration;
 use serde_json::json;
 use tempfile::TempDir;
 
+use testing::skip::skip;
+
 use super::namespace::{Mount, in_namespace};
 use super::{Tree, World, assert_sound, leftovers};
 
@@ -181,16 +183,8 @@ fn work_until_the_power_goes(
 fn assert_packs_whole(world: &World, what: &str) {
     for folder in std::fs::read_dir(world.store().join("snapshots")).expect("the store") {
         let repository = folder.expect("an entry").path().join("repository.git");
-        let mut git = Command::new("git");
-        git.env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", world.home());
-        let checked = git
-            .arg("--git-dir")
-            .arg(&repository)
-            .args(["fsck", "--full"])
-            .output()
-            .expect("git is there");
+        let mut git = world.git_command(&["--git-dir"]);
+        let checked = testing::git::output(git.arg(&repository).args(["fsck", "--full"]));
         assert!(checked.status.success(), "{what}: {checked:?}");
     }
 }
@@ -208,8 +202,7 @@ fn messages(world: &World) -> Vec<String> {
 fn powerless(test: &str, durability: &str, check: impl Fn(&World, &Tree, usize, &str)) {
     in_namespace(test, |mount| {
         let Some(device) = Device::new(mount) else {
-            println!("SKIPPED: {test}: it needs root, loop devices, `mkfs.ext4` and `mkfs.btrfs`");
-            return;
+            return skip("it needs root, loop devices, `mkfs.ext4` and `mkfs.btrfs`");
         };
         let world = World::new_in(&device.place());
         world.configure(&format!("durability = \"{durability}\"\n"));

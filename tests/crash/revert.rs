@@ -2,8 +2,10 @@
 
 use serde_json::json;
 
+use testing::skip::has_strace;
+
 use super::strace::{Point, at_each, kill_at, points, sample};
-use super::{REVERT, Tree, World, assert_sound, assert_whole, leftovers, played, skipped};
+use super::{REVERT, Tree, World, assert_sound, assert_whole, leftovers, played};
 
 /// The tree that a revert in peace gives.
 fn reverted() -> Tree {
@@ -40,7 +42,7 @@ fn each_killed_revert(quick: usize, end: impl Fn(&World, &Tree, &Tree, &str) + S
 
 #[test]
 fn a_killed_revert_is_ended_by_the_next_revert_and_has_its_way_back() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     each_killed_revert(40, |world, before, after, what| {
@@ -53,7 +55,7 @@ fn a_killed_revert_is_ended_by_the_next_revert_and_has_its_way_back() {
 
 #[test]
 fn a_killed_revert_that_is_redone_is_as_if_it_had_not_been() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     each_killed_revert(30, |world, before, _, what| {
@@ -64,7 +66,7 @@ fn a_killed_revert_that_is_redone_is_as_if_it_had_not_been() {
 
 #[test]
 fn a_tool_that_begins_after_a_killed_revert_of_another_session_does_not_see_what_was_left() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     let world = World::new();
@@ -126,7 +128,7 @@ fn a_tool_that_begins_after_a_killed_revert_of_another_session_does_not_see_what
 
 #[test]
 fn after_a_killed_revert_a_hook_finds_the_tree_before_or_after_it() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     each_killed_revert(30, |world, before, after, what| {
@@ -157,7 +159,7 @@ fn after_a_killed_revert_a_hook_finds_the_tree_before_or_after_it() {
 
 #[test]
 fn an_edit_after_a_killed_revert_stays_and_keeps_no_other_file_from_going_back() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     let without = |tree: &Tree| {
@@ -186,7 +188,7 @@ fn an_edit_after_a_killed_revert_stays_and_keeps_no_other_file_from_going_back()
 
 #[test]
 fn permissions_and_owners_are_set_on_what_is_open_and_never_by_name() {
-    if skipped() {
+    if !has_strace() {
         return;
     }
     for arguments in [&REVERT[..], &["restore", "m1"]] {

@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use wait4::Wait4;
 
-use crate::common::{World, binary, finish};
+use crate::common::{World, finish};
 
 /// What a call took.
 #[derive(Clone, Debug)]
@@ -86,21 +86,15 @@ pub fn calls_of_event(world: &World, name: &str) -> u64 {
 
 /// Runs a command and returns how many system calls it took.
 pub fn calls(world: &World, arguments: &[&str], stdin: &str) -> u64 {
-    let (counts, plain) = (world.path("counts"), world.command(arguments));
-    let mut strace = Command::new("strace");
-    strace
-        .args(["-f", "-c", "-U", "calls,name", "-o"])
-        .arg(&counts)
-        .arg(binary())
-        .args(arguments)
-        .env_clear();
-    strace
-        .envs(
-            plain
-                .get_envs()
-                .filter_map(|(name, value)| Some((name, value?))),
-        )
-        .current_dir(world.workspace());
+    let counts = world.path("counts");
+    let options = [
+        "-c",
+        "-U",
+        "calls,name",
+        "-o",
+        counts.to_str().expect("a plain path"),
+    ];
+    let mut strace = testing::strace::command(world, &options, arguments);
     finish(&mut strace, stdin.as_bytes()).exits(0);
     let table = std::fs::read_to_string(counts).expect("strace wrote it");
     let total = table

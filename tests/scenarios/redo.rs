@@ -328,14 +328,10 @@ fn a_step_after_an_interrupted_revert_belongs_to_the_message_that_is_in_effect_t
 }
 
 /// Makes a file one that nobody can replace, which is found only when it is tried. Returns whether that works here.
-#[expect(
-    clippy::print_stdout,
-    reason = "what was skipped is told to who runs the tests"
-)]
 fn pin(world: &World, path: &str) -> bool {
     let works = chattr("+i", world, path);
     if !works {
-        println!("SKIPPED: `chattr +i` does not work here");
+        testing::skip::skip("`chattr +i` does not work here");
     }
     works
 }

@@ -124,10 +124,6 @@ fn permissions_are_put_back_where_no_file_can_be_made() {
 }
 
 #[test]
-#[expect(
-    clippy::print_stdout,
-    reason = "what was skipped is told to who runs the tests"
-)]
 fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
     let played = as_nobody_in_a_directory_of_another_user(
         "refused::a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for",
@@ -156,7 +152,7 @@ fn a_workspace_of_another_user_is_reverted_only_where_that_is_asked_for() {
         },
     );
     if !played {
-        println!("SKIPPED: making a directory of another user needs root");
+        testing::skip::skip("making a directory of another user needs root");
     }
 }
 

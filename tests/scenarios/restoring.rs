@@ -171,10 +171,6 @@ fn a_parent_that_became_a_link_to_a_neighbour_or_to_git_is_not_passed() {
 }
 
 #[test]
-#[expect(
-    clippy::print_stdout,
-    reason = "what was skipped is told to who runs the tests"
-)]
 fn a_workspace_that_is_mounted_at_another_place_as_well_has_a_history_at_each() {
     let mut world = World::new();
     world.write("a", "0\n");
@@ -182,8 +178,7 @@ fn a_workspace_that_is_mounted_at_another_place_as_well_has_a_history_at_each() 
     let elsewhere = world.base().join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("writable");
     if !succeeds("mount", &["--bind".as_ref(), &world.root, &elsewhere]) {
-        println!("SKIPPED: only root can mount something");
-        return;
+        return testing::skip::skip("only root can mount something");
     }
     let home = std::mem::replace(&mut world.cwd, elsewhere.clone());
     let unknown = world.try_revert(&to("m1")).is_err();
@@ -206,10 +201,6 @@ fn a_workspace_that_is_mounted_at_another_place_as_well_has_a_history_at_each() 
 }
 
 #[test]
-#[expect(
-    clippy::print_stdout,
-    reason = "what was skipped is told to who runs the tests"
-)]
 fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
     let mut world = World::new();
     world.write("d/x", "0\n");
@@ -217,8 +208,7 @@ fn what_is_mounted_over_a_directory_is_neither_entered_nor_removed() {
     let at = world.path("d");
     let tmpfs = ["-t", "tmpfs", "-o", "size=64k", "ckpt"].map(Path::new);
     if !succeeds("mount", &[&tmpfs[..], &[&at]].concat()) {
-        println!("SKIPPED: only root can mount something");
-        return;
+        return testing::skip::skip("only root can mount something");
     }
     world.write("d/x", "on another disk\n");
     let report = world.try_revert(&to("m1"));

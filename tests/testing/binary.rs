@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 
 use crate::clock::await_tick;
+use crate::git;
 
 /// Returns the path of the binary under test, which cargo builds before the tests of its crate.
 pub fn binary() -> &'static str {
@@ -97,6 +98,19 @@ impl World {
             command.env("CKPT_HOOK_TEST_FILE_CLOCK", SETTLED);
         }
         command
+    }
+
+    /// Returns git in the workspace, not yet started.
+    pub fn git_command(&self, arguments: &[&str]) -> Command {
+        let mut command = git::command(&self.workspace(), &self.home());
+        command.args(arguments);
+        command
+    }
+
+    /// Runs git in the workspace and returns what it printed.
+    #[track_caller]
+    pub fn run_git(&self, arguments: &[&str]) -> String {
+        git::text(&mut self.git_command(arguments))
     }
 
     /// From now on the binary takes all files for old enough that their times can be trusted. Release builds do not: they have

@@ -1,8 +1,7 @@
 //! Counting the system calls of a command, by `strace`.
 
-use std::process::Command;
-
-use crate::binary::{World, binary, finish};
+use crate::binary::{World, finish};
+use crate::strace::{self, Call};
 
 /// What a command did.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -32,31 +31,17 @@ pub fn count(world: &World, payload: &str, options: &[&str]) -> Counts {
 
 /// The same of any command that ends well.
 pub fn count_run(world: &World, arguments: &[&str], stdin: &str, options: &[&str]) -> Counts {
-    let (trace, plain) = (world.path("trace"), world.command(arguments));
-    let mut command = Command::new("strace");
-    command
-        .args(["-f", "-qq"])
-        .args(options)
-        .arg("-o")
-        .arg(&trace)
-        .arg(binary())
-        .args(arguments)
-        .env_clear();
-    command
-        .envs(
-            plain
-                .get_envs()
-                .filter_map(|(name, value)| Some((name, value?))),
-        )
-        .current_dir(world.workspace());
+    let trace = world.path("trace");
+    let mut all = options.to_vec();
+    all.extend(["-o", trace.to_str().expect("a plain path")]);
+    let mut command = strace::command(world, &all, arguments);
     let run = finish(&mut command, stdin.as_bytes());
     if arguments == ["event"] {
         run.ends_silently()
     } else {
         run.exits(0)
     };
-    let trace = std::fs::read_to_string(trace)
-        .expect("strace wrote its trace: `just cost` looks whether it runs");
+    let trace = std::fs::read_to_string(trace).expect("strace wrote its trace");
     let mut counts = Counts::default();
     trace.lines().for_each(|line| counts.add(line));
     assert!(counts.calls > 50, "the trace was read: {counts:?}");
@@ -66,18 +51,9 @@ pub fn count_run(world: &World, arguments: &[&str], stdin: &str, options: &[&str
 impl Counts {
     /// Adds a line of a trace: `PID name(arguments) = result`, or the second half of a call that another thread interrupted.
     fn add(&mut self, line: &str) {
-        let Some((_, call)) = line.split_once(' ') else {
+        let Some(Call { name, rest, .. }) = Call::read(line) else {
             return;
         };
-        let Some((name, rest)) = call.trim_start().split_once('(') else {
-            return;
-        };
-        if !name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        {
-            return;
-        }
         if rest.contains("F_GETFD") {
             // A debug build of the standard library looks so at each file that it is about to close.
             return;

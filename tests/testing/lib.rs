@@ -11,6 +11,7 @@
     reason = "the harness builds the world: environment and clock"
 )]
 #![expect(
+    clippy::print_stderr,
     clippy::print_stdout,
     reason = "what was skipped or counted is told to who runs the tests"
 )]
@@ -21,6 +22,7 @@ pub mod binary;
 pub mod clock;
 pub mod count;
 pub mod executable;
+pub mod git;
 pub mod machine;
 pub mod mount;
 pub mod namespace;
@@ -29,6 +31,7 @@ pub mod objects;
 pub mod plan;
 pub mod rows;
 pub mod scenario;
+pub mod skip;
 pub mod snapshot;
 pub mod strace;
 pub mod terminal;

@@ -10,7 +10,7 @@ use std::process::{Command, Output, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::executable;
+use crate::{executable, git};
 
 /// Everything below a workspace but `.git`: mode, and the bytes, the link's target, or nothing for a directory.
 pub type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
@@ -41,15 +41,7 @@ impl World {
             .expect("a writable workspace");
         world.git(&["-c", "init.defaultBranch=main", "init", "-q"]);
         world.git(&["add", "."]);
-        world.git(&[
-            "-c",
-            "user.name=t",
-            "-c",
-            "user.email=t@t",
-            "commit",
-            "-qm",
-            "begin",
-        ]);
+        world.git(&["commit", "-qm", "begin"]);
         world
     }
 
@@ -127,7 +119,7 @@ impl World {
     }
 
     fn git(&self, arguments: &[&str]) {
-        Run::of(self.command(Path::new("git")).args(arguments)).expect_code(0);
+        git::bytes(git::command(&self.workspace(), &self.home()).args(arguments));
     }
 
     /// Runs our binary.

@@ -19,7 +19,7 @@ impl Mount {
             .output();
         let mounted = mounted.is_ok_and(|output| output.status.success());
         if !mounted {
-            println!("SKIPPED: mounting a small file system needs root");
+            crate::skip::skip("mounting a small file system needs root");
         }
         mounted.then(|| Self(at.to_owned()))
     }

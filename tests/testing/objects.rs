@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use ckpt_store::model::entry::{Change, Entry, Mode, ObjectId};
 use ckpt_store::model::path::WorkspacePath;
@@ -258,16 +258,11 @@ fn git_with(
     arguments: &[&str],
     input: &[u8],
 ) -> (bool, Vec<u8>, Vec<u8>) {
-    let mut child = Command::new("git")
-        .env_clear()
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("HOME", "/nonexistent")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
+    let mut child = crate::git::command(repository, Path::new("/nonexistent"))
         .env("GIT_INDEX_FILE", index)
         .arg("--git-dir")
         .arg(repository)
         .args(arguments)
-        .current_dir(repository)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

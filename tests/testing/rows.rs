@@ -129,6 +129,22 @@ pub fn tree(id: i64) -> String {
     format!("{id:04}{}", "a".repeat(36))
 }
 
+/// Returns what SQLite finds wrong with a database.
+pub fn damage(database: &Path) -> Vec<String> {
+    let sql = Connection::open(database).expect("the database");
+    let mut found = Vec::new();
+    for question in ["integrity_check", "foreign_key_check"] {
+        let row = |row: &rusqlite::Row<'_>| {
+            found.push(row.get(0)?);
+            Ok(())
+        };
+        sql.pragma_query(None, question, row)
+            .unwrap_or_else(|error| panic!("{question}: {error}"));
+    }
+    found.retain(|line: &String| line != "ok");
+    found
+}
+
 /// Returns every row of every table, as text.
 pub fn dump(directory: &Path) -> Vec<String> {
     let sql = Connection::open(directory.join("store/sessions.db")).expect("the database");

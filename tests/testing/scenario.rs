@@ -6,6 +6,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use ckpt_schema::report::{
     EventReport, FileReport, FileResult, LogReport, OperationReport, SnapshotReport, StatusReport,
@@ -16,6 +17,8 @@ use ckpt_store::{
     Error, RedoRequest, RestoreRequest, RevertRequest, Settings, Store, Surroundings,
 };
 use tempfile::TempDir;
+
+use crate::git;
 
 thread_local! {
     /// Every look at the clock of a test is a millisecond later; nothing waits.
@@ -113,32 +116,16 @@ impl World {
         self.store = open(&self.base(), settings);
     }
 
+    /// Returns git in the workspace, not yet started.
+    pub fn git_command(&self, arguments: &[&str]) -> Command {
+        let mut command = git::command(&self.root, &self.base().join("home"));
+        command.args(arguments);
+        command
+    }
+
+    #[track_caller]
     pub fn run_git(&self, arguments: &[&str]) -> String {
-        let output = std::process::Command::new("git")
-            .args([
-                "-c",
-                "user.name=t",
-                "-c",
-                "user.email=t@t",
-                "-c",
-                "commit.gpgSign=false",
-            ])
-            .args(arguments)
-            .current_dir(&self.root)
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.base().join("home"))
-            .env("GIT_CONFIG_NOSYSTEM", "1")
-            .output()
-            .expect("git is there for the tests");
-        assert!(
-            output.status.success(),
-            "git {arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout)
-            .trim_end()
-            .to_owned()
+        git::text(&mut self.git_command(arguments))
     }
 
     // What anybody does to files.

@@ -13,6 +13,7 @@ use ckpt_store::snapshot::{Request, Snapshots, Taken};
 use tempfile::TempDir;
 
 use crate::clock::await_tick;
+use crate::git;
 
 /// Files touched later than this before a snapshot are read again by the next one: 35 s, and one more; nanoseconds.
 const SETTLED: FileTime = 36_000_000_000;
@@ -124,34 +125,13 @@ impl World {
     }
 
     pub fn git_command(&self, directory: &Path) -> Command {
-        let mut command = Command::new("git");
-        command
-            .current_dir(directory)
-            .env_clear()
-            .env("HOME", &self.home)
-            .env("PATH", std::env::var("PATH").unwrap());
-        command.env("GIT_CONFIG_NOSYSTEM", "1").args([
-            "-c",
-            "user.name=T",
-            "-c",
-            "user.email=t@example.org",
-        ]);
-        command
+        git::command(directory, &self.home)
     }
 
     /// Runs git in the workspace and returns what it printed.
+    #[track_caller]
     pub fn run_git(&self, arguments: &[&str]) -> String {
-        let output = self
-            .git_command(&self.root)
-            .args(arguments)
-            .output()
-            .expect("git is needed for this test");
-        assert!(
-            output.status.success(),
-            "git {arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        git::text(self.git_command(&self.root).args(arguments))
     }
 
     /// The tree that git makes of the workspace, with an index of its own.
@@ -166,18 +146,11 @@ impl World {
                 .unwrap();
         }
         let git = |arguments: &[&str]| {
-            let output = self
-                .git_command(&self.root)
-                .env("GIT_INDEX_FILE", &index)
-                .args(arguments)
-                .output()
-                .unwrap();
-            assert!(
-                output.status.success(),
-                "git {arguments:?}: {}",
-                String::from_utf8_lossy(&output.stderr)
-            );
-            String::from_utf8_lossy(&output.stdout).trim().to_owned()
+            git::text(
+                self.git_command(&self.root)
+                    .env("GIT_INDEX_FILE", &index)
+                    .args(arguments),
+            )
         };
         git(&["add", "-A"]);
         git(&["write-tree"])
@@ -186,19 +159,9 @@ impl World {
     /// Runs git on our own repository.
     pub fn our_git(&self, arguments: &[&str]) -> String {
         let repository = self.snapshots.repository();
-        let output = self
-            .git_command(&repository)
-            .arg("--git-dir")
-            .arg(&repository)
-            .args(arguments)
-            .output()
-            .unwrap();
-        assert!(
-            output.status.success(),
-            "git {arguments:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        let mut command = self.git_command(&repository);
+        let command = command.arg("--git-dir").arg(&repository).args(arguments);
+        String::from_utf8_lossy(&git::bytes(command)).into_owned()
     }
 
     /// The names of a snapshot's files, as git lists them.

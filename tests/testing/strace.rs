@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Mutex;
 
 use crate::binary::{Run, World, binary, finish};
@@ -10,19 +10,8 @@ use crate::binary::{Run, World, binary, finish};
 /// A system call: its name and the how-manieth of its thread it is.
 pub type Point = (String, usize);
 
-/// Returns whether it runs here at all.
-pub fn works() -> bool {
-    let mut command = Command::new("strace");
-    let status = command
-        .args(["-o", "/dev/null", "true"])
-        .stderr(Stdio::null())
-        .stdout(Stdio::null())
-        .status();
-    status.is_ok_and(|status| status.success())
-}
-
-/// The same surroundings as a command of the world, with `strace` around it.
-fn command(world: &World, options: &[&str], arguments: &[&str]) -> Command {
+/// Returns a command of the world below `strace` with these options, not yet started.
+pub fn command(world: &World, options: &[&str], arguments: &[&str]) -> Command {
     let plain = world.command(arguments);
     let mut command = Command::new("strace");
     command
@@ -36,6 +25,25 @@ fn command(world: &World, options: &[&str], arguments: &[&str]) -> Command {
         .filter_map(|(name, value)| Some((name, value?)));
     command.envs(variables).current_dir(world.workspace());
     command
+}
+
+/// A system call in a trace: `THREAD name(rest`.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'t> {
+    pub thread: &'t str,
+    pub name: &'t str,
+    pub rest: &'t str,
+}
+
+impl<'t> Call<'t> {
+    /// Reads a line of a trace; none where it is the second half of a call that another thread interrupted, or no call at all.
+    pub fn read(line: &'t str) -> Option<Self> {
+        let (thread, call) = line.split_once(' ')?;
+        let (name, rest) = call.trim_start().split_once('(')?;
+        name.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            .then_some(Self { thread, name, rest })
+    }
 }
 
 /// Returns the calls of a run in peace, in their order, once each.
@@ -55,18 +63,9 @@ pub fn points(world: &World, arguments: &[&str], stdin: &[u8]) -> Vec<Point> {
     let mut most: BTreeMap<&str, usize> = BTreeMap::new();
     let mut points = Vec::new();
     for line in trace.lines() {
-        let Some((thread, call)) = line.split_once(' ') else {
+        let Some(Call { thread, name, .. }) = Call::read(line) else {
             continue;
         };
-        let Some((name, _)) = call.trim_start().split_once('(') else {
-            continue;
-        };
-        if !name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        {
-            continue;
-        }
         let count = counts
             .entry((thread, name))
             .and_modify(|count| *count += 1)

@@ -69,10 +69,7 @@ fn conflicts_that_the_agent_resolved_come_back_while_the_merge_goes_on() {
             commit(world, "a", "other\n");
             world.run_git(&["checkout", "-q", "main"]);
             commit(world, "a", "main\n");
-            let _ = std::process::Command::new("git")
-                .args(["merge", "other"])
-                .current_dir(&world.root)
-                .output();
+            testing::git::output(&mut world.git_command(&["merge", "other"]));
             assert!(
                 world.exists(".git/MERGE_HEAD"),
                 "the merge stops at a conflict"

@@ -72,10 +72,7 @@ fn a_merge_that_began_since_refuses_git_and_no_file() {
     world.run_git(&["checkout", "-q", "main"]);
     world.turn("m1", |world| {
         commit(world, "a", "main\n");
-        let _ = std::process::Command::new("git")
-            .args(["merge", "other"])
-            .current_dir(&world.root)
-            .output();
+        testing::git::output(&mut world.git_command(&["merge", "other"]));
     });
     assert!(world.exists(".git/MERGE_HEAD"), "it stopped at a conflict");
     let before = (git(&world).head, world.run_git(&["ls-files", "--stage"]));
@@ -107,14 +104,7 @@ fn whatever_began_since_and_is_not_finished_refuses_git() {
         commit(&world, "a", "one\n");
         world.turn("m1", |world| {
             commit(world, "a", "two\n");
-            let mut command = std::process::Command::new("git");
-            command
-                .args(["-c", "user.name=t", "-c", "user.email=t@t"])
-                .args(arguments);
-            let _ = command
-                .current_dir(&world.root)
-                .env("HOME", world.base().join("home"))
-                .output();
+            testing::git::output(&mut world.git_command(arguments));
         });
         let before = git(&world).head;
         let report = revert(&mut world, "m1");

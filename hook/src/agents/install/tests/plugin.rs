@@ -65,7 +65,6 @@ if (parts[0].text !== text) throw new Error("another part")
 "#;
 
 /// Runs a script beside the installed plugin; `None` where there is no engine to run it.
-#[expect(clippy::print_stderr, reason = "a test that did not run says so")]
 fn run(world: &World, script: &str) -> Option<Output> {
     world.install("opencode");
     let plugin = world.read("home/.config/opencode/plugin/ckpt-hook.js");
@@ -78,7 +77,7 @@ fn run(world: &World, script: &str) -> Option<Output> {
     {
         Ok(output) => Some(output),
         Err(error) => {
-            eprintln!("SKIPPED: the plugin was not run, because `node` is not there ({error})");
+            testing::skip::skip(&format!("`node` is not there to run the plugin: {error}"));
             None
         }
     }
