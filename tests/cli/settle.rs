@@ -2,21 +2,9 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::common::{World, finish};
-
-fn git(world: &World, arguments: &[&str]) {
-    let mut git = Command::new("git");
-    git.args(["-c", "user.name=T", "-c", "user.email=t@example.org"])
-        .args(arguments)
-        .env_clear();
-    git.env("HOME", world.home())
-        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .env("GIT_CONFIG_NOSYSTEM", "1");
-    finish(git.current_dir(world.workspace()), b"").exits(0);
-}
+use crate::common::World;
 
 /// The inodes of all files below a directory.
 fn inodes(directory: &Path, found: &mut Vec<u64>) {
@@ -54,10 +42,10 @@ fn what_a_hook_borrows_of_the_repository_is_given_back_in_the_background() {
             format!("number {number}\n"),
         );
     }
-    git(&world, &["init", "-q", "-b", "main"]);
-    git(&world, &["add", "-A"]);
-    git(&world, &["commit", "-qm", "one"]);
-    git(&world, &["repack", "-adq"]);
+    world.run_git(&["init", "-q", "-b", "main"]);
+    world.run_git(&["add", "-A"]);
+    world.run_git(&["commit", "-qm", "one"]);
+    world.run_git(&["repack", "-adq"]);
     let index = std::fs::File::options()
         .append(true)
         .open(world.workspace().join(".git/index"))

@@ -53,7 +53,7 @@ fn state(directory: &Path) -> BTreeMap<PathBuf, (u32, u32, u64, i64)> {
 fn is_root(what: &str) -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
-        println!("SKIPPED: {what} needs root");
+        testing::skip::skip(&format!("{what} needs root"));
     }
     is_root
 }
