@@ -2,6 +2,7 @@
 //! look is. Recording and reverting both stand on it.
 
 mod attribute;
+pub(crate) mod evidence;
 mod gaps;
 mod observe;
 pub(crate) mod root;
