@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytesize::ByteSize;
-use ckpt_store::Settings;
 use ckpt_store::settings::{Durability, RecordPrompts, Scope};
+use ckpt_store::{Settings, Unclear};
 use toml::{Table, Value};
 
 /// No settings file is longer, in bytes.
@@ -152,6 +152,7 @@ fn set(settings: &mut Settings, key: &str, value: &Value) -> Result<bool, &'stat
         "record_prompts" => settings.record_prompts = record_prompts(value)?,
         "keep" => settings.keep = duration(value)?,
         "max_store_size" => settings.max_store_size = bytes(value)?,
+        "unclear" => settings.unclear = unclear(value)?,
         "allow" => settings.allow = boolean(value)?,
         _ => return Ok(false),
     }
@@ -175,6 +176,14 @@ fn durability(value: &Value) -> Result<Durability, &'static str> {
         Some("objects") => Ok(Durability::Objects),
         Some("full") => Ok(Durability::Full),
         _ => Err("`\"objects\"` or `\"full\"`"),
+    }
+}
+
+fn unclear(value: &Value) -> Result<Unclear, &'static str> {
+    match value.as_str() {
+        Some("keep") => Ok(Unclear::Keep),
+        Some("take") => Ok(Unclear::Take),
+        _ => Err("`\"keep\"` or `\"take\"`"),
     }
 }
 
@@ -249,6 +258,7 @@ mod tests {
             record_prompts = "title"
             keep = "30 days"
             max_store_size = "5 GiB"
+            unclear = "take"
         "#;
         let config = parse(text, None);
         assert_eq!(
@@ -270,6 +280,7 @@ mod tests {
             record_prompts: RecordPrompts::Title,
             keep: Duration::from_secs(30 * 24 * 3600),
             max_store_size: 5 << 30,
+            unclear: Unclear::Take,
             ..Settings::default()
         };
         assert_eq!(config.settings, expected, "each key has its place");

@@ -17,6 +17,8 @@ pub enum EventKind {
     StepStart,
     /// A tool is about to run.
     ToolStart,
+    /// A tool that is about to run waits for the user's permission.
+    ToolWait,
     /// A tool ended, well or not.
     ToolFinish,
     /// All tools of one model call ended.
@@ -29,11 +31,12 @@ pub enum EventKind {
 
 impl EventKind {
     /// Every kind, in the order of a conversation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::SessionStart,
         Self::UserMessage,
         Self::StepStart,
         Self::ToolStart,
+        Self::ToolWait,
         Self::ToolFinish,
         Self::StepFinish,
         Self::TurnEnd,
@@ -47,6 +50,7 @@ impl EventKind {
             Self::UserMessage => "user_message",
             Self::StepStart => "step_start",
             Self::ToolStart => "tool_start",
+            Self::ToolWait => "tool_wait",
             Self::ToolFinish => "tool_finish",
             Self::StepFinish => "step_finish",
             Self::TurnEnd => "turn_end",
@@ -57,6 +61,33 @@ impl EventKind {
     /// Returns the kind with that JSON name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// What a tool may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// The files that it names, and no other.
+    Edit,
+    /// Nothing: it only reads, or asks.
+    Read,
+}
+
+impl ToolKind {
+    /// Returns the name that the kind has in JSON and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Edit => "edit",
+            Self::Read => "read",
+        }
+    }
+
+    /// Returns the kind with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Edit, Self::Read]
+            .into_iter()
+            .find(|kind| kind.name() == name)
     }
 }
 
@@ -99,6 +130,24 @@ pub struct Event {
     /// The files that an edit tool names, absolute or relative to `cwd`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathBuf>,
+    /// What the tool may change; anything where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_kind: Option<ToolKind>,
+    /// How long the tool ran, in milliseconds, without the time in which it waited for permission: of its finish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<u64>,
+    /// Of a tool's finish: whether a command of it goes on in the background. Of a turn's end: whether any does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<bool>,
+    /// Whether the user interrupted the agent: of a tool's finish or a turn's end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+    /// The agent's own record of the conversation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transcript_path: Option<PathBuf>,
+    /// The agent's process, by a name that no other process ever has; never from a payload.
+    #[serde(skip)]
+    pub process: Option<String>,
 }
 
 impl Event {
@@ -117,6 +166,12 @@ impl Event {
             tool_name: None,
             tool_use_id: None,
             paths: Vec::new(),
+            tool_kind: None,
+            duration_ms: None,
+            background: None,
+            interrupted: false,
+            transcript_path: None,
+            process: None,
         }
     }
 }

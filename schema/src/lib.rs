@@ -7,4 +7,4 @@ pub mod event;
 pub mod migration;
 pub mod report;
 
-pub use event::{Event, EventKind};
+pub use event::{Event, EventKind, ToolKind};

@@ -31,10 +31,11 @@ use ckpt_schema::report;
 
 pub use error::{Error, ErrorKind, Result};
 pub use fs::disk::now as file_clock;
-pub use model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest};
+pub use model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
+pub use timeline::life::agent_process;
 
 use model::progress::SnapshotProgress;
 

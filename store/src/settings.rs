@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::model::request::Unclear;
+
 /// What part of the work tree is captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scope {
@@ -64,6 +66,8 @@ pub struct Settings {
     pub keep: Duration,
     /// The size in bytes over which the longest unused closed sessions go at the next `gc`.
     pub max_store_size: u64,
+    /// What a revert does with a change of which nobody knows whose it is.
+    pub unclear: Unclear,
     /// Whether a workspace that is refused by rule (`/`, the home directory) is allowed.
     pub allow: bool,
     /// Settings of single directories; the longest path that holds the workspace wins.
@@ -86,6 +90,7 @@ impl Default for Settings {
             record_prompts: RecordPrompts::default(),
             keep: Duration::from_secs(30 * 24 * 3600),
             max_store_size: 5 << 30,
+            unclear: Unclear::default(),
             allow: false,
             workspaces: Vec::new(),
         }

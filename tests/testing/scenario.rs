@@ -23,13 +23,30 @@ use crate::git;
 thread_local! {
     /// Every look at the clock of a test is a millisecond later; nothing waits.
     static NOW: Cell<i64> = const { Cell::new(1_700_000_000_000) };
+    /// How far the clock is from that of files, where a test wants the two to agree.
+    static FROM_FILES: Cell<Option<i64>> = const { Cell::new(None) };
 }
 
 fn clock() -> i64 {
+    if let Some(distance) = FROM_FILES.get() {
+        return file_time() + distance;
+    }
     NOW.with(|now| {
         now.set(now.get() + 1);
         now.get()
     })
+}
+
+/// Returns the moment, by the clock of files, in milliseconds.
+pub fn file_time() -> i64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+    time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+}
+
+/// Sets the clock so many milliseconds before or after that of files: what happens is stamped with it, what is written to the
+/// workspace is not.
+pub fn set_clock_from_files(milliseconds: i64) {
+    FROM_FILES.set(Some(milliseconds));
 }
 
 /// Lets the clock go on.

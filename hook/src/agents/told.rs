@@ -49,6 +49,7 @@ mod tests {
             path_hex: None,
         };
         FileReport {
+            unclear: false,
             path,
             action,
             result: FileResult::Done,

@@ -378,6 +378,7 @@ mod tests {
             binary: false,
             whitespace_only: false,
             attribution: None,
+            reason: None,
         }
     }
 

@@ -317,7 +317,14 @@ fn changes(files: &[ChangeReport], view: &View) -> String {
         let [additions, deletions] = counts(change.additions, change.deletions, view.paint);
         let by = match change.attribution.as_deref() {
             None | Some("agent") => String::new(),
-            Some(other) => view.paint.warning(&format!(" ({})", safe(other))),
+            Some(other) => {
+                let why = change
+                    .reason
+                    .as_deref()
+                    .map(|why| format!(": {}", safe(why)));
+                let why = why.unwrap_or_default();
+                view.paint.warning(&format!(" ({}{why})", safe(other)))
+            }
         };
         table.row(vec![
             kind(change, view.paint),

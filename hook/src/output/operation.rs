@@ -196,11 +196,26 @@ fn word(file: &FileReport, paint: Paint) -> String {
 /// What was left, and the way back.
 fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let mut lines = Vec::new();
-    lines.extend(left(
-        report,
-        FileResult::Conflict,
-        "kept because of edits that the agent did not make",
-    ));
+    let kept = |is_unclear: bool| {
+        let is_kept = |file: &&FileReport| {
+            let is_in_part = file.unclear && file.reason.is_some();
+            file.unclear == is_unclear && (file.result == FileResult::Conflict || is_in_part)
+        };
+        report.files.iter().filter(is_kept).count() as u64
+    };
+    if kept(false) > 0 {
+        let files = count(kept(false), "file");
+        lines.push(format!(
+            "{files} kept because of edits that the agent did not make."
+        ));
+    }
+    if kept(true) > 0 {
+        let files = count(kept(true), "file");
+        lines.push(format!(
+            "{files} kept because nobody can tell whose changes these are; {} takes them as well.",
+            paint.strong("--unclear take")
+        ));
+    }
     lines.extend(left(
         report,
         FileResult::Gap,
@@ -289,6 +304,7 @@ mod tests {
         reason: Option<&str>,
     ) -> FileReport {
         FileReport {
+            unclear: false,
             path: PathText {
                 path: name.to_owned(),
                 path_hex: None,

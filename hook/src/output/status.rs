@@ -1,7 +1,7 @@
 //! The revert banner, and what else a user should know of the recording. Short when all is well.
 
 use ckpt_schema::report::{
-    DiagnosticReport, GapReport, MessageReport, SnapshotReport, StatusReport,
+    DiagnosticReport, GapReport, MessageReport, SnapshotReport, StatusReport, UnclearReport,
 };
 use ckpt_store::Milliseconds;
 
@@ -125,8 +125,31 @@ fn troubles(report: &StatusReport, view: &View) -> String {
     for step in &report.unprotected {
         text.push_str(&line(paint.warning("unprotected:"), &safe(step)));
     }
+    text.push_str(&unclear(&report.unclear, paint));
     text.push_str(&gaps(&report.gaps, paint));
     text + &diagnostics(report, view)
+}
+
+fn unclear(files: &[UnclearReport], paint: Paint) -> String {
+    let label = || paint.warning("unclear:");
+    let mut text: String = files
+        .iter()
+        .take(LISTED)
+        .map(|file| {
+            let what = format!(
+                "{} ({}, message {})",
+                path(&file.path),
+                safe(&file.reason),
+                short(&file.message)
+            );
+            line(label(), &what)
+        })
+        .collect();
+    if files.len() > LISTED {
+        let more = count((files.len() - LISTED) as u64, "more file");
+        text.push_str(&line(label(), &format!("{more}; `--json` lists all")));
+    }
+    text
 }
 
 fn line(label: String, text: &str) -> String {

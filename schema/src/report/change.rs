@@ -58,9 +58,12 @@ pub struct ChangeReport {
     pub binary: bool,
     /// Whether only white space differs.
     pub whitespace_only: bool,
-    /// `agent`, `shared` or `outside`; null where the two states say nothing of who did it.
+    /// `agent`, `shared`, `outside` or `unclear`; null where the two states say nothing of who did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<String>,
+    /// Why it is unclear whose it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// `diff`.

@@ -38,6 +38,9 @@ pub struct MessageReport {
     pub steps: u64,
     /// How many files they changed.
     pub files: u64,
+    /// How many files they may have changed, or somebody else.
+    #[serde(default)]
+    pub unclear: u64,
     /// Lines added.
     pub additions: u64,
     /// Lines taken away.
@@ -83,6 +86,9 @@ pub struct SessionReport {
     pub steps: u64,
     /// How many files they changed.
     pub files: u64,
+    /// How many files they may have changed, or somebody else.
+    #[serde(default)]
+    pub unclear: u64,
 }
 
 /// `sessions`.

@@ -28,7 +28,7 @@ pub use setup::{
     AgentReport, AgentSettings, AgentsReport, DoctorReport, Finding, InstallReport, SettingsChange,
     SkippedAgent,
 };
-pub use status::{DiagnosticReport, StatusReport};
+pub use status::{DiagnosticReport, StatusReport, UnclearReport};
 
 /// The version of the documents below, in their `version` field.
 pub const VERSION: u32 = 1;

@@ -127,6 +127,9 @@ pub struct FileReport {
     pub result: FileResult,
     /// Why, where it is not plain.
     pub reason: Option<String>,
+    /// Whether it stays, all or in part, because nobody knows whose change it is: `--unclear take` takes it.
+    #[serde(default)]
+    pub unclear: bool,
     /// Lines that the operation adds to what is on disk; null for what has no lines.
     pub additions: Option<u64>,
     /// Lines that it takes away.

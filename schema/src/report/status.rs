@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FileReport, GapReport};
+use super::{FileReport, GapReport, PathText};
 
 /// `status`: the revert banner and the state of the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,12 +36,27 @@ pub struct StatusReport {
     pub interrupted: Vec<String>,
     /// Steps that cannot be put back, and why.
     pub unprotected: Vec<String>,
+    /// Files that the session's live messages may have changed, or somebody else: by path, with what is known.
+    #[serde(default)]
+    pub unclear: Vec<UnclearReport>,
     /// What the newest snapshot does not hold.
     pub gaps: Vec<GapReport>,
     /// How many diagnostics the store holds.
     pub diagnostics: u64,
     /// The newest of them.
     pub latest_diagnostics: Vec<DiagnosticReport>,
+}
+
+/// A file of which nobody knows who changed it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnclearReport {
+    /// Which path.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// The message that may have led to it.
+    pub message: String,
+    /// What is known.
+    pub reason: String,
 }
 
 /// Something that went wrong in a hook.

@@ -8,6 +8,7 @@ pub mod request;
 
 pub(crate) mod attribution;
 pub(crate) mod git_item;
+pub(crate) mod path_list;
 pub(crate) mod roots;
 
 /// Milliseconds since the Unix epoch.

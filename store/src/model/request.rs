@@ -25,6 +25,26 @@ impl OnConflict {
     }
 }
 
+/// What to do with a change of which nobody knows whose it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unclear {
+    /// It stays, and is named.
+    #[default]
+    Keep,
+    /// It is undone like the agent's own.
+    Take,
+}
+
+impl Unclear {
+    /// Returns the name on the command line, in the settings and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Keep => "keep",
+            Self::Take => "take",
+        }
+    }
+}
+
 /// What to revert, and how.
 #[derive(Clone, Debug, Default)]
 pub struct RevertRequest {
@@ -38,6 +58,8 @@ pub struct RevertRequest {
     pub only: Vec<PathBuf>,
     /// What to do with files that are not what the agent left.
     pub on_conflict: OnConflict,
+    /// What to do with what is unclear; what the settings say where it is not given.
+    pub unclear: Option<Unclear>,
     /// Whether to plan only.
     pub dry_run: bool,
     /// Whether to go on though an agent is at work.

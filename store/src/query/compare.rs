@@ -22,15 +22,18 @@ pub(super) fn report(snapshots: &Snapshots, change: &Change) -> ChangeReport {
 /// Returns a recorded change, with the counts of the time when it was recorded.
 pub(super) fn report_row(snapshots: &Snapshots, row: &ChangeRow) -> ChangeReport {
     let attribution = Some(row.attribution.name().to_owned());
+    let reason = row.reason.clone();
     if row.lines.is_none() {
         return ChangeReport {
             attribution,
+            reason,
             ..report(snapshots, &row.change)
         };
     }
     let sides = [row.change.old, row.change.new].map(|state| bytes(snapshots, state));
     ChangeReport {
         attribution,
+        reason,
         ..with_lines(&row.change, &sides, row.lines)
     }
 }
@@ -61,6 +64,7 @@ fn with_lines(
             && change.new.is_some()
             && both.is_some_and(|(old, new)| lines::differs_in_whitespace_only(old, new)),
         attribution: None,
+        reason: None,
     }
 }
 

@@ -105,15 +105,17 @@ pub(super) fn messages(
     let sql = "
         SELECT chosen.id, chosen.agent_id, chosen.session_id, chosen.agent, chosen.prompt, chosen.created_at,
                chosen.state, chosen.unprotected, count(DISTINCT steps.seq) AS steps,
-               count(DISTINCT ifnull(changes.path_raw, changes.path)) AS files,
-               ifnull(sum(changes.additions), 0) AS additions, ifnull(sum(changes.deletions), 0) AS deletions
+               count(DISTINCT iif(changes.attribution = 'unclear', NULL, ifnull(changes.path_raw, changes.path))) AS files,
+               count(DISTINCT iif(changes.attribution = 'unclear', ifnull(changes.path_raw, changes.path), NULL)) AS unclear,
+               ifnull(sum(changes.additions) FILTER (WHERE changes.attribution <> 'unclear'), 0) AS additions,
+               ifnull(sum(changes.deletions) FILTER (WHERE changes.attribution <> 'unclear'), 0) AS deletions
           FROM (SELECT messages.*, sessions.agent
                   FROM messages JOIN sessions ON sessions.id = messages.session_id
                  WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
                    AND (?3 IS NULL OR messages.id = ?3)
                  ORDER BY messages.seq DESC LIMIT ?4) AS chosen
           LEFT JOIN steps ON steps.message_id = chosen.id
-          LEFT JOIN changes ON changes.step_id = steps.id AND changes.attribution IN ('agent', 'shared')
+          LEFT JOIN changes ON changes.step_id = steps.id
          GROUP BY chosen.seq ORDER BY chosen.seq DESC";
     // SQLite takes a negative limit for none.
     let limit = chosen
@@ -143,6 +145,7 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
         state: word(row, Table::Messages, "state")?,
         steps: count(row, "steps")?,
         files: count(row, "files")?,
+        unclear: count(row, "unclear")?,
         additions: count(row, "additions")?,
         deletions: count(row, "deletions")?,
         unprotected: row.get("unprotected")?,
@@ -161,7 +164,10 @@ pub(super) fn read_sessions(
                (SELECT count(*) FROM steps WHERE steps.session_id = sessions.id) AS steps,
                (SELECT count(DISTINCT ifnull(changes.path_raw, changes.path))
                   FROM steps JOIN changes ON changes.step_id = steps.id
-                 WHERE steps.session_id = sessions.id AND changes.attribution IN ('agent', 'shared')) AS files
+                 WHERE steps.session_id = sessions.id AND changes.attribution IN ('agent', 'shared')) AS files,
+               (SELECT count(DISTINCT ifnull(changes.path_raw, changes.path))
+                  FROM steps JOIN changes ON changes.step_id = steps.id
+                 WHERE steps.session_id = sessions.id AND changes.attribution = 'unclear') AS unclear
           FROM sessions JOIN workspaces ON workspaces.id = sessions.workspace_id
          WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
          ORDER BY sessions.last_event_at DESC, sessions.seq DESC";
@@ -179,6 +185,7 @@ pub(super) fn read_sessions(
             messages: count(row, "messages")?,
             steps: count(row, "steps")?,
             files: count(row, "files")?,
+            unclear: count(row, "unclear")?,
         })
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{DiagnosticReport, StatusReport, VERSION};
+use ckpt_schema::report::{DiagnosticReport, StatusReport, UnclearReport, VERSION};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::{Context, Result};
@@ -11,11 +11,12 @@ use crate::fs::layout;
 use crate::ids;
 use crate::model::Milliseconds;
 use crate::revert::chain::reverted_files;
-use crate::revert::{interrupted, is_busy, short};
-use crate::sessions::read::{all, count, gaps};
+use crate::revert::{interrupted, short};
+use crate::sessions::read::{all, count, gaps, path};
 use crate::sessions::{self, OpenStep, SessionRow};
 use crate::store::Store;
 use crate::timeline::Place;
+use crate::timeline::life::is_at_work;
 use crate::timeline::root::Workspace;
 
 /// How many unprotected steps and messages are named.
@@ -66,6 +67,9 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     let interrupted = interrupted(store, &place);
     report.interrupted = readable(interrupted, store.now(), &mut report);
     report.unprotected = unprotected(connection, place.row.id)?;
+    if let Some(session) = report.session.as_deref() {
+        report.unclear = unclear(connection, session)?;
+    }
     report.gaps = place
         .row
         .last_snapshot_id
@@ -110,6 +114,7 @@ fn empty(workspace: &Path) -> StatusReport {
         first_snapshot_goes_on: false,
         interrupted: Vec::new(),
         unprotected: Vec::new(),
+        unclear: Vec::new(),
         gaps: Vec::new(),
         diagnostics: 0,
         latest_diagnostics: Vec::new(),
@@ -164,7 +169,7 @@ fn agents_at_work(
 ) -> Result<Vec<String>> {
     let busy: BTreeSet<_> = steps
         .iter()
-        .filter(|step| is_busy(step, now))
+        .filter(|step| is_at_work(step, now))
         .map(|step| &step.row.session_id)
         .collect();
     let name = |session: SessionRow| format!("{} {}", session.agent, short(&session.id));
@@ -187,6 +192,23 @@ fn unprotected(connection: &Connection, workspace_id: i64) -> Result<Vec<String>
          ORDER BY at DESC LIMIT ?2";
     all(connection, sql, params![workspace_id, UNPROTECTED], |row| {
         row.get("text")
+    })
+}
+
+/// Names the files of which nobody knows whether a session changed them, each with what was last known.
+fn unclear(connection: &Connection, session: &str) -> Result<Vec<UnclearReport>> {
+    let sql = "
+        SELECT changes.path, changes.path_raw, messages.id AS message, changes.reason, max(changes.id)
+          FROM messages JOIN steps ON steps.message_id = messages.id JOIN changes ON changes.step_id = steps.id
+         WHERE messages.session_id = ?1 AND messages.state = 'live' AND changes.attribution = 'unclear'
+           AND changes.undone_by IS NULL
+         GROUP BY ifnull(changes.path_raw, changes.path) ORDER BY changes.path";
+    all(connection, sql, [session], |row| {
+        Ok(UnclearReport {
+            path: path(row)?,
+            message: row.get("message")?,
+            reason: row.get::<_, Option<String>>("reason")?.unwrap_or_default(),
+        })
     })
 }
 

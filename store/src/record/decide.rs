@@ -7,6 +7,7 @@ use super::view::View;
 use crate::model::Milliseconds;
 use crate::sessions::OpenStep;
 use crate::settings::Settings;
+use crate::timeline::evidence::Standing;
 
 /// What is to be done about an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(crate) enum Action {
     MoveStart,
     /// Another tool of the open step is about to run.
     AddTool,
+    /// A tool of the open step waits for permission.
+    WaitTool,
     /// A tool ended.
     EndTool,
     /// Steps end, and nothing else.
@@ -50,6 +53,8 @@ pub(crate) struct Closing {
     pub step: String,
     /// Whether something else than its own finish ends it.
     pub recovered: bool,
+    /// What the way in which it ends says of its tools.
+    pub standing: Standing,
 }
 
 /// A step whose start was never heard of: it begins where the session last was.
@@ -60,11 +65,28 @@ pub(crate) struct Supposed {
 }
 
 impl Decision {
+    /// Ends the steps of other conversations whose agent is gone: nobody else would, and they hold nothing any more.
+    pub fn close_dead(&mut self, view: &View, is_dead: impl Fn(&OpenStep) -> bool) {
+        let own = view.root.as_ref().map(|root| root.id.as_str());
+        let others = view
+            .open
+            .iter()
+            .filter(|step| Some(step.root_session_id.as_str()) != own);
+        let dead = others.filter(|step| is_dead(step));
+        let ends = dead.map(|step| closing(step, true, Standing::Cut));
+        // Those that end by the event itself come last: the report tells of them.
+        self.closing.splice(0..0, ends);
+    }
+
     /// Returns whether the workspace has to be looked at.
     pub fn takes_snapshot(&self) -> bool {
         match self.action {
             Action::Message | Action::OpenStep | Action::MoveStart | Action::Close => true,
-            Action::Note | Action::SteeredMessage | Action::AddTool | Action::EndTool => false,
+            Action::Note
+            | Action::SteeredMessage
+            | Action::AddTool
+            | Action::WaitTool
+            | Action::EndTool => false,
         }
     }
 }
@@ -72,17 +94,21 @@ impl Decision {
 /// Decides what an event asks for.
 pub(crate) fn decide(event: &Event, view: &View, settings: &Settings) -> Decision {
     match event.event {
-        EventKind::SessionStart => close(own(view, true)),
+        EventKind::SessionStart => close(own(view, true, Standing::Cut)),
         EventKind::UserMessage => user_message(event, view),
         EventKind::StepStart => step_start(event, view),
         EventKind::ToolStart if settings.tool_events => tool_start(view),
         EventKind::ToolStart => Decision::default(),
+        EventKind::ToolWait => Decision {
+            action: Action::WaitTool,
+            ..Decision::default()
+        },
         EventKind::ToolFinish => Decision {
             action: Action::EndTool,
             ..Decision::default()
         },
         EventKind::StepFinish => step_finish(event, view),
-        EventKind::TurnEnd => close(own(view, false)),
+        EventKind::TurnEnd => close(own(view, false, Standing::TurnEnded)),
         EventKind::SessionEnd => close(with_children(view)),
     }
 }
@@ -100,25 +126,27 @@ fn close(closing: Vec<Closing>) -> Decision {
     }
 }
 
-fn own(view: &View, recovered: bool) -> Vec<Closing> {
+fn own(view: &View, recovered: bool, standing: Standing) -> Vec<Closing> {
     view.own_step()
-        .map(|step| closing(step, recovered))
+        .map(|step| closing(step, recovered, standing))
         .into_iter()
         .collect()
 }
 
-fn closing(step: &OpenStep, recovered: bool) -> Closing {
+fn closing(step: &OpenStep, recovered: bool, standing: Standing) -> Closing {
     Closing {
         step: step.row.id.clone(),
         recovered,
+        standing,
     }
 }
 
 /// A turn that ended well leaves its background sub-agents at work; one that was interrupted took them along.
 fn with_children(view: &View) -> Vec<Closing> {
-    let mut ending = own(view, true);
+    let mut ending = own(view, true, Standing::Cut);
     if !ending.is_empty() {
-        ending.extend(view.steps_of_children().map(|step| closing(step, true)));
+        let children = view.steps_of_children();
+        ending.extend(children.map(|step| closing(step, true, Standing::Cut)));
     }
     ending
 }
@@ -195,7 +223,7 @@ fn step_start(event: &Event, view: &View) -> Decision {
     }
     Decision {
         action: Action::OpenStep,
-        closing: vec![closing(open, true)],
+        closing: vec![closing(open, true, Standing::Finished)],
         supposed: None,
     }
 }
@@ -223,7 +251,7 @@ fn step_finish(event: &Event, view: &View) -> Decision {
         return if doubled || early {
             Decision::default()
         } else {
-            close(vec![closing(open, false)])
+            close(vec![closing(open, false, Standing::Finished)])
         };
     }
     if view.named_step.is_some() || view.session.is_none() || is_doubled_finish(view) {
@@ -239,6 +267,7 @@ fn step_finish(event: &Event, view: &View) -> Decision {
         closing: vec![Closing {
             step: id,
             recovered: true,
+            standing: Standing::Finished,
         }],
         supposed: Some(supposed),
     }
@@ -330,7 +359,7 @@ mod tests {
             last_event_at: 0,
             has_tools: tools > 0,
             has_running: running > 0,
-            paths: Vec::new(),
+            ..OpenStep::default()
         }
     }
 
@@ -350,10 +379,11 @@ mod tests {
         decide(event, view, &Settings::default())
     }
 
-    fn ends(step: &str, recovered: bool) -> Vec<Closing> {
+    fn ends(step: &str, recovered: bool, standing: Standing) -> Vec<Closing> {
         vec![Closing {
             step: step.into(),
             recovered,
+            standing,
         }]
     }
 
@@ -378,13 +408,13 @@ mod tests {
         };
         assert_eq!(
             decided(&finish, &none_runs).closing,
-            ends("open", false),
+            ends("open", false, Standing::Finished),
             "the last one ends it"
         );
         let batch = event(EventKind::StepFinish);
         assert_eq!(
             decided(&batch, &other_runs).closing,
-            ends("open", false),
+            ends("open", false, Standing::Finished),
             "a step's own finish ends it anyway"
         );
     }
@@ -399,7 +429,7 @@ mod tests {
         assert_eq!(decision.action, Action::Message, "the message begins now");
         assert_eq!(
             decision.closing,
-            ends("open", true),
+            ends("open", true, Standing::Cut),
             "its finish never came"
         );
     }
@@ -575,7 +605,7 @@ mod tests {
         };
         assert_eq!(
             decided(&event(EventKind::StepStart), &view).closing,
-            ends("open", true),
+            ends("open", true, Standing::Finished),
             "nothing is lost"
         );
         let again = Event {

@@ -19,6 +19,7 @@ use crate::error::Result;
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::Diagnostic;
 use crate::store::Store;
+use crate::timeline::life::is_gone;
 use crate::timeline::{How, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
 use view::View;
@@ -57,10 +58,13 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         lock.and_then(|lock| crate::revert::finish_open_operations(store, &place).map(|_| lock));
     // What was known before the lock, and before a killed operation was ended, may be old by now.
     let view = View::of(store, &place, event)?;
-    let decision = decide::decide(event, &view, &place.settings);
+    let mut decision = decide::decide(event, &view, &place.settings);
     if !decision.takes_snapshot() {
         return write::without_snapshot(store, &place, event, &view);
     }
+    decision.close_dead(&view, |step| {
+        step.life.process.as_deref().is_some_and(is_gone)
+    });
     let mut run = None;
     // The lock is held until the rows are written: the next snapshot is compared with this one.
     let (observation, lock) = match ready {
@@ -133,7 +137,10 @@ fn look(
     let closing: Vec<_> = decision
         .closing
         .iter()
-        .filter_map(|closing| open.iter().find(|step| step.row.id == closing.step))
+        .filter_map(|closing| {
+            let step = open.iter().find(|step| step.row.id == closing.step)?;
+            Some((step, closing.standing))
+        })
         .collect();
     let session = view.session.as_ref().map(|session| session.id.as_str());
     let looking = Looking {

@@ -135,11 +135,8 @@ impl View {
                     finish_snapshot_id: None,
                 },
                 root_session_id: root.id.clone(),
-                tool_events: false,
                 last_event_at: session.last_event_at,
-                has_tools: false,
-                has_running: false,
-                paths: Vec::new(),
+                ..OpenStep::default()
             });
         }
         open

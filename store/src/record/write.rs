@@ -80,17 +80,25 @@ pub(super) fn without_snapshot(
             }
             Action::AddTool => {
                 written.step = view.own_step().map(|step| step.row.id.clone());
-                add_tool(connection, event, written.step.as_deref(), &named, now)?;
+                add_tool(
+                    connection,
+                    place,
+                    event,
+                    written.step.as_deref(),
+                    &named,
+                    now,
+                )?;
+            }
+            Action::WaitTool => {
+                written.step = view.own_step().map(|step| step.row.id.clone());
+                if let Some(step) = &written.step {
+                    sessions::note_wait(connection, step, event, now)?;
+                }
             }
             Action::EndTool => {
                 written.step = view.own_step().map(|step| step.row.id.clone());
                 if let Some(step) = &written.step {
-                    sessions::finish_tools(
-                        connection,
-                        step,
-                        Some(event.tool_use_id.as_deref()),
-                        now,
-                    )?;
+                    sessions::finish_tool(connection, step, event, now)?;
                 }
             }
             Action::Note
@@ -102,7 +110,7 @@ pub(super) fn without_snapshot(
         if written.message.is_none() {
             written.message = current_message(connection, &root)?;
         }
-        sessions::touch_session(connection, &session.id, event, now)?;
+        touch(connection, place, &session.id, event, now)?;
         Ok(written)
     })?;
     Ok(report(event, written, None))
@@ -168,13 +176,29 @@ pub(super) fn with_snapshot(
             written.message = current_message(connection, &root)?;
         }
         written.session = Some(session.id.clone());
-        sessions::touch_session(connection, &session.id, event, now)?;
+        touch(connection, place, &session.id, event, now)?;
         run.map(|run| sessions::end_run(connection, run))
             .transpose()?;
         Ok(written)
     })?;
     let observation = observation?;
     Ok(report(event, written, Some(&observation)))
+}
+
+/// Notes that a session was heard of, and what the event tells of its agent.
+fn touch(
+    connection: &Connection,
+    place: &Place,
+    session: &str,
+    event: &Event,
+    now: Milliseconds,
+) -> Result<()> {
+    let tells_of_tools = event.event == EventKind::ToolStart && place.settings.tool_events;
+    sessions::touch_session(connection, session, event, tells_of_tools, now)?;
+    if event.event == EventKind::TurnEnd && event.background == Some(false) {
+        sessions::release_background(connection, session, now)?;
+    }
+    Ok(())
 }
 
 fn describe(error: &Error) -> String {
@@ -344,7 +368,7 @@ fn begin(
             );
             sessions::insert_step(connection, &row, now)?;
             if event.event == EventKind::ToolStart {
-                add_tool(connection, event, Some(&row.id), named, now)?;
+                add_tool(connection, place, event, Some(&row.id), named, now)?;
             }
             written.message = Some(row.message_id);
             written.step = Some(row.id);
@@ -358,7 +382,7 @@ fn begin(
                     seen.failure(),
                     now,
                 )?;
-                add_tool(connection, event, Some(&step.row.id), named, now)?;
+                add_tool(connection, place, event, Some(&step.row.id), named, now)?;
                 written.step = Some(step.row.id.clone());
             }
         }
@@ -366,6 +390,7 @@ fn begin(
         | Action::Note
         | Action::SteeredMessage
         | Action::AddTool
+        | Action::WaitTool
         | Action::EndTool => {}
     }
     Ok(())
@@ -373,19 +398,19 @@ fn begin(
 
 fn add_tool(
     connection: &Connection,
+    place: &Place,
     event: &Event,
     step: Option<&str>,
     named: &[StepPath],
     now: Milliseconds,
 ) -> Result<()> {
     let Some(step) = step else { return Ok(()) };
-    sessions::insert_tool(
-        connection,
-        step,
-        event.tool_use_id.as_deref(),
-        event.tool_name.as_deref(),
-        now,
-    )?;
+    let paths: Vec<_> = event
+        .paths
+        .iter()
+        .filter_map(|path| place.path_of(path))
+        .collect();
+    sessions::insert_tool(connection, step, event, &paths, now)?;
     named
         .iter()
         .try_for_each(|named| sessions::insert_step_path(connection, step, named))

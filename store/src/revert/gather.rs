@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Entry, EntryKind, Mode, State};
 use crate::model::path::WorkspacePath;
+use crate::model::request::Unclear;
 use crate::sessions::{self, ChainOperation, ChangeRow, GapRow, LiveChange, StepGap};
 use crate::snapshot::{GapReason, Snapshot, Snapshots};
 use crate::store::Store;
@@ -50,10 +51,11 @@ pub(crate) fn gather(
     chain: &[ChainOperation],
     seen: &Observation,
     base: Option<i64>,
+    unclear: Unclear,
 ) -> Result<Material> {
     let connection = store.database.connection();
     let scopes = movement.scopes(store, chain)?;
-    let mut live = live_changes(connection, place, movement, chain, seen)?;
+    let mut live = live_changes(connection, movement, chain, seen)?;
     let unseen = Unseen {
         connection,
         place,
@@ -71,7 +73,9 @@ pub(crate) fn gather(
     // They are newer than what rows tell of.
     live.splice(0..0, unseen);
     let paths = paths_in_question(movement, chain, &live, &scopes);
-    let changes = past_changes(connection, place, movement, seen, &live, &scopes, &paths)?;
+    let changes = past_changes(
+        connection, place, movement, seen, &live, &scopes, &paths, unclear,
+    )?;
     let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
     let places = with_directories_above(&paths);
     let (base_states, goals) = match base {
@@ -183,26 +187,27 @@ fn is_unread_directory(gap: &GapRow) -> bool {
 /// being observed come before all rows.
 fn live_changes(
     connection: &Connection,
-    place: &Place,
     movement: &Movement,
     chain: &[ChainOperation],
     seen: &Observation,
 ) -> Result<Vec<LiveChange>> {
-    let open = sessions::open_steps(connection, place.row.id)?;
     let mut live: Vec<LiveChange> = Vec::new();
     for row in seen.changes.iter().rev() {
-        let step = open
-            .iter()
-            .find(|step| Some(&step.row.id) == row.step_id.as_ref());
-        if let Some(step) = step.filter(|step| step.root_session_id == movement.session.id)
-            && let Some(message) = sessions::message(connection, &step.row.message_id)?
+        // The step may have ended before, where a command of it went on in the background.
+        let step = match row.step_id.as_deref() {
+            Some(id) => sessions::step(connection, id)?,
+            None => None,
+        };
+        let Some(step) = step else { continue };
+        if let Some(message) = sessions::message(connection, &step.message_id)?
+            && message.session_id == movement.session.id
         {
             live.push(LiveChange {
                 row: ChangeRow {
                     id: i64::MAX,
                     ..row.clone()
                 },
-                session_id: step.row.session_id.clone(),
+                session_id: step.session_id,
                 message_id: message.id,
                 message_seq: message.seq,
                 agent: movement.session.agent.clone(),
@@ -256,12 +261,13 @@ fn past_changes(
     live: &[LiveChange],
     scopes: &[Scope],
     paths: &BTreeSet<WorkspacePath>,
+    unclear: Unclear,
 ) -> Result<Vec<PastChange>> {
     let own = live
         .iter()
         .filter(|change| paths.contains(&change.row.change.path))
         .map(|change| {
-            let claim = claim(connection, change, scopes)?;
+            let claim = claim(connection, change, scopes, unclear)?;
             Ok((
                 change.row.id,
                 PastChange {
@@ -316,18 +322,31 @@ fn past_changes(
     Ok(changes.into_iter().map(|(_, change)| change).collect())
 }
 
-fn claim(connection: &Connection, change: &LiveChange, scopes: &[Scope]) -> Result<Claim> {
+fn claim(
+    connection: &Connection,
+    change: &LiveChange,
+    scopes: &[Scope],
+    unclear: Unclear,
+) -> Result<Claim> {
     if !scopes.iter().any(|scope| scope.covers(change)) {
         return Ok(Claim::Keep);
     }
     let by_name = scopes
         .iter()
         .any(|scope| scope.covers(change) && scope.names(&change.row.change.path));
-    if change.row.attribution != Attribution::Shared || by_name {
-        return Ok(Claim::Undo);
-    }
-    let others = sessions::sharers(connection, &change.row)?;
-    Ok(Claim::Shared(others.iter().map(source).collect()))
+    Ok(match change.row.attribution {
+        Attribution::Shared if !by_name => {
+            let others = sessions::sharers(connection, &change.row)?;
+            Claim::Shared(others.iter().map(source).collect())
+        }
+        // A directory's name says nothing about what of it is meant: what is unclear is asked for as such.
+        Attribution::Unclear if unclear == Unclear::Keep => {
+            Claim::Unclear(change.row.reason.clone().unwrap_or_default())
+        }
+        Attribution::Agent | Attribution::Shared | Attribution::Outside | Attribution::Unclear => {
+            Claim::Undo
+        }
+    })
 }
 
 /// Who made the changes that belong to no step: where one was at work that was not recorded, it may have been that one.

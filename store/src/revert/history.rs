@@ -49,6 +49,8 @@ pub enum Claim {
     /// It is the session's, at or after the revert point, and other sessions' at once (none where it is not known whose).
     /// It is undone only where its path is asked for by name.
     Shared(Vec<Source>),
+    /// It may be the session's, at or after the revert point, or somebody else's; with what is known. It stays.
+    Unclear(String),
     /// It stays: another session's, a later step's where one step alone is reverted, or the user's. It is here to name who
     /// changed a path since.
     Keep,

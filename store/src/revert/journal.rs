@@ -65,6 +65,7 @@ pub(super) fn write_down(
             base_snapshot_id: base,
             before_snapshot_id: before,
             on_conflict: operation.on_conflict,
+            unclear: operation.unclear,
             only_paths: &only_paths,
             notes: &notes,
             directories: &paths::directories_to_json(&leaving, &made),

@@ -52,7 +52,6 @@ pub(crate) use outcome::short;
 
 pub(crate) use permanent::make_permanent;
 pub(crate) use recover::{finish_open_operations, interrupted, is_open};
-pub(crate) use refuse::is_busy;
 
 /// Goes back to just before a message.
 pub(crate) fn revert(

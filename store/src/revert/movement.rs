@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::ids;
 use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
-use crate::model::request::{RedoRequest, RevertRequest};
+use crate::model::request::{RedoRequest, RevertRequest, Unclear};
 use crate::sessions::{self, ChainOperation, LiveChange, MessageRow, SessionRow, StepRow};
 use crate::store::Store;
 use crate::timeline::Place;
@@ -30,6 +30,8 @@ pub(crate) struct Movement {
     pub part: Option<Part>,
     /// What was said to do about conflicts; a revert always says it.
     pub on_conflict: Option<OnConflict>,
+    /// What to do with what is unclear, where that was said.
+    pub unclear: Option<Unclear>,
 }
 
 /// A part of a revert that does not move the point.
@@ -155,6 +157,7 @@ impl Movement {
             since,
             part,
             on_conflict,
+            unclear: request.unclear,
         })
     }
 
@@ -195,6 +198,7 @@ impl Movement {
             since: None,
             part: None,
             on_conflict: request.on_conflict,
+            unclear: None,
         }))
     }
 

@@ -21,6 +21,7 @@ use crate::model::request::OnConflict;
 use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
+use crate::timeline::evidence;
 use crate::timeline::{How, Looking, Observation, Place, snapshot_of};
 
 /// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock, and nothing of an operation
@@ -40,9 +41,13 @@ pub(crate) fn carry_out(
         .collect();
     refuse::while_busy(&own, store.now(), manner)?;
     let snapshots = place.snapshots()?;
+    let closing: Vec<_> = own
+        .iter()
+        .map(|step| (*step, evidence::Standing::Cut))
+        .collect();
     let looking = Looking {
         open: &open,
-        closing: &own,
+        closing: &closing,
         ..Looking::default()
     };
     let seen = observe(store, place, &snapshots, looking)?;
@@ -68,7 +73,13 @@ pub(crate) fn carry_out(
         Some(base) => chain(connection, &movement.session.id, base)?,
         None => Vec::new(),
     };
-    let material = gather(store, place, &snapshots, movement, &chain, &seen, base)?;
+    let unclear = movement
+        .unclear
+        .or_else(|| newest_revert(&chain).map(|operation| operation.unclear))
+        .unwrap_or(place.settings.unclear);
+    let material = gather(
+        store, place, &snapshots, movement, &chain, &seen, base, unclear,
+    )?;
     refuse::unavailable(movement, &material)?;
     notes.extend(notes::unknown_paths(movement, &material)?);
     let side = GitSide {
@@ -106,6 +117,7 @@ pub(crate) fn carry_out(
         lines: material.lines,
         git,
         on_conflict,
+        unclear,
         base,
         reference,
         notes,
@@ -257,13 +269,15 @@ fn is_there(connection: &Connection, movement: &Movement, seen: &Observation) ->
 /// What the last revert decided about changes that cannot be undone, so that one redo of several does not bring back what
 /// was overwritten.
 fn policy(chain: &[ChainOperation]) -> OnConflict {
-    let reverts = chain
-        .iter()
-        .filter(|operation| operation.row.kind == OperationKind::Revert);
-    reverts
+    newest_revert(chain)
         .map(|operation| operation.on_conflict)
-        .next_back()
         .unwrap_or_default()
+}
+
+fn newest_revert(chain: &[ChainOperation]) -> Option<&ChainOperation> {
+    chain
+        .iter()
+        .rfind(|operation| operation.row.kind == OperationKind::Revert)
 }
 
 fn is_same_point(movement: &Movement) -> bool {

@@ -6,7 +6,7 @@ use super::movement::Movement;
 use super::plan::Plan;
 use super::planning::Lines;
 use crate::model::git_item::GitItem;
-use crate::model::request::OnConflict;
+use crate::model::request::{OnConflict, Unclear};
 
 /// How an operation is to be carried out.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +27,7 @@ pub(crate) struct Operation<'a> {
     /// What becomes of git's own state; none where nobody asked.
     pub git: Option<Vec<GitItem>>,
     pub on_conflict: OnConflict,
+    pub unclear: Unclear,
     /// The state before the first revert, where it is older than the operation itself.
     pub base: Option<i64>,
     /// The snapshot that tells which directories may stay.
@@ -46,6 +47,7 @@ impl<'a> Operation<'a> {
             lines: Lines::new(),
             git: None,
             on_conflict: movement.on_conflict.unwrap_or_default(),
+            unclear: movement.unclear.unwrap_or_default(),
             base: movement.session.revert_base_id,
             reference: None,
             notes,

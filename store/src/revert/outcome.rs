@@ -4,6 +4,7 @@ use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationReport, O
 
 use super::movement::Movement;
 use super::operation::Operation;
+use crate::model::attribution::is_unclear;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::sessions;
@@ -81,6 +82,7 @@ pub(crate) fn file_report(item: &Item) -> FileReport {
         action: item.action,
         result: item.result,
         reason: item.reason.clone(),
+        unclear: is_unclear(item.reason.as_deref()),
         additions: item.lines.map(|(additions, _)| additions),
         deletions: item.lines.map(|(_, deletions)| deletions),
     }

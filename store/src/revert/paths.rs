@@ -6,18 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::model::path::WorkspacePath;
-
-/// Returns a JSON array of paths; one whose bytes are not UTF-8 is an array of its bytes.
-pub(crate) fn to_json(paths: &[WorkspacePath]) -> String {
-    Value::from_iter(paths.iter().map(value)).to_string()
-}
-
-fn value(path: &WorkspacePath) -> Value {
-    match std::str::from_utf8(path.as_bytes()) {
-        Ok(text) => text.into(),
-        Err(_) => path.as_bytes().into(),
-    }
-}
+pub(crate) use crate::model::path_list::{from_json, to_json};
+use crate::model::path_list::{path, value};
 
 /// Returns a JSON array of the directories that may go, each as a path, and of those that are made again, each as an object
 /// with its permissions. [`from_json`] reads the first, [`made_from_json`] the others.
@@ -39,20 +29,6 @@ pub(crate) fn made_from_json(text: &str) -> BTreeMap<WorkspacePath, u32> {
         Some((path(value.get("made")?.clone())?, permissions))
     };
     values.into_iter().filter_map(made).collect()
-}
-
-/// Reads what [`to_json`] wrote; what is not a path is left out.
-pub(crate) fn from_json(text: &str) -> Vec<WorkspacePath> {
-    let values: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
-    values.into_iter().filter_map(path).collect()
-}
-
-fn path(value: Value) -> Option<WorkspacePath> {
-    let bytes = match value {
-        Value::String(text) => text.into_bytes(),
-        value => serde_json::from_value(value).ok()?,
-    };
-    WorkspacePath::new(bytes).ok()
 }
 
 #[cfg(test)]

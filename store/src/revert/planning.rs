@@ -141,6 +141,7 @@ mod tests {
             id: 0,
             step_id: None,
             attribution: Attribution::Agent,
+            reason: None,
             from_snapshot_id: None,
             to_snapshot_id: None,
             change: Change {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::model::attribution::UNCLEAR;
 use crate::model::path::WorkspacePath;
 use crate::revert::history::{Author, Source};
 
@@ -17,6 +18,8 @@ pub enum Reason {
     },
     /// Other sessions changed it at the same time (none where it is not known which).
     Shared(Vec<Source>),
+    /// Nobody knows whose change it is; with what is known.
+    Unclear(String),
     /// A side's bytes are not stored.
     Missing(Missing),
     /// What stays at another path leaves no place for it: a file where it needs a directory, or the other way round.
@@ -77,6 +80,7 @@ impl fmt::Display for Reason {
                 formatter.write_str("shared with another session")
             }
             Self::Shared(sources) => write!(formatter, "shared with {}", Names(sources)),
+            Self::Unclear(known) => write!(formatter, "{UNCLEAR}{known}"),
             Self::Missing(missing) => missing.fmt(formatter),
             Self::Blocked(path) => write!(formatter, "no place for it beside `{}`", path.to_text()),
         }

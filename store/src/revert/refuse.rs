@@ -20,23 +20,15 @@ use crate::model::path::WorkspacePath;
 use crate::sessions::OpenStep;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
+use crate::timeline::life::is_at_work;
 use crate::timeline::{How, Observation, Place};
 
-/// How long an agent without tool events counts as at work after its last event.
-const AT_WORK: Milliseconds = 30_000;
-
 pub(super) fn while_busy(own: &[&OpenStep], now: Milliseconds, manner: Manner) -> Result<()> {
-    if manner.force || manner.dry_run || !own.iter().any(|step| is_busy(step, now)) {
+    if manner.force || manner.dry_run || !own.iter().any(|step| is_at_work(step, now)) {
         return Ok(());
     }
     Err(Error::busy("the agent is at work in this session")
         .hint("wait until it is done, or give --force"))
-}
-
-/// Returns whether an agent works at a step: one of its tools runs, or, where it does not tell of tools, it was heard of
-/// just now.
-pub(crate) fn is_busy(step: &OpenStep, now: Milliseconds) -> bool {
-    step.has_running || (!step.tool_events && now - step.last_event_at < AT_WORK)
 }
 
 pub(super) fn unavailable(movement: &Movement, material: &Material) -> Result<()> {

@@ -13,11 +13,11 @@ use crate::error::{Error, Result};
 use crate::ids::{self, Any};
 use crate::model::git_item::GitItem;
 use crate::model::path::WorkspacePath;
-use crate::model::request::OnConflict;
-use crate::model::request::RestoreRequest;
+use crate::model::request::{OnConflict, RestoreRequest, Unclear};
 use crate::sessions::{self, GapRow};
 use crate::snapshot::{Budget, Gap, Side, Snapshot, Snapshots};
 use crate::store::Store;
+use crate::timeline::life::is_at_work;
 use crate::timeline::{Looking, Observation, Place, gaps_of_snapshot, snapshot_of};
 
 pub(crate) fn restore(
@@ -51,10 +51,7 @@ fn restore_under_lock(
     let connection = store.database.connection();
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let open = sessions::open_steps(connection, place.row.id)?;
-    if !request.force
-        && !request.dry_run
-        && open.iter().any(|step| super::is_busy(step, store.now()))
-    {
+    if !request.force && !request.dry_run && open.iter().any(|step| is_at_work(step, store.now())) {
         return Err(Error::busy("an agent is at work in this workspace")
             .hint("wait until it is done, or give --force"));
     }
@@ -119,6 +116,7 @@ fn restore_under_lock(
         lines: super::planning::Lines::new(),
         git,
         on_conflict: OnConflict::Overwrite,
+        unclear: Unclear::default(),
         base: None,
         reference: Some(wanted_id),
         notes,

@@ -133,7 +133,7 @@ fn target_of(
     }
     let undone = undo(base, &runs, contents, on_conflict)?;
     let kept = undone.stop.map(|stop| match stop {
-        Stop::Shared(sources) => Reason::Shared(sources.to_vec()),
+        Stop::Held(held) => held.reason(),
         Stop::Missing(missing) => Reason::Missing(missing),
         Stop::Conflict(change, difference) => Reason::Changed {
             difference,
@@ -153,27 +153,46 @@ fn target_of(
     })
 }
 
-/// A change to undo, or several that follow on each other: the two sides, the newest, and the others whose it is, too.
+/// A change to undo, or several that follow on each other: the two sides, the newest, and what holds it.
 #[derive(Clone, Copy)]
 struct Run<'a> {
     old: State,
     new: State,
     newest: &'a PastChange,
-    shared: Option<&'a [Source]>,
+    held: Option<Held<'a>>,
+}
+
+/// What holds a change that could be undone.
+#[derive(Clone, Copy)]
+enum Held<'a> {
+    /// Others may have made it, at the same time.
+    Shared(&'a [Source]),
+    /// Nobody knows who made it.
+    Unclear(&'a str),
+}
+
+impl Held<'_> {
+    fn reason(self) -> Reason {
+        match self {
+            Self::Shared(sources) => Reason::Shared(sources.to_vec()),
+            Self::Unclear(known) => Reason::Unclear(known.to_owned()),
+        }
+    }
 }
 
 impl<'a> Run<'a> {
     fn of(past: &'a PastChange) -> Option<Self> {
-        let shared = match &past.claim {
+        let held = match &past.claim {
             Claim::Undo => None,
-            Claim::Shared(sources) => Some(&sources[..]),
+            Claim::Shared(sources) => Some(Held::Shared(sources)),
+            Claim::Unclear(known) => Some(Held::Unclear(known)),
             Claim::Keep => return None,
         };
         Some(Self {
             old: past.change.old,
             new: past.change.new,
             newest: past,
-            shared,
+            held,
         })
     }
 }
@@ -189,7 +208,7 @@ struct Undone<'a> {
 enum Stop<'a> {
     Conflict(&'a PastChange, Difference),
     Missing(Missing),
-    Shared(&'a [Source]),
+    Held(Held<'a>),
 }
 
 /// Undoes changes, given newest first: one by one, else as one, else as far as it goes, or by force where asked for.
@@ -233,7 +252,7 @@ fn join<'a>(runs: &[Run<'a>]) -> Vec<Run<'a>> {
         match joined.last_mut() {
             Some(newer) if newer.old == run.new => {
                 newer.old = run.old;
-                newer.shared = newer.shared.or(run.shared);
+                newer.held = newer.held.or(run.held);
             }
             _ => joined.push(*run),
         }
@@ -287,9 +306,9 @@ impl<'a> Undone<'a> {
             theirs: run.old,
             ours: self.state,
         };
-        match (three_way(sides, contents, on_conflict)?, run.shared) {
+        match (three_way(sides, contents, on_conflict)?, run.held) {
             (Ruling::Already, _) => {}
-            (_, Some(sources)) => self.stop = Some(Stop::Shared(sources)),
+            (_, Some(held)) => self.stop = Some(Stop::Held(held)),
             (Ruling::Taken(state), None) => (self.state, self.is_merged) = (state, false),
             (Ruling::Merged(entry), None) => (self.state, self.is_merged) = (Some(entry), true),
             (Ruling::Conflict(difference), None) => {

@@ -233,6 +233,7 @@ impl Unseen<'_> {
                 id: i64::MAX,
                 step_id: Some(span.step_id.clone()),
                 attribution: Attribution::Agent,
+                reason: None,
                 from_snapshot_id: Some(span.start),
                 to_snapshot_id: span.finish,
                 change: Change { path, old, new },

@@ -16,6 +16,8 @@ pub(crate) struct ChangeRow {
     pub id: i64,
     pub step_id: Option<String>,
     pub attribution: Attribution,
+    /// Why it is unclear whose it is.
+    pub reason: Option<String>,
     pub from_snapshot_id: Option<i64>,
     /// None stands for the snapshot that is being recorded.
     pub to_snapshot_id: Option<i64>,
@@ -34,7 +36,7 @@ pub(crate) struct LiveChange {
     pub agent: String,
 }
 
-const COLUMNS: &str = "changes.id, changes.step_id, changes.attribution, changes.from_snapshot_id, changes.to_snapshot_id,
+const COLUMNS: &str = "changes.id, changes.step_id, changes.attribution, changes.reason, changes.from_snapshot_id, changes.to_snapshot_id,
                        changes.path, changes.path_raw, changes.old_mode, changes.old_blob, changes.new_mode, changes.new_blob,
                        changes.additions, changes.deletions";
 
@@ -46,6 +48,7 @@ impl ChangeRow {
             id: row.get("id")?,
             step_id: row.get("step_id")?,
             attribution: word(row, Table::Changes, "attribution")?,
+            reason: row.get("reason")?,
             from_snapshot_id: row.get("from_snapshot_id")?,
             to_snapshot_id: row.get("to_snapshot_id")?,
             change: Change {
@@ -72,8 +75,8 @@ pub(crate) fn insert_change(
     connection
         .prepare_cached(
             "INSERT INTO changes (workspace_id, step_id, attribution, from_snapshot_id, to_snapshot_id, path, path_raw, kind,
-                                  old_mode, old_blob, new_mode, new_blob, additions, deletions, happened_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                                  old_mode, old_blob, new_mode, new_blob, additions, deletions, happened_at, reason)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
         )
         .and_then(|mut statement| {
             statement.execute(params![
@@ -92,6 +95,7 @@ pub(crate) fn insert_change(
                 row.lines.map(|(added, _)| added.cast_signed()),
                 row.lines.map(|(_, deleted)| deleted.cast_signed()),
                 now,
+                row.reason,
             ])
         })
         .context(|| "cannot add a change")?;
@@ -115,7 +119,7 @@ pub(crate) fn delete_changes(connection: &Connection, ids: &[i64]) -> Result<()>
 pub(crate) fn release_to_outside(connection: &Connection, step: &str) -> Result<()> {
     connection
         .execute(
-            "UPDATE changes SET step_id = NULL, attribution = 'outside' WHERE step_id = ?1",
+            "UPDATE changes SET step_id = NULL, attribution = 'outside', reason = NULL WHERE step_id = ?1",
             [step],
         )
         .context(|| "cannot release changes")?;

@@ -45,12 +45,14 @@ pub(crate) use snapshots::{
     put_snapshot, snapshot,
 };
 pub(crate) use steps::{
-    OpenStep, StepPath, StepRow, StepSides, close_step, find_step_by_agent_id, finish_tools,
-    forced_paths, insert_step, insert_step_path, insert_tool, move_step_start, newest_step,
-    open_steps, step, step_sides, unprotected_steps, was_unrecorded,
+    OpenStep, StepPath, StepRow, StepSides, ToolRow, close_step, find_step_by_agent_id,
+    finish_tool, forced_paths, insert_step, insert_step_path, insert_tool, move_step_start,
+    newest_step, note_wait, open_steps, release_background, step, step_sides, steps_in_background,
+    unprotected_steps, was_unrecorded,
 };
 pub(crate) use workspaces::{
     WorkspaceRow, claim_workspace, find_workspace, set_last_snapshot, workspace, workspace_at,
+    workspaces_at_work_below,
 };
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};

@@ -11,7 +11,7 @@ use crate::model::Milliseconds;
 use crate::model::entry::State;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
-use crate::model::request::OnConflict;
+use crate::model::request::{OnConflict, Unclear};
 
 /// An operation that is about to begin.
 #[derive(Clone, Debug)]
@@ -27,6 +27,7 @@ pub(crate) struct NewOperation<'a> {
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: i64,
     pub on_conflict: OnConflict,
+    pub unclear: Unclear,
     /// A JSON array of paths.
     pub only_paths: &'a str,
     pub notes: &'a str,
@@ -61,6 +62,7 @@ pub(crate) struct OperationRow {
 pub(crate) struct ChainOperation {
     pub row: OperationRow,
     pub on_conflict: OnConflict,
+    pub unclear: Unclear,
     pub items: Vec<Item>,
     /// The paths of a part that a restore has put back since: they are no items of it any more.
     pub taken_back: BTreeSet<WorkspacePath>,
@@ -73,7 +75,7 @@ pub(crate) struct ChainOperation {
     seq: i64,
 }
 
-const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict";
+const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear";
 
 impl OperationRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -105,8 +107,8 @@ pub(crate) fn insert_operation(
     connection
         .execute(
             "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
-                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at, unclear)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
             params![
                 new.id,
                 new.workspace_id,
@@ -125,6 +127,7 @@ pub(crate) fn insert_operation(
                 new.is_incomplete.then(|| Outcome::Partial.name()),
                 new.git,
                 now,
+                new.unclear.name(),
             ],
         )
         .context(|| "cannot write the operation down")?;
@@ -303,6 +306,7 @@ pub(crate) fn moves_since(
             Ok(ChainOperation {
                 row: OperationRow::read(row)?,
                 on_conflict: word(row, Table::Operations, "on_conflict")?,
+                unclear: word(row, Table::Operations, "unclear")?,
                 items: Vec::new(),
                 taken_back: BTreeSet::new(),
                 outcome: optional_word(row, Table::Operations, "outcome")?,

@@ -7,6 +7,7 @@ pub(crate) use super::words::{
     OperationState, StepState, Table, optional_word, unknown_words, word,
 };
 use crate::error::{Context, Result};
+use crate::model::attribution::is_unclear;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
 
@@ -78,11 +79,13 @@ pub(crate) fn gap_report(gap: &sessions::GapRow) -> GapReport {
 
 /// Reads a file of an operation.
 pub(crate) fn operation_file(row: &Row<'_>) -> rusqlite::Result<FileReport> {
+    let reason: Option<String> = row.get("reason")?;
     Ok(FileReport {
         path: path(row)?,
         action: word(row, Table::OperationFiles, "action")?,
         result: word(row, Table::OperationFiles, "result")?,
-        reason: row.get("reason")?,
+        unclear: is_unclear(reason.as_deref()),
+        reason,
         additions: optional_count(row, "additions")?,
         deletions: optional_count(row, "deletions")?,
     })

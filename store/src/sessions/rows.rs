@@ -190,13 +190,17 @@ pub(crate) fn touch_session(
     connection: &Connection,
     id: &str,
     event: &Event,
+    tells_of_tools: bool,
     now: Milliseconds,
 ) -> Result<()> {
-    use ckpt_schema::EventKind::{SessionEnd, ToolStart};
+    use ckpt_schema::EventKind::SessionEnd;
     connection
         .prepare_cached(
             "UPDATE sessions SET last_event_at = ?2, last_event = ?3, ended_at = iif(?4, ?2, NULL),
-                    tool_events = max(tool_events, ?5) WHERE id = ?1",
+                    tool_events = max(tool_events, ?5), transcript = ifnull(?6, transcript),
+                    interrupted_at = iif(?7, ?2, interrupted_at),
+                    process_seen = iif(?8 IS NULL, process_seen, iif(process IS ?8, min(process_seen + 1, 2), 1)),
+                    process = ifnull(?8, process) WHERE id = ?1",
         )
         .and_then(|mut statement| {
             statement.execute(params![
@@ -204,7 +208,10 @@ pub(crate) fn touch_session(
                 now,
                 event.event.name(),
                 event.event == SessionEnd,
-                event.event == ToolStart
+                tells_of_tools,
+                event.transcript_path.as_ref().and_then(|path| path.to_str()),
+                event.interrupted,
+                event.process,
             ])
         })
         .context(|| "cannot note an event")?;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use ckpt_schema::ToolKind;
+use ckpt_schema::event::Event;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows;
@@ -9,9 +11,10 @@ use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::State;
 use crate::model::path::WorkspacePath;
+use crate::model::path_list;
 
 /// A step.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StepRow {
     pub seq: i64,
     pub id: String,
@@ -25,10 +28,16 @@ pub(crate) struct StepRow {
     pub finish_snapshot_id: Option<i64>,
 }
 
-/// A step that has started and not finished, with what decides whose the changes of now are.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A step with what decides whose the changes of now are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OpenStep {
     pub row: StepRow,
+    /// When it started.
+    pub started_at: Milliseconds,
+    /// Its tools, in the order in which they were told of.
+    pub tools: Vec<ToolRow>,
+    /// Where its agent shows that it lives.
+    pub life: Life,
     /// The session at the top of its session's line of parents.
     pub root_session_id: String,
     /// Whether its agent sends tool events.
@@ -42,6 +51,52 @@ pub(crate) struct OpenStep {
     /// The files that its edit tools named.
     pub paths: Vec<StepPath>,
 }
+
+/// A tool of a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ToolRow {
+    /// What it may change; none where that is anything.
+    pub kind: Option<ToolKind>,
+    /// The files that it names.
+    pub paths: Vec<WorkspacePath>,
+    pub started_at: Milliseconds,
+    pub finished_at: Option<Milliseconds>,
+    /// How long it ran, in milliseconds.
+    pub ran_for: Option<Milliseconds>,
+    /// Since when it waited for permission.
+    pub waited_at: Option<Milliseconds>,
+    /// Whether a command of it goes on in the background, as far as is known.
+    pub is_in_background: bool,
+}
+
+/// Where an agent shows that it lives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Life {
+    /// Its process, once several calls have come from the same one.
+    pub process: Option<String>,
+    /// The path of its own record of the conversation.
+    pub transcript: Option<String>,
+    /// When the user interrupted it, as it told.
+    pub interrupted_at: Option<Milliseconds>,
+}
+
+impl Life {
+    /// Reads the columns of a session.
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let is_believed = row.get::<_, i64>("process_seen")? > 1;
+        Ok(Self {
+            process: row
+                .get::<_, Option<String>>("process")?
+                .filter(|_| is_believed),
+            transcript: row.get("transcript")?,
+            interrupted_at: row.get("interrupted_at")?,
+        })
+    }
+}
+
+/// The columns of a session that [`Life`] is read from.
+const LIFE: &str =
+    "sessions.process, sessions.process_seen, sessions.transcript, sessions.interrupted_at";
 
 /// A file that an edit tool named.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -169,13 +224,30 @@ pub(crate) fn newest_step(connection: &Connection, session: &str) -> Result<Opti
 
 /// Returns the open steps of a workspace, in the order in which they started.
 pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<Vec<OpenStep>> {
+    steps_where(connection, workspace_id, "steps.state = 'open'")
+}
+
+/// Returns the steps of a workspace that have ended and of which a command goes on in the background, in the order in which
+/// they started.
+pub(crate) fn steps_in_background(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<OpenStep>> {
+    let is_left = "steps.state = 'closed' AND sessions.ended_at IS NULL
+               AND steps.id IN (SELECT step_id FROM tools WHERE background = 1 AND released_at IS NULL)";
+    steps_where(connection, workspace_id, is_left)
+}
+
+fn steps_where(
+    connection: &Connection,
+    workspace_id: i64,
+    condition: &str,
+) -> Result<Vec<OpenStep>> {
     let mut statement = connection
         .prepare_cached(&format!(
-            "SELECT {COLUMNS}, sessions.tool_events, sessions.last_event_at,
-                    sessions.parent_id, EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id) AS has_tools,
-                    EXISTS (SELECT 1 FROM tools WHERE step_id = steps.id AND finished_at IS NULL) AS has_running
+            "SELECT {COLUMNS}, steps.started_at, sessions.tool_events, sessions.last_event_at, sessions.parent_id, {LIFE}
                FROM steps JOIN sessions ON sessions.id = steps.session_id
-              WHERE steps.state = 'open' AND sessions.workspace_id = ?1 ORDER BY steps.seq"
+              WHERE {condition} AND sessions.workspace_id = ?1 ORDER BY steps.seq"
         ))
         .context(|| "cannot read open steps")?;
     let rows = statement
@@ -185,11 +257,11 @@ pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<V
             Ok(OpenStep {
                 root_session_id: parent.unwrap_or_else(|| step.session_id.clone()),
                 row: step,
+                started_at: row.get("started_at")?,
                 tool_events: row.get("tool_events")?,
                 last_event_at: row.get("last_event_at")?,
-                has_tools: row.get("has_tools")?,
-                has_running: row.get("has_running")?,
-                paths: Vec::new(),
+                life: Life::read(row)?,
+                ..OpenStep::default()
             })
         })
         .context(|| "cannot read open steps")?;
@@ -205,8 +277,38 @@ pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<V
             step.root_session_id = root.map_or_else(|| step.row.session_id.clone(), |root| root.id);
         }
         step.paths = step_paths(connection, &step.row.id)?;
+        step.tools = tools(connection, &step.row.id)?;
+        step.has_tools = !step.tools.is_empty();
+        step.has_running = step.tools.iter().any(|tool| tool.finished_at.is_none());
     }
     Ok(steps)
+}
+
+/// Returns the tools of a step, in the order in which they were told of.
+fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT kind, paths, started_at, finished_at, ran_for, waited_at, background AND released_at IS NULL AS is_left
+               FROM tools WHERE step_id = ?1 ORDER BY id",
+        )
+        .context(|| "cannot read the tools of a step")?;
+    let rows = statement
+        .query_map([step], |row| {
+            let kind: Option<String> = row.get("kind")?;
+            let paths: String = row.get("paths")?;
+            Ok(ToolRow {
+                kind: kind.as_deref().and_then(ToolKind::from_name),
+                paths: path_list::from_json(&paths),
+                started_at: row.get("started_at")?,
+                finished_at: row.get("finished_at")?,
+                ran_for: row.get("ran_for")?,
+                waited_at: row.get("waited_at")?,
+                is_in_background: row.get("is_left")?,
+            })
+        })
+        .context(|| "cannot read the tools of a step")?;
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read the tools of a step")
 }
 
 /// Adds an open step; `row.seq` is not looked at.
@@ -258,22 +360,106 @@ pub(crate) fn close_step(
     finish_tools(connection, step, None, now)
 }
 
-/// Adds a tool that is about to run; one that is there already is not added again.
+/// Adds a tool that is about to run, with the files that it names; one that is there already is not added again.
 pub(crate) fn insert_tool(
     connection: &Connection,
     step: &str,
-    agent_id: Option<&str>,
-    name: Option<&str>,
+    event: &Event,
+    paths: &[WorkspacePath],
+    started_at: Milliseconds,
+) -> Result<()> {
+    // An edit tool of which no file is known, or one outside the workspace alone, is not known to change nothing else.
+    let kind = event.tool_kind.map(ToolKind::name);
+    connection
+        .prepare_cached(
+            "INSERT INTO tools (step_id, agent_id, name, started_at, kind, paths)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6
+              WHERE ?2 IS NULL OR NOT EXISTS (SELECT 1 FROM tools WHERE step_id = ?1 AND agent_id = ?2)",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![
+                step,
+                event.tool_use_id,
+                event.tool_name,
+                started_at,
+                kind,
+                path_list::to_json(paths),
+            ])
+        })
+        .context(|| "cannot add a tool")?;
+    Ok(())
+}
+
+/// Notes that a tool of a step waits for the user's permission: the one that the agent calls so, else the newest that runs.
+pub(crate) fn note_wait(
+    connection: &Connection,
+    step: &str,
+    event: &Event,
     now: Milliseconds,
 ) -> Result<()> {
     connection
         .prepare_cached(
-            "INSERT INTO tools (step_id, agent_id, name, started_at)
-             SELECT ?1, ?2, ?3, ?4
-              WHERE ?2 IS NULL OR NOT EXISTS (SELECT 1 FROM tools WHERE step_id = ?1 AND agent_id = ?2)",
+            "UPDATE tools SET waited_at = ?2 WHERE id = (
+               SELECT max(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL AND waited_at IS NULL
+                  AND (?3 IS NULL OR agent_id = ?3))",
         )
-        .and_then(|mut statement| statement.execute(params![step, agent_id, name, now]))
-        .context(|| "cannot add a tool")?;
+        .and_then(|mut statement| statement.execute(params![step, now, event.tool_use_id]))
+        .context(|| "cannot note that a tool waits")?;
+    Ok(())
+}
+
+/// Notes what the end of a tool tells of it beside its time. One whose beginning was lost began with its step, or when its
+/// duration says.
+pub(crate) fn finish_tool(
+    connection: &Connection,
+    step: &str,
+    event: &Event,
+    now: Milliseconds,
+) -> Result<()> {
+    let ran_for = event
+        .duration_ms
+        .map(|duration| i64::try_from(duration).unwrap_or(i64::MAX));
+    if event.tool_use_id.is_some() {
+        let started_at = match ran_for {
+            Some(ran_for) => now.saturating_sub(ran_for),
+            None => step_started_at(connection, step)?,
+        };
+        insert_tool(connection, step, event, &[], started_at)?;
+    }
+    connection
+        .prepare_cached(
+            "UPDATE tools SET ran_for = ?3, background = ?4
+              WHERE step_id = ?1 AND finished_at IS NULL AND (?2 = agent_id OR (?2 IS NULL AND id = (
+                SELECT min(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL)))",
+        )
+        .and_then(|mut statement| {
+            let is_left = event.background == Some(true);
+            statement.execute(params![step, event.tool_use_id, ran_for, is_left])
+        })
+        .context(|| "cannot note how long a tool ran")?;
+    finish_tools(connection, step, Some(event.tool_use_id.as_deref()), now)
+}
+
+fn step_started_at(connection: &Connection, step: &str) -> Result<Milliseconds> {
+    connection
+        .prepare_cached("SELECT started_at FROM steps WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([step], |row| row.get(0)))
+        .context(|| "cannot read a step")
+}
+
+/// Notes that no command of a session goes on in the background.
+pub(crate) fn release_background(
+    connection: &Connection,
+    session: &str,
+    now: Milliseconds,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE tools SET released_at = ?2 WHERE background = 1 AND released_at IS NULL
+                AND step_id IN (SELECT id FROM steps WHERE session_id = ?1)",
+        )
+        .and_then(|mut statement| statement.execute(params![session, now]))
+        .context(|| "cannot note the end of a command in the background")?;
     Ok(())
 }
 

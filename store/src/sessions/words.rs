@@ -10,7 +10,7 @@ use rusqlite::{Connection, Row};
 use super::read::all;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
-use crate::model::request::OnConflict;
+use crate::model::request::{OnConflict, Unclear};
 
 /// What a word in a row can mean.
 pub(crate) trait Word: Copy + 'static {
@@ -38,10 +38,11 @@ words! {
     OperationState: Open Done RolledBack;
     Outcome: Restored Partial Nothing Unavailable;
     OnConflict: Merge Keep Overwrite;
+    Unclear: Keep Take;
     FileAction: Write Delete Merge Keep None;
     FileResult: Planned Done Conflict Gap Failed;
     GitPart: Branch Head Index;
-    Attribution: Agent Shared Outside;
+    Attribution: Agent Shared Outside Unclear;
     StepState: Open Closed;
 }
 
@@ -196,11 +197,12 @@ fn unknown(row: &Row<'_>, table: Table, column: &str, word: Option<String>) -> r
 }
 
 /// The columns of words, with the words of each.
-const COLUMNS: [(Table, &str, fn() -> Vec<&'static str>); 11] = [
+const COLUMNS: [(Table, &str, fn() -> Vec<&'static str>); 12] = [
     (Table::Operations, "kind", texts::<OperationKind>),
     (Table::Operations, "state", texts::<OperationState>),
     (Table::Operations, "outcome", texts::<Outcome>),
     (Table::Operations, "on_conflict", texts::<OnConflict>),
+    (Table::Operations, "unclear", texts::<Unclear>),
     (Table::OperationFiles, "action", texts::<FileAction>),
     (Table::OperationFiles, "result", texts::<FileResult>),
     (Table::OperationGit, "part", texts::<GitPart>),

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
+use crate::model::path::WorkspacePath;
 
 /// A workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,6 +124,39 @@ pub(crate) fn workspace_at(connection: &Connection, path: &Path) -> Result<Optio
         )
         .optional()
         .context(|| "cannot look a workspace up")
+}
+
+/// Returns the workspaces below one, by their paths in it, in which an agent was heard of since a snapshot was taken.
+pub(crate) fn workspaces_at_work_below(
+    connection: &Connection,
+    outer: &WorkspaceRow,
+    since_snapshot: Option<i64>,
+) -> Result<Vec<WorkspacePath>> {
+    let mut below = outer.path.as_os_str().as_bytes().to_vec();
+    below.push(b'/');
+    let mut statement = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM workspaces
+              WHERE replaced_at IS NULL AND path > ?1 AND path < ?2 AND EXISTS (
+                SELECT 1 FROM sessions WHERE sessions.workspace_id = workspaces.id AND sessions.last_event_at >=
+                  ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), 0))"
+        ))
+        .context(|| "cannot look workspaces up")?;
+    let from = String::from_utf8_lossy(&below).into_owned();
+    below.pop();
+    below.push(b'0'); // the character after the slash
+    let to = String::from_utf8_lossy(&below).into_owned();
+    let rows = statement
+        .query_map(params![from, to, since_snapshot], WorkspaceRow::read)
+        .context(|| "cannot look workspaces up")?;
+    let rows: Vec<WorkspaceRow> = rows
+        .collect::<rusqlite::Result<_>>()
+        .context(|| "cannot look workspaces up")?;
+    let path = |row: WorkspaceRow| {
+        let inner = row.path.strip_prefix(&outer.path).ok()?;
+        WorkspacePath::new(inner.as_os_str().as_bytes()).ok()
+    };
+    Ok(rows.into_iter().filter_map(path).collect())
 }
 
 /// A directory that was moved is known by its identity; one that can still be found at its old path was not moved.

@@ -13,6 +13,7 @@ mod scan;
 mod seed;
 mod settle;
 mod take;
+mod times;
 mod view;
 
 use std::collections::BTreeSet;
@@ -31,6 +32,7 @@ use crate::objects::{Objects, borrowed};
 pub(crate) use patch::Budget;
 pub(crate) use rules::is_below;
 pub(crate) use settle::Settled;
+pub use times::Times;
 use view::View;
 
 /// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
@@ -148,6 +150,8 @@ pub struct Taken {
     pub git: Option<GitState>,
     /// Some of the ignore patterns that are too complicated to be decided: what they may match is captured.
     pub undecided: Vec<String>,
+    /// When what changed since the scan before last changed.
+    pub times: Times,
 }
 
 /// One side of a patch: a snapshot and what it could not hold.

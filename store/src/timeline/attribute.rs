@@ -1,8 +1,8 @@
 //! Whose a change is: the pure part of recording.
 //!
-//! The snapshots of a workspace stand in one line, whoever took them. What changed from one to the next belongs to the steps
-//! that were open in between; to nobody ("outside") where none was. So every change is recorded once, however steps of
-//! sub-agents and of other sessions overlap:
+//! The snapshots of a workspace stand in one line, whoever took them. What changed from one to the next may belong to the steps
+//! that were open in between, as far as there is [`evidence`](super::evidence) for it; to nobody ("outside") where none was. So
+//! every change is recorded once, however steps of sub-agents and of other sessions overlap:
 //!
 //! ```text
 //! snapshots   s1 ------ s2 ------ s3 ------ s4 ------ s5
@@ -11,54 +11,144 @@
 //! belongs to      A      A and B       B     outside
 //! ```
 
+use ckpt_schema::ToolKind;
+
+use super::evidence::{self, Changed, Doubt, Evidence, Reach, Signs, Standing, Verdict};
+use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{ChangeRow, OpenStep};
+use crate::sessions::{ChangeRow, OpenStep, ToolRow};
+
+/// A step with what is known of it besides its rows.
+#[derive(Clone, Debug)]
+pub(crate) struct Acting<'a> {
+    pub step: &'a OpenStep,
+    /// How it stands now.
+    pub standing: Standing,
+    /// What was last heard of its agent.
+    pub signs: Signs,
+    /// Whether it has ended before, and only a command of it goes on in the background.
+    pub is_over: bool,
+}
+
+/// What changed since the last snapshot.
+pub(crate) struct Patch<'a> {
+    pub changes: Vec<Change>,
+    /// When a change last changed its path; none where that is not known.
+    pub time: &'a dyn Fn(&Change) -> Option<Milliseconds>,
+    /// Returns whether a path is in a workspace of its own in which another agent works.
+    pub is_elsewhere: &'a dyn Fn(&WorkspacePath) -> bool,
+    /// The newest snapshot before it.
+    pub from: Option<i64>,
+    /// The moment at which it was seen.
+    pub now: Milliseconds,
+}
 
 /// Returns the rows for what changed since the last snapshot. `session` is whose event ended the interval; its step is
 /// preferred among those of one conversation.
 pub(crate) fn attribute(
-    patch: Vec<Change>,
-    open: &[OpenStep],
+    patch: Patch<'_>,
+    acting: &[Acting<'_>],
     session: Option<&str>,
-    from: Option<i64>,
 ) -> Vec<ChangeRow> {
-    let acting: Vec<&OpenStep> = open.iter().filter(|step| is_acting(step)).collect();
-    patch
-        .into_iter()
-        .filter(|change| !open.iter().any(|step| is_hidden(step, &change.path)))
-        .flat_map(|change| {
-            let owners = owners(&acting, &change.path, session);
-            let attribution = match owners.len() {
-                0 => Attribution::Outside,
-                1 => Attribution::Agent,
-                _ => Attribution::Shared,
-            };
-            let steps: Vec<Option<String>> = if owners.is_empty() {
-                vec![None]
-            } else {
-                owners
-                    .iter()
-                    .map(|step| Some(step.row.id.clone()))
-                    .collect()
-            };
-            steps.into_iter().map(move |step_id| ChangeRow {
-                id: 0,
-                step_id,
-                attribution,
-                from_snapshot_id: from,
-                to_snapshot_id: None,
-                change: change.clone(),
-                lines: None,
-            })
+    let (time, is_elsewhere, from) = (patch.time, patch.is_elsewhere, patch.from);
+    let is_left = |change: &Change| !acting.iter().any(|one| is_hidden(one.step, &change.path));
+    let changes: Vec<Change> = patch.changes.into_iter().filter(is_left).collect();
+    // A step whose start nobody saw owns nothing.
+    let acting: Vec<&Acting<'_>> = acting
+        .iter()
+        .filter(|one| one.step.row.unprotected.is_none())
+        .collect();
+    let steps: Vec<evidence::Step> = acting.iter().map(|one| step_of(one)).collect();
+    let preferred = acting
+        .iter()
+        .rposition(|one| Some(one.step.row.session_id.as_str()) == session);
+    let seen: Vec<Changed<'_>> = changes
+        .iter()
+        .map(|change| Changed {
+            path: &change.path,
+            at: if steps.is_empty() { None } else { time(change) },
         })
-        .collect()
+        .collect();
+    let evidence = Evidence::new(&steps, &seen, patch.now);
+    let rows = changes.iter().zip(&seen).flat_map(|(change, seen)| {
+        let verdict = match evidence.judge(*seen, preferred) {
+            // An edit tool reaches there, and says so; what else happens there is the other agent's.
+            Verdict::Agent(step)
+                if is_elsewhere(&change.path) && !steps[step].names(&change.path) =>
+            {
+                Verdict::Unclear(vec![step], Doubt::Elsewhere)
+            }
+            verdict => verdict,
+        };
+        rows_of(change, verdict, &acting, from)
+    });
+    rows.collect()
 }
 
-/// While the model only thinks, nothing that changes is the agent's; neither can a step whose start nobody saw own a change.
-fn is_acting(step: &OpenStep) -> bool {
-    step.row.unprotected.is_none() && (step.has_tools || !step.tool_events)
+fn rows_of(
+    change: &Change,
+    verdict: Verdict,
+    acting: &[&Acting<'_>],
+    from: Option<i64>,
+) -> Vec<ChangeRow> {
+    let row = |step: Option<usize>, attribution, reason: Option<String>| ChangeRow {
+        id: 0,
+        step_id: step.map(|step| acting[step].step.row.id.clone()),
+        attribution,
+        reason,
+        from_snapshot_id: from,
+        to_snapshot_id: None,
+        change: change.clone(),
+        lines: None,
+    };
+    match verdict {
+        Verdict::Outside => vec![row(None, Attribution::Outside, None)],
+        Verdict::Agent(step) => vec![row(Some(step), Attribution::Agent, None)],
+        Verdict::Shared(steps) => steps
+            .into_iter()
+            .map(|step| row(Some(step), Attribution::Shared, None))
+            .collect(),
+        Verdict::Unclear(steps, doubt) => steps
+            .into_iter()
+            .map(|step| row(Some(step), Attribution::Unclear, Some(doubt.to_string())))
+            .collect(),
+    }
+}
+
+fn step_of(acting: &Acting<'_>) -> evidence::Step {
+    let step = acting.step;
+    let in_background = step.tools.iter().filter(|tool| tool.is_in_background);
+    evidence::Step {
+        root: step.root_session_id.clone(),
+        started_at: step.started_at,
+        tells_of_tools: step.tool_events,
+        tools: step.tools.iter().map(tool_of).collect(),
+        standing: acting.standing,
+        signs: acting.signs,
+        background_since: in_background
+            .map(|tool| tool.started_at)
+            .min()
+            .filter(|_| !acting.signs.is_dead),
+        is_over: acting.is_over,
+    }
+}
+
+/// An edit tool of which no file in the workspace is known may have changed any.
+fn tool_of(tool: &ToolRow) -> evidence::Tool {
+    let reach = match tool.kind {
+        Some(ToolKind::Read) => Reach::Nothing,
+        _ if !tool.paths.is_empty() => Reach::Files(tool.paths.clone()),
+        Some(ToolKind::Edit) | None => Reach::Anything,
+    };
+    evidence::Tool {
+        reach,
+        announced_at: tool.started_at,
+        ended_at: tool.finished_at,
+        ran_for: tool.ran_for,
+        waited_at: tool.waited_at,
+    }
 }
 
 /// A file that an ignore rule hides is compared once, when the step that named it closes.
@@ -66,49 +156,6 @@ fn is_hidden(step: &OpenStep, path: &WorkspacePath) -> bool {
     step.paths
         .iter()
         .any(|named| named.hidden_before.is_some() && named.path == *path)
-}
-
-/// Returns one step a conversation; only one where the tools that named the file settle it.
-fn owners<'a>(
-    acting: &[&'a OpenStep],
-    path: &WorkspacePath,
-    session: Option<&str>,
-) -> Vec<&'a OpenStep> {
-    let naming: Vec<&OpenStep> = acting
-        .iter()
-        .copied()
-        .filter(|step| names(step, path))
-        .collect();
-    let candidates = if naming.is_empty() { acting } else { &naming };
-    let mut roots: Vec<&str> = candidates
-        .iter()
-        .map(|step| step.root_session_id.as_str())
-        .collect();
-    roots.sort_unstable();
-    roots.dedup();
-    roots
-        .into_iter()
-        .filter_map(|root| step_of_root(candidates, root, session))
-        .collect()
-}
-
-fn step_of_root<'a>(
-    steps: &[&'a OpenStep],
-    root: &str,
-    session: Option<&str>,
-) -> Option<&'a OpenStep> {
-    let mut of_root = steps
-        .iter()
-        .copied()
-        .filter(|step| step.root_session_id == root);
-    let own = of_root
-        .clone()
-        .find(|step| Some(step.row.session_id.as_str()) == session);
-    own.or_else(|| of_root.next_back())
-}
-
-fn names(step: &OpenStep, path: &WorkspacePath) -> bool {
-    step.paths.iter().any(|named| named.path == *path)
 }
 
 /// Joins the changes of one step, oldest first, that continue each other; returns the rows to remove and the rows to add.
@@ -172,26 +219,23 @@ mod tests {
     fn step(id: &str, root: &str) -> OpenStep {
         OpenStep {
             row: StepRow {
-                seq: 0,
                 id: id.to_owned(),
                 session_id: format!("session of {id}"),
                 message_id: "m".to_owned(),
-                agent_id: None,
-                recovered: false,
-                unprotected: None,
                 start_snapshot_id: Some(1),
-                finish_snapshot_id: None,
+                ..StepRow::default()
             },
             root_session_id: root.to_owned(),
             tool_events: true,
-            last_event_at: 0,
             has_tools: true,
             has_running: true,
-            paths: Vec::new(),
+            tools: vec![ToolRow::default()],
+            ..OpenStep::default()
         }
     }
 
     fn naming(mut step: OpenStep, name: &str, hidden_before: Option<State>) -> OpenStep {
+        step.tools[0].paths.push(path(name));
         step.paths.push(StepPath {
             path: path(name),
             hidden_before,
@@ -199,11 +243,44 @@ mod tests {
         step
     }
 
+    fn rows_with(open: &[OpenStep], is_elsewhere: bool) -> Vec<ChangeRow> {
+        let acting: Vec<_> = open
+            .iter()
+            .map(|step| Acting {
+                step,
+                standing: Standing::Open,
+                signs: Signs::default(),
+                is_over: false,
+            })
+            .collect();
+        let patch = Patch {
+            changes: vec![change("f", state(1), state(2))],
+            time: &|_| Some(5),
+            is_elsewhere: &|_| is_elsewhere,
+            from: Some(1),
+            now: 10,
+        };
+        attribute(patch, &acting, None)
+    }
+
     fn owners_of(open: &[OpenStep]) -> Vec<(Option<String>, Attribution)> {
-        let rows = attribute(vec![change("f", state(1), state(2))], open, None, Some(1));
-        rows.into_iter()
+        rows_with(open, false)
+            .into_iter()
             .map(|row| (row.step_id, row.attribution))
             .collect()
+    }
+
+    #[test]
+    fn in_a_workspace_of_its_own_only_a_tool_that_names_the_file_takes_it_from_the_agent_there() {
+        let rows = rows_with(&[step("a", "r")], true);
+        assert_eq!(
+            rows[0].attribution,
+            Attribution::Unclear,
+            "a shell of the outer one"
+        );
+        assert!(rows[0].reason.is_some(), "and it says why");
+        let rows = rows_with(&[naming(step("a", "r"), "f", None)], true);
+        assert_eq!(rows[0].attribution, Attribution::Agent, "it names it");
     }
 
     #[test]
@@ -220,6 +297,7 @@ mod tests {
         let thinking = OpenStep {
             has_tools: false,
             has_running: false,
+            tools: Vec::new(),
             ..step("a", "r")
         };
         assert_eq!(
@@ -289,6 +367,7 @@ mod tests {
             id,
             step_id: Some("a".into()),
             attribution: Attribution::Agent,
+            reason: None,
             from_snapshot_id: None,
             to_snapshot_id: None,
             change: change(name, old, new),

@@ -143,6 +143,8 @@ pub(crate) enum Doubt {
     Untold,
     /// A command runs in the background.
     Background,
+    /// It is in a workspace of its own, in which another agent works.
+    Elsewhere,
     /// Its time is not known.
     Timeless,
 }
@@ -169,16 +171,35 @@ pub(crate) struct Evidence<'a> {
 impl<'a> Evidence<'a> {
     /// Takes what is known at a moment. `changes` are all that were seen then: they tell which of them came in one run.
     pub fn new(steps: &'a [Step], changes: &[Changed<'a>], now: Milliseconds) -> Self {
-        let mut times: Vec<_> = changes
+        let mut evidence = Self {
+            steps,
+            times: Vec::new(),
+            now,
+        };
+        evidence.times = changes
             .iter()
-            .filter_map(|change| Some((change.at?, change.path)))
+            .filter_map(|change| Some((evidence.believed(change.at)?, change.path)))
             .collect();
-        times.sort_unstable();
-        Self { steps, times, now }
+        evidence.times.sort_unstable();
+        evidence
+    }
+
+    /// A time that is still to come is another clock's; and where an event is, the clock jumped, and no time says anything.
+    fn believed(&self, at: Option<Milliseconds>) -> Option<Milliseconds> {
+        let latest = self.now.saturating_add(TICK);
+        let is_to_come = |step: &Step| {
+            let tools = step.tools.iter().map(|tool| tool.announced_at);
+            tools.chain([step.started_at]).any(|time| time > latest)
+        };
+        at.filter(|at| *at <= latest && !self.steps.iter().any(is_to_come))
     }
 
     /// Returns whose a change is. Among the steps of one conversation the `preferred` one has it, else the newest.
     pub fn judge(&self, change: Changed<'_>, preferred: Option<usize>) -> Verdict {
+        let change = Changed {
+            at: self.believed(change.at),
+            ..change
+        };
         let findings: Vec<Finding> = self
             .steps
             .iter()
@@ -392,11 +413,11 @@ impl Step {
         self.signs.is_dead || is_interrupted
     }
 
-    /// Returns whether its agent is at work at it: one of its tools runs.
-    pub fn has_running_tool(&self) -> bool {
-        self.tools
-            .iter()
-            .any(|tool| tool.ended_at.is_none() && !self.is_stopped(tool))
+    /// Returns whether one of its tools named a file.
+    pub fn names(&self, path: &WorkspacePath) -> bool {
+        let is_in =
+            |tool: &Tool| matches!(&tool.reach, Reach::Files(files) if files.contains(path));
+        self.tools.iter().any(is_in)
     }
 }
 
@@ -522,6 +543,9 @@ impl fmt::Display for Doubt {
             Self::Untold => {
                 formatter.write_str("changed in a step of which the agent told no tool")
             }
+            Self::Elsewhere => {
+                formatter.write_str("in a workspace of its own, in which another agent worked")
+            }
             Self::Background => {
                 formatter.write_str("changed while a command of the agent's ran in the background")
             }
@@ -639,7 +663,7 @@ mod tests {
     }
 
     fn at(steps: &[Step], time: Milliseconds) -> Verdict {
-        last_of(steps, &[time], time + 1)
+        last_of(steps, &[time], time + 4 * HOUR)
     }
 
     fn timeless(steps: &[Step], now: Milliseconds) -> Verdict {
@@ -897,13 +921,9 @@ mod tests {
         );
         let alive = step(Standing::Open, vec![shell(0, None)]);
         assert_eq!(
-            at(&[alive.clone(), working], HOUR + MINUTE),
+            at(&[alive, working], HOUR + MINUTE),
             Verdict::Shared(vec![0, 1]),
             "two that live do"
-        );
-        assert!(
-            alive.has_running_tool() && !dead.has_running_tool(),
-            "it is not busy"
         );
     }
 

@@ -4,6 +4,7 @@
 mod attribute;
 pub(crate) mod evidence;
 mod gaps;
+pub(crate) mod life;
 mod observe;
 pub(crate) mod root;
 mod workspace;

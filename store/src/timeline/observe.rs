@@ -3,8 +3,10 @@
 
 use rusqlite::Connection;
 
-use super::attribute::{attribute, consolidate};
+use super::attribute::{Acting, Patch, attribute, consolidate};
+use super::evidence::Standing;
 use super::gaps;
+use super::life;
 use super::workspace::{How, Place};
 use crate::error::Result;
 use crate::fs::threads;
@@ -13,6 +15,7 @@ use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::git_item::GitStateRow;
+use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow, GapRow, OpenStep, SnapshotRow};
 use crate::snapshot::{Budget, Gap, GitState, Side, Snapshot, Snapshots, Taken};
 use crate::store::Store;
@@ -27,8 +30,8 @@ pub(crate) struct Looking<'a> {
     pub session: Option<&'a str>,
     /// The open steps of the workspace.
     pub open: &'a [OpenStep],
-    /// Those that end with it.
-    pub closing: &'a [&'a OpenStep],
+    /// Those that end with it, each with how.
+    pub closing: &'a [(&'a OpenStep, Standing)],
     /// Says of which changes it is known whose they are: they stand elsewhere.
     pub known: Option<&'a dyn Fn(&Change) -> bool>,
     /// Where, when to give up, and who is told.
@@ -62,11 +65,10 @@ impl Observation {
         looking: Looking<'_>,
     ) -> Result<Self> {
         let Looking {
-            session,
-            open,
             closing,
             known,
             how,
+            ..
         } = looking;
         let taken = place.take(store, snapshots, how)?;
         let connection = store.database.connection();
@@ -76,9 +78,13 @@ impl Observation {
         let previous = last.as_ref().map(|last| last.id);
         let mut patch = patch_since(last, place, snapshots, &taken)?;
         patch.retain(|change| !known.is_some_and(|is_known| is_known(change)));
-        let mut drafts = attribute(patch, open, session, previous);
+        let mut drafts = if patch.is_empty() {
+            Vec::new()
+        } else {
+            attributed(store, place, patch, &taken, looking, previous)?
+        };
         let mut replaced = Vec::new();
-        for step in closing {
+        for (step, _) in closing {
             drafts.extend(hidden_changes(snapshots, &taken.snapshot, step)?);
             replaced.extend(join(connection, &mut drafts, &step.row.id)?);
         }
@@ -206,6 +212,56 @@ impl Last {
     }
 }
 
+/// Says whose the changes are.
+fn attributed(
+    store: &Store,
+    place: &Place,
+    patch: Vec<Change>,
+    taken: &Taken,
+    looking: Looking<'_>,
+    from: Option<i64>,
+) -> Result<Vec<ChangeRow>> {
+    let now = store.now();
+    let connection = store.database.connection();
+    let background = sessions::steps_in_background(connection, place.row.id)?;
+    let acting: Vec<Acting<'_>> = looking
+        .open
+        .iter()
+        .map(|step| (step, false))
+        .chain(background.iter().map(|step| (step, true)))
+        .map(|(step, is_over)| {
+            let closing = looking
+                .closing
+                .iter()
+                .find(|(closing, _)| closing.row.id == step.row.id);
+            let standing = closing.map_or(Standing::Open, |(_, standing)| *standing);
+            // Who sends this event lives, and what it did is told by events unless they were cut off.
+            let is_heard = Some(step.row.session_id.as_str()) == looking.session;
+            let signs = if is_heard && standing != Standing::Cut {
+                life::told(step)
+            } else {
+                life::signs(step, now)
+            };
+            Acting {
+                step,
+                standing,
+                signs,
+                is_over,
+            }
+        })
+        .collect();
+    let inner = sessions::workspaces_at_work_below(connection, &place.row, from)?;
+    let is_elsewhere = |path: &WorkspacePath| inner.iter().any(|root| path.is_below(root));
+    let patch = Patch {
+        changes: patch,
+        time: &|change| taken.times.of_change(&place.root, change),
+        is_elsewhere: &is_elsewhere,
+        from,
+        now,
+    };
+    Ok(attribute(patch, &acting, looking.session))
+}
+
 fn patch_since(
     last: Option<Last>,
     place: &Place,
@@ -255,6 +311,7 @@ fn hidden_changes(
             id: 0,
             step_id: Some(step.row.id.clone()),
             attribution: Attribution::Agent,
+            reason: None,
             from_snapshot_id: step.row.start_snapshot_id,
             to_snapshot_id: None,
             change: Change { path, old, new },

@@ -86,6 +86,11 @@ fn describe_tool(event: &mut Event, call: &Object<'_>) {
         .filter(|_| edits)
         .map(|input| shape::named_files(&input))
         .unwrap_or_default();
+    event.tool_kind = shape::tool_kind(event);
+    event.duration_ms = call
+        .number("durationMs")
+        .and_then(|duration| u64::try_from(duration).ok())
+        .filter(|_| event.event == EventKind::ToolFinish);
 }
 
 fn is_first_iteration(payload: &Payload<'_>) -> bool {
@@ -98,6 +103,7 @@ fn message_of(tool_start: &Event) -> Event {
         event: EventKind::UserMessage,
         tool_name: None,
         tool_use_id: None,
+        tool_kind: None,
         paths: Vec::new(),
         ..tool_start.clone()
     }

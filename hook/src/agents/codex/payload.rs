@@ -35,6 +35,7 @@ impl Agent for Codex {
         if kind == EventKind::SessionStart && event.parent_session_id.is_none() {
             event.parent_session_id = parent(payload);
         }
+        event.interrupted = payload.event_name()? == "Interrupt";
         let says_nothing = match kind {
             EventKind::UserMessage => event.parent_session_id.is_some(),
             EventKind::SessionStart => shape::is_compaction(payload),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ckpt_schema::event::{Event, EventKind};
+use ckpt_schema::event::{Event, EventKind, ToolKind};
 
 use crate::agents::payload::{Agent, Payload, Problem};
 
@@ -42,6 +42,19 @@ impl Agent for Generic {
             .into_iter()
             .map(PathBuf::from)
             .collect();
+        let object = payload.object();
+        event.tool_kind = payload
+            .text(&["tool_kind"])
+            .and_then(|kind| ToolKind::from_name(&kind));
+        event.duration_ms = object
+            .number("duration_ms")
+            .and_then(|duration| u64::try_from(duration).ok());
+        event.background = object.flag("background");
+        event.interrupted = object.flag("interrupted") == Some(true);
+        event.transcript_path = payload
+            .text(&["transcript_path"])
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute());
         Ok(vec![event])
     }
 }

@@ -114,6 +114,7 @@ fn tool(payload: &Payload<'_>, kind: EventKind, arguments: &str) -> Result<Event
         .map(|arguments| shape::named_files(&arguments))
         .unwrap_or_default();
     (event.tool_name, event.tool_use_id) = (name, id);
+    event.tool_kind = shape::tool_kind(&event);
     Ok(event)
 }
 

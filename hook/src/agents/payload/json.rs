@@ -68,6 +68,16 @@ impl<'a> Object<'a> {
     }
 
     /// Returns a field that is a whole number.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        self.raw(name)?.parse().ok()
+    }
+
+    /// Returns whether there is a field, whatever it holds.
+    pub fn has(&self, name: &str) -> bool {
+        self.raw(name).is_some()
+    }
+
+    /// Returns a field that is a whole number.
     pub fn number(&self, name: &str) -> Option<i64> {
         self.raw(name)?.parse().ok()
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ckpt_schema::event::{Event, EventKind};
+use ckpt_schema::event::{Event, EventKind, ToolKind};
 use serde_json::json;
 
 use super::json::Object;
@@ -31,16 +31,18 @@ pub fn event(
         "turnId",
         "generation_id",
     ]);
+    event.transcript_path = payload
+        .text(&["transcript_path", "transcriptPath"])
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
     match kind {
         EventKind::UserMessage => event.prompt = payload.prompt(&["prompt"]),
-        EventKind::ToolStart | EventKind::ToolFinish => {
+        EventKind::ToolStart | EventKind::ToolWait | EventKind::ToolFinish => {
             describe_tool(&mut event, payload, edit_tools)
         }
         EventKind::StepFinish => event.step_id = batch_id(payload),
-        EventKind::SessionStart
-        | EventKind::StepStart
-        | EventKind::TurnEnd
-        | EventKind::SessionEnd => {}
+        EventKind::TurnEnd => event.background = has_tasks(payload),
+        EventKind::SessionStart | EventKind::StepStart | EventKind::SessionEnd => {}
     }
     Ok(event)
 }
@@ -52,6 +54,7 @@ pub fn kind(name: &str) -> Option<EventKind> {
         "SessionStart" => Some(EventKind::SessionStart),
         "UserPromptSubmit" => Some(EventKind::UserMessage),
         "PreToolUse" => Some(EventKind::ToolStart),
+        "PermissionRequest" => Some(EventKind::ToolWait),
         // A command that fails is reported by the second one alone.
         "PostToolUse" | "PostToolUseFailure" => Some(EventKind::ToolFinish),
         "PostToolBatch" => Some(EventKind::StepFinish),
@@ -89,9 +92,77 @@ fn describe_tool(event: &mut Event, payload: &Payload<'_>, edit_tools: &[&str]) 
         .iter()
         .find_map(|name| payload.object().object(name));
     event.paths = input
+        .as_ref()
         .filter(|_| edits)
-        .map(|input| named_files(&input))
+        .map(named_files)
         .unwrap_or_default();
+    event.tool_kind = tool_kind(&event);
+    if event.event == EventKind::ToolFinish {
+        let is_set = |object: &Object<'_>, name: &str| object.flag(name) == Some(true);
+        event.duration_ms = ["duration_ms", "durationMs"]
+            .iter()
+            .find_map(|name| payload.object().number(name))
+            .and_then(|duration| u64::try_from(duration).ok());
+        event.interrupted = is_set(payload.object(), "is_interrupt");
+        let goes_on = input.is_some_and(|input| {
+            ["run_in_background", "is_background"]
+                .iter()
+                .any(|name| is_set(&input, name))
+        });
+        event.background = goes_on.then_some(true);
+    }
+}
+
+/// The tools of any agent that change no file: they read, search, plan or ask.
+const READING_TOOLS: [&str; 32] = [
+    "Read",
+    "Grep",
+    "Glob",
+    "LS",
+    "WebFetch",
+    "WebSearch",
+    "TodoWrite",
+    "TodoRead",
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "read",
+    "grep",
+    "glob",
+    "list",
+    "ls",
+    "find",
+    "view",
+    "webfetch",
+    "websearch",
+    "todowrite",
+    "todoread",
+    "question",
+    "read_file",
+    "read_many_files",
+    "list_directory",
+    "search_file_content",
+    "grep_search",
+    "google_web_search",
+    "web_fetch",
+    "update_plan",
+    "todo_write",
+];
+
+/// Returns what a tool may change: the files that it names, where it names some, or none; else anything.
+pub fn tool_kind(event: &Event) -> Option<ToolKind> {
+    if !event.paths.is_empty() {
+        return Some(ToolKind::Edit);
+    }
+    let name = event.tool_name.as_deref()?;
+    READING_TOOLS.contains(&name).then_some(ToolKind::Read)
+}
+
+/// Returns whether anything of the agent's runs in the background at the end of a turn, where it tells.
+fn has_tasks(payload: &Payload<'_>) -> Option<bool> {
+    const TASKS: &str = "background_tasks";
+    let is_told = payload.object().has(TASKS);
+    is_told.then(|| !payload.object().objects(TASKS).is_empty())
 }
 
 /// Returns the files that an edit tool's input names.
@@ -172,6 +243,9 @@ pub fn bounded_by_tools(event: Event) -> Vec<Event> {
         event: EventKind::StepFinish,
         step_id,
         tool_name: None,
+        tool_kind: None,
+        duration_ms: None,
+        background: None,
         paths: Vec::new(),
         ..event.clone()
     };

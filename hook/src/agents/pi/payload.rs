@@ -49,6 +49,7 @@ impl Agent for Pi {
             .filter(|_| edits)
             .map(|input| shape::named_files(&input))
             .unwrap_or_default();
+        event.tool_kind = shape::tool_kind(&event);
         Ok(vec![event])
     }
 }

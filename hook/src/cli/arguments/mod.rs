@@ -21,7 +21,7 @@ pub use history::{
 };
 pub use install::InstallArguments;
 pub use operation::{
-    OnConflict, RedoArguments, RestoreArguments, RevertArguments, UnrevertArguments,
+    OnConflict, RedoArguments, RestoreArguments, RevertArguments, Unclear, UnrevertArguments,
 };
 pub use record::{EventArguments, FlagArguments};
 

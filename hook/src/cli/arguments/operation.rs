@@ -28,6 +28,9 @@ pub struct RevertArguments {
     /// What to do with files that are not what the agent left
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub on_conflict: OnConflict,
+    /// What to do with files that the agent or somebody else changed, where nobody can tell [default: what the settings say]
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub unclear: Option<Unclear>,
     /// Also move HEAD, its branch and the index back; without it they stay as they are
     #[arg(long, conflicts_with_all = ["only", "step"])]
     pub git: bool,
@@ -48,6 +51,15 @@ Examples:
 
 Files that you changed after the agent are kept or merged, never lost; `ckpt-hook unrevert` is the
 way back.";
+
+/// What to do with a change of which nobody knows whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Unclear {
+    /// Keep it, and name it.
+    Keep,
+    /// Undo it like the agent's own.
+    Take,
+}
 
 /// What to do with a file that is not what the agent left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

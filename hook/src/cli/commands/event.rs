@@ -205,8 +205,17 @@ impl Recorder<'_> {
         if !settings.enabled {
             return Ok(nothing());
         }
+        // What is between a hook and its agent changes with every call, the agent only with its session: it is looked for where
+        // something begins, and no tool waits for that.
+        let begun;
+        let mut event = event;
         if starts_something(event) {
             self.note_settings();
+            begun = Event {
+                process: ckpt_store::agent_process(),
+                ..event.clone()
+            };
+            event = &begun;
         }
         let report = self.store().and_then(|store| store.record(event));
         match &report {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ckpt_store::model::request::OnConflict;
+use ckpt_store::model::request::{OnConflict, Unclear};
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
 
 use super::outcome::{finish, watched};
@@ -19,6 +19,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         session: arguments.session.clone(),
         only: absolute(invocation, &arguments.only)?,
         on_conflict: on_conflict(arguments.on_conflict),
+        unclear: arguments.unclear.map(unclear),
         dry_run: arguments.dry_run,
         force: arguments.force,
         git: arguments.git,
@@ -82,6 +83,13 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
 fn absolute(invocation: &Invocation, paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let base = invocation.directory()?;
     Ok(paths.iter().map(|path| base.join(path)).collect())
+}
+
+fn unclear(word: arguments::Unclear) -> Unclear {
+    match word {
+        arguments::Unclear::Keep => Unclear::Keep,
+        arguments::Unclear::Take => Unclear::Take,
+    }
 }
 
 fn on_conflict(word: arguments::OnConflict) -> OnConflict {

@@ -1,9 +1,10 @@
 //! `revert` without a message: choose one, see the plan, say yes or no. Only where somebody sits at a terminal.
 
-use ckpt_schema::report::{MessageReport, MessageState, Outcome};
+use ckpt_schema::report::{MessageReport, MessageState, OperationReport, Outcome};
 use ckpt_store::query::LogFilter;
 use ckpt_store::revert::Before;
-use ckpt_store::{Error, RevertRequest};
+use ckpt_store::{Error, RevertRequest, Unclear};
+use dialoguer::console::{Key, Term};
 use dialoguer::{Confirm, Select};
 
 use super::outcome::{finish, watched};
@@ -58,10 +59,17 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
     invocation
         .output
         .text(&operation::render(&plan, &around, invocation.output.view()))?;
-    if !confirm("Do this?")? {
-        invocation.output.text("Nothing was changed.\n")?;
-        return Ok(DONE);
-    }
+    let request = match answer(&plan)? {
+        Answer::Yes => request,
+        Answer::TakeUnclear => RevertRequest {
+            unclear: Some(Unclear::Take),
+            ..request
+        },
+        Answer::No => {
+            invocation.output.text("Nothing was changed.\n")?;
+            return Ok(DONE);
+        }
+    };
     let report = watched(invocation, &mut store, |store| {
         store.revert(&directory, &request)
     })?;
@@ -92,6 +100,37 @@ fn choose<'a>(
         .max_length(15)
         .interact_opt();
     Ok(chosen.map_err(unanswered)?.map(|index| live[index]))
+}
+
+/// What somebody says to a plan.
+enum Answer {
+    Yes,
+    /// Yes, and what is unclear as well.
+    TakeUnclear,
+    No,
+}
+
+/// Asks whether to do what was planned; with one key more where something of it is unclear.
+fn answer(plan: &OperationReport) -> Result<Answer, Failure> {
+    if !plan.files.iter().any(|file| file.unclear) {
+        let is_yes = confirm("Do this?")?;
+        return Ok(if is_yes { Answer::Yes } else { Answer::No });
+    }
+    let terminal = Term::stderr();
+    let unanswered = |error| unanswered(dialoguer::Error::IO(error));
+    terminal
+        .write_str("Do this? [y: yes, u: yes, and take what is unclear, n: no] ")
+        .map_err(unanswered)?;
+    let answer = loop {
+        match terminal.read_key().map_err(unanswered)? {
+            Key::Char('y' | 'Y') => break Answer::Yes,
+            Key::Char('u' | 'U') => break Answer::TakeUnclear,
+            Key::Char('n' | 'N' | 'q') | Key::Enter | Key::Escape | Key::CtrlC => break Answer::No,
+            _ => {}
+        }
+    };
+    terminal.write_line("").map_err(unanswered)?;
+    Ok(answer)
 }
 
 fn confirm(question: &str) -> Result<bool, Failure> {

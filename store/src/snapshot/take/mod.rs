@@ -20,6 +20,7 @@ use super::rules::Rules;
 use super::scan::assemble;
 use super::scan::sink::Sink;
 use super::scan::walk::{Names, Task};
+use super::times::Times;
 use super::{GitState, Request, Snapshot, Taken};
 use crate::error::{Context, Result, contained};
 use crate::fs::beneath;
@@ -54,7 +55,8 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
     {
         let header = cache.header.clone();
         objects.note_borrowing(!header.borrowed.is_empty());
-        return Ok(scene.taken(header.snapshot, header.gaps, index.blob, Vec::new()));
+        let (gaps, blob) = (header.gaps, index.blob);
+        return Ok(scene.taken(header.snapshot, gaps, blob, Vec::new(), Times::default()));
     }
     scene.renew(folder, boot, cache.as_ref(), index, tasks)
 }
@@ -237,6 +239,7 @@ impl<'a> Scene<'a> {
             forced,
             watched,
             undecided,
+            times,
         } = self.scan(cache, known, &index, tasks, &sink)?;
         let tree = assemble::trees(&mut overlay, &touched, &sink)?;
         let (attributes, gaps) = assemble::survey(&overlay);
@@ -267,7 +270,7 @@ impl<'a> Scene<'a> {
             // A cache that cannot be written makes the next snapshot slower; this one is safe.
             let _ = Cache::write(folder, &header, &overlay);
         }
-        Ok(self.taken(snapshot, gaps, index.blob, undecided))
+        Ok(self.taken(snapshot, gaps, index.blob, undecided, times))
     }
 
     /// The rules of the snapshot that are not files of its tree.
@@ -293,6 +296,7 @@ impl<'a> Scene<'a> {
         gaps: Vec<super::Gap>,
         index: Option<ObjectId>,
         undecided: Vec<String>,
+        times: Times,
     ) -> Taken {
         let git = self.location.as_ref().map(|location| {
             let (head, branch) = state::head(location);
@@ -308,6 +312,7 @@ impl<'a> Scene<'a> {
             gaps,
             git,
             undecided,
+            times,
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::snapshot::scan::overlay::Overlay;
 use crate::snapshot::scan::sink::Sink;
 use crate::snapshot::scan::walk::{Found, Task, Walk};
 use crate::snapshot::seed::Seeds;
+use crate::snapshot::times::Times;
 
 /// What a scan gives.
 pub(super) struct Scanned<'c> {
@@ -34,6 +35,8 @@ pub(super) struct Scanned<'c> {
     pub watched: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Some of the patterns that were too complicated to be decided.
     pub undecided: Vec<String>,
+    /// When what was read last changed.
+    pub times: Times,
 }
 
 impl Scene<'_> {
@@ -150,6 +153,7 @@ impl Scene<'_> {
             .collect();
         // Under other wishes all was looked at afresh, and what the cache knew of other directories is of no interest.
         let mut overlay = Overlay::over(cache.filter(|cache| cache.header.wishes == self.wishes()));
+        let times = Times::of(&found, self.is_remote);
         let touched = merge(&mut overlay, found, &walk)?;
         check_root(&overlay, self.request.root)?;
         note_rules(&mut overlay, &fresh, &used);
@@ -184,6 +188,7 @@ impl Scene<'_> {
                 .iter()
                 .map(|pattern| String::from_utf8_lossy(pattern).into_owned())
                 .collect(),
+            times,
         })
     }
 }

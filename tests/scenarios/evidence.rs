@@ -1,0 +1,390 @@
+//! Whose a change is, by the times of files, tools and signs of life: Esc, prompts that stand, clocks that jump.
+//!
+//! The times of files cannot be set. The clock of events can: it stands so far before or after that of files.
+
+use ckpt_schema::report::{FileResult, OperationReport, Outcome};
+use ckpt_schema::{Event, EventKind, ToolKind};
+use ckpt_store::{ErrorKind, RevertRequest, Settings, Unclear};
+
+use crate::world::{World, file_time, paths_with, set_clock_from_files, to};
+
+const MINUTE: i64 = 60_000;
+
+fn tool(world: &World, kind: EventKind) -> Event {
+    Event {
+        tool_use_id: Some("t".to_owned()),
+        tool_name: Some("Bash".to_owned()),
+        ..world.event(kind, "s1")
+    }
+}
+
+fn start(world: &mut World) {
+    let start = tool(world, EventKind::ToolStart);
+    world.send(&start);
+}
+
+fn unclear_of(report: &OperationReport) -> Vec<(&str, &str)> {
+    report
+        .files
+        .iter()
+        .filter(|file| file.unclear)
+        .map(|file| {
+            (
+                file.path.path.as_str(),
+                file.reason.as_deref().unwrap_or_default(),
+            )
+        })
+        .collect()
+}
+
+fn taking(message: &str) -> RevertRequest {
+    RevertRequest {
+        unclear: Some(Unclear::Take),
+        ..to(message)
+    }
+}
+
+#[test]
+fn esc_and_revert_at_once_takes_what_the_command_did() {
+    let mut world = World::new();
+    world.message("m1");
+    set_clock_from_files(-1_000);
+    start(&mut world);
+    world.write("made", "half\n");
+    set_clock_from_files(1_000);
+    let report = world
+        .try_revert(&RevertRequest {
+            force: true,
+            ..to("m1")
+        })
+        .expect("nobody is at work");
+    assert!(!world.exists("made"), "that is what the button is for");
+    assert_eq!(report.outcome, Outcome::Restored, "all of it: {report:?}");
+}
+
+#[test]
+fn esc_an_hour_of_work_by_hand_and_revert_keeps_the_hour_and_says_so() {
+    let mut world = World::new();
+    world.message("m1");
+    set_clock_from_files(-40 * MINUTE);
+    start(&mut world);
+    world.write("by hand", "an hour\n");
+    set_clock_from_files(20 * MINUTE);
+    world.message("m2");
+    let report = world.revert("m1");
+    assert_eq!(world.read("by hand"), "an hour\n", "it stays");
+    assert_eq!(report.outcome, Outcome::Partial, "and that is said");
+    assert_eq!(
+        unclear_of(&report),
+        [(
+            "by hand",
+            "unclear whose: changed 40 minutes after the agent's last sign of life"
+        )],
+        "with what is known"
+    );
+    let status = world.status();
+    let log = world.log();
+    assert_eq!(status.unclear.len(), 0, "the message is hidden");
+    assert_eq!(
+        (log.messages[1].files, log.messages[1].unclear),
+        (0, 1),
+        "in the history it is a word of its own"
+    );
+}
+
+#[test]
+fn what_is_unclear_is_taken_where_that_is_asked_for_and_comes_back() {
+    let mut world = World::new();
+    world.message("m1");
+    set_clock_from_files(-40 * MINUTE);
+    start(&mut world);
+    world.write("whose", "x\n");
+    set_clock_from_files(20 * MINUTE);
+    world.message("m2");
+    let status = world.status();
+    assert_eq!(status.unclear[0].path.path, "whose", "named before");
+    let report = world.try_revert(&taking("m1")).expect("asked for");
+    assert!(!world.exists("whose"), "taken");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    let again = world.revert("m1");
+    assert_eq!(again.outcome, Outcome::Nothing, "it holds: {again:?}");
+    world.unrevert();
+    assert_eq!(world.read("whose"), "x\n", "and back");
+}
+
+#[test]
+fn a_setting_says_that_what_is_unclear_is_taken_and_the_command_line_that_it_is_not() {
+    let mut world = World::with(Settings {
+        unclear: Unclear::Take,
+        ..Settings::default()
+    });
+    world.message("m1");
+    set_clock_from_files(-40 * MINUTE);
+    start(&mut world);
+    world.write("whose", "x\n");
+    set_clock_from_files(20 * MINUTE);
+    world.message("m2");
+    let keeping = RevertRequest {
+        unclear: Some(Unclear::Keep),
+        ..to("m1")
+    };
+    let report = world.try_revert(&keeping).expect("asked for");
+    assert_eq!(paths_with(&report, FileResult::Conflict), ["whose"], "kept");
+    world.unrevert();
+    world.revert("m1");
+    assert!(!world.exists("whose"), "by the setting");
+}
+
+#[test]
+fn what_was_edited_while_a_prompt_stood_is_the_users() {
+    let mut world = World::new();
+    world.message("m1");
+    set_clock_from_files(-30 * MINUTE);
+    start(&mut world);
+    world.write("by hand", "while it asked\n");
+    set_clock_from_files(30 * MINUTE);
+    let finish = Event {
+        duration_ms: Some(2_000),
+        ..tool(&world, EventKind::ToolFinish)
+    };
+    world.send(&finish);
+    world.finish();
+    let report = world.revert("m1");
+    assert!(
+        world.exists("by hand"),
+        "the tool ran for two seconds: {report:?}"
+    );
+}
+
+#[test]
+fn the_other_files_of_an_edit_tool_are_the_users() {
+    let mut world = World::new();
+    world.message("m1");
+    set_clock_from_files(-1_000);
+    world.tool_start_in("s1", "t", &["named"]);
+    world.write("named", "the agent's\n");
+    world.write("other", "by hand\n");
+    set_clock_from_files(1_000);
+    world.tool_finish_in("s1", "t");
+    world.finish();
+    world.revert("m1");
+    assert!(!world.exists("named"), "it goes");
+    assert!(world.exists("other"), "it stays");
+}
+
+#[test]
+fn what_changed_while_a_tool_only_read_is_the_users() {
+    let mut world = World::new();
+    world.message("m1");
+    set_clock_from_files(-1_000);
+    let asks = Event {
+        tool_kind: Some(ToolKind::Read),
+        ..tool(&world, EventKind::ToolStart)
+    };
+    world.send(&asks);
+    world.write("by hand", "while it asked a question\n");
+    set_clock_from_files(1_000);
+    let finish = tool(&world, EventKind::ToolFinish);
+    world.send(&finish);
+    world.finish();
+    world.revert("m1");
+    assert!(world.exists("by hand"), "nobody else wrote");
+}
+
+#[test]
+fn a_tool_that_was_denied_has_done_nothing_for_certain() {
+    let mut world = World::new();
+    world.message("m1");
+    set_clock_from_files(-1_000);
+    start(&mut world);
+    let wait = tool(&world, EventKind::ToolWait);
+    world.send(&wait);
+    world.write("by hand", "while it asked\n");
+    set_clock_from_files(1_000);
+    world.message("m2");
+    let report = world.revert("m1");
+    assert!(world.exists("by hand"), "it was never seen to run");
+    assert_eq!(unclear_of(&report).len(), 1, "and it is named: {report:?}");
+}
+
+#[test]
+fn the_mark_in_the_transcript_says_when_the_agent_was_interrupted() {
+    let mut world = World::new();
+    let transcript = world.base().join("transcript.jsonl");
+    world.message("m1");
+    set_clock_from_files(-20 * MINUTE);
+    let start = Event {
+        transcript_path: Some(transcript.clone()),
+        ..tool(&world, EventKind::ToolStart)
+    };
+    world.send(&start);
+    world.write("by the command", "after twenty minutes\n");
+    let interrupted = file_time() + 100;
+    let mark = format!(
+        r#"{{"type":"user","message":{{"content":"[Request interrupted by user for tool use]"}},"timestamp":"{}"}}"#,
+        at(interrupted)
+    );
+    std::fs::write(&transcript, mark + "\n").expect("writable");
+    // Until the time of a file is late enough to be told from what a killed command still ends.
+    world.write("probe", "");
+    while world.stamp("probe").2 / 1_000_000 <= i128::from(interrupted + 300) {
+        world.write("probe", "");
+    }
+    world.remove("probe");
+    world.write("by hand", "a second later\n");
+    set_clock_from_files(1_000);
+    let report = world.revert("m1");
+    assert!(!world.exists("by the command"), "however long the silence");
+    assert_eq!(world.read("by hand"), "a second later\n", "however short");
+    let unclear = unclear_of(&report);
+    assert!(
+        unclear[0].1.contains("after the agent was interrupted"),
+        "and it was not busy any more: {report:?}"
+    );
+}
+
+/// A time as a transcript has it.
+fn at(milliseconds: i64) -> String {
+    let path = "SELECT strftime('%Y-%m-%dT%H:%M:%fZ', ?1 / 1000.0, 'unixepoch')";
+    let connection = rusqlite::Connection::open_in_memory().expect("memory");
+    connection
+        .query_row(path, [milliseconds], |row| row.get(0))
+        .expect("a time")
+}
+
+/// The name of a process that has ended.
+fn gone() -> String {
+    let namespace = std::fs::read_link("/proc/self/ns/pid").map_or_else(
+        |_| String::new(),
+        |link| link.to_string_lossy().into_owned(),
+    );
+    format!("{} 1 {namespace}", std::process::id())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_session_whose_process_is_dead_holds_nothing() {
+    let mut world = World::new();
+    let dead = |world: &World, kind| Event {
+        process: Some(gone()),
+        ..world.event(kind, "dead")
+    };
+    for kind in [EventKind::SessionStart, EventKind::UserMessage] {
+        let event = dead(&world, kind);
+        world.send(&event);
+    }
+    set_clock_from_files(-MINUTE);
+    world.tool_start_in("dead", "t", &[]);
+    set_clock_from_files(-100);
+    assert_eq!(
+        world.status().agents_at_work,
+        Vec::<String>::new(),
+        "not busy"
+    );
+    world.message("m1");
+    assert_eq!(world.status().open_steps, 0, "its step is over");
+    world.tool_start_in("s1", "u", &[]);
+    world.write("made", "by the other\n");
+    set_clock_from_files(1_000);
+    world.tool_finish_in("s1", "u");
+    world.finish();
+    let report = world.revert("m1");
+    assert!(!world.exists("made"), "shared with nobody: {report:?}");
+}
+
+#[test]
+fn a_process_that_was_seen_once_is_not_believed() {
+    let mut world = World::new();
+    let start = Event {
+        process: Some(gone()),
+        ..world.event(EventKind::UserMessage, "s1")
+    };
+    world.send(&start);
+    world.tool_start_in("s1", "t", &[]);
+    let error = world.try_revert(&to("last")).expect_err("at work");
+    assert_eq!(error.kind, ErrorKind::Busy, "it may have been a wrapper");
+}
+
+#[test]
+fn a_clock_that_jumps_makes_nobody_busy_and_nothing_nobodys() {
+    let mut world = World::new();
+    world.message("m1");
+    set_clock_from_files(60 * MINUTE);
+    world.start();
+    world.write("made", "x\n");
+    set_clock_from_files(0);
+    let report = world.revert("m1");
+    assert!(
+        !world.exists("made") || unclear_of(&report).len() == 1,
+        "taken or named: {report:?}"
+    );
+}
+
+#[test]
+fn a_step_in_which_no_tool_was_told_of_is_not_nothing() {
+    let mut world = World::new();
+    world.message("m1");
+    world.tool_start_in("s1", "t", &[]);
+    world.tool_finish_in("s1", "t");
+    world.finish();
+    set_clock_from_files(-1_000);
+    world.start();
+    world.write("by a tool without events", "x\n");
+    set_clock_from_files(1_000);
+    world.start();
+    let report = world.revert("m1");
+    assert_eq!(unclear_of(&report).len(), 1, "named: {report:?}");
+}
+
+#[test]
+fn what_a_command_in_the_background_may_have_done_is_offered() {
+    let mut world = World::new();
+    world.message("m1");
+    set_clock_from_files(-10 * MINUTE);
+    start(&mut world);
+    let finish = Event {
+        background: Some(true),
+        ..tool(&world, EventKind::ToolFinish)
+    };
+    world.send(&finish);
+    world.finish();
+    world.write("later", "by the server, or by hand\n");
+    set_clock_from_files(MINUTE);
+    let report = world.revert("m1");
+    assert!(world.exists("later"), "kept");
+    assert_eq!(unclear_of(&report).len(), 1, "and named: {report:?}");
+    let end = Event {
+        background: Some(false),
+        ..world.event(EventKind::TurnEnd, "s1")
+    };
+    world.send(&end);
+    world.write("by hand", "nothing runs any more\n");
+    set_clock_from_files(2 * MINUTE);
+    let report = world.try_revert(&taking("m1")).expect("asked for");
+    assert!(!world.exists("later"), "taken");
+    assert!(world.exists("by hand"), "nobody's: {report:?}");
+}
+
+#[test]
+fn two_agents_in_worktrees_below_one_another_do_not_take_each_others_work() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.run_git(&["worktree", "add", "-q", "inner", "-b", "side"]);
+    world.message_in("outer", "mo");
+    world.tool_start_in("outer", "t", &[]);
+    set_clock_from_files(-1_000);
+    world.cwd = world.path("inner");
+    world.message_in("inner", "mi");
+    world.tool_start_in("inner", "u", &[]);
+    world.write("inner/b", "the inner one's\n");
+    set_clock_from_files(1_000);
+    world.tool_finish_in("inner", "u");
+    world.finish_in("inner");
+    world.cwd = world.root.clone();
+    world.tool_finish_in("outer", "t");
+    world.finish_in("outer");
+    let report = world.revert("mo");
+    assert!(world.exists("inner/b"), "it is the inner one's: {report:?}");
+    world.cwd = world.path("inner");
+    world.revert("mi");
+    assert!(!world.exists("inner/b"), "who takes it back");
+}
