@@ -154,6 +154,9 @@ pub(crate) enum Doubt {
 enum Finding {
     No,
     Maybe(Doubt),
+    /// A tool of it runs, as far as anybody told, and was not heard of for long: too little to take what changed, and enough
+    /// to share it.
+    Running(Doubt),
     Yes {
         /// Whether one of its tools named the file.
         is_named: bool,
@@ -210,19 +213,32 @@ impl<'a> Evidence<'a> {
             self.one_a_root(steps.collect(), preferred)
         };
         let named = having(&|finding| matches!(finding, Finding::Yes { is_named: true }));
-        let sure = if named.is_empty() {
-            having(&|finding| matches!(finding, Finding::Yes { .. }))
-        } else {
+        let is_sure = |finding: &Finding| matches!(finding, Finding::Yes { .. });
+        let sure = if !named.is_empty() {
             named
+        } else if findings.iter().any(is_sure) {
+            let has_sure = |root: &str| {
+                let mut of_root = (0..findings.len()).filter(|at| self.steps[*at].root == root);
+                of_root.any(|at| is_sure(&findings[at]))
+            };
+            let counts = |at: usize| match findings[at] {
+                Finding::Yes { .. } => true,
+                Finding::Running(_) => !has_sure(&self.steps[at].root),
+                Finding::No | Finding::Maybe(_) => false,
+            };
+            let counted = (0..findings.len()).filter(|at| counts(*at)).collect();
+            self.one_a_root(counted, preferred)
+        } else {
+            Vec::new()
         };
         match sure[..] {
             [step] => return Verdict::Agent(step),
             [] => {}
             _ => return Verdict::Shared(sure),
         }
-        let maybe = having(&|finding| matches!(finding, Finding::Maybe(_)));
+        let maybe = having(&|finding| matches!(finding, Finding::Maybe(_) | Finding::Running(_)));
         match maybe.first().map(|step| findings[*step]) {
-            Some(Finding::Maybe(doubt)) => Verdict::Unclear(maybe, doubt),
+            Some(Finding::Maybe(doubt) | Finding::Running(doubt)) => Verdict::Unclear(maybe, doubt),
             _ => Verdict::Outside,
         }
     }
@@ -299,6 +315,11 @@ impl<'a> Evidence<'a> {
             })
         } else if at <= span.to {
             yes
+        } else if step.standing == Standing::Open
+            && tool.ended_at.is_none()
+            && !step.is_stopped(tool)
+        {
+            Finding::Running(span.late.at(at))
         } else {
             Finding::Maybe(span.late.at(at))
         }
@@ -320,10 +341,9 @@ impl<'a> Evidence<'a> {
                 timeless: begin.timeless,
                 ..begin
             },
-            (None, Standing::Cut) => self.cut(step, tool, begin),
-            // Nobody works any more where the process is gone or the user pressed Esc, though nobody has told yet.
-            (None, Standing::Open) if step.is_stopped(tool) => self.cut(step, tool, begin),
-            (None, _) => Span {
+            // Whether one that was not heard of for long still works, or was interrupted and nobody told, is not known.
+            (None, Standing::Cut | Standing::Open) => self.cut(step, tool, begin),
+            (None, Standing::Finished | Standing::TurnEnded) => Span {
                 to: Milliseconds::MAX,
                 ..begin
             },
@@ -455,7 +475,8 @@ fn untold(step: &Step, change: Changed<'_>) -> Finding {
 fn stronger(one: Finding, other: Finding) -> Finding {
     match (one, other) {
         (Finding::Yes { is_named: true }, _) | (_, Finding::No) => one,
-        (Finding::Yes { .. }, Finding::Maybe(_)) => one,
+        (Finding::Yes { .. }, Finding::Maybe(_) | Finding::Running(_)) => one,
+        (Finding::Running(_), Finding::Maybe(_) | Finding::Running(_)) => one,
         (Finding::Maybe(_), Finding::Maybe(_)) => one,
         _ => other,
     }

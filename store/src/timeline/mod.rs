@@ -2,6 +2,8 @@
 //! look is. Recording and reverting both stand on it.
 
 mod attribute;
+#[cfg(test)]
+mod day_tests;
 pub(crate) mod evidence;
 mod gaps;
 pub(crate) mod life;
