@@ -36,6 +36,11 @@ pub(crate) fn hash(kind: ObjectKind, bytes: &[u8]) -> ObjectId {
     hasher.finish()
 }
 
+/// Returns git's id of a blob.
+pub fn blob_id(bytes: &[u8]) -> ObjectId {
+    hash(ObjectKind::Blob, bytes)
+}
+
 /// Makes the id of an object that arrives in pieces.
 pub(crate) struct Hasher(Sha1);
 
@@ -67,7 +72,7 @@ mod tests {
             ObjectId::EMPTY_TREE,
             "git's well-known id of the empty tree"
         );
-        let id = hash(ObjectKind::Blob, b"hello\n").to_string();
+        let id = blob_id(b"hello\n").to_string();
         assert_eq!(
             id, "ce013625030ba8dba906f756967f9e9ca394464a",
             "`echo hello | git hash-object --stdin`"
@@ -81,7 +86,7 @@ mod tests {
         hasher.update(b"lo\n");
         assert_eq!(
             hasher.finish(),
-            hash(ObjectKind::Blob, b"hello\n"),
+            blob_id(b"hello\n"),
             "the cut is of no matter"
         );
     }

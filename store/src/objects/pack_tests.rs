@@ -9,7 +9,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::hash::{ObjectKind, hash};
+use super::hash::{ObjectKind, blob_id};
 use super::pack::{Effort, PackWriter, pack_object};
 use super::prepare;
 use super::reader::{Held, Reader};
@@ -22,7 +22,7 @@ fn repository() -> TempDir {
 }
 
 fn add(writer: &mut PackWriter, bytes: &[u8]) -> ObjectId {
-    let id = hash(ObjectKind::Blob, bytes);
+    let id = blob_id(bytes);
     assert!(
         writer
             .add(pack_object(ObjectKind::Blob, id, bytes, Effort::Least))
@@ -78,13 +78,13 @@ fn a_stream_is_stored_as_its_bytes_are() {
         let id = writer
             .add_stream(bytes.len() as u64, &mut &*bytes)
             .expect("written");
-        assert_eq!(id, Some(hash(ObjectKind::Blob, bytes)), "git's id");
+        assert_eq!(id, Some(blob_id(bytes)), "git's id");
     }
     writer.finish().expect("finished");
     verify(repository.path());
     let reader = Reader::open(repository.path()).expect("opened");
     assert_eq!(
-        reader.blob(hash(ObjectKind::Blob, &large)).expect("stored"),
+        reader.blob(blob_id(&large)).expect("stored"),
         large,
         "the same bytes"
     );
@@ -127,10 +127,7 @@ fn a_stream_that_ends_early_leaves_no_trace() {
         b"after",
         "it came after"
     );
-    assert!(
-        !reader.has_all(vec![hash(ObjectKind::Blob, &bytes)]),
-        "nothing between"
-    );
+    assert!(!reader.has_all(vec![blob_id(&bytes)]), "nothing between");
 }
 
 struct Failing;
@@ -217,7 +214,7 @@ fn another_object_of_the_same_id_is_told_apart() {
         "other bytes, the same id"
     );
     assert_eq!(
-        reader.holds(ObjectKind::Blob, hash(ObjectKind::Blob, b"x"), b"x"),
+        reader.holds(ObjectKind::Blob, blob_id(b"x"), b"x"),
         Held::No,
         "never stored"
     );
@@ -282,7 +279,7 @@ fn length_of_pack(repository: &Path) -> u64 {
 #[test]
 fn what_does_not_compress_is_stored_as_it_is() {
     let noise = noise(200_000);
-    let id = hash(ObjectKind::Blob, &noise);
+    let id = blob_id(&noise);
     let repository = repository();
     let mut writer = PackWriter::begin(repository.path()).expect("begun");
     assert!(
@@ -312,7 +309,7 @@ fn a_stream_is_compressed_only_where_a_sample_is() {
         let id = writer
             .add_stream(bytes.len() as u64, &mut &bytes[..])
             .expect("written");
-        assert_eq!(id, Some(hash(ObjectKind::Blob, bytes)), "its id is git's");
+        assert_eq!(id, Some(blob_id(bytes)), "its id is git's");
         writer.finish().expect("finished");
         verify(repository.path());
         let length = length_of_pack(repository.path());
@@ -352,7 +349,7 @@ fn what_is_there_is_told_for_all_ids_at_once() {
     );
     let doubled = [&ids[..], &ids[..]].concat();
     assert!(reader.has_all(doubled), "an id may come twice");
-    ids.push(hash(ObjectKind::Blob, b"never stored"));
+    ids.push(blob_id(b"never stored"));
     assert!(!reader.has_all(ids), "one that is missing is missed");
     assert!(reader.has_all(Vec::new()), "of nothing, nothing is missing");
 }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::error::{Context, Result};
 use crate::lines;
 use crate::model::entry::ObjectId;
+pub use crate::objects::hash::blob_id;
 
 /// The number of lines of a side over which nothing is merged: of so many, all changed and most recurring, libgit2 makes
 /// some seconds' work.
@@ -63,7 +64,7 @@ impl<'a> Contents<'a> {
             return Ok(Merge::TooLarge);
         }
         match merge_text(&base, &left, &right)? {
-            Some(merged) => Ok(Merge::Clean(self.keep(merged)?)),
+            Some(merged) => Ok(Merge::Clean(self.keep(merged))),
             None => Ok(Merge::Overlap),
         }
     }
@@ -85,22 +86,11 @@ impl<'a> Contents<'a> {
         Ok(bytes.filter(|bytes| bytes.len() <= lines::MAX_SIZE))
     }
 
-    fn keep(&mut self, bytes: Vec<u8>) -> Result<ObjectId> {
-        let blob = blob_id(&bytes)?;
+    fn keep(&mut self, bytes: Vec<u8>) -> ObjectId {
+        let blob = blob_id(&bytes);
         self.made.insert(blob, bytes);
-        Ok(blob)
+        blob
     }
-}
-
-/// Returns the id that git gives a blob of these bytes.
-pub fn blob_id(bytes: &[u8]) -> Result<ObjectId> {
-    let id = git2::Oid::hash_object(git2::ObjectType::Blob, bytes)
-        .context(|| "could not hash merged bytes")?;
-    let bytes = id
-        .as_bytes()
-        .try_into()
-        .context(|| format!("`{id}` is no SHA-1 id"))?;
-    Ok(ObjectId::new(bytes))
 }
 
 /// Returns the text with both edits, byte for byte made of lines of either side; none where the edits touch.
@@ -122,7 +112,9 @@ pub fn merge_text(ancestor: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Option<
 
 /// `merge_file` is the one function of git2 that does not start libgit2 itself; without it, its allocator fails.
 fn start_libgit2() -> Result<()> {
-    blob_id(b"").map(drop)
+    git2::Oid::hash_object(git2::ObjectType::Blob, b"")
+        .map(drop)
+        .context(|| "could not start libgit2")
 }
 
 fn input(bytes: &[u8]) -> git2::MergeFileInput<'_> {
@@ -249,11 +241,7 @@ mod tests {
         };
         let made = contents.take_made(&BTreeSet::from([second]));
         let expected = b"one\n2\nthree\n4\nfive\n".to_vec();
-        assert_eq!(
-            blob_id(&expected).expect("hashable"),
-            second,
-            "its id is git's"
-        );
+        assert_eq!(blob_id(&expected), second, "its id is git's");
         assert_eq!(
             made,
             BTreeMap::from([(second, expected)]),

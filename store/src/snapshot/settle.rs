@@ -21,7 +21,7 @@ use crate::fs::beneath;
 use crate::model::entry::ObjectId;
 use crate::model::path::{join, split};
 use crate::model::roots::Roots;
-use crate::objects::hash::{ObjectKind, hash};
+use crate::objects::hash::{ObjectKind, blob_id};
 use crate::objects::pack::{Effort, PackWriter, pack_object};
 use crate::objects::pack_file::Copied;
 use crate::objects::reader::Reader;
@@ -184,7 +184,7 @@ pub(super) fn from_workspace(root: &OwnedFd, path: &[u8], id: ObjectId) -> Optio
         Outcome::Large(_) => large(&directory, name)?,
         Outcome::Gone | Outcome::Gap(_) => return None,
     };
-    (hash(ObjectKind::Blob, &bytes) == id).then_some(bytes)
+    (blob_id(&bytes) == id).then_some(bytes)
 }
 
 /// The size in bytes up to which a file is taken into memory to heal what is damaged.

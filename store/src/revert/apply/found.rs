@@ -9,9 +9,9 @@ use rustix::fs::{
     AtFlags, Dir, FileType, Mode as OpenMode, OFlags, Stat, fstat, openat, readlinkat, statat,
 };
 use rustix::io::{Errno, retry_on_intr};
-use sha1::{Digest, Sha1};
 
 use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
+use crate::objects::hash::{Hasher, ObjectKind, blob_id};
 
 use super::sys::{self, Answer};
 
@@ -141,16 +141,9 @@ fn is_empty(directory: BorrowedFd<'_>, name: &[u8]) -> Answer<bool> {
     Ok(true)
 }
 
-/// Returns git's id of a blob.
-pub(super) fn blob_id(bytes: &[u8]) -> ObjectId {
-    let mut hash = Sha1::new_with_prefix(format!("blob {}\0", bytes.len()));
-    hash.update(bytes);
-    ObjectId::new(hash.finalize().into())
-}
-
 /// Returns git's id of a file's bytes; none where there are more or fewer than `size` bytes, since it is being changed.
 fn hash_blob(mut file: File, size: u64) -> io::Result<Option<ObjectId>> {
-    let mut hash = Sha1::new_with_prefix(format!("blob {size}\0"));
+    let mut hash = Hasher::new(ObjectKind::Blob, size);
     let mut buffer = vec![
         0;
         usize::try_from(size.saturating_add(1))
@@ -164,7 +157,7 @@ fn hash_blob(mut file: File, size: u64) -> io::Result<Option<ObjectId>> {
             other => other?,
         };
         if count == 0 {
-            return Ok((read == size).then(|| ObjectId::new(hash.finalize().into())));
+            return Ok((read == size).then(|| hash.finish()));
         }
         read += count as u64;
         if read > size {

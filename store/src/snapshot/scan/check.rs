@@ -16,7 +16,7 @@ use crate::fs::beneath::{self, Anchor};
 use crate::fs::disk::Stamp;
 use crate::fs::threads;
 use crate::model::FileTime;
-use crate::objects::hash::{self, ObjectKind};
+use crate::objects::hash;
 use crate::snapshot::GapReason;
 use crate::snapshot::cache::{Cache, CachedItem, Directory};
 use crate::snapshot::rules::UNKNOWN_RULES;
@@ -190,7 +190,7 @@ impl Check<'_> {
         }
         match read::file(directory, item.name) {
             Ok(Outcome::Bytes(bytes, stamp)) => {
-                stamp == item.stamp && Some(hash::hash(ObjectKind::Blob, &bytes)) == item.content()
+                stamp == item.stamp && Some(hash::blob_id(&bytes)) == item.content()
             }
             Ok(Outcome::Large(_) | Outcome::Gone | Outcome::Gap(_) | Outcome::Other) | Err(_) => {
                 false

@@ -308,7 +308,7 @@ pub(crate) fn rules_of(
     };
     match beneath::twice(read) {
         Ok(bytes) => Ok(bytes.map(|bytes| {
-            let id = hash::hash(ObjectKind::Blob, &bytes);
+            let id = hash::blob_id(&bytes);
             (bytes, id)
         })),
         // Nothing, a link, or a socket.

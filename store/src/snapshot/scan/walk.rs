@@ -260,7 +260,7 @@ impl Walk<'_> {
         let item = match read::file(directory, name).map_err(ours)? {
             Outcome::Bytes(bytes, stamp) => {
                 self.count(stamp.size);
-                let id = hash::hash(ObjectKind::Blob, &bytes);
+                let id = hash::blob_id(&bytes);
                 match file.remembered == Some((stamp, id))
                     || self.sink.add_hashed(ObjectKind::Blob, id, &bytes)?
                 {

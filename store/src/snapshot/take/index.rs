@@ -7,7 +7,7 @@ use crate::git::Location;
 use crate::git::tracked::{self, Tracked};
 use crate::model::FileTime;
 use crate::model::entry::ObjectId;
-use crate::objects::hash::{self, ObjectKind};
+use crate::objects::hash;
 use crate::snapshot::cache::Cache;
 
 /// The user's index.
@@ -39,10 +39,7 @@ impl<'l> Index<'l> {
             };
         }
         let tracked = location.map(Tracked::read).unwrap_or_default();
-        let blob = tracked
-            .bytes
-            .as_ref()
-            .map(|bytes| hash::hash(ObjectKind::Blob, bytes));
+        let blob = tracked.bytes.as_deref().map(hash::blob_id);
         let stamp = stamp
             .filter(|_| blob.is_some())
             .map(|stamp| (stamp, stamp.is_settled(now, 0)));
