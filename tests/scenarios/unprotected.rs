@@ -199,7 +199,8 @@ fn a_damaged_row_leaves_what_it_keeps_from_being_looked_at_unprotected_and_says_
              UPDATE operations SET kind = 'sideways', state = 'open'",
         )
         .expect("writable");
-    world.turn("m2", |world| world.write("b", "agent\n"));
+    let event = world.event(EventKind::UserMessage, "s1");
+    world.store.record(&event).expect_err("it names the row");
     let log = world.log();
     let reason = log.messages[0].unprotected.as_deref().unwrap_or_default();
     assert!(
