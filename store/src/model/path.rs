@@ -91,6 +91,19 @@ impl WorkspacePath {
             && self.0[directory.0.len()] == b'/'
     }
 
+    /// Returns whether it is one of the paths, or below one of them.
+    pub fn is_at_or_below(&self, paths: &[Self]) -> bool {
+        paths
+            .iter()
+            .any(|named| self == named || self.is_below(named))
+    }
+
+    /// Returns whether it is asked for where something is limited to paths: to those, and what is below them; to nothing where
+    /// none is named.
+    pub fn is_asked_for(&self, only: &[Self]) -> bool {
+        only.is_empty() || self.is_at_or_below(only)
+    }
+
     /// Returns the text for people, lossy where the bytes are not UTF-8.
     pub fn to_text(&self) -> String {
         String::from_utf8_lossy(&self.0).into_owned()
@@ -326,5 +339,25 @@ mod tests {
         assert!(!path("a/b").is_below(&path("a/b")), "not itself");
         assert_eq!(path("a/b/c").parent(), Some(path("a/b")), "its directory");
         assert_eq!(path("a").parent(), None, "the workspace itself has no name");
+    }
+
+    #[test]
+    fn what_is_limited_to_paths_is_about_them_and_what_is_below_them() {
+        let path = |path: &str| WorkspacePath::new(path).expect("legal");
+        let only = [path("a/b"), path("c")];
+        for (asked, expected) in [
+            ("a/b", true),
+            ("a/b/c/d", true),
+            ("c", true),
+            ("a", false),
+            ("a/bc", false),
+            ("d", false),
+        ] {
+            let asked = path(asked);
+            assert_eq!(asked.is_at_or_below(&only), expected, "{asked:?}");
+            assert_eq!(asked.is_asked_for(&only), expected, "{asked:?}");
+            assert!(!asked.is_at_or_below(&[]), "{asked:?}: none is named");
+            assert!(asked.is_asked_for(&[]), "{asked:?}: nothing limits it");
+        }
     }
 }

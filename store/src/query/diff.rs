@@ -1,6 +1,6 @@
 //! `diff` and `blob`: what two states differ in, and the bytes behind it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ckpt_schema::report::{ChangeReport, DiffReport, VERSION};
 use rusqlite::Connection;
@@ -10,7 +10,6 @@ use crate::error::{Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
 use crate::model::entry::ObjectId;
-use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow, MessageRow, StepRow};
 use crate::snapshot::{self, Gap, Snapshot};
 use crate::store::Store;
@@ -55,13 +54,13 @@ enum Side {
 /// Compares two states of the workspace that holds a directory.
 pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Result<DiffReport> {
     let place = Place::known(store, cwd)?;
-    let only = Only::of(&place, &request.paths)?;
+    let only = place.paths_asked_for(&request.paths)?;
     match question(store.database.connection(), place.row.id, request)? {
         Question::Patch { from, to, changes } => {
             let snapshots = place.snapshots()?;
             let changes: Vec<_> = changes
                 .iter()
-                .filter(|row| only.holds(&row.change.path))
+                .filter(|row| row.change.path.is_asked_for(&only))
                 .collect();
             Ok(document(
                 from,
@@ -76,7 +75,7 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
             let changes = snapshots.patch(&place.root, from.side(), to.side())?;
             let changes: Vec<_> = changes
                 .iter()
-                .filter(|change| only.holds(&change.path))
+                .filter(|change| change.path.is_asked_for(&only))
                 .collect();
             let files = threads::map(&changes, |change| compare::report(&snapshots, change));
             Ok(document(from.snapshot, to.snapshot, files))
@@ -228,46 +227,4 @@ fn current(store: &mut Store, place: &Place) -> Result<Seen> {
         snapshot: taken.snapshot,
         gaps: taken.gaps,
     })
-}
-
-/// The paths to which a diff is limited.
-enum Only {
-    Everything,
-    Below(Vec<WorkspacePath>),
-}
-
-impl Only {
-    fn of(place: &Place, paths: &[PathBuf]) -> Result<Self> {
-        let is_root = |path: &PathBuf| {
-            place
-                .cwd
-                .join(path)
-                .canonicalize()
-                .is_ok_and(|path| path == place.root)
-        };
-        if paths.is_empty() || paths.iter().any(is_root) {
-            return Ok(Self::Everything);
-        }
-        let below = |path: &PathBuf| place.path_of(path).ok_or_else(|| outside(place, path));
-        paths
-            .iter()
-            .map(below)
-            .collect::<Result<_>>()
-            .map(Self::Below)
-    }
-
-    fn holds(&self, path: &WorkspacePath) -> bool {
-        match self {
-            Self::Everything => true,
-            Self::Below(paths) => paths.iter().any(|only| path == only || path.is_below(only)),
-        }
-    }
-}
-
-fn outside(place: &Place, path: &Path) -> Error {
-    Error::failed(format!(
-        "`{}` is not captured in the workspace `{}`",
-        path.display(),
-        place.root.display()
-    ))
 }

@@ -142,7 +142,7 @@ fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath>
     let is_known = |named: &&WorkspacePath| {
         changed
             .iter()
-            .any(|path| *path == *named || path.is_below(named))
+            .any(|path| path.is_at_or_below(std::slice::from_ref(*named)))
     };
     scope
         .only()

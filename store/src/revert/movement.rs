@@ -75,14 +75,12 @@ impl Scope {
             Self::Step { id, paths } => (change.row.step_id.as_deref() == Some(id), paths),
         };
         let path = &change.row.change.path;
-        is_of_it && !paths.except.contains(path) && (paths.only.is_empty() || self.names(path))
+        is_of_it && !paths.except.contains(path) && path.is_asked_for(&paths.only)
     }
 
     /// Returns whether it asks for a path by name.
     pub fn names(&self, path: &WorkspacePath) -> bool {
-        self.only()
-            .iter()
-            .any(|named| path == named || path.is_below(named))
+        path.is_at_or_below(self.only())
     }
 
     /// Returns the paths that it is limited to; none where it is not.
@@ -113,7 +111,7 @@ impl Movement {
     /// Returns what `revert` asks for.
     pub fn of_revert(store: &Store, place: &Place, request: &RevertRequest) -> Result<Self> {
         let connection = store.database.connection();
-        let only = only_paths(place, &request.only)?;
+        let only = place.paths_asked_for(&request.only)?;
         let workspace_id = place.row.id;
         let session_id = request.session.as_deref();
         let part_step = match &request.step {
@@ -237,10 +235,8 @@ impl Movement {
     pub fn moves(&self, path: &WorkspacePath, is_of_step: impl Fn(&str) -> bool) -> bool {
         match &self.part {
             None => true,
-            Some(part @ Part::Paths { .. }) => Scope::of_part(part).names(path),
-            Some(part @ Part::Step { step, only }) => {
-                is_of_step(&step.id) && (only.is_empty() || Scope::of_part(part).names(path))
-            }
+            Some(Part::Paths { only, .. }) => path.is_at_or_below(only),
+            Some(Part::Step { step, only }) => is_of_step(&step.id) && path.is_asked_for(only),
         }
     }
 
@@ -357,23 +353,6 @@ fn refuse_discarded(
         "`ckpt-hook restore {}` makes files what they were just before it",
         super::short(id)
     )))
-}
-
-fn only_paths(place: &Place, only: &[std::path::PathBuf]) -> Result<Vec<WorkspacePath>> {
-    let path_of = |path: &std::path::PathBuf| {
-        place.path_of(path).ok_or_else(|| {
-            Error::failed(format!(
-                "`{}` is not a path below the workspace `{}`",
-                path.display(),
-                place.root.display()
-            ))
-        })
-    };
-    // The workspace itself is all of it.
-    if only.iter().any(|path| place.is_root(path)) {
-        return Ok(Vec::new());
-    }
-    only.iter().map(path_of).collect()
 }
 
 /// A row that another row names.

@@ -30,11 +30,7 @@ pub(crate) fn restore(
             "`--git` goes with a whole restore: HEAD and the index are of no path",
         ));
     }
-    let is_all = request.paths.iter().any(|path| place.is_root(path));
-    let named = request.paths.iter().filter(|_| !is_all);
-    let only: Vec<WorkspacePath> = named
-        .map(|path| path_below(place, path))
-        .collect::<Result<_>>()?;
+    let only = place.paths_asked_for(&request.paths)?;
     let _lock = place.lock(crate::timeline::PATIENCE)?;
     let notes = super::recover::recover(store, place, request.dry_run)?;
     let done = super::done_before(&notes, request.dry_run);
@@ -99,7 +95,7 @@ fn restore_under_lock(
         &snapshots,
         wanted_id,
         &seen,
-        |path| is_asked_for(path, &only),
+        |path| path.is_asked_for(&only),
     ));
     notes.extend(
         git.as_ref()
@@ -147,16 +143,6 @@ fn git_plan(
     .plan_exactly(wanted_id)
 }
 
-fn path_below(place: &Place, path: &std::path::Path) -> Result<WorkspacePath> {
-    place.path_of(path).ok_or_else(|| {
-        Error::failed(format!(
-            "`{}` is not a path below the workspace `{}`",
-            path.display(),
-            place.root.display()
-        ))
-    })
-}
-
 /// Returns the row of the state that an id stands for: a snapshot; just before a message, a step or an operation.
 fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i64> {
     let (snapshot_id, what) = match ids::any(store.database.connection(), place.row.id, id)? {
@@ -194,9 +180,7 @@ fn unknown_paths(
         let named = std::slice::from_ref(path);
         let is_in = |snapshot| -> Result<bool> {
             let around = snapshots.around(snapshot, named)?;
-            Ok(around
-                .iter()
-                .any(|(found, _)| found == path || found.is_below(path)))
+            Ok(around.iter().any(|(found, _)| found.is_at_or_below(named)))
         };
         if !is_in(&wanted)? && !is_in(&seen.snapshot)? {
             unknown.push(format!("`{}`", path.to_text()));
@@ -224,7 +208,7 @@ fn unseen(
     let (then, then_rows) = with_rows(sessions::gaps_of(store.database.connection(), wanted_id)?);
     let (now, now_rows) = with_rows(seen.gaps.clone());
     let is_of_interest = |gap: &Gap| match WorkspacePath::new(gap.path.clone()) {
-        Ok(path) => is_asked_for(&path, only) || only.iter().any(|named| named.is_below(&path)),
+        Ok(path) => path.is_asked_for(only) || only.iter().any(|named| named.is_below(&path)),
         Err(_) => only.is_empty(),
     };
     let has = |gaps: &[Gap], gap: &Gap| gaps.iter().any(|other| other.path == gap.path);
@@ -237,13 +221,6 @@ fn unseen(
 
 fn with_rows(rows: Vec<GapRow>) -> (Vec<Gap>, Vec<GapRow>) {
     (crate::timeline::gaps_of_rows(&rows), rows)
-}
-
-fn is_asked_for(path: &WorkspacePath, only: &[WorkspacePath]) -> bool {
-    only.is_empty()
-        || only
-            .iter()
-            .any(|named| path == named || path.is_below(named))
 }
 
 /// What the state holds, and what is there now, where the two differ. What came into view only because ignore rules changed
@@ -273,7 +250,7 @@ fn differing(
     let changes = snapshots.patch_with_hidden(&place.root, old, new, Budget::ALL)?;
     let changes: Vec<_> = changes
         .into_iter()
-        .filter(|change| is_asked_for(&change.path, only))
+        .filter(|change| change.path.is_asked_for(only))
         .collect();
     let mut states = BTreeMap::new();
     for change in &changes {
@@ -282,7 +259,7 @@ fn differing(
     states.extend(
         written_down(connection, snapshots, written_by, &wanted, &old_gaps)?
             .into_iter()
-            .filter(|(path, _)| is_asked_for(path, only)),
+            .filter(|(path, _)| path.is_asked_for(only)),
     );
     let current = super::gather::current_states(
         place,

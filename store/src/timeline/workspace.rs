@@ -228,6 +228,24 @@ impl Place {
             || absolute.canonicalize().is_ok_and(|real| real == self.root)
     }
 
+    /// Returns the paths below the workspace that a user limits something to; none where it is limited to nothing, as the
+    /// workspace itself is all of it. Fails where one is not below it.
+    pub fn paths_asked_for(&self, named: &[PathBuf]) -> Result<Vec<WorkspacePath>> {
+        if named.iter().any(|path| self.is_root(path)) {
+            return Ok(Vec::new());
+        }
+        let path_of = |path: &PathBuf| {
+            self.path_of(path).ok_or_else(|| {
+                Error::failed(format!(
+                    "`{}` is not captured in the workspace `{}`",
+                    path.display(),
+                    self.root.display()
+                ))
+            })
+        };
+        named.iter().map(path_of).collect()
+    }
+
     /// Returns the path below the workspace that a tool or a user named, if it is below it.
     pub fn path_of(&self, named: &Path) -> Option<WorkspacePath> {
         let absolute = self.cwd.join(named);
