@@ -39,7 +39,8 @@ pub(crate) fn carry_out(
         .iter()
         .filter(|step| step.root_session_id == movement.session.id)
         .collect();
-    refuse::while_busy(&own, store.now(), manner)?;
+    let who = "the agent is at work in this session";
+    refuse::while_busy(who, own.iter().copied(), store.now(), manner)?;
     let snapshots = place.snapshots()?;
     let closing: Vec<_> = own
         .iter()

@@ -23,12 +23,17 @@ use crate::store::Store;
 use crate::timeline::life::is_at_work;
 use crate::timeline::{How, Observation, Place};
 
-pub(super) fn while_busy(own: &[&OpenStep], now: Milliseconds, manner: Manner) -> Result<()> {
-    if manner.force || manner.dry_run || !own.iter().any(|step| is_at_work(step, now)) {
+/// Refuses to go on while an agent works at one of the steps; `who` says where it is at work.
+pub(super) fn while_busy<'a>(
+    who: &str,
+    steps: impl IntoIterator<Item = &'a OpenStep>,
+    now: Milliseconds,
+    manner: Manner,
+) -> Result<()> {
+    if manner.force || manner.dry_run || !steps.into_iter().any(|step| is_at_work(step, now)) {
         return Ok(());
     }
-    Err(Error::busy("the agent is at work in this session")
-        .hint("wait until it is done, or give --force"))
+    Err(Error::busy(who).hint("wait until it is done, or give --force"))
 }
 
 pub(super) fn unavailable(movement: &Movement, material: &Material) -> Result<()> {

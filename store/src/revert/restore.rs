@@ -9,6 +9,7 @@ use super::gather::States;
 use super::git::GitSide;
 use super::operate;
 use super::operation::{Manner, Operation};
+use super::refuse;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
 use crate::model::git_item::GitItem;
@@ -47,10 +48,13 @@ fn restore_under_lock(
     let connection = store.database.connection();
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let open = sessions::open_steps(connection, place.row.id)?;
-    if !request.force && !request.dry_run && open.iter().any(|step| is_at_work(step, store.now())) {
-        return Err(Error::busy("an agent is at work in this workspace")
-            .hint("wait until it is done, or give --force"));
-    }
+    let manner = Manner {
+        dry_run: request.dry_run,
+        force: request.force,
+        git: request.git,
+    };
+    let who = "an agent is at work in this workspace";
+    refuse::while_busy(who, &open, store.now(), manner)?;
     let snapshots = place.snapshots()?;
     let seen = operate::observe(
         store,
@@ -117,11 +121,6 @@ fn restore_under_lock(
         reference: Some(wanted_id),
         notes,
         is_incomplete,
-    };
-    let manner = Manner {
-        dry_run: request.dry_run,
-        force: request.force,
-        git: request.git,
     };
     operate::execute(store, place, &snapshots, operation, &seen, &[], manner)
 }
