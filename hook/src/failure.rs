@@ -89,6 +89,14 @@ impl Failure {
         }
     }
 
+    /// Returns what failed and why in one line.
+    pub fn with_causes(&self) -> String {
+        match self {
+            Self::Store(error) => error.with_causes(),
+            Self::Arguments(_) | Self::Usage(..) => self.message(),
+        }
+    }
+
     /// Returns what the user can do.
     pub fn hint(&self) -> Option<String> {
         match self {

@@ -115,6 +115,13 @@ impl Error {
         }
         causes
     }
+
+    /// Returns what failed and why in one line: the text, then each cause, with colons in between.
+    pub fn with_causes(&self) -> String {
+        let mut texts = vec![self.to_string()];
+        texts.extend(self.causes());
+        texts.join(": ")
+    }
 }
 
 impl fmt::Display for Error {
@@ -147,4 +154,23 @@ impl<T, E: Into<Box<dyn StdError + Send + Sync>>> Context<T> for std::result::Re
 /// hint, and never the step. The panic itself is noted by whoever set the process's panic hook.
 pub(crate) fn contained<T>(work: impl FnOnce() -> T) -> Option<T> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_and_its_causes_are_one_line() {
+        let alone = Error::failed("cannot read `a`").hint("look at it");
+        assert_eq!(alone.with_causes(), "cannot read `a`", "a hint is no cause");
+        let inner = Error::failed("the disk is full").because(Error::failed("no room"));
+        assert_eq!(
+            Error::failed("cannot write `a`")
+                .because(inner)
+                .with_causes(),
+            "cannot write `a`: the disk is full: no room",
+            "outermost first"
+        );
+    }
 }

@@ -9,6 +9,7 @@ use super::index::{self, Index, IndexEntry};
 use super::{Location, read_small};
 use crate::error::contained;
 use crate::fs::disk::Stamp;
+use crate::model::hex::Hex;
 use crate::model::path::split;
 
 /// The largest index that is read, in bytes: of some five million files.
@@ -101,9 +102,8 @@ impl Tracked {
 /// A split index names the file that it adds to. What it takes away counts as tracked all the same: one file too many is
 /// captured, none too few.
 fn shared_entries(location: &Location, id: &[u8], id_length: usize) -> Vec<IndexEntry> {
-    let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
     let bytes = read_small(
-        &location.directory.join(format!("sharedindex.{name}")),
+        &location.directory.join(format!("sharedindex.{}", Hex(id))),
         LARGEST,
         OFlags::NOFOLLOW,
     );

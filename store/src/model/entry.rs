@@ -4,6 +4,7 @@ use std::fmt;
 
 use ckpt_schema::report::ChangeKind;
 
+use super::hex::Hex;
 use super::path::WorkspacePath;
 
 /// The id of a git object: SHA-1, shown as 40 hex digits.
@@ -43,9 +44,7 @@ impl ObjectId {
 
 impl fmt::Display for ObjectId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0
-            .iter()
-            .try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        fmt::Display::fmt(&Hex(&self.0), formatter)
     }
 }
 

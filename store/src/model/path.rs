@@ -6,6 +6,8 @@
 
 use std::fmt;
 
+use super::hex::Hex;
+
 /// A relative path of one or more components, `/` between them; any bytes but NUL, no `.`, `..`, empty component, or
 /// look-alike of `.git`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -128,9 +130,7 @@ impl WorkspacePath {
     pub fn to_report(&self) -> ckpt_schema::report::PathText {
         ckpt_schema::report::PathText {
             path: self.to_text(),
-            path_hex: self
-                .raw()
-                .map(|raw| raw.iter().map(|byte| format!("{byte:02x}")).collect()),
+            path_hex: self.raw().map(|raw| Hex(raw).to_string()),
         }
     }
 }

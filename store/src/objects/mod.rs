@@ -213,7 +213,7 @@ impl Objects {
             reader
                 .check_blob(*blob)
                 .err()
-                .map(|error| (*blob, describe(&error)))
+                .map(|error| (*blob, error.with_causes()))
         };
         Ok(threads::map(blobs, problem).into_iter().flatten().collect())
     }
@@ -242,13 +242,4 @@ impl Objects {
         reader.note_new_pack()?;
         Ok(ids)
     }
-}
-
-fn describe(error: &Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.causes() {
-        text.push_str(": ");
-        text.push_str(&cause);
-    }
-    text
 }

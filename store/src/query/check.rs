@@ -126,9 +126,5 @@ fn finding(level: &str, subject: &str, message: &str) -> Finding {
 }
 
 fn broken(subject: &str, error: &crate::error::Error) -> Finding {
-    let causes: Vec<String> = [error.to_string()]
-        .into_iter()
-        .chain(error.causes())
-        .collect();
-    finding("error", subject, &causes.join(": "))
+    finding("error", subject, &error.with_causes())
 }

@@ -129,7 +129,7 @@ pub(super) fn with_snapshot(
 ) -> Result<EventReport> {
     let now = store.now();
     let named = named_paths(store, place, event, view)?;
-    let failure = observation.as_ref().err().map(describe);
+    let failure = observation.as_ref().err().map(Error::with_causes);
     let written = store.database.write(|connection| {
         let session = ensure_session(connection, place, event, now)?;
         let root = sessions::root_of(connection, &session)?;
@@ -199,15 +199,6 @@ fn touch(
         sessions::release_background(connection, session, now)?;
     }
     Ok(())
-}
-
-fn describe(error: &Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.causes() {
-        text.push_str(": ");
-        text.push_str(&cause);
-    }
-    text
 }
 
 /// Adds the event's session, and that of its parent, where they are new.

@@ -18,7 +18,6 @@ use crate::model::request::{OnConflict, RestoreRequest, Unclear};
 use crate::sessions::{self, GapRow};
 use crate::snapshot::{Budget, Gap, Side, Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::life::is_at_work;
 use crate::timeline::{Looking, Observation, Place, gaps_of_snapshot, snapshot_of};
 
 pub(crate) fn restore(

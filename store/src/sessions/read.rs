@@ -8,6 +8,7 @@ pub(crate) use super::words::{
 };
 use crate::error::{Context, Result};
 use crate::model::attribution::is_unclear;
+use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
 
@@ -42,7 +43,7 @@ pub(crate) fn count(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
 /// Reads the columns `path` and `path_raw`, which may hold names that no [`WorkspacePath`] has.
 pub(crate) fn path(row: &Row<'_>) -> rusqlite::Result<PathText> {
     let raw: Option<Vec<u8>> = row.get("path_raw")?;
-    let path_hex = raw.map(|raw| raw.iter().map(|byte| format!("{byte:02x}")).collect());
+    let path_hex = raw.map(|raw| Hex(&raw).to_string());
     Ok(PathText {
         path: row.get("path")?,
         path_hex,
@@ -68,7 +69,7 @@ pub(crate) fn gap_report(gap: &sessions::GapRow) -> GapReport {
             path: String::from_utf8_lossy(&gap.path).into_owned(),
             path_hex: std::str::from_utf8(&gap.path)
                 .is_err()
-                .then(|| gap.path.iter().map(|byte| format!("{byte:02x}")).collect()),
+                .then(|| Hex(&gap.path).to_string()),
         },
     };
     GapReport {

@@ -12,6 +12,7 @@ use toml_edit::{DocumentMut, Item, Table, TableLike, value};
 use crate::agents::settings::content::{Content, Found};
 use crate::agents::settings::hook_table::Position;
 use crate::agents::settings::target::is_package;
+use ckpt_store::model::hex::Hex;
 
 /// What Codex is to trust: the key and the hash of each of our handlers.
 pub struct Trust(Vec<(String, String)>);
@@ -162,13 +163,7 @@ fn hash(position: &Position) -> Option<String> {
         r#"{{"event_name":"{event}","hooks":[{{"async":false,"command":{command},"timeout":{timeout},"type":"command"}}]}}"#
     );
     let digest = Sha256::digest(json.as_bytes());
-    Some(format!(
-        "sha256:{}",
-        digest
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    ))
+    Some(format!("sha256:{}", Hex(&digest)))
 }
 
 fn snake_case(name: &str) -> String {

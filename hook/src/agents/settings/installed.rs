@@ -115,11 +115,7 @@ impl Target {
                 state,
             },
             Err(error) => {
-                let causes = [error.to_string()]
-                    .into_iter()
-                    .chain(error.causes())
-                    .collect::<Vec<_>>()
-                    .join(": ");
+                let causes = error.with_causes();
                 let hint = "mend the file; the agent cannot read it, either".to_owned();
                 Installed {
                     scope,

@@ -344,10 +344,12 @@ impl Recorder<'_> {
             &line,
         );
         if let Err(error) = self.store().and_then(|store| store.diagnose(&diagnostic)) {
-            let why = error.causes().join(": ");
             self.log.line(
                 Level::Error,
-                &format!("the session store could not note it: {error}: {why}"),
+                &format!(
+                    "the session store could not note it: {}",
+                    error.with_causes()
+                ),
             );
         }
     }

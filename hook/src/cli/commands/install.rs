@@ -114,11 +114,7 @@ fn change(
     match verb.work()(agent, scope, place, dry_run) {
         Ok(changes) => report.changes.extend(changes),
         Err(error) => {
-            let reason = [error.to_string()]
-                .into_iter()
-                .chain(error.causes())
-                .collect::<Vec<_>>()
-                .join(": ");
+            let reason = error.with_causes();
             let hint = error.hint_text().map(str::to_owned);
             report.skipped.push(SkippedAgent {
                 agent: agent.to_owned(),

@@ -22,6 +22,7 @@ use rustix::io::Errno;
 use sha1::{Digest, Sha1};
 
 use crate::model::entry::{Entry, EntryKind, State};
+use crate::model::hex::Hex;
 
 use super::found::{Found, look, open_file};
 use super::hand::{Hand, Place, discard};
@@ -39,12 +40,7 @@ pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
         .take(16)
         .collect();
     let hash = Sha1::digest(name);
-    let hash: String = hash
-        .iter()
-        .take(8)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("{PREFIX}{operation}-{hash}").into_bytes()
+    format!("{PREFIX}{operation}-{}", Hex(&hash[..8])).into_bytes()
 }
 
 impl Hand<'_> {

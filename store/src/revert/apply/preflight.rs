@@ -87,7 +87,7 @@ fn bytes_to_write(
         let failed = |reason| Problem::Unreadable(item.path.clone(), reason);
         match target.blob.map(size) {
             Some(Ok(size)) => bytes = bytes.saturating_add(size),
-            Some(Err(error)) => unreadable.push(failed(super::trouble::text(&error))),
+            Some(Err(error)) => unreadable.push(failed(error.with_causes())),
             None => unreadable.push(failed("it is not stored".to_owned())),
         }
     }

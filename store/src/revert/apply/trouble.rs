@@ -50,7 +50,7 @@ impl Trouble {
 
     /// Returns the failure for an error of the store, with its causes.
     pub(super) fn from_error(error: &Error) -> Self {
-        Self::Failed(text(error))
+        Self::Failed(error.with_causes())
     }
 
     /// Adds where bytes are that could not be put back in their place.
@@ -90,13 +90,4 @@ impl From<Trouble> for Done {
             },
         }
     }
-}
-
-/// Returns an error's text with its causes.
-pub(super) fn text(error: &Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.causes() {
-        text = format!("{text}: {cause}");
-    }
-    text
 }

@@ -322,11 +322,6 @@ fn unknown(now: &GitStateRow, reason: &str) -> GitItem {
     GitItem::planned(GitPart::Head, "HEAD", heads.text(), None).left(FileResult::Conflict, reason)
 }
 
-/// Returns an id in hex.
-fn hex(id: &[u8]) -> String {
-    id.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Returns why `--git` has nothing to move, where that is so.
 pub(crate) fn why_nothing(root: &Path) -> Option<String> {
     Repository::of(root)

@@ -15,6 +15,7 @@ use crate::git::objects::UserObjects;
 use crate::git::tracked::LARGEST;
 use crate::git::{Location, SMALL, config, read_small, split_index, state};
 use crate::model::git_item::{GitItem, plain};
+use crate::model::hex::Hex;
 
 /// The user's repository.
 #[derive(Clone, Debug)]
@@ -81,7 +82,7 @@ impl Repository {
     }
 
     fn shared(&self, split: &Meaning) -> Option<Meaning> {
-        let id = super::hex(split.link.as_deref()?.get(..self.id_length)?);
+        let id = Hex(split.link.as_deref()?.get(..self.id_length)?).to_string();
         if id.bytes().all(|digit| digit == b'0') {
             return Some(Meaning::default());
         }
@@ -220,7 +221,7 @@ impl Repository {
         let is_gone = |entry: &&Staged| {
             !known.contains(entry)
                 && !LINK_TREE.contains(&entry.mode)
-                && !objects.contains(&super::hex(&entry.id))
+                && !objects.contains(&Hex(&entry.id).to_string())
         };
         let gone = then.entries.iter().find(is_gone)?;
         Some(format!(

@@ -83,14 +83,10 @@ fn store(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
     let mut store = match invocation.open() {
         Ok(store) => store,
         Err(failure) => {
-            let causes: Vec<String> = [failure.message()]
-                .into_iter()
-                .chain(failure.causes())
-                .collect();
             return vec![finding(
                 "error",
                 "store",
-                causes.join(": "),
+                failure.with_causes(),
                 failure.hint().as_deref(),
             )];
         }
