@@ -29,7 +29,7 @@ use crate::fs::layout::{make_private, sync};
 use crate::fs::ownership::check_inner_directory;
 use crate::fs::threads;
 use crate::model::entry::ObjectId;
-use hash::{ObjectKind, hash};
+use hash::ObjectKind;
 use pack::{Effort, PackWriter, create_temporary, pack_object};
 use reader::{Held, Reader};
 
@@ -225,7 +225,7 @@ impl Objects {
         let mut pack = PackWriter::begin(&self.repository)?;
         let mut ids = Vec::with_capacity(contents.len());
         for bytes in contents {
-            let id = hash(ObjectKind::Blob, bytes);
+            let id = hash::blob_id(bytes);
             let stored = match reader.holds(ObjectKind::Blob, id, bytes) {
                 Held::Yes => true,
                 Held::No => pack.add(pack_object(ObjectKind::Blob, id, bytes, Effort::More))?,

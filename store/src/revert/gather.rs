@@ -68,8 +68,11 @@ pub(crate) fn gather(
         live: &live,
     };
     let first = movement.first_seq(connection, chain)?;
-    let reference = movement.reference_snapshot(base.unwrap_or_default());
-    let unseen = unseen.changes(first, reference.filter(|id| *id != 0))?;
+    let reference = movement.reference_snapshot(base);
+    let unseen = match first {
+        Some(first) => unseen.changes(first, reference)?,
+        None => Vec::new(),
+    };
     // They are newer than what rows tell of.
     live.splice(0..0, unseen);
     let paths = paths_in_question(movement, chain, &live, &scopes);
@@ -215,7 +218,10 @@ fn live_changes(
         }
     }
     let first = movement.first_seq(connection, chain)?;
-    let rows = sessions::live_changes(connection, &movement.session.id, first)?;
+    let rows = match first {
+        Some(first) => sessions::live_changes(connection, &movement.session.id, first)?,
+        None => Vec::new(),
+    };
     live.extend(
         rows.into_iter()
             .filter(|change| !seen.replaced.contains(&change.row.id)),

@@ -241,8 +241,12 @@ impl Movement {
     }
 
     /// Returns the place, in the order of messages, of the first that it or an operation of the chain is about: nothing
-    /// before it was ever in question.
-    pub fn first_seq(&self, connection: &Connection, chain: &[ChainOperation]) -> Result<i64> {
+    /// before it was ever in question; none where no message is.
+    pub fn first_seq(
+        &self,
+        connection: &Connection,
+        chain: &[ChainOperation],
+    ) -> Result<Option<i64>> {
         let rows = chain.iter().map(|operation| &operation.row);
         let mut messages: BTreeSet<&str> = rows
             .clone()
@@ -265,20 +269,21 @@ impl Movement {
             None => {}
         }
         messages.extend(steps.iter().map(|step| step.message_id.as_str()));
-        let mut first = self.whole_since().unwrap_or(i64::MAX);
+        let mut first = self.whole_since();
         for id in messages {
-            first = first.min(sessions::message(connection, id)?.map_or(0, |message| message.seq));
+            let seq = sessions::message(connection, id)?.map_or(0, |message| message.seq);
+            first = Some(first.map_or(seq, |first| first.min(seq)));
         }
         Ok(first)
     }
 
     /// Returns the snapshot that tells which directories were there before: that of where it goes.
-    pub fn reference_snapshot(&self, base: i64) -> Option<i64> {
+    pub fn reference_snapshot(&self, base: Option<i64>) -> Option<i64> {
         match (&self.part, &self.to) {
             (Some(Part::Paths { message, .. }), _) => message.snapshot_id,
             (Some(Part::Step { step, .. }), _) => step.start_snapshot_id,
             (None, Some(to)) => to.snapshot_id,
-            (None, None) => Some(base),
+            (None, None) => base,
         }
     }
 }

@@ -73,13 +73,9 @@ pub(super) fn unprotected_message(movement: &Movement) -> Option<String> {
 
 /// What failed after the files were tried, and what becomes of it.
 pub(super) fn unfinished(error: &Error) -> String {
-    let what: Vec<String> = [error.to_string()]
-        .into_iter()
-        .chain(error.causes())
-        .collect();
     format!(
         "the operation is still open, since not all that follows the files could be done ({}): the next command or message finishes it",
-        what.join(": ")
+        error.with_causes()
     )
 }
 
@@ -204,7 +200,7 @@ pub(super) fn permissions_of_directories(
     if movement.part.is_some() || movement.kind != OperationKind::Revert {
         return None;
     }
-    let wanted_id = movement.reference_snapshot(0).filter(|id| *id != 0)?;
+    let wanted_id = movement.reference_snapshot(None)?;
     directories_stay(store, snapshots, wanted_id, seen, |_| true)
 }
 
@@ -260,7 +256,7 @@ pub(super) fn head_moved(
         return Ok(Some(format!("{commits}; {WAY}")));
     }
     let connection = side.connection;
-    let Some(snapshot_id) = movement.reference_snapshot(0).filter(|id| *id != 0) else {
+    let Some(snapshot_id) = movement.reference_snapshot(None) else {
         return Ok(None);
     };
     let Some(git_state_id) = sessions::snapshot(connection, snapshot_id)?.git_state_id else {

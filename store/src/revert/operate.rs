@@ -107,9 +107,7 @@ pub(crate) fn carry_out(
     let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
     let plan = plan_for(&snapshots, &material, undoing, on_conflict)?;
     notes.extend(notes::not_captured(movement, &plan, &seen));
-    let reference = movement
-        .reference_snapshot(base.unwrap_or_default())
-        .filter(|id| *id != 0);
+    let reference = movement.reference_snapshot(base);
     let is_incomplete = !material.unprotected.is_empty() || !material.unread.is_empty();
     let operation = Operation {
         kind: movement.kind,

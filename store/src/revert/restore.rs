@@ -82,7 +82,7 @@ fn restore_under_lock(
     let differs = |path: &WorkspacePath| {
         wanted
             .keys()
-            .any(|differing| differing == path || differing.is_below(path))
+            .any(|differing| differing.is_at_or_below(std::slice::from_ref(path)))
     };
     let unclear: Vec<WorkspacePath> = only.iter().filter(|path| !differs(path)).cloned().collect();
     notes.extend(unknown_paths(

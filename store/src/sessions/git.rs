@@ -11,7 +11,8 @@ use crate::model::git_item::GitStateRow;
 /// A snapshot with the state of the user's repository at that time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SeenGit {
-    pub snapshot_id: i64,
+    /// None stands for what is only being seen now.
+    pub snapshot_id: Option<i64>,
     /// None where there was no repository.
     pub state: Option<GitStateRow>,
 }
@@ -33,22 +34,22 @@ pub(crate) struct StepSpan {
     pub is_undone: bool,
 }
 
-/// Returns the states from one snapshot of a workspace up to another, oldest first.
+/// Returns the states from one snapshot of a workspace up to another, or to the newest, oldest first.
 pub(crate) fn git_line(
     connection: &Connection,
     workspace_id: i64,
     from: i64,
-    to: i64,
+    to: Option<i64>,
 ) -> Result<Vec<SeenGit>> {
     let mut statement = connection
         .prepare_cached(
             "SELECT snapshots.id AS snapshot_id, git_states.id AS state_id, head, branch, index_blob, doing
                FROM snapshots LEFT JOIN git_states ON git_states.id = snapshots.git_state_id
-              WHERE snapshots.workspace_id = ?1 AND snapshots.id BETWEEN ?2 AND ?3 ORDER BY snapshots.id",
+              WHERE snapshots.workspace_id = ?1 AND snapshots.id >= ?2 AND (?3 IS NULL OR snapshots.id <= ?3) ORDER BY snapshots.id",
         )
         .context(|| "cannot read git states")?;
     let rows = statement
-        .query_map([workspace_id, from, to], |row| {
+        .query_map(params![workspace_id, from, to], |row| {
             let is_there = row.get::<_, Option<i64>>("state_id")?.is_some();
             let state = if is_there {
                 Some(GitStateRow::read(row)?)

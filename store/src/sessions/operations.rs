@@ -131,18 +131,13 @@ pub(crate) fn insert_operation(
             ],
         )
         .context(|| "cannot write the operation down")?;
-    for (position, item) in items.iter().enumerate() {
+    for (position, item) in (0_i64..).zip(items) {
         insert_item(connection, new.id, position, item)?;
     }
     Ok(())
 }
 
-fn insert_item(
-    connection: &Connection,
-    operation: &str,
-    position: usize,
-    item: &Item,
-) -> Result<()> {
+fn insert_item(connection: &Connection, operation: &str, position: i64, item: &Item) -> Result<()> {
     connection
         .prepare_cached(
             "INSERT INTO operation_files (operation_id, position, path, path_raw, action, result, reason, expected_mode,
@@ -152,7 +147,7 @@ fn insert_item(
         .and_then(|mut statement| {
             statement.execute(params![
                 operation,
-                i64::try_from(position).unwrap_or(i64::MAX),
+                position,
                 item.path.to_text(),
                 item.path.raw(),
                 item.action.name(),
@@ -181,13 +176,12 @@ pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[It
         )
         .context(|| "cannot note how the files went")?;
     let is_plain = |item: &Item| item.result == FileResult::Done && item.reason.is_none();
-    for (position, item) in items.iter().enumerate().filter(|(_, item)| !is_plain(item)) {
+    for (position, item) in (0_i64..).zip(items).filter(|(_, item)| !is_plain(item)) {
         connection
             .prepare_cached(
                 "UPDATE operation_files SET result = ?3, reason = ?4 WHERE operation_id = ?1 AND position = ?2",
             )
             .and_then(|mut statement| {
-                let position = i64::try_from(position).unwrap_or(i64::MAX);
                 statement.execute(params![operation, position, item.result.name(), item.reason])
             })
             .context(|| "cannot note how the files went")?;

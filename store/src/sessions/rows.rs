@@ -368,8 +368,8 @@ pub(crate) fn set_hidden_from(
 ) -> Result<()> {
     connection
         .execute(
-            "UPDATE messages SET state = iif(seq >= ?2, 'hidden', 'live') WHERE session_id = ?1 AND state <> 'discarded'",
-            params![session, seq.unwrap_or(i64::MAX)],
+            "UPDATE messages SET state = iif(?2 IS NOT NULL AND seq >= ?2, 'hidden', 'live') WHERE session_id = ?1 AND state <> 'discarded'",
+            params![session, seq],
         )
         .context(|| "cannot hide messages")?;
     Ok(())

@@ -28,7 +28,7 @@ pub(crate) fn intervals(
     session: &str,
     message_seq: i64,
 ) -> Vec<Interval> {
-    let own = |from: i64, to: i64| {
+    let own = |from: Option<i64>, to: Option<i64>| {
         spans.iter().find(|span| {
             span.session_id == session && span.message_seq >= message_seq && covers(span, from, to)
         })

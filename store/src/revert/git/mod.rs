@@ -31,7 +31,7 @@ use super::short;
 use crate::error::Result;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::{GitItem, GitStateRow, Heads};
-use crate::sessions::{self, ChainOperation, SeenGit, StepSpan};
+use crate::sessions::{self, ChainOperation, MessageRow, SeenGit, StepSpan};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::Place;
@@ -82,19 +82,17 @@ impl GitSide<'_> {
         if past.line.first().is_some_and(|seen| seen.state.is_none()) {
             return Ok(vec![never_seen(now)]);
         }
-        let is_unrecorded = |from: i64, to: i64| {
-            let to = Some(to).filter(|to| *to != i64::MAX);
+        let is_unrecorded = |from: Option<i64>, to: Option<i64>| {
             // What cannot be read is not called the user's either.
-            sessions::was_unrecorded(self.connection, self.place.row.id, Some(from), to)
-                .unwrap_or(true)
+            sessions::was_unrecorded(self.connection, self.place.row.id, from, to).unwrap_or(true)
         };
-        let since = Since {
+        let since = |to: &MessageRow| Since {
             session: &movement.session.id,
-            message_seq: first_seq(movement),
+            message_seq: to.seq,
             is_unrecorded: &is_unrecorded,
         };
         let changes = match &movement.to {
-            Some(_) => timeline::changes(&past.line, &past.spans, since),
+            Some(to) => timeline::changes(&past.line, &past.spans, since(to)),
             None => Vec::new(),
         };
         let (moved, left) = self.moved(chain)?;
@@ -148,16 +146,11 @@ impl GitSide<'_> {
 
     /// Returns a sentence on the commits that the agent made and that stay; none where it made none.
     pub fn commits(&self, movement: &Movement, base: Option<i64>) -> Result<Option<String>> {
-        let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else {
+        let (Some(repository), Some(to)) = (Repository::of(&self.place.root), &movement.to) else {
             return Ok(None);
         };
         let past = self.past(movement, base)?;
-        let intervals = commits::intervals(
-            &past.line,
-            &past.spans,
-            &movement.session.id,
-            first_seq(movement),
-        );
+        let intervals = commits::intervals(&past.line, &past.spans, &movement.session.id, to.seq);
         Ok(commits::sentence(&repository, &intervals))
     }
 
@@ -167,24 +160,21 @@ impl GitSide<'_> {
             .to
             .as_ref()
             .and_then(|message| message.snapshot_id)
-            .or(base)
-            .unwrap_or(i64::MAX);
-        let mut line = sessions::git_line(
-            self.connection,
-            self.place.row.id,
-            first,
-            base.unwrap_or(i64::MAX),
-        )?;
+            .or(base);
+        let (mut line, spans) = match first {
+            Some(first) => (
+                sessions::git_line(self.connection, self.place.row.id, first, base)?,
+                sessions::step_spans(self.connection, self.place.row.id, first)?,
+            ),
+            None => (Vec::new(), Vec::new()),
+        };
         if base.is_none() {
             line.push(SeenGit {
-                snapshot_id: i64::MAX,
+                snapshot_id: None,
                 state: self.now.cloned(),
             });
         }
-        Ok(Past {
-            line,
-            spans: sessions::step_spans(self.connection, self.place.row.id, first)?,
-        })
+        Ok(Past { line, spans })
     }
 
     /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything.
@@ -298,11 +288,6 @@ fn checked(
     let meanings = index.and_then(|item| meaning(&item.expected).zip(meaning(&item.target)));
     repository.check(&mut items, meanings);
     items
-}
-
-/// The messages that a movement undoes begin here.
-fn first_seq(movement: &Movement) -> i64 {
-    movement.to.as_ref().map_or(i64::MAX, |message| message.seq)
 }
 
 fn state_of(connection: &Connection, snapshot_id: i64) -> Result<Option<GitStateRow>> {

@@ -14,7 +14,7 @@ pub(crate) struct Since<'a> {
     pub session: &'a str,
     pub message_seq: i64,
     /// Whether a step that was not recorded was at work between two snapshots.
-    pub is_unrecorded: &'a dyn Fn(i64, i64) -> bool,
+    pub is_unrecorded: &'a dyn Fn(Option<i64>, Option<i64>) -> bool,
 }
 
 /// Returns what changed from each state to the next and whose it is, newest first; where there was no repository on one side,
@@ -51,9 +51,10 @@ pub(crate) fn changes(line: &[SeenGit], spans: &[StepSpan], since: Since<'_>) ->
     changes
 }
 
-/// Returns whether a step was at work all the time between two snapshots that follow each other.
-pub(crate) fn covers(span: &StepSpan, from: i64, to: i64) -> bool {
-    span.start <= from && span.finish.is_none_or(|finish| finish >= to)
+/// Returns whether a step was at work all the time between two snapshots that follow each other; none stands for now.
+pub(crate) fn covers(span: &StepSpan, from: Option<i64>, to: Option<i64>) -> bool {
+    let is_open_until = |finish| to.is_some_and(|to| finish >= to);
+    from.is_some_and(|from| span.start <= from) && span.finish.is_none_or(is_open_until)
 }
 
 fn nobody(is_unrecorded: bool) -> Author {
@@ -92,7 +93,7 @@ mod tests {
             ..GitStateRow::default()
         };
         SeenGit {
-            snapshot_id,
+            snapshot_id: Some(snapshot_id),
             state: Some(state),
         }
     }
@@ -115,7 +116,7 @@ mod tests {
         let since = Since {
             session: "s",
             message_seq: 5,
-            is_unrecorded: &|from, _| from == 1 && spans.is_empty(),
+            is_unrecorded: &|from, _| from == Some(1) && spans.is_empty(),
         };
         changes(&line, spans, since)
             .into_iter()
