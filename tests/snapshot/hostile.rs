@@ -30,10 +30,7 @@ fn devices_are_gaps_and_are_never_opened() {
         }
     }
     let taken = world.take();
-    let gaps = [
-        "disk Special(\"block device\")",
-        "zero Special(\"character device\")",
-    ];
+    let gaps = ["disk Special(BlockDevice)", "zero Special(CharacterDevice)"];
     assert_eq!(world.gaps(&taken), gaps, "named, not captured");
     assert_eq!(world.names(&taken), ["file"], "the rest is");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ckpt_store::snapshot::{GapReason, Snapshot};
+use ckpt_store::snapshot::{GapReason, Snapshot, SpecialFile};
 
 use crate::objects_world::{World, gap, unreadable};
 
@@ -216,7 +216,7 @@ fn a_file_replaced_by_a_pipe_is_deleted() {
         world.snapshot(&[("a", "1"), ("b", "2")]),
         world.snapshot(&[("b", "2")]),
     );
-    let gaps = [gap("a", GapReason::Special("pipe"), None)];
+    let gaps = [gap("a", GapReason::Special(SpecialFile::Pipe), None)];
     assert_eq!(
         world.patch((&old, &[]), (&new, &gaps)),
         ["a 100644 -> -"],

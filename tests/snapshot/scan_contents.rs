@@ -125,7 +125,7 @@ fn pipes_and_sockets_are_gaps_and_do_not_hang() {
     let taken = world.take();
     assert_eq!(
         world.gaps(&taken),
-        ["pipe Special(\"pipe\")", "socket Special(\"socket\")"],
+        ["pipe Special(Pipe)", "socket Special(Socket)"],
         "named, not captured"
     );
     assert_eq!(world.names(&taken), ["file"], "the rest is captured");

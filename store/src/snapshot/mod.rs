@@ -62,9 +62,42 @@ pub enum GapReason {
     /// Too many directories deep.
     TooDeep,
     /// A pipe, socket or device: never captured; for a patch it is as if nothing were there.
-    Special(&'static str),
+    Special(SpecialFile),
     /// Another file system is mounted there.
     Mount,
+}
+
+/// What is neither a file, a link nor a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SpecialFile {
+    /// A named pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A disk, for example.
+    BlockDevice,
+    /// A terminal, for example; an overlay file system marks what is deleted with one.
+    CharacterDevice,
+}
+
+impl SpecialFile {
+    /// Every kind.
+    pub(crate) const ALL: [Self; 4] = [
+        Self::Pipe,
+        Self::Socket,
+        Self::BlockDevice,
+        Self::CharacterDevice,
+    ];
+
+    /// Returns its name for people, and in the rows of gaps.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pipe => "pipe",
+            Self::Socket => "socket",
+            Self::BlockDevice => "block device",
+            Self::CharacterDevice => "character device",
+        }
+    }
 }
 
 impl GapReason {

@@ -1,7 +1,7 @@
 //! Gaps as rows and back: the reason is text that people read, and its first words tell the reason again.
 
 use crate::sessions::GapRow;
-use crate::snapshot::{Gap, GapReason};
+use crate::snapshot::{Gap, GapReason, SpecialFile};
 
 const UNREADABLE: &str = "unreadable: ";
 const SPECIAL: &str = "not a file: ";
@@ -39,11 +39,13 @@ pub(crate) fn text(reason: &GapReason) -> String {
         GapReason::Changing => "changed while it was being read".to_owned(),
         GapReason::ReservedName => "its name is `.git` on some file systems".to_owned(),
         GapReason::TooDeep => "too many directories deep".to_owned(),
-        GapReason::Special(kind) => format!("{SPECIAL}{kind}"),
+        GapReason::Special(kind) => format!("{SPECIAL}{}", kind.name()),
         GapReason::Mount => "another file system is mounted there".to_owned(),
     }
 }
 
+/// Returns the reason with a text. One that is not known stands for bytes that nobody stored: such a path is never taken for
+/// absent.
 fn reason(text: &str) -> GapReason {
     let plain = [
         GapReason::TooLarge,
@@ -52,15 +54,14 @@ fn reason(text: &str) -> GapReason {
         GapReason::TooDeep,
         GapReason::Mount,
     ];
-    if let Some(reason) = plain.into_iter().find(|reason| self::text(reason) == text) {
-        return reason;
-    }
-    match text.strip_prefix(SPECIAL) {
-        Some("pipe") => GapReason::Special("pipe"),
-        Some("socket") => GapReason::Special("socket"),
-        Some(_) => GapReason::Special("device"),
-        None => GapReason::Unreadable(text.strip_prefix(UNREADABLE).unwrap_or(text).to_owned()),
-    }
+    let special = SpecialFile::ALL.map(GapReason::Special);
+    plain
+        .into_iter()
+        .chain(special)
+        .find(|reason| self::text(reason) == text)
+        .unwrap_or_else(|| {
+            GapReason::Unreadable(text.strip_prefix(UNREADABLE).unwrap_or(text).to_owned())
+        })
 }
 
 #[cfg(test)]
@@ -75,9 +76,10 @@ mod tests {
             GapReason::Changing,
             GapReason::ReservedName,
             GapReason::TooDeep,
-            GapReason::Special("pipe"),
-            GapReason::Special("socket"),
-            GapReason::Special("device"),
+            GapReason::Special(SpecialFile::Pipe),
+            GapReason::Special(SpecialFile::Socket),
+            GapReason::Special(SpecialFile::BlockDevice),
+            GapReason::Special(SpecialFile::CharacterDevice),
             GapReason::Mount,
         ];
         for expected in reasons {

@@ -9,9 +9,9 @@
 use super::bytes::{Reader, STAMP, id, put_length, put_stamp, stamp};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
-use crate::snapshot::GapReason;
 use crate::snapshot::rules::View;
 use crate::snapshot::scan::listing::{Item, Kind, Listing, State};
+use crate::snapshot::{GapReason, SpecialFile};
 
 const ITEM: usize = STAMP + 24;
 const FIXED: usize = 4 + STAMP + 40;
@@ -229,8 +229,6 @@ fn put_item(bytes: &mut Vec<u8>, item: &Item) {
     bytes.extend_from_slice(id.as_bytes());
 }
 
-const SPECIAL: [&str; 4] = ["pipe", "socket", "block device", "character device"];
-
 pub(super) fn code(reason: &GapReason) -> u8 {
     match reason {
         GapReason::TooLarge => 10,
@@ -239,11 +237,10 @@ pub(super) fn code(reason: &GapReason) -> u8 {
         GapReason::ReservedName => 13,
         GapReason::TooDeep => 14,
         GapReason::Mount => 15,
-        GapReason::Special(what) => {
-            16 + (0..3)
-                .find(|number| SPECIAL[usize::from(*number)] == *what)
-                .unwrap_or(3)
-        }
+        GapReason::Special(SpecialFile::Pipe) => 16,
+        GapReason::Special(SpecialFile::Socket) => 17,
+        GapReason::Special(SpecialFile::BlockDevice) => 18,
+        GapReason::Special(SpecialFile::CharacterDevice) => 19,
     }
 }
 
@@ -256,7 +253,10 @@ pub(super) fn reason(code: u8) -> Option<GapReason> {
         13 => GapReason::ReservedName,
         14 => GapReason::TooDeep,
         15 => GapReason::Mount,
-        16..=19 => GapReason::Special(SPECIAL[usize::from(code - 16)]),
+        16 => GapReason::Special(SpecialFile::Pipe),
+        17 => GapReason::Special(SpecialFile::Socket),
+        18 => GapReason::Special(SpecialFile::BlockDevice),
+        19 => GapReason::Special(SpecialFile::CharacterDevice),
         _ => return None,
     })
 }

@@ -17,8 +17,8 @@ use crate::model::entry::ObjectId;
 use crate::model::path::join;
 use crate::model::path::{check_component, is_plain_dot_git, is_version_control};
 use crate::objects::hash::{self, ObjectKind};
-use crate::snapshot::GapReason;
 use crate::snapshot::rules::{self, Neighbours, View};
+use crate::snapshot::{GapReason, SpecialFile};
 
 /// Directories deeper than this are gaps.
 const DEEPEST: usize = 2048;
@@ -199,10 +199,10 @@ impl Open<'_> {
             0o040_000 => Ok(Some(self.subdirectory(name, path))),
             0o100_000 => Ok(Some(self.file(name, path, stamp, unread))),
             0o120_000 => self.link(name, stamp),
-            0o010_000 => special("pipe"),
-            0o140_000 => special("socket"),
-            0o060_000 => special("block device"),
-            _ => special("character device"),
+            0o010_000 => special(SpecialFile::Pipe),
+            0o140_000 => special(SpecialFile::Socket),
+            0o060_000 => special(SpecialFile::BlockDevice),
+            _ => special(SpecialFile::CharacterDevice),
         }
     }
 
