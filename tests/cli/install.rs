@@ -295,3 +295,39 @@ fn a_version_that_records_nothing_is_named_when_it_is_installed_and_by_doctor_an
         }
     }
 }
+
+#[test]
+fn a_quiet_install_says_nothing_unless_something_is_wrong() {
+    let world = World::new();
+    for command in ["install", "uninstall"] {
+        for arguments in [
+            &["-q", command, "claude-code"][..],
+            &[command, "-q", "claude-code"],
+        ] {
+            world.run(arguments, b"").ends_silently();
+        }
+    }
+    fs::create_dir_all(world.home().join(".claude")).expect("writable");
+    fs::write(world.home().join(".claude/settings.json"), "{ broken").expect("writable");
+    let run = world
+        .run(&["-q", "install", "claude-code", "gemini-cli"], b"")
+        .exits(3);
+    assert!(run.stdout.contains("claude-code: failed"), "{run}");
+}
+
+#[test]
+fn uninstall_leaves_an_empty_table_and_an_empty_folder_that_were_there() {
+    let world = World::new();
+    fs::create_dir_all(world.home().join(".claude")).expect("writable");
+    fs::create_dir_all(world.home().join(".gemini")).expect("writable");
+    fs::write(world.home().join(".claude/settings.json"), "{}").expect("writable");
+    for command in ["install", "uninstall"] {
+        world
+            .run(&[command, "claude-code", "gemini-cli"], b"")
+            .exits(0);
+    }
+    let text = fs::read_to_string(world.home().join(".claude/settings.json"));
+    assert_eq!(text.expect("it stays"), "{}", "byte for byte");
+    let left = fs::read_dir(world.home().join(".gemini")).expect("it stays");
+    assert_eq!(left.count(), 0, "as empty as it was");
+}

@@ -12,6 +12,7 @@ use ckpt_store::error::{Error, Result};
 
 use super::settings::change::change;
 use super::settings::content::Content;
+use super::settings::edit::Work;
 use super::settings::target::Target;
 use crate::agents::{
     self, claude_code, cline, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code,
@@ -36,9 +37,7 @@ pub fn install(
     place: &Place<'_>,
     dry_run: bool,
 ) -> Result<Vec<SettingsChange>> {
-    change(target(agent)?, scope, place, dry_run, |content, text| {
-        content.insert(text.unwrap_or_default()).map(Some)
-    })
+    change(target(agent)?, scope, place, dry_run, Work::Insert)
 }
 
 /// Takes our hook out of an agent's settings, and returns what was done, file by file.
@@ -52,10 +51,7 @@ pub fn uninstall(
     place: &Place<'_>,
     dry_run: bool,
 ) -> Result<Vec<SettingsChange>> {
-    let work = |content: &dyn Content, text: Option<&str>| {
-        text.map_or(Ok(None), |text| content.remove(text))
-    };
-    change(target(agent)?, scope, place, dry_run, work)
+    change(target(agent)?, scope, place, dry_run, Work::Remove)
 }
 
 /// Checks that the hook can be put into the settings of these agents, before any of them is touched.

@@ -1,12 +1,14 @@
 //! The change of an agent's settings: planned for all of its files, carried out where none of them was refused.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::SettingsChange;
 use ckpt_store::error::Result;
 
 use super::edit::{Edit, Work};
 use super::file;
+use super::memory::{Memory, missing_folders};
 use super::place::{Place, Scope};
 use super::target::Target;
 
@@ -22,6 +24,7 @@ pub fn change(
     dry_run: bool,
     work: Work,
 ) -> Result<Vec<SettingsChange>> {
+    let mut memory = Memory::read(place.memory);
     let files = (target.files)(scope, place)?;
     if scope == Scope::Project {
         files
@@ -30,14 +33,15 @@ pub fn change(
     }
     let mut edits = files
         .into_iter()
-        .map(|file| Edit::plan(file, work))
+        .map(|file| Edit::plan(file, work, &memory))
         .collect::<Result<Vec<_>>>()?;
     if let (Some(follow), Some(first)) = (target.follow, edits.first()) {
         let file = follow(place, first)?;
-        edits.extend(file.map(|file| Edit::plan(file, work)).transpose()?);
+        let follows = file.map(|file| Edit::plan(file, work, &memory));
+        edits.extend(follows.transpose()?);
     }
     if !dry_run {
-        carry_out(&edits, place)?;
+        carry_out(&edits, work, &mut memory, place)?;
     }
     let mut changes: Vec<SettingsChange> = edits
         .iter()
@@ -53,18 +57,32 @@ pub fn change(
     Ok(changes)
 }
 
-/// Changes all files, or none: what was done already is taken back where the rest cannot be done.
-///
-/// The hook itself comes last: what is beside it makes no sense without it, and keeps its folder from going.
-fn carry_out(edits: &[Edit], place: &Place<'_>) -> Result<()> {
+/// Changes all files, or none: what was done already is taken back where the rest cannot be done. What was there before is noted
+/// before anything is put in its place.
+fn carry_out(edits: &[Edit], work: Work, memory: &mut Memory, place: &Place<'_>) -> Result<()> {
+    let made: BTreeSet<PathBuf> = edits
+        .iter()
+        .flat_map(|edit| missing_folders(&edit.file.path))
+        .collect();
+    if work == Work::Insert {
+        edits.iter().try_for_each(|edit| memory.keep(edit))?;
+        memory.write()?;
+    }
     for (index, edit) in edits.iter().enumerate().rev() {
-        if let Err(error) = edit.put(&edit.before, &edit.after, place) {
+        if let Err(error) = edit.put(&edit.before, &edit.after) {
             for done in &edits[index + 1..] {
                 // It fails only where somebody else has the file in hand by now, whose it is then.
-                let _ = done.put(&done.after, &done.before, place);
+                let _ = done.put(&done.after, &done.before);
             }
+            file::remove_empty(&made);
             return Err(error);
         }
+    }
+    if work == Work::Remove {
+        let folders = edits.iter().flat_map(|edit| memory.forget(edit));
+        let is_kept = |folder: &PathBuf| folder == place.home || folder == place.project;
+        file::remove_empty(&folders.filter(|folder| !is_kept(folder)).collect());
+        memory.write()?;
     }
     Ok(())
 }

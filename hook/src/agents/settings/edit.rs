@@ -6,12 +6,18 @@ use ckpt_schema::report::SettingsChange;
 use ckpt_store::error::{Error, Result};
 use similar::TextDiff;
 
-use super::content::{Content, SettingsFile};
+use super::content::SettingsFile;
 use super::file;
-use super::place::Place;
+use super::memory::Memory;
 
-/// Returns what a file becomes; `None` where nothing is left of it.
-pub type Work = fn(&dyn Content, Option<&str>) -> Result<Option<String>>;
+/// What is done to settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// The hook goes in.
+    Insert,
+    /// The hook goes out.
+    Remove,
+}
 
 /// What a settings file becomes.
 pub struct Edit {
@@ -24,28 +30,39 @@ pub struct Edit {
 }
 
 impl Edit {
-    pub fn plan(file: SettingsFile, work: Work) -> Result<Self> {
+    /// Plans to put the hook into a file, or to take it out.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read or understood.
+    pub fn plan(file: SettingsFile, work: Work, memory: &Memory) -> Result<Self> {
         let before = file::read(&file.path)?;
-        let after = work(file.content.as_ref(), before.as_deref()).map_err(|error| {
+        let mut edit = Self {
+            file,
+            before,
+            after: None,
+        };
+        let after = match work {
+            Work::Insert => {
+                let inserted = edit
+                    .file
+                    .content
+                    .insert(edit.before.as_deref().unwrap_or_default());
+                inserted.map(Some)
+            }
+            Work::Remove => memory.original(&edit),
+        };
+        edit.after = after.map_err(|error| {
             let hint = "the file was left as it was; correct it and try again";
-            Error::failed(format!("cannot edit `{}`", file.path.display()))
+            Error::failed(format!("cannot edit `{}`", edit.file.path.display()))
                 .because(error)
                 .hint(hint)
         })?;
-        Ok(Self {
-            file,
-            before,
-            after,
-        })
+        Ok(edit)
     }
 
     /// Puts one text in the place of another.
-    pub fn put(
-        &self,
-        before: &Option<String>,
-        after: &Option<String>,
-        place: &Place<'_>,
-    ) -> Result<()> {
+    pub fn put(&self, before: &Option<String>, after: &Option<String>) -> Result<()> {
         let path = &self.file.path;
         match (before, after) {
             (before, after) if before == after => Ok(()),
@@ -57,7 +74,7 @@ impl Edit {
                 self.file.content.empty(),
                 self.file.mode,
             ),
-            (before, None) => file::remove(path, before.as_deref(), &[place.home, place.project]),
+            (before, None) => file::remove(path, before.as_deref()),
         }
     }
 

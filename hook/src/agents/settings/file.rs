@@ -3,6 +3,7 @@
 //! A file is replaced as a whole or not at all, and keeps its mode and owner. A settings file that is a symlink stays
 //! one: people keep their settings in a repository of dotfiles.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -64,21 +65,39 @@ pub fn replace(path: &Path, expected: Option<&str>, text: &str, mode: u32) -> Re
     sync(directory).context(failed)
 }
 
-/// Removes a file, and the two directories that it was in where nothing else is in them and they are not to be kept.
+/// Removes a file.
 ///
 /// # Errors
 ///
 /// A file that cannot be removed, or that somebody else changed since it was read.
-pub fn remove(path: &Path, expected: Option<&str>, keep: &[&Path]) -> Result<()> {
+pub fn remove(path: &Path, expected: Option<&str>) -> Result<()> {
     check(path, expected)?;
-    fs::remove_file(path).context(|| format!("cannot remove `{}`", path.display()))?;
-    for directory in path.ancestors().skip(1).take(2) {
+    fs::remove_file(path).context(|| format!("cannot remove `{}`", path.display()))
+}
+
+/// Removes those of these folders in which nothing is, the deepest first.
+pub fn remove_empty(folders: &BTreeSet<PathBuf>) {
+    for folder in folders.iter().rev() {
         // It fails where something is in it, and that is what it is asked for.
-        if keep.contains(&directory) || fs::remove_dir(directory).is_err() {
-            break;
-        }
+        let _ = fs::remove_dir(folder);
     }
-    Ok(())
+}
+
+/// Makes the folder of a file of our own, for its user alone.
+///
+/// # Errors
+///
+/// A folder that cannot be made.
+pub fn make_private_folder(path: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    let Some(folder) = path.parent() else {
+        return Ok(());
+    };
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .context(|| format!("cannot make `{}`", folder.display()))
 }
 
 /// Checks that a file of a project is in it: a project that was sent to us may hold symlinks to anywhere.

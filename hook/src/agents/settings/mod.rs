@@ -13,6 +13,7 @@ pub mod file;
 pub mod hook_table;
 pub mod installed;
 pub mod jsonc;
+pub mod memory;
 pub mod own_file;
 pub mod place;
 pub mod target;

@@ -25,6 +25,8 @@ pub struct Place<'a> {
     pub tool_events: bool,
     /// Whether Codex is told to trust the hook (`--trust`), which skips the review that it asks the user for.
     pub trust: bool,
+    /// The file that says what was there before the hook.
+    pub memory: &'a Path,
     /// The environment, by name: some agents let it move their settings.
     pub environment: &'a dyn Fn(&str) -> Option<OsString>,
 }

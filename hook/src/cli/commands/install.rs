@@ -96,10 +96,13 @@ fn run(
         }
     }
     let found_none = verb == Verb::Install && report.changes.is_empty() && !has_failed(&report);
-    invocation
-        .output
-        .report(&report, |view| agents::changes(&report, found_none, view))?;
-    Ok(code(&report))
+    let code = code(&report);
+    if !(code == DONE && invocation.output.is_quiet()) {
+        invocation
+            .output
+            .report(&report, |view| agents::changes(&report, found_none, view))?;
+    }
+    Ok(code)
 }
 
 /// One agent whose settings cannot be edited does not keep the others from theirs.
@@ -226,6 +229,7 @@ pub struct Paths {
     home: PathBuf,
     project: PathBuf,
     binary: PathBuf,
+    memory: PathBuf,
 }
 
 impl Paths {
@@ -246,6 +250,7 @@ impl Paths {
             home,
             project,
             binary,
+            memory: invocation.store_directory()?.join("installed.json"),
         })
     }
 
@@ -261,6 +266,7 @@ impl Paths {
                 .for_directory(&self.project)
                 .tool_events,
             trust,
+            memory: &self.memory,
             environment: &surroundings::variable,
         }
     }

@@ -42,6 +42,7 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         .qwen/settings.json
         Documents/Cline/Hooks/PostToolUse
         Documents/Cline/Hooks/PreToolUse
+        Documents/Cline/Hooks/SessionShutdown
         Documents/Cline/Hooks/TaskCancel
         Documents/Cline/Hooks/TaskComplete
         Documents/Cline/Hooks/TaskError
@@ -60,6 +61,7 @@ fn every_agent_gets_its_files_where_it_looks_for_them() {
         .claude/settings.json
         .clinerules/hooks/PostToolUse
         .clinerules/hooks/PreToolUse
+        .clinerules/hooks/SessionShutdown
         .clinerules/hooks/TaskCancel
         .clinerules/hooks/TaskComplete
         .clinerules/hooks/TaskError

@@ -62,9 +62,10 @@ impl World {
             self.path("project"),
             self.path("bin/ckpt-hook"),
         );
-        let programs = self.path("programs");
+        let (programs, memory) = (self.path("programs"), self.path("store/installed.json"));
         let environment = |name: &str| (name == "PATH").then(|| programs.clone().into_os_string());
         act(&Place {
+            memory: &memory,
             environment: &environment,
             ..place(&home, &project, &binary)
         })
@@ -143,6 +144,7 @@ fn place<'a>(home: &'a Path, project: &'a Path, binary: &'a Path) -> Place<'a> {
         binary,
         tool_events: true,
         trust: false,
+        memory: Path::new("/nowhere/installed.json"),
         environment: &no_environment,
     }
 }

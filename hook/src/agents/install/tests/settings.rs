@@ -656,3 +656,143 @@ fn an_older_version_that_comes_later_is_written_for_anew_and_an_unknown_one_keep
         "what it does not know is gone"
     );
 }
+
+/// What may stand in a settings file before we come, and is not much.
+const LITTLE: [&str; 11] = [
+    "",
+    "\n",
+    "{}",
+    "{}\n",
+    "{ }",
+    "{\"hooks\":{}}",
+    "{\n  \"hooks\": {}\n}",
+    "{\n  \"hooks\": {\"Stop\": []},\n}",
+    "{\"model\": \"opus\",}",
+    "{\n  \"model\": \"opus\",\n}",
+    "{\n\t\"model\": \"opus\"}",
+];
+
+/// Returns everything below the home and the project: modes, and texts of files.
+fn all(world: &World) -> Vec<(PathBuf, u32, Option<String>)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![world.path("home"), world.path("project")];
+    while let Some(path) = waiting.pop() {
+        let mode = fs::metadata(&path).expect("there").permissions().mode();
+        if path.is_dir() {
+            let entries = fs::read_dir(&path).expect("readable");
+            waiting.extend(entries.map(|entry| entry.expect("readable").path()));
+            found.push((path, mode, None));
+        } else {
+            let text = fs::read_to_string(&path).expect("a text");
+            found.push((path, mode, Some(text)));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Installs and takes out again, and compares.
+fn expect_as_before(world: &World, agent: &str, scope: Scope, what: &str) {
+    let before = all(world);
+    world.with_place(|place| {
+        let place = Place {
+            trust: true,
+            ..*place
+        };
+        for _ in 0..2 {
+            // A file of somebody else's is a reason to refuse; then nothing may have changed, either.
+            let installed = install(agent, scope, &place, false);
+            let is_in = installed.is_ok();
+            assert!(!is_in || all(world) != before, "{agent}: {what}: it is in");
+        }
+        uninstall(agent, scope, &place, false).expect("it can be taken out");
+    });
+    assert_eq!(all(world), before, "{agent}: {what}");
+}
+
+#[test]
+fn whatever_little_was_there_is_there_again_byte_for_byte_for_every_agent() {
+    for target in TARGETS {
+        for scope in [Scope::User, Scope::Project] {
+            let paths = World::new().with_place(|place| {
+                let files = (target.files)(scope, place).expect("UTF-8").into_iter();
+                let below = |path: PathBuf| {
+                    let root = place.home.parent().expect("it is below the scratch folder");
+                    path.strip_prefix(root).expect("below").to_owned()
+                };
+                files.map(|file| below(file.path)).collect::<Vec<_>>()
+            });
+            let first = paths[0].to_str().expect("UTF-8");
+            let writable = LITTLE.iter().map(|text| (text, 0o644));
+            for (text, mode) in writable.chain([(&LITTLE[3], 0o400)]) {
+                let world = World::new();
+                let path = world.write(first, text);
+                fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("ours");
+                expect_as_before(&world, target.agent, scope, &format!("{text:?} {mode:o}"));
+            }
+            for path in &paths {
+                for folder in path.ancestors().skip(1).take(3) {
+                    let world = World::new();
+                    fs::create_dir_all(world.directory.path().join(folder)).expect("new");
+                    let what = format!("an empty `{}`", folder.display());
+                    expect_as_before(&world, target.agent, scope, &what);
+                }
+                let world = World::new();
+                world.write(path.to_str().expect("UTF-8"), "");
+                let what = format!("an empty file `{}`", path.display());
+                expect_as_before(&world, target.agent, scope, &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn codexs_configuration_is_as_it_was_whatever_it_lacked() {
+    for text in [
+        "",
+        "\n",
+        "# mine",
+        "[hooks]\n",
+        "[hooks.state]",
+        "model = \"x\"",
+    ] {
+        let world = World::new();
+        world.write("home/.codex/config.toml", text);
+        expect_as_before(&world, "codex", Scope::User, text);
+    }
+}
+
+#[test]
+fn what_was_edited_since_keeps_the_edit_and_an_empty_table_of_before() {
+    let world = World::new();
+    world.write(CLAUDE, "{}");
+    world.install("claude-code");
+    let edited = world
+        .read(CLAUDE)
+        .replacen('{', "{\n  \"model\": \"opus\",", 1);
+    world.write(CLAUDE, &edited);
+    world.install("claude-code");
+    world.uninstall("claude-code");
+    let settings: serde_json::Value =
+        serde_json::from_str(&world.read(CLAUDE)).expect("plain JSON");
+    assert_eq!(settings, serde_json::json!({"model": "opus"}), "the edit");
+
+    let world = World::new();
+    world.write(CLAUDE, "{}");
+    world.install("claude-code");
+    world.write(CLAUDE, &format!("{}\n\n", world.read(CLAUDE)));
+    world.uninstall("claude-code");
+    assert_eq!(world.read(CLAUDE), "{}", "nothing of the edit is left");
+}
+
+#[test]
+fn settings_that_need_no_memory_are_not_copied() {
+    let world = World::new();
+    world.write(CLAUDE, "{\n  \"env\": {\"KEY\": \"secret\"}\n}\n");
+    world.install("claude-code");
+    let memory = world.read("store/installed.json");
+    assert!(!memory.contains("secret"), "{memory}");
+    let mode = |name: &str| fs::metadata(world.path(name)).expect("there").permissions();
+    assert_eq!(mode("store/installed.json").mode() & 0o777, 0o600);
+    assert_eq!(mode("store").mode() & 0o777, 0o700);
+}

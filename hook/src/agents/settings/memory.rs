@@ -1,0 +1,152 @@
+//! What was there before the hook was installed, where the settings do not show it: whether an empty file, an empty table or
+//! a folder was the user's. Kept in the store, so that `uninstall` leaves every byte as it was.
+//!
+//! A text is kept only where taking the hook out of the settings would not give it back; most settings are never copied.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use ckpt_store::error::Result;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::edit::Edit;
+use super::file;
+
+/// See the module.
+pub struct Memory {
+    file: PathBuf,
+    kept: BTreeMap<PathBuf, Kept>,
+}
+
+/// What is kept of one settings file.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Kept {
+    /// The hash of the text with the hook in it, as it was written.
+    after: String,
+    /// What was there before.
+    before: Before,
+    /// The folders that were made for it.
+    folders: BTreeSet<PathBuf>,
+}
+
+/// What was there before the hook.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Before {
+    /// What is left when the hook is taken out.
+    Rest,
+    /// No file.
+    Absent,
+    /// This text.
+    Text(String),
+}
+
+impl Memory {
+    /// Reads what is kept in a file; nothing where it is not there, or not readable: then the settings alone are asked.
+    pub fn read(file: &Path) -> Self {
+        let text = file::read(file).ok().flatten().unwrap_or_default();
+        Self {
+            file: file.to_owned(),
+            kept: serde_json::from_str(&text).unwrap_or_default(),
+        }
+    }
+
+    /// Returns what a settings file was before the hook, given what it is now.
+    ///
+    /// # Errors
+    ///
+    /// A text that is not what it should be.
+    pub fn original(&self, edit: &Edit) -> Result<Option<String>> {
+        let Some(text) = edit.before.as_deref() else {
+            return Ok(None);
+        };
+        let rest = edit.file.content.remove(text)?;
+        Ok(match self.kept.get(&edit.file.path) {
+            Some(kept) if kept.after == hash(text) => match &kept.before {
+                Before::Rest => rest,
+                Before::Absent => None,
+                Before::Text(before) => Some(before.clone()),
+            },
+            // Somebody has edited it since, and nothing is left of that: what was there first is there again.
+            Some(kept) if rest.is_none() => match &kept.before {
+                Before::Text(before) => Some(before.clone()),
+                Before::Rest | Before::Absent => None,
+            },
+            _ => rest,
+        })
+    }
+
+    /// Notes what a settings file was before the hook that is about to be put in.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Memory::original`].
+    pub fn keep(&mut self, edit: &Edit) -> Result<()> {
+        let Some(after) = edit.after.as_deref().filter(|_| edit.before != edit.after) else {
+            return Ok(());
+        };
+        let original = self.original(edit)?;
+        let before = match original {
+            original if original == edit.file.content.remove(after)? => Before::Rest,
+            None => Before::Absent,
+            Some(text) => Before::Text(text),
+        };
+        let path = &edit.file.path;
+        let mut folders = missing_folders(path);
+        folders.extend(
+            self.kept
+                .get(path)
+                .into_iter()
+                .flat_map(|kept| kept.folders.clone()),
+        );
+        let kept = Kept {
+            after: hash(after),
+            before,
+            folders,
+        };
+        self.kept.insert(path.clone(), kept);
+        Ok(())
+    }
+
+    /// Returns the folders that go with a settings file, and forgets it. Of one that is not known, those that held nothing else
+    /// are taken for ours.
+    pub fn forget(&mut self, edit: &Edit) -> BTreeSet<PathBuf> {
+        let path = &edit.file.path;
+        let known = self.kept.remove(path).map(|kept| kept.folders);
+        if edit.before.is_none() || edit.after.is_some() {
+            return BTreeSet::new();
+        }
+        let nearest = || path.ancestors().skip(1).take(2).map(Path::to_owned);
+        known.unwrap_or_else(|| nearest().collect())
+    }
+
+    /// Writes it down.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be written.
+    pub fn write(&self) -> Result<()> {
+        let before = file::read(&self.file)?;
+        if self.kept.is_empty() && before.is_none() {
+            return Ok(());
+        }
+        let text = serde_json::to_string(&self.kept).expect("paths that are text, and strings");
+        file::make_private_folder(&self.file)?;
+        file::replace(&self.file, before.as_deref(), &text, 0o600)
+    }
+}
+
+/// Returns the folders above a file that are not there.
+pub fn missing_folders(path: &Path) -> BTreeSet<PathBuf> {
+    let above = path.ancestors().skip(1);
+    above
+        .take_while(|folder| folder.symlink_metadata().is_err())
+        .map(Path::to_owned)
+        .collect()
+}
+
+fn hash(text: &str) -> String {
+    let hash = Sha256::digest(text.as_bytes());
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
+}
