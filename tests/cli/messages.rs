@@ -127,3 +127,49 @@ fn a_sub_agent_of_codex_that_is_a_session_like_any_other_sends_no_messages() {
         "its work is the message's that it was started in"
     );
 }
+
+#[test]
+fn a_session_of_copilot_is_busy_while_its_first_tool_runs_and_that_tools_work_goes_back() {
+    let world = World::new();
+    let copilot = |event: &str, more: Value| {
+        let mut payload = more;
+        payload["sessionId"] = json!("s");
+        tell(&world, "copilot-cli", event, payload);
+    };
+    let tool = json!({"toolName": "bash", "toolArgs": {}});
+    copilot("userPromptSubmitted", json!({"prompt": "build it"}));
+    world.write("first", "x\n");
+    let status = world.json(&["status"]);
+    assert_eq!(
+        status["open_steps"],
+        json!(1),
+        "nobody knows better: {status}"
+    );
+    let plan = world.run(
+        &["revert", "--message", "last", "--dry-run", "--force"],
+        b"",
+    );
+    assert!(plan.stdout.contains("first"), "it is in the plan: {plan}");
+    copilot("postToolUse", tool.clone());
+    world.write("second", "x\n");
+    let status = world.json(&["status"]);
+    assert_eq!(status["open_steps"], json!(1), "as is the next: {status}");
+    copilot("postToolUse", tool);
+    copilot("agentStop", json!({"stopReason": "end_turn"}));
+    let status = world.json(&["status"]);
+    assert_eq!(
+        status["open_steps"],
+        json!(0),
+        "the turn has ended: {status}"
+    );
+    assert_eq!(messages(&world), [(json!("build it"), json!(2))]);
+
+    copilot("userPromptSubmitted", json!({"prompt": "and more"}));
+    world.write("third", "x\n");
+    // Esc: nothing is told.
+    world
+        .run(&["revert", "--message", "last", "--force"], b"")
+        .exits(0);
+    assert!(!world.workspace().join("third").exists(), "it is gone");
+    assert!(world.workspace().join("second").exists(), "the rest stays");
+}

@@ -188,9 +188,11 @@ fn is_doubled_message(event: &Event, view: &View) -> bool {
     if event.turn_id.is_some() && event.prompt.is_none() {
         return is_same_turn(event, view) && !has_turn_ended(last_event);
     }
-    let is_near = event.turn_id.is_some() || (event.prompt.is_some() && view.since_last < AT_ONCE);
-    is_near
-        && last_event == Some(EventKind::UserMessage.name())
+    let is_at_once = event.prompt.is_some() && view.since_last < AT_ONCE;
+    // Where no tool's start is told, the message's own step begins with it.
+    let begins_step = event.turn_id.is_none() && last_event == Some(EventKind::StepStart.name());
+    (event.turn_id.is_some() || is_at_once)
+        && (begins_step || last_event == Some(EventKind::UserMessage.name()))
         && view.message.as_ref().is_some_and(|message| {
             message.turn_id == event.turn_id && message.prompt == event.prompt
         })

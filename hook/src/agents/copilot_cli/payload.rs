@@ -1,8 +1,9 @@
 //! GitHub Copilot CLI. Seen in real runs; what it sends is in `tests/fixtures/agents/copilot-cli-*`.
 //!
 //! What is its own: two styles of names, and in one of them the payload does not name its event; no ids of messages and
-//! tools; a failing hook before a tool refuses the tool, so that we hear of tools only after them and a step ends with
-//! its tool; inside a sub-agent `sessionId` is the sub-agent's own.
+//! tools; a failing hook before a tool refuses the tool, so that we hear of tools only after them: whenever a tool may
+//! run, a step is open, from the message to the first tool's end, from there to the next one's; inside a sub-agent
+//! `sessionId` is the sub-agent's own.
 
 use ckpt_schema::event::{Event, EventKind};
 
@@ -36,7 +37,25 @@ impl Agent for CopilotCli {
         if kind == EventKind::UserMessage && no_users {
             return Ok(Vec::new());
         }
-        Ok(shape::bounded_by_tools(event))
+        Ok(match kind {
+            EventKind::UserMessage | EventKind::ToolFinish => {
+                let next = next_step(&event);
+                vec![event, next]
+            }
+            _ => vec![event],
+        })
+    }
+}
+
+/// Returns the start of the step that an event leaves room for; it ends the one before it.
+fn next_step(event: &Event) -> Event {
+    Event {
+        event: EventKind::StepStart,
+        prompt: None,
+        tool_name: None,
+        tool_use_id: None,
+        paths: Vec::new(),
+        ..event.clone()
     }
 }
 

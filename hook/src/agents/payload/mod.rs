@@ -155,7 +155,9 @@ fn translated(
 ) -> Parsed {
     match translate(payload) {
         Ok(mut events) => {
-            events.retain(|event| !is_command(event));
+            if events.iter().any(is_command) {
+                events.clear();
+            }
             Parsed {
                 events,
                 problems: Vec::new(),

@@ -154,8 +154,8 @@ fn copilot_speaks_in_claude_codes_names_too() {
     let payload = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": "/w", "prompt": "do it"});
     assert_eq!(
         kinds("copilot-cli", None, &payload),
-        [UserMessage],
-        "Pascal case"
+        [UserMessage, StepStart],
+        "Pascal case; a tool may run from now on"
     );
     let payload = json!({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "<system_notification>x"});
     assert_eq!(
