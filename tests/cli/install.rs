@@ -331,3 +331,24 @@ fn uninstall_leaves_an_empty_table_and_an_empty_folder_that_were_there() {
     let left = fs::read_dir(world.home().join(".gemini")).expect("it stays");
     assert_eq!(left.count(), 0, "as empty as it was");
 }
+
+#[test]
+fn in_the_home_directory_one_settings_file_is_one_installation() {
+    let world = World::new();
+    world.run(&["install", "--all", "--dry-run"], b"").exits(0);
+    for agent in ["claude-code", "gemini-cli"] {
+        world.run(&["install", agent], b"").exits(0);
+    }
+    let linked = world.path("linked");
+    std::os::unix::fs::symlink(world.home(), &linked).expect("writable");
+    for home in [world.home(), linked] {
+        for arguments in [&["doctor"][..], &["install", "--list"]] {
+            let mut command = world.command(arguments);
+            let run = finish(command.current_dir(&home), b"").exits(0);
+            assert!(
+                !run.stdout.contains("--project") && !run.stdout.contains("twice"),
+                "nothing is there twice: {run}"
+            );
+        }
+    }
+}

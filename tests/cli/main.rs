@@ -3,6 +3,7 @@
 mod built;
 mod concurrency;
 mod generated;
+mod inside;
 mod install;
 mod manners;
 mod messages;

@@ -9,7 +9,7 @@ const binary = "ckpt-hook"
 const agent = "opencode"
 const patience = 15_000
 // What the user may call inside the agent, by the name of its file of commands, and the line in it that is filled in here.
-const commands = {"ckpt-redo":["redo"],"ckpt-revert":["revert","--message","last"],"ckpt-status":["status"]}
+const commands = {"ckpt-redo":["inside","redo"],"ckpt-revert":["inside","revert"],"ckpt-status":["inside","status"]}
 const blank = "(nothing: the plugin of ckpt-hook did not answer)"
 
 // Returns what the hook has to say to the model, which is nothing but after a revert.

@@ -19,19 +19,19 @@ pub struct Command {
 pub const COMMANDS: [Command; 3] = [
     Command {
         name: "ckpt-revert",
-        line: "revert --message last",
-        arguments: "[--dry-run]",
-        about: "Put the workspace back to how it was just before your last message",
+        line: "inside revert",
+        arguments: "[MESSAGE] [--dry-run]",
+        about: "Put the workspace back to how it was just before your last message, or MESSAGE",
     },
     Command {
         name: "ckpt-redo",
-        line: "redo",
+        line: "inside redo",
         arguments: "[--all] [--dry-run]",
         about: "Go one message forward again after a revert",
     },
     Command {
         name: "ckpt-status",
-        line: "status",
+        line: "inside status",
         arguments: "",
         about: "Show what is reverted, and whether all is well",
     },
@@ -40,19 +40,27 @@ pub const COMMANDS: [Command; 3] = [
 /// What the model is sent begins with it.
 pub const SENTENCE: &str = "This is a command of ckpt-hook, not a task.";
 
-/// Returns whether a prompt is one of our commands: as it was typed, or as the agent sends it to the model.
+/// What agents put before a command's name, or around a prompt.
+const BEFORE: [&str; 8] = ["\"", "'", " ", "\n", "\r", "\t", "[", "<command-name>"];
+
+/// Returns whether a prompt is one of our commands: as it was typed, or as the agent sends it to the model, with whatever the
+/// agent wrote above it.
 pub fn is_own_command(prompt: &str) -> bool {
-    let prompt = prompt.trim_start_matches(['"', '\'', ' ', '\n', '\r', '\t']);
-    if prompt.starts_with(SENTENCE) {
+    if prompt
+        .lines()
+        .any(|line| line.trim_start().starts_with(SENTENCE))
+    {
         return true;
     }
-    let Some(typed) = prompt.strip_prefix(['/', '$']) else {
+    let mut typed = prompt;
+    while let Some(rest) = BEFORE.iter().find_map(|before| typed.strip_prefix(before)) {
+        typed = rest;
+    }
+    let Some(typed) = typed.strip_prefix(['/', '$']) else {
         return false;
     };
-    let word = typed
-        .split(|character: char| character.is_whitespace() || character == '"')
-        .next()
-        .unwrap_or_default();
+    let ends = |character: char| character.is_whitespace() || "\"'](<".contains(character);
+    let word = typed.split(ends).next().unwrap_or_default();
     // A plugin's commands have its name before theirs.
     let name = word.rsplit(':').next().unwrap_or_default();
     COMMANDS.iter().any(|command| command.name == name)
@@ -71,6 +79,9 @@ mod tests {
             "/ckpt:ckpt-status",
             "\"/ckpt-status\"",
             "\nThis is a command of ckpt-hook, not a task. It printed:",
+            "---\ndescription: x\n---\n\nThis is a command of ckpt-hook, not a task. It printed:",
+            "[$ckpt-redo](/home/u/.codex/skills/ckpt-redo/SKILL.md) --all",
+            "<command-name>/ckpt-hook-commands:ckpt-redo</command-name>",
         ] {
             assert!(is_own_command(prompt), "`{prompt}` is ours");
         }
@@ -81,6 +92,8 @@ mod tests {
             "what does /ckpt-revert do?",
             "/revert",
             "this is a command",
+            "why did it print `This is a command of ckpt-hook, not a task.`?",
+            "[/ckpt-reverted]",
         ] {
             assert!(!is_own_command(prompt), "`{prompt}` is the user's");
         }

@@ -9,6 +9,7 @@ pub mod commands {
     pub mod event;
     pub mod generate;
     pub mod history;
+    pub mod inside;
     pub mod install;
     pub mod operation;
     pub mod outcome;
@@ -23,7 +24,9 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Common};
-use commands::{demo, diff, doctor, generate, history, install, operation, snapshot, status};
+use commands::{
+    demo, diff, doctor, generate, history, inside, install, operation, snapshot, status,
+};
 use invocation::Invocation;
 
 use crate::config;
@@ -79,7 +82,9 @@ fn refuse(words: &[OsString], surroundings: &Surroundings, error: clap::Error) -
     if !is_help(&error) {
         let failure = Failure::Arguments(error);
         output.failure(&failure);
-        return failure.code();
+        // An agent would show none of the words.
+        let is_inside = words.get(1).is_some_and(|word| word == "inside");
+        return if is_inside { DONE } else { failure.code() };
     }
     let text = error.render();
     let text = if output.view().paint.is_on() {
@@ -113,6 +118,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Settle => snapshot::settle(invocation),
         Command::Doctor => doctor::run(invocation),
         Command::Demo => demo::run(invocation),
+        Command::Inside(arguments) => inside::run(invocation, arguments),
         Command::Completions { shell } => generate::completions(invocation, *shell),
         Command::Man { output } => generate::manual(invocation, output.as_deref()),
     }

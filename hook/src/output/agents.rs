@@ -59,6 +59,9 @@ fn row(agent: &AgentReport, paint: Paint) -> Vec<String> {
     let name = paint.strong(&safe(&agent.agent));
     let user = match (&agent.package, settings("user")) {
         (Some(_), Some(AgentSettings { state, .. })) if state == "absent" => paint.good("package"),
+        (Some(_), settings @ Some(_)) => {
+            format!("{}, {}", state(settings, paint), paint.warning("package"))
+        }
         (_, settings) => state(settings, paint),
     };
     vec![

@@ -206,7 +206,7 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     if kept(false) > 0 {
         let files = count(kept(false), "file");
         lines.push(format!(
-            "{files} kept because of edits that the agent did not make."
+            "{files} kept because of edits that are not known to be of this session."
         ));
     }
     if kept(true) > 0 {
@@ -379,7 +379,7 @@ mod tests {
               removed   +10  -2  gone\u{1b}
               kept      +10  -2  yours (changed after the agent)
             note: commits were made
-            1 file kept because of edits that the agent did not make.
+            1 file kept because of edits that are not known to be of this session.
             1 message is hidden until you redo, or send a new one.
             To undo this: ckpt-hook unrevert
         "#]]

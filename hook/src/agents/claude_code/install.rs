@@ -29,11 +29,17 @@ pub const TARGET: Target = Target {
     },
     home: |place| place.directory("CLAUDE_CONFIG_DIR", ".claude"),
     package: |place| {
-        let settings = place
-            .directory("CLAUDE_CONFIG_DIR", ".claude")
-            .join("settings.json");
-        names_package(settings, |settings| {
-            enables_package(settings.get("enabledPlugins"))
+        let user = place.directory("CLAUDE_CONFIG_DIR", ".claude");
+        let project = place.project.join(".claude");
+        let files = [
+            user.join("settings.json"),
+            project.join("settings.json"),
+            project.join("settings.local.json"),
+        ];
+        files.into_iter().find_map(|file| {
+            names_package(file, |settings| {
+                enables_package(settings.get("enabledPlugins"))
+            })
         })
     },
     files,

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use ckpt_store::error::Result;
+use serde_json::json;
 
 use crate::agents::settings::advice::{self, Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
@@ -38,6 +39,9 @@ pub const TARGET: Target = Target {
     project_notes: &[],
 };
 
+/// What its status line shows while the hook is called; without a name it is the whole line of shell.
+pub const NAME: &str = "ckpt-hook";
+
 /// The milliseconds after which Gemini CLI goes on without us.
 pub const TIMEOUT: u32 = 30_000;
 
@@ -54,7 +58,11 @@ pub const EVENTS: &[HookEvent] = &[
 
 fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let directory = place.root(scope).join(".gemini");
-    let handler = |event: &str| hook_table::handler(place, "gemini-cli", event, TIMEOUT);
+    let handler = |event: &str| {
+        let mut handler = hook_table::handler(place, "gemini-cli", event, TIMEOUT)?;
+        handler.0.insert(1, ("name", json!(NAME)));
+        Ok(handler)
+    };
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
     let mut files = vec![SettingsFile::with_table(
         directory.join("settings.json"),

@@ -13,6 +13,7 @@ use ckpt_store::error::{Error, Result};
 use super::settings::change::change;
 use super::settings::content::Content;
 use super::settings::edit::Work;
+use super::settings::file;
 use super::settings::target::Target;
 use crate::agents::{
     self, claude_code, cline, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code,
@@ -97,9 +98,18 @@ fn look_at(
         presence: target.map(|target| target.presence(place)),
         package: target.and_then(|target| (target.package)(place)),
         installed: target.map_or_else(Vec::new, |target| {
-            scopes.map(|scope| target.look(scope, place)).into()
+            once(scopes.map(|scope| target.look(scope, place)))
         }),
     }
+}
+
+/// In the home directory the project's settings are the user's own: one file is one installation.
+fn once([user, mut project]: [Installed; 2]) -> Vec<Installed> {
+    if file::is_same(&user.file, &project.file) {
+        project.state = State::Absent;
+        project.advice.clear();
+    }
+    vec![user, project]
 }
 
 /// The agents into whose settings we can put our hook.

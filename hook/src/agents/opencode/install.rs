@@ -74,24 +74,31 @@ fn files(agent: &'static str, scope: Scope, place: &Place<'_>) -> Result<Vec<Set
     Ok(files)
 }
 
-/// Returns the configuration that lists our package among its plugins.
+/// Returns the configuration that lists our package among its plugins: the user's, or the project's.
 fn package(agent: &str, place: &Place<'_>) -> Option<PathBuf> {
     let lists = |settings: &Value| {
-        let plugins = settings
-            .get("plugin")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let folder = format!("/packages/{agent}-plugin");
-        let is_ours = |plugin: &str| {
-            plugin.contains("ckpt-hook") || plugin.trim_end_matches('/').ends_with(&folder)
-        };
-        plugins.filter_map(Value::as_str).any(is_ours)
+        let plugins = settings.get("plugin").and_then(Value::as_array);
+        let mut plugins = plugins.into_iter().flatten();
+        plugins.any(|plugin| is_package(agent, plugin))
     };
-    let directory = directory(agent, Scope::User, place);
-    [".json", ".jsonc"]
+    let user = directory(agent, Scope::User, place);
+    let project = directory(agent, Scope::Project, place);
+    let folders = [user.as_path(), &project, place.project];
+    let names = [format!("{agent}.json"), format!("{agent}.jsonc")];
+    let mut files = folders
         .into_iter()
-        .find_map(|ending| names_package(directory.join(format!("{agent}{ending}")), lists))
+        .flat_map(|folder| names.iter().map(move |name| folder.join(name)))
+        .chain([user.join("config.json")]);
+    files.find_map(|file| names_package(file, lists))
+}
+
+/// Returns whether a plugin is ours: by its name, with or without a version and settings, or by its folder.
+fn is_package(agent: &str, plugin: &Value) -> bool {
+    let named = plugin.as_str().or_else(|| plugin.get(0)?.as_str());
+    named.is_some_and(|name| {
+        let path = name.trim_end_matches("index.js").trim_end_matches('/');
+        name.contains("ckpt-hook") || path.ends_with(&format!("/{agent}-plugin"))
+    })
 }
 
 /// Returns the plugin of an agent, which calls a binary.

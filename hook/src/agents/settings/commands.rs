@@ -158,11 +158,15 @@ fn skill(command: &Command, program: &str) -> Vec<(String, String)> {
     let Command {
         name, line, about, ..
     } = *command;
-    let force = if line == "status" { "" } else { " --force" };
+    let force = if line == "inside status" {
+        ""
+    } else {
+        " --force"
+    };
     let arguments = of_session("CODEX_THREAD_ID", force);
     let text = format!(
         "---\nname: {name}\ndescription: {about}\n---\n\n{SENTENCE} Run exactly this command, outside the sandbox, since it \
-         writes to a store of its own:\n\n    {program} {line}{arguments}\n\n{ADVICE}\n"
+         writes to a store of its own; what the user wrote behind the command's name belongs at its end:\n\n    {program} {line}{arguments}\n\n{ADVICE}\n"
     );
     let policy = format!(
         "# {SENTENCE} Only the user calls it.\npolicy:\n  allow_implicit_invocation: false\n"

@@ -128,6 +128,16 @@ pub fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
+/// Returns whether two paths lead to one file, whatever links are on the way.
+pub fn is_same(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |path: &Path| {
+        let metadata = fs::metadata(path).ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    one == other || identity(one).is_some_and(|file| identity(other) == Some(file))
+}
+
 /// Returns whether a path is a symlink.
 pub fn is_symlink(path: &Path) -> bool {
     path.is_symlink()

@@ -1,6 +1,7 @@
 //! The command line: what design section 3 says, in clap's words. Nothing here decides or does anything.
 
 mod history;
+mod inside;
 mod install;
 mod operation;
 mod record;
@@ -19,6 +20,7 @@ pub use history::{
     DiffArguments, LogArguments, SessionsArguments, ShowArguments, SnapshotArguments,
     StatusArguments,
 };
+pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::InstallArguments;
 pub use operation::{
     OnConflict, RedoArguments, RestoreArguments, RevertArguments, Unclear, UnrevertArguments,
@@ -76,6 +78,7 @@ pub const COMMANDS: &[&str] = &[
     "step-finish",
     "message",
     "settle",
+    "inside",
     "completions",
     "man",
     "help",
@@ -147,6 +150,9 @@ pub enum Command {
     /// Make what the store borrowed of a repository its own: what a hook starts in the background
     #[command(hide = true)]
     Settle,
+    /// Do what was asked for inside an agent, and say it there: what our commands in agents call
+    #[command(hide = true)]
+    Inside(InsideArguments),
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  ckpt-hook completions bash > ~/.local/share/bash-completion/completions/ckpt-hook"

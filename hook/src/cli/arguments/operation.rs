@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 /// `revert`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = REVERT_EXAMPLES)]
 pub struct RevertArguments {
     /// The message to go back to: its changes, and all that came after it, are undone. On a terminal you can choose one

@@ -313,21 +313,21 @@ fn commands_read_like_this() {
     let revert = |file: &str| world.anonymous(&world.read(&format!("home/{file}")));
     expect![[r#"
         ---
-        description: Put the workspace back to how it was just before your last message
-        argument-hint: "[--dry-run]"
-        allowed-tools: Bash(/bin/ckpt-hook revert:*)
+        description: Put the workspace back to how it was just before your last message, or MESSAGE
+        argument-hint: "[MESSAGE] [--dry-run]"
+        allowed-tools: Bash(/bin/ckpt-hook inside:*)
         disable-model-invocation: true
         ---
 
         This is a command of ckpt-hook, not a task. It printed:
 
-        !`/bin/ckpt-hook revert --message last --session ${CLAUDE_SESSION_ID} $ARGUMENTS 2>&1`
+        !`/bin/ckpt-hook inside revert --session ${CLAUDE_SESSION_ID} $ARGUMENTS 2>&1`
 
         Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
     "#]].assert_eq(&revert(".claude/commands/ckpt-revert.md"));
     expect![[r#"
         ---
-        description: Put the workspace back to how it was just before your last message
+        description: Put the workspace back to how it was just before your last message, or MESSAGE
         ---
 
         This is a command of ckpt-hook, not a task. It printed:
@@ -343,7 +343,7 @@ fn commands_read_like_this() {
 
         This is a command of ckpt-hook, not a task. It printed:
 
-        !{/bin/ckpt-hook redo {{args}} ${QWEN_CODE_SESSION_ID:+--session "$QWEN_CODE_SESSION_ID"} 2>&1}
+        !{/bin/ckpt-hook inside redo {{args}} ${QWEN_CODE_SESSION_ID:+--session "$QWEN_CODE_SESSION_ID"} 2>&1}
 
         Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
     "#]].assert_eq(&revert(".qwen/commands/ckpt-redo.md"));
@@ -352,7 +352,7 @@ fn commands_read_like_this() {
         prompt = '''
         This is a command of ckpt-hook, not a task. It printed:
 
-        !{/bin/ckpt-hook status {{args}} 2>&1}
+        !{/bin/ckpt-hook inside status {{args}} 2>&1}
 
         Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
         '''
@@ -360,12 +360,12 @@ fn commands_read_like_this() {
     expect![[r#"
         ---
         name: ckpt-revert
-        description: Put the workspace back to how it was just before your last message
+        description: Put the workspace back to how it was just before your last message, or MESSAGE
         ---
 
-        This is a command of ckpt-hook, not a task. Run exactly this command, outside the sandbox, since it writes to a store of its own:
+        This is a command of ckpt-hook, not a task. Run exactly this command, outside the sandbox, since it writes to a store of its own; what the user wrote behind the command's name belongs at its end:
 
-            /bin/ckpt-hook revert --message last --force ${CODEX_THREAD_ID:+--session "$CODEX_THREAD_ID"}
+            /bin/ckpt-hook inside revert --force ${CODEX_THREAD_ID:+--session "$CODEX_THREAD_ID"}
 
         Tell the user in a sentence or two what it says, and do nothing else. What you remember of files that it names is out of date.
     "#]].assert_eq(&revert(".codex/skills/ckpt-revert/SKILL.md"));
@@ -375,7 +375,7 @@ fn commands_read_like_this() {
     assert!(
         parsed["prompt"]
             .as_str()
-            .is_some_and(|prompt| prompt.contains("!{/bin/ckpt-hook revert")),
+            .is_some_and(|prompt| prompt.contains("!{/bin/ckpt-hook inside revert")),
         "{parsed}"
     );
 }

@@ -19,6 +19,9 @@ const PROGRAM: &str = "ckpt-hook";
 
 const ABOUT: &str = "Put the workspace back to how it was just before a message, and forward again";
 
+const ABOUT_COMMANDS: &str =
+    "Commands of ckpt-hook inside Claude Code: /ckpt-revert, /ckpt-redo, /ckpt-status";
+
 /// Texts by path.
 type Files = BTreeMap<String, String>;
 
@@ -32,12 +35,15 @@ fn packages() -> Files {
     files
 }
 
-/// One directory that Claude Code, Codex, Qwen Code and Copilot CLI install, each with a command of its own.
+/// One directory that Claude Code, Codex, Qwen Code and Copilot CLI install, each with a command of its own; and one with the
+/// commands inside, which Claude Code alone runs: Copilot CLI shows them and runs nothing, Qwen Code sends them to the model.
 fn shared_plugin(files: &mut Files) {
     let owner = json!({"name": "ckpt-hook"});
     let plugin = json!({"name": "ckpt-hook", "source": "./ckpt-hook", "description": ABOUT});
-    let marketplace =
-        json!({"name": "ckpt-hook", "description": ABOUT, "owner": owner, "plugins": [plugin]});
+    let with_commands = json!({"name": "ckpt-hook-commands", "source": "./ckpt-hook-commands",
+                               "description": ABOUT_COMMANDS});
+    let marketplace = json!({"name": "ckpt-hook", "description": ABOUT, "owner": owner,
+                             "plugins": [plugin, with_commands]});
     add(
         files,
         "plugin/.claude-plugin/marketplace.json",
@@ -61,12 +67,19 @@ fn shared_plugin(files: &mut Files) {
     add(files, "plugin/ckpt-hook/hooks/codex.json", &hooks(codex));
     let codex = json!({"name": "ckpt-hook", "version": version(), "description": ABOUT, "hooks": "./hooks/codex.json"});
     add(files, "plugin/ckpt-hook/.codex-plugin/plugin.json", &codex);
-    commands(Form::Shared, "plugin/ckpt-hook/commands", files);
+    let manifest = json!({"name": "ckpt-hook-commands", "version": version(), "description": ABOUT_COMMANDS,
+                          "author": owner, "license": "MIT OR Apache-2.0"});
+    add(
+        files,
+        "plugin/ckpt-hook-commands/.claude-plugin/plugin.json",
+        &manifest,
+    );
+    commands(Form::Shared, "plugin/ckpt-hook-commands/commands", files);
     let readme = "# ckpt-hook\n\nTells the program `ckpt-hook` what the agent does, so that it can put your workspace back to \
                   how it was just before any of your messages, and forward again. The program itself has to be installed \
                   and on the PATH; without it, this plugin does nothing and says nothing. Install either this plugin or \
-                  the hook by `ckpt-hook install`, not both.\n\nInside the agent: `/ckpt-revert`, `/ckpt-redo`, \
-                  `/ckpt-status`.\n";
+                  the hook by `ckpt-hook install`, not both.\n\nThe plugin `ckpt-hook-commands` adds \
+                  `/ckpt-revert`, `/ckpt-redo` and `/ckpt-status` to Claude Code, and to no other agent.\n";
     files.insert("plugin/ckpt-hook/README.md".to_owned(), readme.to_owned());
 }
 
@@ -96,6 +109,11 @@ fn handler(line: &str, timeout: u32) -> Value {
     json!([{"hooks": [{"type": "command", "command": line, "timeout": timeout}]}])
 }
 
+fn named(mut groups: Value) -> Value {
+    groups[0]["hooks"][0]["name"] = json!(gemini_cli::NAME);
+    groups
+}
+
 fn gemini_extension(files: &mut Files) {
     let manifest = json!({"name": "ckpt-hook", "version": version(), "description": ABOUT});
     add(files, "gemini-extension/gemini-extension.json", &manifest);
@@ -104,7 +122,7 @@ fn gemini_extension(files: &mut Files) {
         .map(|(event, _)| {
             (
                 (*event).to_owned(),
-                handler(&line("gemini-cli", event), gemini_cli::TIMEOUT),
+                named(handler(&line("gemini-cli", event), gemini_cli::TIMEOUT)),
             )
         })
         .collect();
@@ -210,6 +228,26 @@ fn a_package_is_found_in_the_agent_that_installed_it() {
             "{\"plugin\": [\"ckpt-hook-opencode\"]}",
         ),
         (
+            "opencode",
+            ".config/opencode/config.json",
+            "{\"plugin\": [[\"ckpt-hook-opencode@0.1.0\", {}]]}",
+        ),
+        (
+            "opencode",
+            "../project/.opencode/opencode.jsonc",
+            "{\"plugin\": [\"/copied/to/opencode-plugin/index.js\"],}",
+        ),
+        (
+            "kilo",
+            "../project/kilo.json",
+            "{\"plugin\": [\"file:///copied/to/kilo-plugin/\"]}",
+        ),
+        (
+            "claude-code",
+            "../project/.claude/settings.local.json",
+            "{\"enabledPlugins\": {\"ckpt-hook@ckpt-hook\": true}}",
+        ),
+        (
             "kilo",
             ".config/kilo/kilo.json",
             "{\"plugin\": [\"file:///src/hook/packages/kilo-plugin\"]}",
@@ -238,6 +276,19 @@ fn a_package_is_found_in_the_agent_that_installed_it() {
             );
         }
     }
+}
+
+#[test]
+fn no_package_that_other_agents_install_too_offers_a_command() {
+    let commands: Vec<String> = packages()
+        .into_keys()
+        .filter(|path| path.contains("/commands/"))
+        .collect();
+    let is_of_one = |path: &String| {
+        path.starts_with("plugin/ckpt-hook-commands/") || path.starts_with("gemini-")
+    };
+    assert!(commands.iter().all(is_of_one), "{commands:?}");
+    assert!(commands.len() == 6, "those that run them have them");
 }
 
 #[test]

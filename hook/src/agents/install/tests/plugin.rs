@@ -216,7 +216,7 @@ fn a_command_of_the_user_is_run_for_the_session_that_it_is_typed_in() {
     let log = world.read("log");
     let called = log.lines().last().expect("it was called");
     assert_eq!(called, "", "it is given nothing on stdin: {log}");
-    let asked = "revert --message last --session root --only a b $&";
+    let asked = "inside revert --session root --only a b $&";
     assert!(
         log.lines().any(|line| line == asked),
         "the session is the user's own, words are as typed: {log}"

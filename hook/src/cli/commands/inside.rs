@@ -1,0 +1,226 @@
+//! `inside`: what our commands inside agents run. It says what is, and ends with 0 whatever that is: an agent takes any other
+//! code for a shell that failed, and shows none of the words.
+
+use ckpt_schema::report::{MessageReport, MessageState};
+use ckpt_store::query::LogFilter;
+
+use super::{operation, status};
+use crate::cli::arguments::{
+    InsideArguments, InsideCommand, InsideRevertArguments, RevertArguments,
+};
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+use crate::output::text::{count, fit, safe, short, title};
+
+/// So many messages are listed.
+const MOST: usize = 10;
+
+/// So much of a message is shown, in columns.
+const WIDTH: usize = 60;
+
+/// Runs one, and shows why where it cannot.
+pub fn run(invocation: &Invocation, arguments: &InsideArguments) -> Result<u8, Failure> {
+    let done = match &arguments.command {
+        InsideCommand::Revert(arguments) => revert(invocation, arguments),
+        InsideCommand::Redo(arguments) => {
+            operation::redo(invocation, &arguments.forward, arguments.all)
+        }
+        InsideCommand::Status(arguments) => status::run(invocation, arguments),
+    };
+    if let Err(failure) = done {
+        invocation.output.failure(&failure);
+    }
+    Ok(DONE)
+}
+
+fn revert(invocation: &Invocation, arguments: &InsideRevertArguments) -> Result<u8, Failure> {
+    let named = |message: String| RevertArguments {
+        message: Some(message),
+        ..arguments.revert.clone()
+    };
+    if arguments.revert.message.is_some() || arguments.revert.step.is_some() {
+        return operation::revert(invocation, &arguments.revert);
+    }
+    let session = arguments.revert.session.as_deref();
+    let messages = messages(invocation, session);
+    if let (Some(session), true) = (session, messages.is_empty()) {
+        return other_sessions(invocation, session);
+    }
+    match target(arguments.target.as_deref(), &messages) {
+        Target::Message(message) => operation::revert(invocation, &named(message)),
+        Target::Choose(why) => {
+            invocation.output.text(&list(&why, &messages))?;
+            Ok(DONE)
+        }
+    }
+}
+
+/// What is meant.
+#[derive(Debug, PartialEq, Eq)]
+enum Target {
+    /// This message.
+    Message(String),
+    /// Nothing yet: the user has to choose, and this is why.
+    Choose(String),
+}
+
+/// Returns what is meant by what was typed, given the messages of the conversation, newest first. Nothing means the newest
+/// message, but not that more is to be taken back than is already.
+fn target(typed: Option<&str>, messages: &[MessageReport]) -> Target {
+    let live: Vec<&MessageReport> = live(messages).collect();
+    match typed {
+        None if messages
+            .iter()
+            .any(|message| message.state == MessageState::Hidden) =>
+        {
+            Target::Choose("A message is taken back already; nothing was done now.".to_owned())
+        }
+        None => Target::Message("last".to_owned()),
+        Some(typed) => match typed.parse::<usize>() {
+            Ok(number) if number <= MOST => match number.checked_sub(1).and_then(|n| live.get(n)) {
+                Some(message) => Target::Message(message.id.clone()),
+                None => Target::Choose(format!("There is no message {number}; nothing was done.")),
+            },
+            _ => Target::Message(typed.to_owned()),
+        },
+    }
+}
+
+fn live(messages: &[MessageReport]) -> impl Iterator<Item = &MessageReport> {
+    messages
+        .iter()
+        .filter(|message| message.state == MessageState::Live)
+}
+
+/// Returns what can be taken back, by numbers that can be typed.
+fn list(why: &str, messages: &[MessageReport]) -> String {
+    let mut lines = vec![why.to_owned()];
+    let rows: Vec<String> = (1..)
+        .zip(live(messages).take(MOST))
+        .map(|(number, message)| {
+            let title = title(message.prompt.as_deref());
+            format!(
+                "  {number}  {}  “{}”  {}",
+                short(&message.id),
+                fit(&title, WIDTH),
+                count(message.files, "file")
+            )
+        })
+        .collect();
+    if rows.is_empty() {
+        lines.push("There is nothing more to take back.".to_owned());
+    } else {
+        lines.push(
+            "`/ckpt-revert NUMBER` takes this message and all above it back, too:".to_owned(),
+        );
+        lines.extend(rows);
+    }
+    lines.join("\n") + "\n"
+}
+
+/// A conversation without messages, as after `/clear`: says which one could be meant.
+fn other_sessions(invocation: &Invocation, session: &str) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    let mut store = invocation.open()?;
+    let sessions = store.sessions(Some(&directory))?.sessions;
+    let others = sessions
+        .iter()
+        .filter(|other| other.messages > 0 && other.parent.is_none() && other.agent_id != session);
+    let mut text = "This conversation has no message that could be taken back.\n".to_owned();
+    for other in others.take(3) {
+        let filter = LogFilter {
+            session: Some(other.id.clone()),
+            limit: Some(1),
+            everywhere: false,
+        };
+        let newest = store.log(&directory, &filter)?.messages;
+        let prompt = newest.first().and_then(|message| message.prompt.as_deref());
+        text.push_str(&format!(
+            "The session {} ({}, {}) ends with “{}”: `/ckpt-revert --message last --session {}`\n",
+            short(&other.id),
+            safe(&other.agent),
+            count(other.messages, "message"),
+            fit(&title(prompt), WIDTH),
+            short(&other.id),
+        ));
+    }
+    invocation.output.text(&text)?;
+    Ok(DONE)
+}
+
+/// Returns the messages of a conversation, newest first; none of one that is not known.
+fn messages(invocation: &Invocation, session: Option<&str>) -> Vec<MessageReport> {
+    let filter = LogFilter {
+        session: session.map(str::to_owned),
+        limit: Some(10 * MOST),
+        everywhere: false,
+    };
+    let log = || {
+        let directory = invocation.directory()?;
+        Ok::<_, Failure>(invocation.open()?.log(&directory, &filter)?)
+    };
+    log().map(|report| report.messages).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(id: &str, state: MessageState) -> MessageReport {
+        MessageReport {
+            id: id.to_owned(),
+            agent_id: None,
+            session: "s".to_owned(),
+            agent: "generic".to_owned(),
+            prompt: Some(format!("say {id}")),
+            time: 0,
+            state,
+            steps: 1,
+            files: 2,
+            additions: 0,
+            deletions: 0,
+            unprotected: None,
+        }
+    }
+
+    fn named(id: &str) -> Target {
+        Target::Message(id.to_owned())
+    }
+
+    #[test]
+    fn a_number_is_one_of_the_list_and_anything_else_is_an_id() {
+        let messages = ["c", "b", "a"].map(|id| message(id, MessageState::Live));
+        for (typed, expected) in [
+            (None, named("last")),
+            (Some("1"), named("c")),
+            (Some("3"), named("a")),
+            (Some("last~2"), named("last~2")),
+            (Some("7c1e"), named("7c1e")),
+            (Some("71234567"), named("71234567")),
+        ] {
+            assert_eq!(target(typed, &messages), expected, "of {typed:?}");
+        }
+        assert!(matches!(target(Some("4"), &messages), Target::Choose(_)));
+        assert!(matches!(target(Some("0"), &messages), Target::Choose(_)));
+    }
+
+    #[test]
+    fn a_second_time_takes_nothing_more_unless_it_is_said_what() {
+        let messages = [
+            message("c", MessageState::Hidden),
+            message("b", MessageState::Live),
+            message("a", MessageState::Live),
+        ];
+        let Target::Choose(why) = target(None, &messages) else {
+            panic!("nobody said what");
+        };
+        assert_eq!(
+            list(&why, &messages),
+            "A message is taken back already; nothing was done now.\n\
+             `/ckpt-revert NUMBER` takes this message and all above it back, too:\n\
+             \x20 1  b  “say b”  2 files\n\
+             \x20 2  a  “say a”  2 files\n"
+        );
+        assert_eq!(target(Some("1"), &messages), named("b"));
+    }
+}

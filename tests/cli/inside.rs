@@ -1,0 +1,91 @@
+//! What our commands inside agents run: it says what is, and never fails.
+
+use crate::common::{Run, World};
+
+/// Plays three messages of the session `s`.
+fn three_messages() -> World {
+    let world = World::new();
+    for name in ["one", "two", "three"] {
+        world.play(name, &format!("make {name}"), |world| {
+            world.write(name, "x\n");
+        });
+    }
+    world
+}
+
+/// Runs one in the conversation `s`; whatever comes of it, it ends with 0.
+fn inside(world: &World, words: &[&str]) -> Run {
+    let [verb, more @ ..] = words else {
+        panic!("a command has a name");
+    };
+    let all = [&["inside", verb, "--session", "s"], more].concat();
+    world.run(&all, b"").exits(0)
+}
+
+fn files(world: &World) -> Vec<String> {
+    let paths = world.tree().into_keys();
+    paths.map(|path| path.display().to_string()).collect()
+}
+
+#[test]
+fn a_second_revert_says_what_it_would_take_and_takes_what_it_is_told_to() {
+    let world = three_messages();
+    inside(&world, &["revert"]);
+    assert_eq!(files(&world), ["one", "two"], "the newest is taken back");
+    let run = inside(&world, &["revert"]);
+    assert_eq!(
+        files(&world),
+        ["one", "two"],
+        "nothing is, in silence: {run}"
+    );
+    let run = world.redact(&run.stdout);
+    assert!(
+        run.contains("  1  12345678  “make two”  1 file\n  2  12345678  “make one”"),
+        "it lists what there is: {run}"
+    );
+    inside(&world, &["revert", "1"]);
+    assert_eq!(files(&world), ["one"], "the first of the list");
+    inside(&world, &["redo", "--all"]);
+    inside(&world, &["revert", "last~2"]);
+    assert!(files(&world).is_empty(), "all three of them");
+    inside(&world, &["redo", "--all"]);
+    inside(&world, &["revert", "two", "--dry-run"]);
+    assert_eq!(files(&world).len(), 3, "a plan is a plan");
+    inside(&world, &["revert", "two"]);
+    assert_eq!(files(&world), ["one"], "by the agent's own id");
+}
+
+#[test]
+fn what_cannot_be_done_is_said_and_is_no_failed_shell() {
+    let world = three_messages();
+    world.write("three", "the user's\n");
+    let run = inside(&world, &["revert"]);
+    assert!(run.stdout.contains("but not everything"), "in part: {run}");
+    for words in [
+        &["revert", "no-such-message"][..],
+        &["revert", "--bogus"],
+        &["revert", "9"],
+        &["redo", "surplus"],
+    ] {
+        let run = inside(&world, words);
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(!said.is_empty(), "{words:?}: why");
+    }
+    inside(&world, &["status"]);
+}
+
+#[test]
+fn a_conversation_without_messages_names_the_session_that_could_be_meant() {
+    let world = three_messages();
+    let run = world
+        .run(&["inside", "revert", "--session", "fresh"], b"")
+        .exits(0);
+    assert_eq!(files(&world).len(), 3, "nothing of another one's goes");
+    let said = world.redact(&run.stdout);
+    assert_eq!(
+        said,
+        "This conversation has no message that could be taken back.\n\
+         The session 12345678 (generic, 3 messages) ends with “make three”: \
+         `/ckpt-revert --message last --session 12345678`\n"
+    );
+}
