@@ -46,6 +46,7 @@ use crate::store::Store;
 use crate::timeline::Place;
 use movement::Movement;
 use operation::Manner;
+use recover::Recovered;
 
 pub(crate) use chain::went_back;
 pub(crate) use outcome::short;
@@ -66,8 +67,7 @@ pub(crate) fn revert(
     }
     let place = Place::known(store, cwd)?;
     let _lock = place.lock(crate::timeline::PATIENCE)?;
-    let notes = recover::recover(store, &place, request.dry_run)?;
-    let done = done_before(&notes, request.dry_run);
+    let Recovered { notes, done } = recover::recover(store, &place, request.dry_run)?;
     Movement::of_revert(store, &place, request)
         .and_then(|movement| {
             operate::carry_out(
@@ -81,11 +81,6 @@ pub(crate) fn revert(
         .map_err(|error| error.after(done))
 }
 
-/// What a recovery did stays done, whatever fails after it. A dry run only tells of it.
-fn done_before(notes: &[String], dry_run: bool) -> Vec<String> {
-    if dry_run { Vec::new() } else { notes.to_vec() }
-}
-
 /// Goes forward again.
 pub(crate) fn redo(
     store: &mut Store,
@@ -94,8 +89,7 @@ pub(crate) fn redo(
 ) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
     let _lock = place.lock(crate::timeline::PATIENCE)?;
-    let notes = recover::recover(store, &place, request.dry_run)?;
-    let done = done_before(&notes, request.dry_run);
+    let Recovered { notes, done } = recover::recover(store, &place, request.dry_run)?;
     let movement =
         Movement::of_redo(store, &place, request).map_err(|error| error.after(done.clone()))?;
     let Some(movement) = movement else {

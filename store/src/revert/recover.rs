@@ -12,9 +12,17 @@ use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
 
+/// What a command finds and does before anything else.
+pub(crate) struct Recovered {
+    /// What to tell the user.
+    pub notes: Vec<String>,
+    /// What of it changed the workspace, and stays so whatever fails afterwards.
+    pub done: Vec<String>,
+}
+
 /// Comes before everything else that a command of the user does: where the revert point is, is known only after it. A dry run
-/// only says that there is something to finish. Returns what to tell the user. The caller holds the workspace's lock.
-pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result<Vec<String>> {
+/// only says that there is something to finish. The caller holds the workspace's lock.
+pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result<Recovered> {
     // A disk that is full is no reason not to remove what fills it: the objects are checked before anything is touched.
     let mut notes = crate::upkeep::settle::under_lock(store, place).unwrap_or_else(|error| {
         vec![format!(
@@ -22,8 +30,9 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
         )]
     });
     if !dry_run {
-        notes.extend(finish_open_operations(store, place)?);
-        return Ok(notes);
+        let done = finish_open_operations(store, place)?;
+        notes.extend(done.iter().cloned());
+        return Ok(Recovered { notes, done });
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let note = |row: &sessions::OperationRow| {
@@ -34,7 +43,10 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
         )
     };
     notes.extend(open.iter().map(note));
-    Ok(notes)
+    Ok(Recovered {
+        notes,
+        done: Vec::new(),
+    })
 }
 
 /// Returns whether an operation is under way, or was interrupted.

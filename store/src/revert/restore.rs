@@ -9,6 +9,7 @@ use super::gather::States;
 use super::git::GitSide;
 use super::operate;
 use super::operation::{Manner, Operation};
+use super::recover::Recovered;
 use super::refuse;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
@@ -32,8 +33,7 @@ pub(crate) fn restore(
     }
     let only = place.paths_asked_for(&request.paths)?;
     let _lock = place.lock(crate::timeline::PATIENCE)?;
-    let notes = super::recover::recover(store, place, request.dry_run)?;
-    let done = super::done_before(&notes, request.dry_run);
+    let Recovered { notes, done } = super::recover::recover(store, place, request.dry_run)?;
     restore_under_lock(store, place, request, only, notes).map_err(|error| error.after(done))
 }
 
