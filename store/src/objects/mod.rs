@@ -16,6 +16,7 @@ mod pack_index;
 #[cfg(test)]
 mod pack_tests;
 pub(crate) mod reader;
+pub(crate) mod recent;
 pub(crate) mod tree;
 
 use std::fs;
@@ -238,8 +239,9 @@ impl Objects {
             }
             ids.push(id);
         }
-        pack.finish()?;
-        reader.note_new_pack()?;
+        if let Some(name) = pack.finish()? {
+            reader.note_new_pack(&name)?;
+        }
         Ok(ids)
     }
 }

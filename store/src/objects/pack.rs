@@ -22,6 +22,7 @@ use super::hash::{Hasher, ObjectKind};
 use super::pack_entry::{FileRange, encode_header, same_contents, whole};
 use super::pack_index::{self, Indexed};
 use super::reader::{Held, Reader};
+use super::recent;
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
 use crate::fs::leftover::TEMPORARY_PACK;
@@ -235,10 +236,12 @@ impl PackWriter {
     }
 
     /// Syncs the pack and its index and puts them in place; nothing at all where nothing was added.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    ///
+    /// Returns the pack's file name.
+    pub(crate) fn finish(mut self) -> Result<Option<PathBuf>> {
         match self.open.take() {
-            Some(pack) if !pack.objects.is_empty() => pack.finish(&self.directory),
-            _ => Ok(()),
+            Some(pack) if !pack.objects.is_empty() => pack.finish(&self.directory).map(Some),
+            _ => Ok(None),
         }
     }
 
@@ -388,7 +391,7 @@ impl OpenPack {
         }))
     }
 
-    fn finish(mut self, directory: &Path) -> Result<()> {
+    fn finish(mut self, directory: &Path) -> Result<PathBuf> {
         let what = || format!("cannot complete the pack in `{}`", directory.display());
         self.out.flush().context(what)?;
         let file = self.out.get_ref();
@@ -403,6 +406,7 @@ impl OpenPack {
         seal(file).context(not_synced)?;
         seal(&index_file).context(not_synced)?;
         let name = ObjectId::new(checksum);
+        recent::forget(directory);
         // The pack first: an index without its pack would name objects that are not there.
         fs::rename(
             &self.temporary.0,
@@ -414,7 +418,8 @@ impl OpenPack {
             directory.join(format!("pack-{name}.idx")),
         )
         .context(what)?;
-        sync(directory)
+        sync(directory)?;
+        Ok(PathBuf::from(format!("pack-{name}.pack")))
     }
 }
 

@@ -12,7 +12,8 @@ use tempfile::TempDir;
 use super::hash::{ObjectKind, blob_id};
 use super::pack::{Effort, PackWriter, pack_object};
 use super::prepare;
-use super::reader::{Held, Reader};
+
+use super::reader::{Held, Packs, Reader};
 use crate::model::entry::ObjectId;
 
 fn repository() -> TempDir {
@@ -327,14 +328,20 @@ fn what_is_there_is_told_for_all_ids_at_once() {
     let store = |number: u32| {
         let mut writer = PackWriter::begin(repository.path()).expect("begun");
         let id = add(&mut writer, &number.to_be_bytes());
-        writer.finish().expect("finished");
-        id
+        (
+            id,
+            writer
+                .finish()
+                .expect("finished")
+                .expect("something was added"),
+        )
     };
     let reader = Reader::open(repository.path()).expect("opened");
     let mut ids: Vec<ObjectId> = Vec::new();
     for number in 0..150 {
-        ids.insert(0, store(number));
-        reader.note_new_pack().expect("listed");
+        let (id, name) = store(number);
+        ids.insert(0, id);
+        reader.note_new_pack(&name).expect("listed");
         assert!(
             reader.has_all(ids.clone()),
             "in any order, joined or alone: {number}"
@@ -352,6 +359,77 @@ fn what_is_there_is_told_for_all_ids_at_once() {
     ids.push(blob_id(b"never stored"));
     assert!(!reader.has_all(ids), "one that is missing is missed");
     assert!(reader.has_all(Vec::new()), "of nothing, nothing is missing");
+}
+
+#[test]
+fn what_it_takes_to_ask_a_store_does_not_grow_with_its_packs() {
+    let repository = repository();
+    let mut ids = Vec::new();
+    for number in 0..400_u32 {
+        let mut writer = PackWriter::begin(repository.path()).expect("begun");
+        ids.push(add(&mut writer, &number.to_be_bytes()));
+        let name = writer.finish().expect("finished").expect("it has one");
+        // As every step does, in a process of its own.
+        let reader = Reader::open(repository.path()).expect("opened");
+        reader.note_new_pack(&name).expect("noted");
+    }
+    let packs = repository.path().join("objects/pack");
+    // A name that only the one sees who lists the directory.
+    std::fs::write(packs.join("tmp_pack_1_1"), "").expect("writable");
+    let noted = Packs::noted(&packs).expect("it is noted");
+    assert_eq!(noted.temporary().count(), 0, "the directory was not listed");
+    assert_eq!(
+        noted.alone().len(),
+        0,
+        "no pack is asked by its own index: what stands in them is noted"
+    );
+    let joint = noted.joint().expect("most are joined");
+    assert!(joint.packs() > 256, "{}", joint.packs());
+    for id in &ids {
+        assert_eq!(noted.likely(*id).count(), 1, "each is found, once");
+    }
+    let listed = Packs::list(&packs, &Packs::default());
+    let listed = listed.expect("readable").expect("it was not known");
+    assert_eq!(listed.temporary().count(), 1, "that one lists it");
+    assert!(listed.alone().len() <= 17, "{}", listed.alone().len());
+}
+
+#[test]
+fn a_pack_of_which_no_note_was_taken_is_found_all_the_same() {
+    let repository = repository();
+    let store = |bytes: &[u8], is_noted: bool| {
+        let mut writer = PackWriter::begin(repository.path()).expect("begun");
+        let id = add(&mut writer, bytes);
+        let name = writer.finish().expect("finished").expect("it has one");
+        if is_noted {
+            let reader = Reader::open(repository.path()).expect("opened");
+            reader.note_new_pack(&name).expect("noted");
+        }
+        id
+    };
+    let note = repository.path().join("objects/info/recent-packs");
+    store(b"one", true);
+    assert!(note.exists(), "it is noted");
+    let killed = store(b"two", false);
+    assert!(!note.exists(), "an old note is worse than none");
+    store(b"three", true);
+    let old = std::fs::read(&note).expect("it is noted");
+    let newest = store(b"four", true);
+    // As a process leaves it that wrote its note later than it should have.
+    std::fs::write(&note, &old).expect("writable");
+    for id in [killed, newest] {
+        let reader = Reader::open(repository.path()).expect("opened");
+        assert!(reader.blob(id).is_ok(), "the directory is listed then");
+    }
+    for damage in [&b""[..], b"no note at all", &old[..old.len() - 1]] {
+        std::fs::write(&note, damage).expect("writable");
+        assert!(
+            Packs::noted(&repository.path().join("objects/pack")).is_none(),
+            "a torn one"
+        );
+        let reader = Reader::open(repository.path()).expect("opened");
+        assert!(reader.blob(newest).is_ok(), "is none");
+    }
 }
 
 proptest! {

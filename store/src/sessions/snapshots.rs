@@ -192,8 +192,9 @@ pub(crate) fn put_git_state(
 ) -> Result<i64> {
     let known: Option<i64> = connection
         .query_row(
-            "SELECT id FROM git_states WHERE workspace_id = ?1 AND head IS ?2 AND branch IS ?3 AND index_blob IS ?4 AND doing IS ?5
-             ORDER BY id DESC LIMIT 1",
+            // The newest alone: to look through all of them would cost more with every step.
+            "SELECT id FROM (SELECT * FROM git_states WHERE workspace_id = ?1 ORDER BY id DESC LIMIT 16)
+              WHERE head IS ?2 AND branch IS ?3 AND index_blob IS ?4 AND doing IS ?5 ORDER BY id DESC LIMIT 1",
             params![workspace_id, state.head, state.branch, state.index, state.doing],
             |row| row.get(0),
         )

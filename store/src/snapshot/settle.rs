@@ -164,8 +164,9 @@ pub(super) fn settle(
     settled
         .missing
         .extend(torn.map(|(id, path, _)| (id, Some(path))));
-    pack.finish()?;
-    reader.note_new_pack()?;
+    if let Some(name) = pack.finish()? {
+        reader.note_new_pack(&name)?;
+    }
     Ok(settled)
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct Place {
 /// LOFF  where an offset needs more than 32 bits, those of more than 31: u64 each; OOFF then has 2^31 + the place here
 /// this file's checksum (SHA-1)
 /// ```
-pub(super) fn encode(names: &[Vec<u8>], places: &[Place]) -> Vec<u8> {
+pub(crate) fn encode(names: &[Vec<u8>], places: &[Place]) -> Vec<u8> {
     let (offsets, large) = offsets(places);
     let mut chunks = vec![
         (NAMES, padded(names)),

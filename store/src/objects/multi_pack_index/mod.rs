@@ -19,8 +19,8 @@ use super::id_table::IdTable;
 use super::index_bytes::{IndexBytes, Rows};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
-pub(crate) use encode::Place;
-pub(crate) use renew::renew;
+pub(crate) use encode::{Place, encode};
+pub(crate) use renew::{LONGEST, few, renew};
 
 /// Its name beside the packs.
 pub(crate) const NAME: &str = "multi-pack-index";
@@ -38,8 +38,11 @@ const OFFSETS: [u8; 4] = *b"OOFF";
 const LARGE_OFFSETS: [u8; 4] = *b"LOFF";
 /// An offset with this bit is a place among the large ones, where there are any.
 const LARGE: u32 = 1 << 31;
-/// The length up to which it is read whole, in bytes: some 140,000 objects.
-const WHOLE: u64 = 4 << 20;
+/// The length up to which it is read whole, in bytes: some 3,000 objects. A longer one is read where it is asked, so that what a
+/// step costs does not grow with those before it.
+const WHOLE: u64 = 128 << 10;
+/// The length of the name of an index of ours, `pack-<40 hex digits>.idx`, and the NUL behind it.
+const OUR_NAME: u64 = 5 + 40 + 4 + 1;
 
 /// A multi-pack-index that is asked.
 pub(crate) struct MultiPackIndex {
@@ -56,10 +59,7 @@ impl MultiPackIndex {
         let bytes = IndexBytes::open(file, WHOLE)?;
         let chunks = Chunks::read(&bytes)?;
         let names = chunks.insist(NAMES)?;
-        let names = Names::of(
-            bytes.block(names.start, names.end - names.start)?,
-            bytes.u32(HEADER - 4)?,
-        )?;
+        let names = Names::of(&bytes, names, bytes.u32(HEADER - 4)?)?;
         let (fanout, id_range, offsets) = (
             chunks.insist(FANOUT)?,
             chunks.insist(IDS)?,
@@ -82,17 +82,17 @@ impl MultiPackIndex {
 
     /// Returns how many packs it names.
     pub fn packs(&self) -> u32 {
-        u32::try_from(self.names.ends.len()).expect("the file says the same number, in 32 bits")
+        self.names.count()
     }
 
     /// Returns the number of a pack, by the name of its index.
     pub fn number(&self, index: &[u8]) -> Option<u32> {
-        self.names.number(index)
+        self.names.number(&self.bytes, index)
     }
 
     /// Returns the name of a pack's index.
-    pub fn name(&self, number: u32) -> Option<&[u8]> {
-        self.names.get(number as usize)
+    pub fn name(&self, number: u32) -> Option<Vec<u8>> {
+        self.names.get(&self.bytes, number)
     }
 
     /// Returns where an object stands; none where it is not named.
@@ -203,49 +203,76 @@ impl Chunks {
 }
 
 /// The names of the packs' indexes, in order.
-struct Names {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
+enum Names {
+    /// They are as long as ours, all of them: each is found by its number.
+    Ours { start: u64, count: u32 },
+    /// Others.
+    Any { bytes: Vec<u8>, ends: Vec<usize> },
 }
 
 impl Names {
-    fn of(bytes: Vec<u8>, count: u32) -> Result<Self> {
+    fn of(bytes: &IndexBytes, range: Range<u64>, count: u32) -> Result<Self> {
+        let (length, start) = (range.end - range.start, range.start);
+        if (u64::from(count) * OUR_NAME).next_multiple_of(4) == length {
+            return Ok(Self::Ours { start, count });
+        }
+        let bytes = bytes.block(start, length)?;
         let zeroes = bytes
             .iter()
             .enumerate()
             .filter(|(_, byte)| **byte == 0)
             .map(|(at, _)| at);
         let ends: Vec<usize> = zeroes.take(count as usize).collect();
-        let names = Self { bytes, ends };
-        let is_whole = names.ends.len() == count as usize;
-        if is_whole
-            && (0..names.ends.len())
-                .is_sorted_by(|left, right| names.get(*left) < names.get(*right))
+        let name = |number: usize| name_in(&bytes, &ends, number);
+        if ends.len() == count as usize
+            && (0..ends.len()).is_sorted_by(|left, right| name(*left) < name(*right))
         {
-            Ok(names)
+            Ok(Self::Any { bytes, ends })
         } else {
             Err(torn())
         }
     }
 
-    fn get(&self, number: usize) -> Option<&[u8]> {
-        let end = *self.ends.get(number)?;
-        let start = number
-            .checked_sub(1)
-            .map_or(0, |before| self.ends[before] + 1);
-        self.bytes.get(start..end)
+    fn count(&self) -> u32 {
+        match self {
+            Self::Ours { count, .. } => *count,
+            Self::Any { ends, .. } => {
+                u32::try_from(ends.len()).expect("the file says the same number, in 32 bits")
+            }
+        }
     }
 
-    fn number(&self, name: &[u8]) -> Option<u32> {
-        let (mut low, mut high) = (0, self.ends.len());
+    fn get(&self, index: &IndexBytes, number: u32) -> Option<Vec<u8>> {
+        match self {
+            Self::Ours { start, count } if number < *count => {
+                let mut name = vec![0; OUR_NAME as usize];
+                let at = start + u64::from(number) * OUR_NAME;
+                index.read(at, &mut name).ok()?;
+                let end = name.pop();
+                let is_name = end == Some(0) && !name.contains(&0);
+                is_name.then_some(name)
+            }
+            Self::Ours { .. } => None,
+            Self::Any { bytes, ends } => name_in(bytes, ends, number as usize).map(<[u8]>::to_vec),
+        }
+    }
+
+    fn number(&self, index: &IndexBytes, name: &[u8]) -> Option<u32> {
+        let (mut low, mut high) = (0, self.count());
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.get(middle)?.cmp(name) {
+            match self.get(index, middle)?[..].cmp(name) {
                 std::cmp::Ordering::Less => low = middle + 1,
                 std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return u32::try_from(middle).ok(),
+                std::cmp::Ordering::Equal => return Some(middle),
             }
         }
         None
     }
+}
+
+fn name_in<'b>(bytes: &'b [u8], ends: &[usize], number: usize) -> Option<&'b [u8]> {
+    let end = *ends.get(number)?;
+    let start = number.checked_sub(1).map_or(0, |before| ends[before] + 1);
+    bytes.get(start..end)
 }

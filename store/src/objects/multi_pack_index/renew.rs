@@ -23,16 +23,20 @@ use crate::objects::reader::Packs;
 const FEW: usize = 16;
 /// As many more for so many that are joined, so that a file that grows is written less often.
 const SHARE: usize = 64;
+/// But no more than so many: what is noted of them is written with every pack.
+const MANY: usize = 128;
 /// The longest index that is joined, in bytes: some 35,000 objects.
-const LONGEST: u64 = 1 << 20;
+pub(crate) const LONGEST: u64 = 1 << 20;
+
+/// Returns how many packs may stand alone beside a multi-pack-index.
+pub(crate) fn few(joint: Option<&MultiPackIndex>) -> usize {
+    let share = joint.map_or(0, |joint| joint.packs() as usize / SHARE);
+    share.clamp(FEW, MANY)
+}
 
 /// Writes a new multi-pack-index where many packs are in none, and returns whether it did.
 pub(crate) fn renew(directory: &Path, packs: &Packs) -> Result<bool> {
-    let few = FEW.max(
-        packs
-            .joint()
-            .map_or(0, |joint| joint.packs() as usize / SHARE),
-    );
+    let few = few(packs.joint());
     if packs.alone().len() <= few {
         return Ok(false);
     }
@@ -92,9 +96,7 @@ impl Joined {
 /// written counts: it may have been stored again because another copy is damaged.
 fn join(last: Option<&MultiPackIndex>, joined: Vec<Joined>) -> Result<Vec<u8>> {
     let old = last.map_or(0, MultiPackIndex::packs);
-    let old_names = (0..old)
-        .filter_map(|number| last?.name(number))
-        .map(<[u8]>::to_vec);
+    let old_names = (0..old).filter_map(|number| last?.name(number));
     let names = old_names.chain(joined.iter().map(|joined| joined.name.clone()));
     let sorted: BTreeMap<Vec<u8>, u32> = names.zip(0..).collect();
     let mut numbers = vec![0; sorted.len()];

@@ -48,7 +48,10 @@ impl Reader {
     /// Opens the packs that are there now.
     pub(crate) fn open(repository: &Path) -> Result<Self> {
         let directory = repository.join("objects/pack");
-        let packs = Packs::list(&directory, &Packs::default())?.unwrap_or_default();
+        let packs = match Packs::noted(&directory) {
+            Some(packs) => packs,
+            None => Packs::list(&directory, &Packs::default())?.unwrap_or_default(),
+        };
         Ok(Self {
             directory,
             packs: RwLock::new(Arc::new(packs)),
@@ -66,13 +69,19 @@ impl Reader {
 
     /// To be called by whoever has just written a pack: looks for it, joins the indexes where many packs stand
     /// alone, and removes what killed processes left.
-    pub(crate) fn note_new_pack(&self) -> Result<()> {
+    pub(crate) fn note_new_pack(&self, name: &Path) -> Result<()> {
+        if let Some(packs) = self.packs().with(&self.directory, name) {
+            *self.packs.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(packs);
+            return Ok(());
+        }
         self.refresh()?;
         // Without it all is found as well, and slower.
         if multi_pack_index::renew(&self.directory, &self.packs()).unwrap_or(false) {
             self.refresh()?;
         }
-        leftover::sweep(&self.directory, self.packs().temporary());
+        let packs = self.packs();
+        packs.note(&self.directory);
+        leftover::sweep(&self.directory, packs.temporary());
         Ok(())
     }
 

@@ -12,6 +12,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use rustix::fs::RawDir;
@@ -23,6 +24,10 @@ use crate::fs::leftover::TEMPORARY_PACK;
 use crate::model::entry::ObjectId;
 use crate::objects::multi_pack_index::{self, MultiPackIndex};
 use crate::objects::pack_file::{PackFile, open_regular};
+use crate::objects::recent;
+
+/// So many answers of a multi-pack-index are compared one by one, before all of it is checked.
+const FEW_ANSWERS: u32 = 64;
 
 const PACK: &[u8] = b".pack";
 const INDEX: &[u8] = b".idx";
@@ -33,6 +38,8 @@ pub(crate) struct Packs {
     /// The directory, where every later change of it must show in its times.
     settled: Option<Stamp>,
     joint: Option<Joint>,
+    /// What is noted of those that were written last, where the directory was not listed.
+    recent: Option<Joint>,
     alone: Vec<Arc<PackFile>>,
     temporary: Vec<Vec<u8>>,
 }
@@ -48,6 +55,8 @@ struct Opened {
     stamp: Stamp,
     index: MultiPackIndex,
     is_sound: OnceLock<bool>,
+    /// How often it was to be believed.
+    asked: AtomicU32,
     packs: Vec<OnceLock<Arc<PackFile>>>,
 }
 
@@ -92,15 +101,63 @@ impl Packs {
         Ok(Some(Self {
             settled: stamp.is_settled(now, 0).then_some(stamp),
             joint,
+            recent: None,
             alone,
             temporary,
         }))
     }
 
+    /// Returns the packs without listing the directory, as they are noted: most processes look for few objects. None where
+    /// nothing is noted.
+    pub fn noted(directory: &Path) -> Option<Self> {
+        let recent = Opened::new(directory, Stamp::default(), recent::open(directory)?);
+        let mut has_places = vec![false; recent.packs.len()];
+        for place in recent.index.all().ok()? {
+            has_places[place.pack as usize] = true;
+        }
+        let long = (0..recent.index.packs()).filter(|number| !has_places[*number as usize]);
+        let alone = long
+            .filter_map(|number| recent.pack(number).cloned())
+            .collect();
+        let mut joint = Joint::open(directory, &Self::default());
+        // One that is gone fails when it is asked, and then the directory is listed.
+        joint.iter_mut().for_each(|joint| joint.is_there.fill(true));
+        Some(Self {
+            settled: None,
+            joint,
+            recent: Some(Joint {
+                is_there: has_places,
+                opened: Arc::new(recent),
+            }),
+            alone,
+            temporary: Vec::new(),
+        })
+    }
+
+    /// Returns the packs with a new one, and notes it; none where the directory has to be listed, or the indexes are to be joined.
+    pub fn with(&self, directory: &Path, name: &Path) -> Option<Self> {
+        let noted = &self.recent.as_ref()?.opened.index;
+        let few = multi_pack_index::few(self.joint()) as u32;
+        if noted.packs() >= few {
+            return None;
+        }
+        let pack = Arc::new(PackFile::new(directory, name));
+        recent::write(directory, Some(noted), [&pack]).ok()?;
+        Self::noted(directory)
+    }
+
+    /// Notes the packs that stand alone, so that the next process need not list the directory. One that is borrowed comes and goes.
+    pub fn note(&self, directory: &Path) {
+        if self.recent.is_none() && self.borrowed().next().is_none() {
+            // Without it all is found as well, and slower.
+            let _ = recent::write(directory, None, &self.alone);
+        }
+    }
+
     /// Returns where an object may stand: good enough for whoever hashes what stands there.
     pub fn likely(&self, id: ObjectId) -> impl Iterator<Item = (&Arc<PackFile>, u64)> {
-        let joint = self.joint.as_ref().and_then(|joint| joint.find(id));
-        joint.into_iter().chain(
+        let in_one = [&self.recent, &self.joint].map(|joint| joint.as_ref()?.find(id));
+        in_one.into_iter().flatten().chain(
             self.alone
                 .iter()
                 .filter_map(move |pack| Some((pack, pack.find(id)?))),
@@ -117,7 +174,7 @@ impl Packs {
         let is_sound = self
             .joint
             .as_ref()
-            .is_none_or(|joint| joint.opened.is_sound());
+            .is_none_or(|joint| joint.opened.is_worth_it() && joint.opened.is_sound());
         let likely = self.likely(id);
         likely.filter(move |(pack, offset)| is_sound || pack.find(id) == Some(*offset))
     }
@@ -166,7 +223,10 @@ impl Packs {
                     .for_each(|(id, _)| note(id));
             }),
         }
-        let alone = self.alone.iter().filter(|pack| counts(pack));
+        let noted = self.recent.iter().flat_map(|noted| {
+            (0..noted.opened.index.packs()).filter_map(|number| noted.pack(number))
+        });
+        let alone = self.alone.iter().chain(noted).filter(|pack| counts(pack));
         for pack in alone.filter(|pack| pack.has_its_end()) {
             pack.offsets(ids)
                 .unwrap_or_default()
@@ -255,20 +315,31 @@ impl Opened {
             stamp,
             index,
             is_sound: OnceLock::new(),
+            asked: AtomicU32::new(0),
             packs,
         }
     }
 
     fn pack(&self, number: u32) -> Option<&Arc<PackFile>> {
-        let stem = self.index.name(number)?.strip_suffix(INDEX)?;
-        let make = || {
+        let make = |stem: &[u8]| {
             let name = [stem, PACK].concat();
             Arc::new(PackFile::new(
                 &self.directory,
                 Path::new(OsStr::from_bytes(&name)),
             ))
         };
-        Some(self.packs.get(number as usize)?.get_or_init(make))
+        let slot = self.packs.get(number as usize)?;
+        if let Some(pack) = slot.get() {
+            return Some(pack);
+        }
+        let name = self.index.name(number)?;
+        let stem = name.strip_suffix(INDEX)?;
+        Some(slot.get_or_init(|| make(stem)))
+    }
+
+    /// To compare a few answers with the packs' own indexes costs less than to read all of it, which grows with every step.
+    fn is_worth_it(&self) -> bool {
+        self.asked.fetch_add(1, Ordering::Relaxed) >= FEW_ANSWERS
     }
 
     fn is_sound(&self) -> bool {

@@ -85,8 +85,9 @@ impl<'a> Sink<'a> {
             .unwrap_or_else(PoisonError::into_inner)
         {
             Some(writer) => {
-                writer.finish()?;
-                self.reader.note_new_pack()?;
+                if let Some(name) = writer.finish()? {
+                    self.reader.note_new_pack(&name)?;
+                }
                 Ok(true)
             }
             None => Ok(false),

@@ -19,6 +19,7 @@ use crate::model::entry::ObjectId;
 use crate::objects::borrowed::{self, Borrowed};
 use crate::objects::pack::{create_temporary, seal};
 use crate::objects::pack_file::{PackFile, open_regular};
+use crate::objects::recent;
 use crate::objects::{self, Objects};
 
 /// Fewer objects than this are read from their files, rather than to have one more pack to look in for ever.
@@ -93,6 +94,7 @@ fn names(directory: &Path) -> Vec<PathBuf> {
 /// Makes a pack and its index ours, or borrows them; synced.
 fn hold(from: &Path, to: &Path, name: &Path, saved: u64, objects: &Objects) -> Result<()> {
     objects::prepare(objects.repository())?;
+    recent::forget(to);
     // The pack first: an index without its pack would name objects that are not there.
     let names = [name.to_owned(), name.with_extension("idx")];
     let hold = |name: &PathBuf| {

@@ -1,0 +1,92 @@
+//! The packs that no multi-pack-index names yet, in one file: what they are called, and what stands in the short ones. This
+//! module does IO.
+//!
+//! Without it, every process would list the directory of packs, which grows with every step, and open each of those that were
+//! written last. It is a hint, laid out like a multi-pack-index: whoever writes a pack removes it first, and writes it anew
+//! when the pack is there. Where it is missing, the directory is listed; where an object is in no pack that it knows, too.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::multi_pack_index::{LONGEST, MultiPackIndex, Place, encode};
+use super::pack::create_temporary;
+use super::pack_file::{PackFile, open_regular};
+use crate::error::{Context, Result, contained};
+use crate::model::entry::ObjectId;
+
+/// Its name beside the directory of packs, among what git keeps of its own there.
+const NAME: &str = "info/recent-packs";
+
+fn path(packs: &Path) -> Option<PathBuf> {
+    Some(packs.parent()?.join(NAME))
+}
+
+/// To be called before a pack is put among the others.
+pub(crate) fn forget(packs: &Path) {
+    if let Some(path) = path(packs) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Opens it; none where there is none that can be used.
+pub(crate) fn open(packs: &Path) -> Option<MultiPackIndex> {
+    let file = open_regular(&path(packs)?).ok()?;
+    let index = contained(|| MultiPackIndex::open(file))?.ok()?;
+    index.is_sound().then_some(index)
+}
+
+/// Writes it: what `old` says, and these packs. Not synced: its checksum tells whether it reached the disk.
+pub(crate) fn write<'p>(
+    directory: &Path,
+    old: Option<&MultiPackIndex>,
+    packs: impl IntoIterator<Item = &'p Arc<PackFile>>,
+) -> Result<()> {
+    let what = || format!("cannot note the recent packs of `{}`", directory.display());
+    let (names, places) = join(old, packs)?;
+    let Some(path) = path(directory) else {
+        return Ok(());
+    };
+    let (temporary, mut file) = create_temporary(directory)?;
+    file.write_all(&encode(&names, &places)).context(what)?;
+    std::fs::rename(temporary.path(), path).context(what)
+}
+
+/// Returns the names in order, and the places by id: of an object in several packs, that in the one that was given last.
+fn join<'p>(
+    old: Option<&MultiPackIndex>,
+    packs: impl IntoIterator<Item = &'p Arc<PackFile>>,
+) -> Result<(Vec<Vec<u8>>, Vec<Place>)> {
+    let mut names: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
+    let mut places: BTreeMap<ObjectId, (Vec<u8>, u64)> = BTreeMap::new();
+    if let Some(old) = old {
+        names.extend((0..old.packs()).filter_map(|number| Some((old.name(number)?, 0))));
+        for place in old.all()? {
+            if let Some(name) = old.name(place.pack) {
+                places.insert(place.id, (name, place.offset));
+            }
+        }
+    }
+    for pack in packs {
+        let name = pack.name().with_extension("idx");
+        let name = name.into_os_string().into_encoded_bytes();
+        names.insert(name.clone(), 0);
+        // One of many objects is asked itself.
+        if let Some((index, _)) = pack.short_index(LONGEST)? {
+            let entries = index.entries()?.into_iter();
+            places.extend(entries.map(|(id, offset)| (id, (name.clone(), offset))));
+        }
+    }
+    names
+        .values_mut()
+        .zip(0..)
+        .for_each(|(number, place)| *number = place);
+    let numbered = places.into_iter().map(|(id, (name, offset))| Place {
+        id,
+        pack: names[&name],
+        offset,
+    });
+    let numbered = numbered.collect();
+    Ok((names.into_keys().collect(), numbered))
+}
