@@ -316,3 +316,68 @@ fn temporary_names(world: &World) -> Vec<String> {
     assert_eq!(names.len(), world.items.len(), "one an item");
     names
 }
+
+#[test]
+fn what_a_program_has_open_to_write_is_kept_and_named() {
+    let targets = [
+        file("before\n"),
+        Thing::Nothing,
+        link("before"),
+        Thing::Directory(0o755),
+    ];
+    for abilities in ways() {
+        for target in &targets {
+            let mut world = World::new();
+            world.put_and_plan("x", &file("agent\n"), target);
+            let path = world.on_disk("x");
+            let apply = |world: &mut World| {
+                world.apply_with(&world.open().with_abilities(abilities))[0].clone()
+            };
+            // A reader is in nobody's way.
+            let reader = fs::File::open(&path).expect("it is there");
+            let writer = fs::OpenOptions::new()
+                .append(true)
+                .open(&path)
+                .expect("it is there");
+            if !has_leases(&path) {
+                println!("SKIPPED: this file system has no leases");
+                return;
+            }
+            let done = apply(&mut world);
+            assert_eq!(done.result, FileResult::Conflict, "{target:?}: {done:?}");
+            assert!(
+                done.reason
+                    .as_deref()
+                    .is_some_and(|reason| reason.contains("has it open")),
+                "it says why: {done:?}"
+            );
+            assert_eq!(world.temporaries(), [""; 0], "nothing is left beside it");
+            (&writer).write_all(b"and more\n").expect("it is open");
+            assert_eq!(
+                fs::read_to_string(&path).expect("a file"),
+                "agent\nand more\n",
+                "not a byte of what it goes on writing is lost"
+            );
+            writer.set_len(6).expect("it is open");
+            drop(writer);
+            let done = apply(&mut world);
+            assert_eq!(done.result, FileResult::Done, "when it is closed: {done:?}");
+            drop(reader);
+        }
+    }
+}
+
+/// Whether the kernel tells of who writes to a file: a second one that it is asked of is refused while one has it open.
+fn has_leases(path: &std::path::Path) -> bool {
+    let file_system = rustix::fs::statfs(path).expect("it is there").f_type & 0xffff_ffff;
+    // Overlays and network file systems.
+    ![
+        0x794c_7630,
+        0x6969,
+        0xff53_4d42,
+        0xfe53_4d42,
+        0x0102_1997,
+        0x6573_5546,
+    ]
+    .contains(&file_system)
+}

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! So at every moment the old or the new file stands whole at `name`, and a byte that somebody wrote since the plan was made
-//! is found in what came out before it is let go. One thing cannot be seen: a program that had the old file open before, and
-//! goes on writing to it after it was let go.
+//! is found in what came out before it is let go. What a program goes on writing that had the old file open before would go with
+//! it: the kernel tells of such a program where it is asked for a lease, and the file is moved back. Where a file system has no
+//! leases (network file systems, some overlays), or the file is another user's, that cannot be seen.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -22,6 +23,7 @@ use crate::model::entry::{Entry, EntryKind, ObjectId, State};
 
 use super::beside::permissions;
 use super::found::{Found, look, open_file};
+use super::lease::{self, Lease};
 use super::sys::{self, Answer};
 use super::trouble::{Outcome, Trouble};
 
@@ -76,6 +78,11 @@ impl Hand<'_> {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(false),
             Err(error) => return Err(Trouble::of("cannot be moved aside", error)),
+        }
+        // Held until it is gone.
+        let lease = lease_on(place.directory, &place.own, expected);
+        if matches!(lease, Lease::Busy) {
+            return Err(self.move_back(place, in_use()));
         }
         match look(place.directory, &place.own) {
             Ok((found, _)) if found.is(expected) => {
@@ -252,7 +259,9 @@ impl Hand<'_> {
         expected: State,
         target: Entry,
     ) -> Outcome<()> {
+        let lease = lease_on(place.directory, &place.own, expected);
         let trouble = match look(place.directory, &place.own) {
+            _ if matches!(lease, Lease::Busy) => in_use(),
             Ok((found, _)) if found.is(expected) => match discard(place, &found) {
                 Ok(()) => return Ok(()),
                 Err(error) => Trouble::of("what stood there cannot be removed", error),
@@ -291,7 +300,9 @@ impl Hand<'_> {
     /// them is replaced. A directory cannot be replaced by a rename at all and goes first; the place's own name is then kept
     /// whatever happens, so that the next try ends it.
     fn replace_checked(&self, place: &Place<'_>, expected: State, target: Entry) -> Outcome<()> {
+        let lease = lease_on(place.directory, place.name, expected);
         let checked = match look(place.directory, place.name) {
+            _ if matches!(lease, Lease::Busy) => Err(in_use()),
             Ok((found, _)) if !found.is(expected) => Err(Trouble::unexpected(&found)),
             Ok((found, _)) if is_directory(expected) || is_directory(Some(target)) => {
                 remove_found(place.directory, place.name, &found).map(|()| true)
@@ -330,6 +341,20 @@ impl Hand<'_> {
             EntryKind::File | EntryKind::Symlink => sys::unlink(place.directory, &place.own),
         };
     }
+}
+
+/// Only a file is written to by who has it open.
+fn lease_on(directory: BorrowedFd<'_>, name: &[u8], expected: State) -> Lease {
+    match expected.map(|entry| entry.mode.kind()) {
+        Some(EntryKind::File) => lease::take(directory, name),
+        Some(EntryKind::Directory | EntryKind::Symlink) | None => Lease::Unknown,
+    }
+}
+
+fn in_use() -> Trouble {
+    Trouble::conflict(
+        "a program has it open to write to it, and what it goes on writing would be lost",
+    )
 }
 
 fn is_directory(state: State) -> bool {

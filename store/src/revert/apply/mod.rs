@@ -13,6 +13,7 @@
 mod beside;
 mod found;
 mod hand;
+mod lease;
 mod leftover;
 mod order;
 mod preflight;

@@ -1,0 +1,58 @@
+//! Whether a program has a file open to write to it, or maps it: what it goes on writing would go with the file. The kernel says
+//! so when it is asked for a lease. This module does IO.
+
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+
+use rustix::io::Errno;
+
+use super::found::open_file;
+use super::sys::Answer;
+
+/// What the kernel says of who writes to a file.
+pub(super) enum Lease {
+    /// Nobody has it open to write, and nobody opens it so while this is held.
+    Held { _file: OwnedFd },
+    /// Somebody has it open to write, or maps it.
+    Busy,
+    /// It does not say: the file is no regular one, or another user's, or its file system has no leases.
+    Unknown,
+}
+
+/// Asks for a lease on an entry of a directory.
+pub(super) fn take(directory: BorrowedFd<'_>, name: &[u8]) -> Lease {
+    let Ok(Some((file, _))) = open_file(directory, name) else {
+        return Lease::Unknown;
+    };
+    match set(&file) {
+        Ok(()) => Lease::Held { _file: file },
+        Err(Errno::AGAIN) => Lease::Busy,
+        Err(_) => Lease::Unknown,
+    }
+}
+
+/// From the kernel's `fcntl.h`; which signal tells that somebody waits for the lease.
+#[cfg(target_os = "linux")]
+const F_SETSIG: libc::c_int = 10;
+
+#[cfg(target_os = "linux")]
+#[expect(
+    unsafe_code,
+    reason = "no safe wrapper has leases; the calls take an open descriptor and two numbers, and touch no memory"
+)]
+fn set(file: &OwnedFd) -> Answer<()> {
+    let call = |command, value: libc::c_int| {
+        // SAFETY: the descriptor is open as long as `file` is borrowed, and the arguments are numbers.
+        match unsafe { libc::fcntl(file.as_raw_fd(), command, value) } {
+            -1 => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+            _ => Ok(()),
+        }
+    };
+    // The usual one would end the process; this one is ignored unless somebody wants it.
+    call(F_SETSIG, libc::SIGURG)?;
+    call(libc::F_SETLEASE, libc::F_RDLCK)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn set(_file: &OwnedFd) -> Answer<()> {
+    Err(Errno::NOSYS)
+}
