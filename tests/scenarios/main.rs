@@ -12,6 +12,7 @@ mod git;
 mod honesty;
 mod ignored_directories;
 mod lifecycle;
+mod losses;
 mod names;
 mod out_of_view;
 mod parts;

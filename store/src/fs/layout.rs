@@ -7,14 +7,14 @@
 //!   sessions.db.damaged-N  what stood in its place and was no database any more
 //!   lock                   held while that is set aside
 //!   snapshots/<key>/       a workspace
-//!     lock                 one snapshot or operation at a time
+//!     lock                 one snapshot or operation at a time; holds which rows were written last
 //!     settling             held while what is borrowed of the user's repository is made the store's own
 //!     repository.git/      its objects
 //!     cache…               its stat cache
 //! ```
 
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -58,7 +58,33 @@ pub(crate) fn open_private(path: &Path) -> Result<File> {
 /// A kernel lock; it goes with the process that holds it, however that ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+}
+
+/// The longest note, in bytes.
+const LONGEST_NOTE: usize = 512;
+
+impl Lock {
+    /// Returns what was noted in it by who held it last; none where nothing can be read.
+    pub(crate) fn note(&self) -> Option<String> {
+        let mut bytes = vec![0; LONGEST_NOTE];
+        let read = self.file.read_at(&mut bytes, 0).ok()?;
+        bytes.truncate(read);
+        String::from_utf8(bytes).ok()
+    }
+
+    /// Notes something in it, in the place of what was noted. A note that cannot be written, or is cut off, is none.
+    pub(crate) fn set_note(&self, text: &str) {
+        let is_written = self.file.write_all_at(text.as_bytes(), 0).is_ok();
+        let length = if is_written { text.len() as u64 } else { 0 };
+        if self
+            .file
+            .metadata()
+            .is_ok_and(|metadata| metadata.len() != length)
+        {
+            let _ = self.file.set_len(length);
+        }
+    }
 }
 
 /// Takes the lock of one workspace's folder: one snapshot or operation at a time.
@@ -112,7 +138,7 @@ fn lock(path: &Path, operation: FlockOperation, patience: Duration) -> Result<Lo
     let mut pause = Duration::from_micros(200);
     loop {
         match flock(&file, operation) {
-            Ok(()) => return Ok(Lock { _file: file }),
+            Ok(()) => return Ok(Lock { file }),
             Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR)
                 if Instant::now() < end =>
             {

@@ -18,6 +18,7 @@ use ckpt_schema::report::{EventReport, SnapshotReport, VERSION};
 use crate::error::Result;
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::Diagnostic;
+use crate::sessions::LastRows;
 use crate::store::Store;
 use crate::timeline::life::is_gone;
 use crate::timeline::{How, Looking, Observation, PATIENCE, Place};
@@ -54,8 +55,10 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     } else {
         left
     });
-    let ready =
-        lock.and_then(|lock| crate::revert::finish_open_operations(store, &place).map(|_| lock));
+    let ready = lock.and_then(|lock| {
+        crate::timeline::notice(store, &place, &lock)?;
+        crate::revert::finish_open_operations(store, &place).map(|_| lock)
+    });
     // What was known before the lock, and before a killed operation was ended, may be old by now.
     let view = View::of(store, &place, event)?;
     let mut decision = decide::decide(event, &view, &place.settings);
@@ -82,7 +85,19 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         .as_ref()
         .map(|observation| observation.undecided.clone())
         .unwrap_or_default();
+    let tree = observation.as_ref().ok().map(|seen| seen.snapshot.tree);
     let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
+    if let (Some(lock), Some(tree), Ok(report)) = (&lock, tree, &report) {
+        let (message, step) = (report.message.clone(), report.step.clone());
+        crate::timeline::note(
+            lock,
+            &LastRows {
+                tree,
+                message,
+                step,
+            },
+        );
+    }
     drop(lock);
     tell_of_undecided(store, &place, event, &undecided)?;
     store.is_unsettled = borrows;
@@ -178,7 +193,8 @@ pub(crate) fn snapshot(
     progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
 ) -> Result<SnapshotReport> {
     let place = Place::claim(store, cwd)?;
-    let _lock = place.lock(PATIENCE)?;
+    let lock = place.lock(PATIENCE)?;
+    crate::timeline::notice(store, &place, &lock)?;
     let notes = crate::revert::finish_open_operations(store, &place)?;
     let done = notes.clone();
     snapshot_under_lock(store, &place, label, progress, notes).map_err(|error| error.after(done))

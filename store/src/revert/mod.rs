@@ -66,7 +66,8 @@ pub(crate) fn revert(
         ));
     }
     let place = Place::known(store, cwd)?;
-    let _lock = place.lock(crate::timeline::PATIENCE)?;
+    let lock = place.lock(crate::timeline::PATIENCE)?;
+    crate::timeline::notice(store, &place, &lock)?;
     let Recovered { notes, done } = recover::recover(store, &place, request.dry_run)?;
     Movement::of_revert(store, &place, request)
         .and_then(|movement| {
@@ -88,7 +89,8 @@ pub(crate) fn redo(
     request: &RedoRequest,
 ) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
-    let _lock = place.lock(crate::timeline::PATIENCE)?;
+    let lock = place.lock(crate::timeline::PATIENCE)?;
+    crate::timeline::notice(store, &place, &lock)?;
     let Recovered { notes, done } = recover::recover(store, &place, request.dry_run)?;
     let movement =
         Movement::of_redo(store, &place, request).map_err(|error| error.after(done.clone()))?;

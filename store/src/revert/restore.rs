@@ -32,7 +32,8 @@ pub(crate) fn restore(
         ));
     }
     let only = place.paths_asked_for(&request.paths)?;
-    let _lock = place.lock(crate::timeline::PATIENCE)?;
+    let lock = place.lock(crate::timeline::PATIENCE)?;
+    crate::timeline::notice(store, place, &lock)?;
     let Recovered { notes, done } = super::recover::recover(store, place, request.dry_run)?;
     restore_under_lock(store, place, request, only, notes).map_err(|error| error.after(done))
 }

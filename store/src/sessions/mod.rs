@@ -45,10 +45,10 @@ pub(crate) use snapshots::{
     put_snapshot, snapshot,
 };
 pub(crate) use steps::{
-    OpenStep, StepPath, StepRow, StepSides, ToolRow, close_step, find_step_by_agent_id,
-    finish_tool, forced_paths, insert_step, insert_step_path, insert_tool, move_step_start,
-    newest_step, note_wait, open_steps, release_background, step, step_sides, steps_in_background,
-    unprotected_steps, was_unrecorded,
+    LastRows, OpenStep, StepPath, StepRow, StepSides, ToolRow, close_step, find_step_by_agent_id,
+    finish_tool, forced_paths, has_rows, insert_step, insert_step_path, insert_tool, mark_lost,
+    move_step_start, newest_step, note_wait, open_steps, release_background, step, step_sides,
+    steps_in_background, unprotected_steps, was_unrecorded,
 };
 pub(crate) use workspaces::{
     WorkspaceRow, claim_workspace, find_workspace, set_last_snapshot, workspace, workspace_at,

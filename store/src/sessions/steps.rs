@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::rows;
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
-use crate::model::entry::State;
+use crate::model::entry::{ObjectId, State};
 use crate::model::path::WorkspacePath;
 use crate::model::path_list;
 
@@ -548,6 +548,70 @@ pub(crate) fn forced_paths(
         .collect::<rusqlite::Result<_>>()
         .context(|| "cannot read the files that tools named")?;
     Ok(paths.into_iter().collect())
+}
+
+/// The rows that were written last for a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LastRows {
+    /// The tree of its newest snapshot.
+    pub tree: ObjectId,
+    /// The newest message that was written with it, if any was.
+    pub message: Option<String>,
+    /// The newest step that was written with it, if any was.
+    pub step: Option<String>,
+}
+
+/// Returns whether rows of a workspace are there.
+pub(crate) fn has_rows(
+    connection: &Connection,
+    workspace_id: i64,
+    rows: &LastRows,
+) -> Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM snapshots WHERE tree = ?2 AND workspace_id = ?1)
+                AND (?3 IS NULL OR EXISTS (SELECT 1 FROM messages WHERE id = ?3))
+                AND (?4 IS NULL OR EXISTS (SELECT 1 FROM steps WHERE id = ?4))",
+        )
+        .and_then(|mut statement| {
+            let values = params![workspace_id, rows.tree, rows.message, rows.step];
+            statement.query_row(values, |row| row.get(0))
+        })
+        .context(|| "cannot look for the last rows")
+}
+
+/// Marks that rows of a workspace were lost: its open steps know no more what they did, and where none is open, the newest
+/// message gets a step that was not recorded, from the newest snapshot until now.
+pub(crate) fn mark_lost(
+    connection: &Connection,
+    workspace_id: i64,
+    why: &str,
+    now: Milliseconds,
+) -> Result<()> {
+    let what = || "cannot mark that rows were lost";
+    let marked = connection
+        .execute(
+            "UPDATE steps SET unprotected = ifnull(unprotected, ?2)
+              WHERE state = 'open' AND session_id IN (SELECT id FROM sessions WHERE workspace_id = ?1)",
+            params![workspace_id, why],
+        )
+        .context(what)?;
+    if marked > 0 {
+        return Ok(());
+    }
+    connection
+        .execute(
+            "INSERT INTO steps (id, session_id, message_id, state, recovered, unprotected, start_snapshot_id, started_at, finished_at)
+             SELECT ?2, messages.session_id, messages.id, 'closed', 1, ?3, newest.id,
+                    ifnull(newest.taken_at, messages.created_at), ?4
+               FROM messages JOIN sessions ON sessions.id = messages.session_id
+               LEFT JOIN (SELECT max(id) AS id, taken_at FROM snapshots WHERE workspace_id = ?1) AS newest
+              WHERE sessions.workspace_id = ?1 AND messages.state <> 'discarded'
+              ORDER BY messages.seq DESC LIMIT 1",
+            params![workspace_id, super::new_id(), why, now],
+        )
+        .context(what)?;
+    Ok(())
 }
 
 /// Returns whether a step that was not recorded was at work between two snapshots, or since one.

@@ -7,10 +7,12 @@ mod day_tests;
 pub(crate) mod evidence;
 mod gaps;
 pub(crate) mod life;
+mod losses;
 mod observe;
 pub(crate) mod root;
 mod workspace;
 
+pub(crate) use losses::{note, notice};
 pub(crate) use observe::{
     Looking, MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of,
 };

@@ -1,0 +1,98 @@
+//! Rows that a damaged log, or one that did not reach the disk, lost: noticed, and what they knew is nobody's.
+
+use std::fs;
+
+use ckpt_schema::report::Outcome;
+use ckpt_store::Settings;
+
+use crate::world::World;
+
+/// Lets something be recorded of which the rows are lost afterwards, as if the log of the database ended before them.
+fn losing_its_rows(world: &mut World, work: impl FnOnce(&mut World)) {
+    let store = world.base().join("store");
+    let files = ["sessions.db", "sessions.db-wal"].map(|name| store.join(name));
+    let before = files.clone().map(|path| fs::read(path).unwrap_or_default());
+    work(world);
+    for (path, bytes) in files.iter().zip(before) {
+        // Under another name, for it is open still.
+        fs::rename(path, path.with_extension("lost")).expect("it is there");
+        fs::write(path, bytes).expect("writable");
+    }
+    fs::rename(store.join("sessions.db-shm"), store.join("shm.lost")).expect("it is there");
+    world.reopen(Settings::default());
+}
+
+fn says_so(world: &mut World) -> bool {
+    let status = world.status();
+    let mut latest = status.latest_diagnostics.iter();
+    latest.any(|diagnostic| {
+        diagnostic
+            .message
+            .contains("rows of the session store were lost")
+    })
+}
+
+#[test]
+fn rows_that_were_lost_are_noticed_and_what_they_knew_is_neither_the_users_nor_the_agents() {
+    for is_open in [false, true] {
+        let mut world = World::new();
+        world.write("agents", "0\n");
+        world.write("lost", "0\n");
+        world.write("users", "0\n");
+        world.message("m1");
+        world.step(|world| world.write("agents", "1\n"));
+        if is_open {
+            // Its finish is lost.
+            world.start();
+        }
+        losing_its_rows(&mut world, |world| {
+            if is_open {
+                world.finish();
+            }
+            world.turn("m2", |world| world.write("lost", "1\n"));
+            world.write("users", "1\n");
+            world.message("m3");
+        });
+        world.message("m4");
+        assert!(says_so(&mut world), "it is noticed (open: {is_open})");
+        world.step(|world| world.write("agents", "2\n"));
+        let report = world.revert("m1");
+        assert_eq!(
+            (world.read("lost"), world.read("users")),
+            ("1\n".to_owned(), "1\n".to_owned()),
+            "nobody knows whose it is (open: {is_open}): {report:?}"
+        );
+        assert_eq!(world.read("agents"), "0\n", "what is known goes back");
+        assert_eq!(
+            report.outcome,
+            Outcome::Partial,
+            "not all of it is known (open: {is_open}): {report:?}"
+        );
+        assert!(
+            report.notes.iter().any(|note| note.contains("were lost")),
+            "which is told: {:?}",
+            report.notes
+        );
+    }
+}
+
+#[test]
+fn a_revert_that_comes_first_notices_it_too_and_no_loss_is_seen_where_there_is_none() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.revert("m1");
+    world.unrevert();
+    world.turn("m2", |world| world.write("a", "2\n"));
+    world.reopen(Settings::default());
+    world.revert("m2");
+    assert!(!says_so(&mut world), "nothing was lost");
+    world.unrevert();
+    losing_its_rows(&mut world, |world| {
+        world.turn("m3", |world| world.write("b", "1\n"));
+    });
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+    assert!(world.exists("b"), "nobody knows who made it");
+    assert!(says_so(&mut world), "and that is told");
+}
