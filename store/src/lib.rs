@@ -156,9 +156,12 @@ impl Store {
         query::diff(self, cwd, request)
     }
 
-    /// Returns what is and what is not as it should be in the store itself.
-    pub fn check(&mut self) -> Vec<report::Finding> {
-        query::check(self)
+    /// Returns what is and what is not as it should be in the store itself. Objects are read for some seconds, or `all` of them,
+    /// and healed where they are damaged and their bytes can be found.
+    pub fn check(&mut self, all: bool) -> Vec<report::Finding> {
+        let mut findings = query::check(self);
+        findings.extend(upkeep::check::check(self, all));
+        findings
     }
 
     /// Returns the bytes of a blob of the workspace that holds `cwd`.

@@ -5,6 +5,7 @@ mod basic;
 mod borrowed;
 mod damaged;
 mod databases;
+mod doctor;
 mod evidence;
 mod excludes;
 mod folders;

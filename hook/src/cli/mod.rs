@@ -116,7 +116,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Install(arguments) => install::install(invocation, arguments),
         Command::Uninstall(arguments) => install::uninstall(invocation, arguments),
         Command::Settle => snapshot::settle(invocation),
-        Command::Doctor => doctor::run(invocation),
+        Command::Doctor(arguments) => doctor::run(invocation, arguments),
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),
         Command::Completions { shell } => generate::completions(invocation, *shell),

@@ -17,6 +17,7 @@ mod pack_index;
 mod pack_tests;
 pub(crate) mod reader;
 pub(crate) mod recent;
+pub(crate) mod refs;
 pub(crate) mod tree;
 
 use std::fs;
@@ -66,12 +67,11 @@ const CONFIG: &str = "\
 const DEPTH: usize = 5;
 
 /// What git would follow out of the repository; no snapshot makes them.
-const STRAYS: [&str; 5] = [
+const STRAYS: [&str; 4] = [
     "objects/info/alternates",
     "objects/info/http-alternates",
     "commondir",
     "gitdir",
-    "packed-refs",
 ];
 
 /// Makes the bare repository where it is missing, and heals what is missing of it.
@@ -92,6 +92,10 @@ pub(crate) fn prepare(repository: &Path) -> Result<()> {
     prepare_file(&packs, &repository.join("HEAD"), HEAD)?;
     if is_any_new {
         sync_way_to(&packs)?;
+    }
+    let refs = repository.join(refs::NAME);
+    if !refs::are_ours(&refs) {
+        remove(&refs)?;
     }
     STRAYS
         .iter()

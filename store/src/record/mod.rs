@@ -227,6 +227,7 @@ fn snapshot_under_lock(
         .database
         .write(|connection| observation.write(connection, place.row.id, label, now))?;
     notes.extend(crate::upkeep::settle::under_lock(store, place)?);
+    crate::upkeep::check::name_to_git(store, place)?;
     Ok(SnapshotReport {
         version: VERSION,
         snapshot: observation.snapshot.tree.to_string(),

@@ -31,6 +31,64 @@ const BLOBS: &str = "
     UNION SELECT target FROM operation_git
             JOIN operations ON operations.id = operation_id WHERE workspace_id = ?1 AND part = 'index'";
 
+/// The blobs that no tree leads to.
+const RECORDS: &str = "
+    SELECT attributes_blob AS blob FROM snapshots WHERE workspace_id = ?1
+    UNION SELECT rules_blob FROM snapshots WHERE workspace_id = ?1
+    UNION SELECT index_blob FROM git_states WHERE workspace_id = ?1
+    UNION SELECT step_paths.blob FROM step_paths
+            JOIN steps ON steps.id = step_id JOIN sessions ON sessions.id = steps.session_id
+           WHERE sessions.workspace_id = ?1";
+
+/// Returns the trees of a workspace's snapshots, each with the number of a snapshot that has it, and the blobs that no tree
+/// leads to.
+pub(crate) fn named(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<(Vec<(i64, ObjectId)>, Vec<ObjectId>)> {
+    let what = || "cannot read which objects are needed";
+    let mut statement = connection
+        .prepare("SELECT max(id), tree FROM snapshots WHERE workspace_id = ?1 GROUP BY tree")
+        .context(what)?;
+    let rows = statement
+        .query_map([workspace_id], |row| Ok((row.get(0)?, row.get(1)?)))
+        .context(what)?;
+    let trees = rows.collect::<rusqlite::Result<_>>().context(what)?;
+    let mut blobs = ids(connection, RECORDS, workspace_id)?;
+    blobs.retain(|blob| *blob != ObjectId::EMPTY_TREE);
+    Ok((trees, blobs))
+}
+
+/// Returns a path at which a blob stood, as far as a change tells.
+pub(crate) fn path_of_blob(
+    connection: &Connection,
+    workspace_id: i64,
+    blob: ObjectId,
+) -> Result<Option<Vec<u8>>> {
+    let what = || "cannot read where a blob stood";
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT CAST(ifnull(path_raw, path) AS BLOB) FROM changes
+              WHERE workspace_id = ?1 AND ?2 IN (old_blob, new_blob) LIMIT 1",
+        )
+        .context(what)?;
+    let mut rows = statement
+        .query(rusqlite::params![workspace_id, blob])
+        .context(what)?;
+    let row = rows.next().context(what)?;
+    row.map(|row| row.get(0).context(what)).transpose()
+}
+
+/// Returns the workspaces, those that were used last first.
+pub(crate) fn workspaces(connection: &Connection) -> Result<Vec<i64>> {
+    let what = || "cannot read the workspaces";
+    let mut statement = connection
+        .prepare("SELECT id FROM workspaces ORDER BY used_at DESC, id DESC")
+        .context(what)?;
+    let rows = statement.query_map([], |row| row.get(0)).context(what)?;
+    rows.collect::<rusqlite::Result<_>>().context(what)
+}
+
 /// Returns what the rows of a workspace name.
 pub(crate) fn roots(connection: &Connection, workspace_id: i64) -> Result<Roots> {
     Ok(Roots {

@@ -5,6 +5,7 @@
 mod attributes;
 mod cache;
 mod capture;
+mod check;
 mod difference;
 mod hides;
 mod patch;
@@ -23,12 +24,14 @@ use std::time::Instant;
 
 use crate::error::Result;
 use crate::fs::disk::Stamp;
+use crate::git::Location;
 use crate::model::FileTime;
 use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
 use crate::model::roots::Roots;
-use crate::objects::{Objects, borrowed};
+use crate::objects::{Objects, borrowed, refs};
+pub(crate) use check::{Broken, Checked};
 pub(crate) use patch::Budget;
 pub(crate) use rules::is_below;
 pub(crate) use settle::Settled;
@@ -241,6 +244,33 @@ impl Snapshots {
         deadline: Option<Instant>,
     ) -> Result<Settled> {
         settle::settle(&self.objects, root, roots, deadline)
+    }
+
+    /// Reads what roots reach, as long as `goes_on` says so.
+    pub(crate) fn check(&self, roots: &Roots, goes_on: &dyn Fn() -> bool) -> Result<Checked> {
+        check::check(&self.objects, roots, goes_on)
+    }
+
+    /// Returns what is wrong with the packs themselves, by name; `all` reads all of each.
+    pub(crate) fn check_packs(&self, all: bool) -> Result<Vec<(String, &'static str)>> {
+        check::packs(&self.objects, all)
+    }
+
+    /// Stores damaged objects anew from the workspace's files and the user's repository, and returns what is damaged still.
+    pub(crate) fn heal(&self, root: &Path, broken: Vec<Broken>) -> Result<Vec<Broken>> {
+        check::heal(&self.objects, root, Location::of(root).as_ref(), broken)
+    }
+
+    /// Returns whether an object cannot be read.
+    pub(crate) fn is_broken(&self, id: ObjectId) -> bool {
+        self.objects
+            .reader()
+            .is_ok_and(|reader| reader.any(id).is_err() && reader.check_blob(id).is_err())
+    }
+
+    /// Writes refs to what rows name.
+    pub(crate) fn write_refs(&self, trees: &[(i64, ObjectId)], blobs: &[ObjectId]) -> Result<()> {
+        refs::write(self.objects.repository(), trees, blobs)
     }
 
     /// Gives borrowed packs back. To be called by whoever holds the workspace's lock, when what `roots` need of them is ours.

@@ -58,16 +58,29 @@ pub(super) struct Reached {
     pub objects: BTreeMap<ObjectId, Option<Vec<u8>>>,
     /// Trees that cannot be read, with what is wrong.
     pub torn: Vec<(ObjectId, Vec<u8>, Error)>,
+    /// Trees that were looked at.
+    seen: HashSet<ObjectId>,
+    /// Blobs that were noted.
+    noted: HashSet<ObjectId>,
 }
 
 impl Reached {
+    /// Returns whether an object is a tree that was looked at.
+    pub fn is_tree(&self, id: ObjectId) -> bool {
+        self.seen.contains(&id)
+    }
+
+    /// Notes a blob; returns false where it was noted before.
+    pub fn is_new(&mut self, id: ObjectId) -> bool {
+        self.noted.insert(id)
+    }
+
     /// Walks from the roots. Returns false where `goes_on` said so before the end.
     pub fn walk(&mut self, reader: &Reader, roots: &Roots, goes_on: &dyn Fn() -> bool) -> bool {
-        let mut seen: HashSet<ObjectId> = HashSet::new();
         for root in &roots.trees {
             let mut rest = vec![(*root, Vec::new())];
             while let Some((id, path)) = rest.pop() {
-                if id == ObjectId::EMPTY_TREE || !seen.insert(id) {
+                if id == ObjectId::EMPTY_TREE || !self.seen.insert(id) {
                     continue;
                 }
                 if !goes_on() {

@@ -134,6 +134,17 @@ impl Place {
         Self::claim(store, &cwd)
     }
 
+    /// Returns a workspace that is known to the store, wherever it is now.
+    pub fn of_row(store: &Store, row: WorkspaceRow) -> Self {
+        let cwd = row.path.clone();
+        Self::new(&store.surroundings, row, cwd)
+    }
+
+    /// Returns whether its directory is the one that was recorded.
+    pub fn is_there(&self) -> bool {
+        row_is_there(&self.row)
+    }
+
     fn new(surroundings: &Surroundings, row: WorkspaceRow, cwd: PathBuf) -> Self {
         let settings = surroundings.settings.for_directory(&row.path).clone();
         let scope = match settings.scope {

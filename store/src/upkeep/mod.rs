@@ -1,3 +1,4 @@
 //! What keeps stored objects there and whole: making borrowed ones the store's own, checking, healing, and naming them to git.
 
+pub(crate) mod check;
 pub(crate) mod settle;

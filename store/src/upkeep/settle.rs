@@ -23,10 +23,11 @@ const WAIT: Duration = Duration::from_secs(2);
 
 /// Settles what the workspace that holds a directory borrowed.
 pub(crate) fn settle(store: &mut Store, cwd: &Path) -> Result<()> {
-    match Place::find(store, cwd)? {
-        Some(place) => settle_until(store, &place, None),
-        None => Ok(()),
-    }
+    let Some(place) = Place::find(store, cwd)? else {
+        return Ok(());
+    };
+    settle_until(store, &place, None)?;
+    super::check::name_to_git(store, &place)
 }
 
 /// Does it before a tool of an agent runs, where it is not done by then. Returns false where it is still to be done: what takes

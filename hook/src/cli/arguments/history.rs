@@ -80,3 +80,11 @@ pub struct SnapshotArguments {
     #[arg(long, value_name = "TEXT")]
     pub label: Option<String>,
 }
+
+/// `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArguments {
+    /// Read every object of every snapshot, however long that takes; some seconds' worth without it
+    #[arg(long)]
+    pub all: bool,
+}

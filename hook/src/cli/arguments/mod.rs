@@ -17,8 +17,8 @@ use crate::output::Wanted;
 use crate::output::paint::When;
 
 pub use history::{
-    DiffArguments, LogArguments, SessionsArguments, ShowArguments, SnapshotArguments,
-    StatusArguments,
+    DiffArguments, DoctorArguments, LogArguments, SessionsArguments, ShowArguments,
+    SnapshotArguments, StatusArguments,
 };
 pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::InstallArguments;
@@ -136,7 +136,7 @@ pub enum Command {
     /// Take the hook out of an agent's settings
     Uninstall(InstallArguments),
     /// Check store, database, settings and installed hooks
-    Doctor,
+    Doctor(DoctorArguments),
     /// Play a small session in a scratch folder, revert it and bring it back
     Demo,
     /// Read one hook payload (JSON) on stdin and record it: what agents' settings call

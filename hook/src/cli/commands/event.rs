@@ -31,7 +31,7 @@ pub struct Recorded {
     pub report: EventReport,
     /// What the agent is to be told.
     pub words: Option<String>,
-    /// The store, and a directory of the workspace of which it borrowed packs, where these are to be copied.
+    /// The store, and a directory of the workspace, of which there is something left to do that nobody should wait for.
     pub unsettled: Option<(PathBuf, PathBuf)>,
 }
 
@@ -174,7 +174,7 @@ struct Recorder<'a> {
     store: Option<Store>,
     /// What the agent is to be told.
     words: Option<String>,
-    /// A directory of the workspace of which packs are borrowed.
+    /// A directory of the workspace of which there is something left to do.
     unsettled: Option<PathBuf>,
 }
 
@@ -225,7 +225,10 @@ impl Recorder<'_> {
                     &format!("recorded `{}` of {}", event.event.name(), event.agent),
                 );
                 self.tell(event, report);
-                if self.store.as_ref().is_some_and(Store::is_unsettled) {
+                // When the agent has gone, git is told what is needed: nobody waits for that.
+                if event.event == EventKind::SessionEnd
+                    || self.store.as_ref().is_some_and(Store::is_unsettled)
+                {
                     self.unsettled.clone_from(&event.cwd);
                 }
             }

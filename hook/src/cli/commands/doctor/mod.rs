@@ -7,6 +7,7 @@ use std::path::Path;
 use ckpt_schema::report::{self, DiagnosticReport, DoctorReport, Finding};
 use ckpt_store::Store;
 
+use crate::cli::arguments::DoctorArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, FAILED, Failure};
 use crate::log_file::LogFile;
@@ -16,10 +17,10 @@ use crate::output::time::utc;
 use crate::surroundings;
 
 /// Looks at everything, and shows what it found. Exit code 1 where something is broken.
-pub fn run(invocation: &Invocation) -> Result<u8, Failure> {
+pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, Failure> {
     let directory = invocation.store_directory()?;
     let mut findings = settings(invocation);
-    findings.extend(store(invocation, &directory));
+    findings.extend(store(invocation, &directory, arguments.all));
     findings.extend(log(invocation, &directory));
     findings.extend(hooks::look(invocation));
     let report = DoctorReport {
@@ -79,7 +80,7 @@ fn settings(invocation: &Invocation) -> Vec<Finding> {
     findings
 }
 
-fn store(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
+fn store(invocation: &Invocation, directory: &Path, all: bool) -> Vec<Finding> {
     let mut store = match invocation.open() {
         Ok(store) => store,
         Err(failure) => {
@@ -108,18 +109,18 @@ fn store(invocation: &Invocation, directory: &Path) -> Vec<Finding> {
         format!("`{}` is yours alone", directory.display()),
         None,
     )];
-    findings.extend(check(invocation, &mut store));
+    findings.extend(check(invocation, &mut store, all));
     findings.extend(recent(invocation, &mut store));
     findings
 }
 
 /// A large database takes a while.
-fn check(invocation: &Invocation, store: &mut Store) -> Vec<Finding> {
+fn check(invocation: &Invocation, store: &mut Store, all: bool) -> Vec<Finding> {
     if !invocation.output.shows_progress() {
-        return store.check();
+        return store.check(all);
     }
     let line = Line::new();
-    let findings = line.during("checking the session store", || store.check());
+    let findings = line.during("checking the session store", || store.check(all));
     line.end();
     findings
 }

@@ -1,0 +1,212 @@
+//! Reading what snapshots consist of, and healing what is damaged of it. This module does IO.
+//!
+//! ```text
+//! rows ──► trees, the newest first ──► blobs, each decoded and hashed
+//!          what is damaged: the workspace's file, else the user's repository
+//! ```
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use flate2::read::ZlibDecoder;
+use rustix::fs::OFlags;
+
+use super::settle::{Reached, from_workspace};
+use crate::error::Result;
+use crate::fs::{beneath, threads};
+use crate::git::{Location, read_small};
+use crate::model::entry::ObjectId;
+use crate::model::roots::Roots;
+use crate::objects::Objects;
+use crate::objects::hash::{ObjectKind, hash};
+use crate::objects::pack::{Effort, PackWriter, pack_object};
+use crate::objects::pack_file::PackFile;
+
+/// An object that is needed and cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    /// Which.
+    pub id: ObjectId,
+    /// Where it stands in a snapshot, as far as that is known; the root's path is empty.
+    pub path: Option<Vec<u8>>,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+/// What reading came to.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    /// How many objects were read.
+    pub objects: u64,
+    /// How many trees of snapshots were read with all that they reach.
+    pub trees: usize,
+    /// Whether there was time for all.
+    pub is_whole: bool,
+    /// What cannot be read.
+    pub broken: Vec<Broken>,
+}
+
+/// So many blobs are read before the clock is asked again.
+const BATCH: usize = 256;
+
+/// Reads what the roots reach, as long as `goes_on` says so.
+pub(super) fn check(
+    objects: &Objects,
+    roots: &Roots,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Checked> {
+    let reader = objects.reader()?;
+    reader.refresh()?;
+    let mut checked = Checked::default();
+    let mut reached = Reached::default();
+    let read = |blobs: Vec<(ObjectId, Option<Vec<u8>>)>, checked: &mut Checked| {
+        blobs.chunks(BATCH).all(|blobs| {
+            let problems = threads::map(blobs, |(id, _)| reader.check_blob(*id).err());
+            checked.objects += blobs.len() as u64;
+            let broken = blobs
+                .iter()
+                .zip(problems)
+                .filter_map(|((id, path), error)| {
+                    Some(Broken {
+                        id: *id,
+                        path: path.clone(),
+                        what: describe(&error?),
+                    })
+                });
+            checked.broken.extend(broken);
+            goes_on()
+        })
+    };
+    for tree in &roots.trees {
+        let one = Roots {
+            trees: vec![*tree],
+            blobs: Vec::new(),
+        };
+        let is_walked = reached.walk(&reader, &one, goes_on);
+        let found = std::mem::take(&mut reached.objects);
+        checked.objects += found.keys().filter(|id| reached.is_tree(**id)).count() as u64;
+        let blobs = found
+            .into_iter()
+            .filter(|(id, _)| !reached.is_tree(*id) && reached.is_new(*id))
+            .collect();
+        if !read(blobs, &mut checked) || !is_walked {
+            add_torn(&mut checked, reached);
+            return Ok(checked);
+        }
+        checked.trees += 1;
+    }
+    let blobs = roots.blobs.iter().filter(|id| **id != ObjectId::EMPTY_TREE);
+    let blobs = blobs
+        .filter(|id| reached.is_new(**id))
+        .map(|id| (*id, None))
+        .collect();
+    checked.is_whole = read(blobs, &mut checked);
+    add_torn(&mut checked, reached);
+    Ok(checked)
+}
+
+fn add_torn(checked: &mut Checked, reached: Reached) {
+    let torn = reached.torn.into_iter().map(|(id, path, error)| Broken {
+        id,
+        path: Some(path),
+        what: describe(&error),
+    });
+    checked.broken.extend(torn);
+}
+
+fn describe(error: &crate::error::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.causes() {
+        text.push_str(": ");
+        text.push_str(&cause);
+    }
+    text
+}
+
+/// Stores what is damaged anew, from files of the workspace that still hold it, and from the user's repository. Returns what is
+/// still damaged.
+pub(super) fn heal(
+    objects: &Objects,
+    root: &Path,
+    location: Option<&Location>,
+    broken: Vec<Broken>,
+) -> Result<Vec<Broken>> {
+    let opened: Option<OwnedFd> = beneath::open_root(root).ok();
+    let mut pack = PackWriter::begin(objects.repository())?;
+    let mut lost = Vec::new();
+    for broken in broken {
+        let file = opened
+            .as_ref()
+            .zip(broken.path.as_ref())
+            .and_then(|(root, path)| from_workspace(root, path, broken.id))
+            .map(|bytes| (ObjectKind::Blob, bytes));
+        let found = file.or_else(|| from_repository(location?, broken.id));
+        match found {
+            Some((kind, bytes)) => {
+                pack.add(pack_object(kind, broken.id, &bytes, Effort::Least))?;
+            }
+            None => lost.push(broken),
+        }
+    }
+    pack.finish()?;
+    objects.reader()?.note_new_pack()?;
+    Ok(lost)
+}
+
+/// Returns an object of the user's repository, hashed in full.
+fn from_repository(location: &Location, id: ObjectId) -> Option<(ObjectKind, Vec<u8>)> {
+    let folder = location.common.join("objects");
+    let loose = || {
+        let name = id.to_string();
+        let bytes = read_small(
+            &folder.join(&name[..2]).join(&name[2..]),
+            LARGEST,
+            OFlags::NOFOLLOW,
+        )?;
+        let mut text = Vec::new();
+        let mut decoder = std::io::Read::take(ZlibDecoder::new(&bytes[..]), LARGEST);
+        std::io::Read::read_to_end(&mut decoder, &mut text).ok()?;
+        let end = text.iter().position(|byte| *byte == 0)?;
+        let kinds = [ObjectKind::Blob, ObjectKind::Tree];
+        let kind = kinds
+            .into_iter()
+            .find(|kind| text.starts_with(kind.name().as_bytes()))?;
+        let body = text.split_off(end + 1);
+        (hash(kind, &body) == id).then_some((kind, body))
+    };
+    let packed = || {
+        let directory = folder.join("pack");
+        let entries = std::fs::read_dir(&directory).ok()?;
+        let names =
+            entries.filter_map(|entry| Some(std::path::PathBuf::from(entry.ok()?.file_name())));
+        let packs = names.filter(|name| name.extension().is_some_and(|ending| ending == "pack"));
+        packs.into_iter().find_map(|name| {
+            let pack = PackFile::new(&directory, &name);
+            pack.object(pack.find(id)?, id).ok()
+        })
+    };
+    loose().or_else(packed)
+}
+
+/// The largest object of the user's repository that is taken, in bytes.
+const LARGEST: u64 = 512 << 20;
+
+/// Returns what is wrong with the packs of a repository themselves: each one's name, and why it is not whole. `all` reads all of
+/// each.
+pub(super) fn packs(objects: &Objects, all: bool) -> Result<Vec<(String, &'static str)>> {
+    let reader = objects.reader()?;
+    reader.refresh()?;
+    let packs = reader.packs();
+    let packs: Vec<_> = packs.alone().iter().chain(packs.each_joint()).collect();
+    let problem = |pack: &&std::sync::Arc<PackFile>| {
+        let name = pack.name().display().to_string();
+        if !pack.has_its_end() {
+            return Some((name, "is cut off, or is not what its index was made of"));
+        }
+        (all && !pack.is_sound()).then_some((name, "is damaged"))
+    };
+    Ok(threads::map(&packs, problem)
+        .into_iter()
+        .flatten()
+        .collect())
+}

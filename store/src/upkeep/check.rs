@@ -1,0 +1,218 @@
+//! `doctor`: whether what the rows name can be read, and healing what cannot.
+//!
+//! The newest snapshots first, for a while; all of them where that is asked for. What is damaged is taken from the workspace
+//! as it is now, from a file that still holds the same bytes, or from the user's repository.
+
+use std::time::{Duration, Instant};
+
+use ckpt_schema::report::Finding;
+
+use super::settle;
+use crate::error::Result;
+use crate::sessions;
+use crate::snapshot::{Broken, Checked};
+use crate::store::Store;
+use crate::timeline::{How, Place};
+
+/// For how long objects are read where not all of them are asked for.
+const A_WHILE: Duration = Duration::from_secs(10);
+/// For how long a hook of the workspace is waited for before it is healed.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// So many damaged files are named.
+const NAMED: usize = 5;
+const SUBJECT: &str = "objects";
+
+/// What was read of all workspaces.
+#[derive(Default)]
+struct Sum {
+    objects: u64,
+    trees: usize,
+    all_trees: usize,
+    is_whole: bool,
+}
+
+/// Reads the objects of every workspace, heals what it can, and says what it found.
+pub(crate) fn check(store: &mut Store, all: bool) -> Vec<Finding> {
+    let begin = Instant::now();
+    let goes_on = || all || begin.elapsed() < A_WHILE;
+    let workspaces = match sessions::workspaces(store.database.connection()) {
+        Ok(workspaces) => workspaces,
+        Err(error) => return vec![finding("error", error.to_string())],
+    };
+    let mut findings = Vec::new();
+    let mut sum = Sum {
+        is_whole: true,
+        ..Sum::default()
+    };
+    for id in workspaces {
+        match workspace(store, id, all, &goes_on, &mut sum) {
+            Ok(found) => findings.extend(found),
+            Err(error) => {
+                let causes: Vec<String> = [error.to_string()]
+                    .into_iter()
+                    .chain(error.causes())
+                    .collect();
+                findings.push(finding("error", causes.join(": ")));
+            }
+        }
+    }
+    findings.insert(0, sum.finding());
+    findings
+}
+
+impl Sum {
+    fn finding(&self) -> Finding {
+        let Self {
+            objects,
+            trees,
+            all_trees,
+            is_whole,
+        } = self;
+        if *is_whole {
+            return finding("ok", format!("read {objects} objects of {trees} snapshots"));
+        }
+        Finding {
+            hint: Some("`ckpt-hook doctor --all` reads all of them".to_owned()),
+            ..finding(
+                "note",
+                format!("read {objects} objects, of the newest {trees} of {all_trees} snapshots"),
+            )
+        }
+    }
+}
+
+fn workspace(
+    store: &mut Store,
+    id: i64,
+    all: bool,
+    goes_on: &dyn Fn() -> bool,
+    sum: &mut Sum,
+) -> Result<Vec<Finding>> {
+    let row = sessions::workspace(store.database.connection(), id)?;
+    let place = Place::of_row(store, row);
+    if !place.folder.join("repository.git").is_dir() {
+        return Ok(Vec::new());
+    }
+    let name = place.root.display().to_string();
+    let mut findings = Vec::new();
+    // Somebody may be at work: then nothing is healed, and what is read is read.
+    let lock = place.lock(PATIENCE);
+    if lock.is_ok() {
+        let lost = settle::under_lock(store, &place)?;
+        findings.extend(
+            lost.iter()
+                .map(|lost| finding("error", format!("`{name}`: {lost}"))),
+        );
+    }
+    let roots = sessions::roots(store.database.connection(), id)?;
+    let snapshots = place.snapshots()?;
+    let packs = snapshots.check_packs(all)?;
+    let mut checked = snapshots.check(&roots, goes_on)?;
+    let mut broken = std::mem::take(&mut checked.broken);
+    // Of what no tree tells any more, a change may.
+    for broken in broken.iter_mut().filter(|broken| broken.path.is_none()) {
+        let connection = store.database.connection();
+        broken.path = sessions::path_of_blob(connection, id, broken.id)?;
+    }
+    sum.add(&checked, roots.trees.len());
+    let before = broken.len();
+    let lost = if lock.is_ok() && before > 0 {
+        heal(store, &place, broken)?
+    } else {
+        broken
+    };
+    if before > lost.len() {
+        let healed = before - lost.len();
+        findings.push(Finding {
+            repaired: true,
+            ..finding(
+                "warning",
+                format!("`{name}`: {healed} damaged objects were stored anew"),
+            )
+        });
+    }
+    let is_harmless = checked.is_whole && lost.is_empty();
+    findings.extend(packs.iter().map(|(pack, what)| {
+        let repository = snapshots.repository();
+        let text = format!("`{}/objects/pack/{pack}` {what}", repository.display());
+        if is_harmless {
+            finding("warning", format!("{text}; nothing that is needed is lost"))
+        } else {
+            finding("error", text)
+        }
+    }));
+    findings.extend(damage(&name, &lost));
+    if lock.is_ok() {
+        name_to_git(store, &place)?;
+    }
+    Ok(findings)
+}
+
+impl Sum {
+    fn add(&mut self, checked: &Checked, trees: usize) {
+        self.objects += checked.objects;
+        self.trees += checked.trees;
+        self.all_trees += trees;
+        self.is_whole &= checked.is_whole;
+    }
+}
+
+/// Reads every file of the workspace, which stores what is damaged of its present state, and looks for the rest elsewhere.
+fn heal(store: &Store, place: &Place, broken: Vec<Broken>) -> Result<Vec<Broken>> {
+    if place.is_there() {
+        let how = How {
+            anew: true,
+            ..How::default()
+        };
+        // A workspace that cannot be captured heals nothing.
+        let _ = place.take(store, &place.snapshots()?, how);
+    }
+    let snapshots = place.snapshots()?;
+    let still = |broken: &Broken| snapshots.is_broken(broken.id);
+    let rest = broken.into_iter().filter(still).collect();
+    snapshots.heal(&place.root, rest)
+}
+
+/// What is damaged for good, in one sentence a workspace.
+fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
+    let first = lost.first()?;
+    let mut named: Vec<String> = lost
+        .iter()
+        .take(NAMED)
+        .map(|broken| match &broken.path {
+            Some(path) if path.is_empty() => "its directories".to_owned(),
+            Some(path) => format!("`{}`", String::from_utf8_lossy(path)),
+            None => format!("object `{}`", broken.id),
+        })
+        .collect();
+    if lost.len() > NAMED {
+        named.push(format!("and {} more", lost.len() - NAMED));
+    }
+    Some(Finding {
+        hint: Some("a revert that needs it is refused; --only reverts other files".to_owned()),
+        ..finding(
+            "error",
+            format!(
+                "`{name}`: what the snapshots hold of {} is damaged or missing ({})",
+                named.join(", "),
+                first.what
+            ),
+        )
+    })
+}
+
+/// Writes the refs by which git knows what is needed.
+pub(crate) fn name_to_git(store: &Store, place: &Place) -> Result<()> {
+    let (trees, blobs) = sessions::named(store.database.connection(), place.row.id)?;
+    place.snapshots()?.write_refs(&trees, &blobs)
+}
+
+fn finding(level: &str, message: String) -> Finding {
+    Finding {
+        level: level.to_owned(),
+        subject: SUBJECT.to_owned(),
+        message,
+        hint: None,
+        repaired: false,
+    }
+}

@@ -1,0 +1,174 @@
+//! `doctor` reads what the rows name: what is damaged is healed, or named.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::Finding;
+use ckpt_store::Settings;
+
+use crate::world::World;
+
+fn repository(world: &World) -> PathBuf {
+    let mut workspaces = fs::read_dir(world.base().join("store/snapshots")).expect("there");
+    let workspace = workspaces.next().expect("one workspace").expect("readable");
+    workspace.path().join("repository.git")
+}
+
+/// The packs, the oldest first.
+fn packs(world: &World) -> Vec<PathBuf> {
+    let entries = fs::read_dir(repository(world).join("objects/pack")).expect("there");
+    let paths = entries.map(|entry| entry.expect("readable").path());
+    let mut packs: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|name| name == "pack"))
+        .collect();
+    packs.sort_by_key(|path| {
+        path.metadata()
+            .and_then(|file| file.modified())
+            .expect("there")
+    });
+    packs
+}
+
+/// Cuts a pack off, as a disk that lost its second half does.
+fn cut(path: &Path) {
+    let bytes = fs::read(path).expect("ours");
+    fs::remove_file(path).expect("ours");
+    fs::write(path, &bytes[..bytes.len() / 2]).expect("ours");
+}
+
+fn check(world: &mut World, all: bool) -> Vec<Finding> {
+    world.reopen(Settings::default());
+    world.store.check(all)
+}
+
+fn errors(findings: &[Finding]) -> Vec<String> {
+    let errors = findings.iter().filter(|finding| finding.level == "error");
+    errors.map(|finding| finding.message.clone()).collect()
+}
+
+/// A file that is not compressed away, so that half of a pack is half of its objects.
+fn noise(seed: u64) -> Vec<u8> {
+    let mut state = seed;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        state.to_be_bytes()[0]
+    };
+    (0..3000).map(|_| next()).collect()
+}
+
+fn two_steps() -> World {
+    let mut world = World::new();
+    world.write("kept", noise(1));
+    world.message("m1");
+    for step in 2..4 {
+        world.start_in("s1");
+        world.write("file", noise(step));
+        world.finish_in("s1");
+    }
+    world
+}
+
+#[test]
+fn all_that_rows_name_is_read() {
+    let mut world = two_steps();
+    for all in [false, true] {
+        let findings = check(&mut world, all);
+        assert_eq!(errors(&findings), Vec::<String>::new(), "all is well");
+        let read = findings.iter().find(|finding| finding.subject == "objects");
+        let text = &read.expect("it says what it read").message;
+        assert!(text.contains("of 3 snapshots"), "{text}");
+    }
+}
+
+#[test]
+fn a_pack_that_is_cut_off_is_named_with_the_files_that_are_lost() {
+    let mut world = two_steps();
+    let pack = packs(&world)[1].clone();
+    cut(&pack);
+    let findings = check(&mut world, false);
+    let errors = errors(&findings).join("\n");
+    let name = pack
+        .file_name()
+        .expect("a file")
+        .to_string_lossy()
+        .into_owned();
+    assert!(errors.contains(&name), "the pack: {errors}");
+    assert!(errors.contains("`file`"), "what stood in it: {errors}");
+}
+
+#[test]
+fn what_is_still_in_the_workspace_heals_the_store() {
+    let mut world = two_steps();
+    for pack in packs(&world) {
+        cut(&pack);
+    }
+    let findings = check(&mut world, false);
+    assert!(
+        findings.iter().any(|finding| finding.repaired),
+        "{findings:?}"
+    );
+    let lost = errors(&findings).join("\n");
+    assert!(!lost.contains("`kept`"), "it is still there: {lost}");
+    let newest = packs(&world).pop().expect("one was written");
+    assert!(
+        newest.metadata().expect("there").len() > 3000,
+        "with the files of now"
+    );
+    let again = check(&mut world, false);
+    assert!(
+        !again.iter().any(|finding| finding.repaired),
+        "once is enough: {again:?}"
+    );
+}
+
+#[test]
+fn what_the_users_repository_holds_heals_the_store() {
+    let mut world = World::new();
+    world.write("file", noise(1));
+    world.run_git(&["init", "-q", "-b", "main"]);
+    world.run_git(&["add", "-A"]);
+    world.run_git(&["commit", "-qm", "first"]);
+    world.message("m1");
+    world.start_in("s1");
+    world.write("file", noise(2));
+    world.finish_in("s1");
+    cut(&packs(&world)[0]);
+    let findings = check(&mut world, false);
+    assert!(
+        findings.iter().any(|finding| finding.repaired),
+        "{findings:?}"
+    );
+    world.reopen(Settings::default());
+    world.revert("m1");
+    assert_eq!(
+        fs::read(world.path("file")).expect("there"),
+        noise(1),
+        "it came back"
+    );
+}
+
+#[test]
+fn git_takes_for_needed_what_the_rows_name() {
+    let mut world = two_steps();
+    fs::create_dir(world.path("empty")).expect("ours");
+    world.message("m2");
+    check(&mut world, false);
+    let git_dir = format!("--git-dir={}", repository(&world).display());
+    let unreachable = world.run_git(&[&git_dir, "fsck", "--full", "--strict", "--unreachable"]);
+    assert_eq!(unreachable, "", "every object is reached from a ref");
+    let refs = world.run_git(&[
+        &git_dir,
+        "for-each-ref",
+        "--format=%(objecttype)",
+        "refs/snapshots",
+    ]);
+    assert_eq!(refs.lines().count(), 3, "one for each tree: {refs}");
+    world.run_git(&[&git_dir, "gc", "-q", "--prune=now"]);
+    assert_eq!(
+        errors(&check(&mut world, true)),
+        Vec::<String>::new(),
+        "gc took nothing"
+    );
+}
