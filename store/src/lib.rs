@@ -26,6 +26,7 @@ mod upkeep;
 
 use std::path::{Path, PathBuf};
 
+use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 use ckpt_schema::report;
 
@@ -65,10 +66,30 @@ pub fn prepare_directory(directory: &Path) -> Result<PathBuf> {
     fs::ownership::prepare(directory)
 }
 
+/// Notes an event that the store in a directory could not take because its disk is full, where the error says so. It is for when
+/// the store cannot even be opened; [`Store::record`] does it by itself.
+pub fn note_lost_event(directory: &Path, event: &Event, error: &Error, now: Milliseconds) {
+    if record::lost::is_loss(error) {
+        record::lost::note(directory, event, error, now);
+    }
+}
+
 impl Store {
     /// Records an event: what a hook is for.
     pub fn record(&mut self, event: &Event) -> Result<report::EventReport> {
-        record::record(self, event)
+        if matches!(
+            event.event,
+            EventKind::SessionStart | EventKind::UserMessage
+        ) {
+            // What cannot be taken up now is taken up later.
+            let _ = record::lost::take_up(self);
+            record::lost::prepare(self);
+        }
+        let report = record::record(self, event);
+        if let Err(error) = &report {
+            note_lost_event(&self.surroundings.directory, event, error, self.now());
+        }
+        report
     }
 
     /// Captures the workspace that holds `cwd`, by hand.
@@ -98,11 +119,13 @@ impl Store {
         cwd: &Path,
         request: &RevertRequest,
     ) -> Result<report::OperationReport> {
+        let _ = record::lost::take_up(self);
         revert::revert(self, cwd, request)
     }
 
     /// Goes forward again.
     pub fn redo(&mut self, cwd: &Path, request: &RedoRequest) -> Result<report::OperationReport> {
+        let _ = record::lost::take_up(self);
         revert::redo(self, cwd, request)
     }
 
@@ -112,6 +135,7 @@ impl Store {
         cwd: &Path,
         request: &RestoreRequest,
     ) -> Result<report::OperationReport> {
+        let _ = record::lost::take_up(self);
         revert::restore(self, cwd, request)
     }
 
@@ -122,8 +146,13 @@ impl Store {
 
     /// Returns the revert banner of the workspace that holds `cwd`.
     pub fn status(&mut self, cwd: &Path, session: Option<&str>) -> Result<report::StatusReport> {
-        sessions::note_killed(&mut self.database, (self.surroundings.clock)())?;
-        query::status(self, cwd, session)
+        let lost = record::lost::take_up(self)?;
+        if lost.is_empty() {
+            sessions::note_killed(&mut self.database, (self.surroundings.clock)())?;
+        }
+        let mut report = query::status(self, cwd, session)?;
+        report.unprotected.extend(lost);
+        Ok(report)
     }
 
     /// Returns the messages of the workspace that holds `cwd`, newest first.
@@ -159,7 +188,15 @@ impl Store {
     /// Returns what is and what is not as it should be in the store itself. Objects are read for some seconds, or `all` of them,
     /// and healed where they are damaged and their bytes can be found.
     pub fn check(&mut self, all: bool) -> Vec<report::Finding> {
+        let lost = record::lost::take_up(self).unwrap_or_default();
         let mut findings = query::check(self);
+        findings.extend(lost.into_iter().map(|message| report::Finding {
+            level: "error".to_owned(),
+            subject: "events".to_owned(),
+            message,
+            hint: Some("make room on the disk of the store".to_owned()),
+            repaired: false,
+        }));
         findings.extend(upkeep::check::check(self, all));
         findings
     }

@@ -9,6 +9,7 @@ mod doctor;
 mod evidence;
 mod excludes;
 mod folders;
+mod full_disk;
 mod git;
 mod honesty;
 mod ignored_directories;

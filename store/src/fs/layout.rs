@@ -6,6 +6,7 @@
 //!   sessions.db            the session store
 //!   sessions.db.damaged-N  what stood in its place and was no database any more
 //!   lock                   held while that is set aside
+//!   reserve                room for a note when the disk is full
 //!   snapshots/<key>/       a workspace
 //!     lock                 one snapshot or operation at a time; holds which rows were written last
 //!     settling             held while what is borrowed of the user's repository is made the store's own

@@ -5,4 +5,5 @@ pub(crate) mod disk;
 pub(crate) mod layout;
 pub(crate) mod leftover;
 pub(crate) mod ownership;
+pub(crate) mod reserve;
 pub(crate) mod threads;

@@ -19,7 +19,7 @@ use crate::fs::layout::make_private;
 pub(crate) const DATABASE: &str = "sessions.db";
 
 /// What else stands in a store's directory, where its database is missing: nothing of it makes a directory somebody else's.
-const OURS: [&str; 4] = ["lock", "log", "log.old", "snapshots"];
+const OURS: [&str; 5] = ["lock", "log", "log.old", "reserve", "snapshots"];
 
 /// Write permission for others than the owner.
 const WRITABLE_BY_OTHERS: u32 = 0o022;

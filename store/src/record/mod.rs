@@ -5,6 +5,7 @@
 //! rows that name them. A snapshot that fails is recorded as failed, never as an old tree.
 
 mod decide;
+pub(crate) mod lost;
 mod view;
 mod write;
 

@@ -237,6 +237,10 @@ impl Recorder<'_> {
                     agent: Some(&event.agent),
                     event: Some(event),
                 };
+                if self.store.is_none() {
+                    let now = surroundings::now();
+                    ckpt_store::note_lost_event(self.directory, event, error, now);
+                }
                 self.note("error", &subject, &error.to_string(), &error.causes());
                 if error.kind == ErrorKind::Late {
                     self.go_on_without_the_hook(event);

@@ -1,0 +1,74 @@
+//! Room for a note where there is no room any more: a small file that is there before the disk is full. This module does IO.
+//!
+//! It is written in place, and holds lines of text up to the first zero byte.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::layout;
+use crate::error::{Context, Result};
+
+const FILE: &str = "reserve";
+/// How much room is kept, in bytes.
+const SIZE: usize = 16 << 10;
+
+/// Returns what is noted. Of a file without a note one byte is read.
+pub(crate) fn read(directory: &Path) -> Result<String> {
+    let path = directory.join(FILE);
+    let mut first = [0; 1];
+    let opened = File::options()
+        .read(true)
+        .custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed())
+        .open(&path);
+    let mut file = match opened {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(String::new());
+        }
+        opened => opened.context(|| format!("cannot open `{}`", path.display()))?,
+    };
+    let what = || format!("cannot read `{}`", path.display());
+    let length = file.read(&mut first).context(what)?;
+    if length == 0 || first == [0] {
+        return Ok(String::new());
+    }
+    text(&mut file).context(what)
+}
+
+/// Changes what is noted, one process at a time. Where the file was never made, there may be no room for it.
+pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> Result<()> {
+    let path = directory.join(FILE);
+    let mut file = layout::open_private(&path)?;
+    let what = || format!("cannot write to `{}`", path.display());
+    flock(&file, FlockOperation::LockExclusive)
+        .map_err(std::io::Error::from)
+        .context(what)?;
+    let mut bytes = change(&text(&mut file).context(what)?).into_bytes();
+    bytes.resize(SIZE, 0);
+    file.seek(SeekFrom::Start(0)).context(what)?;
+    file.write_all(&bytes).context(what)?;
+    file.sync_data().context(what)
+}
+
+/// Makes the file where it is missing.
+pub(crate) fn make(directory: &Path) -> Result<()> {
+    let path = directory.join(FILE);
+    if path.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    let mut file = layout::open_private(&path)?;
+    file.write_all(&[0; SIZE])
+        .context(|| format!("cannot write to `{}`", path.display()))
+}
+
+fn text(file: &mut File) -> std::io::Result<String> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(0))?;
+    file.take(SIZE as u64).read_to_end(&mut bytes)?;
+    let end = bytes.iter().position(|byte| *byte == 0);
+    bytes.truncate(end.unwrap_or(bytes.len()));
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

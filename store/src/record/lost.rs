@@ -1,0 +1,259 @@
+//! Events that the database could not take, since the disk was full: they are noted in the store's reserve, and become rows as soon
+//! as there is room.
+//!
+//! What an agent did then nobody saw. A step that was not recorded stands for it, so that what changed meanwhile is not taken
+//! for the user's.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::EventKind;
+use ckpt_schema::event::Event;
+use ckpt_schema::report::MessageState;
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::fs::reserve;
+use crate::model::Milliseconds;
+use crate::sessions::{self, Diagnostic, MessageRow, StepRow, new_id};
+use crate::store::Store;
+use crate::timeline::Place;
+
+/// A longer reason is cut, in characters.
+const LONGEST: usize = 300;
+
+/// Events of one session, one after the other, that were lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Lost {
+    agent: String,
+    session: String,
+    cwd: Option<String>,
+    /// The agent's id of the message that was lost with them; empty where it has none.
+    message: Option<String>,
+    first: Milliseconds,
+    last: Milliseconds,
+    number: u64,
+    reason: String,
+}
+
+impl Lost {
+    fn of(event: &Event, reason: &str, now: Milliseconds) -> Self {
+        let is_message = event.event == EventKind::UserMessage;
+        Self {
+            agent: event.agent.clone(),
+            session: event.session_id.clone(),
+            cwd: event
+                .cwd
+                .as_ref()
+                .map(|cwd| cwd.to_string_lossy().into_owned()),
+            message: is_message.then(|| event.message_id.clone().unwrap_or_default()),
+            first: now,
+            last: now,
+            number: 1,
+            reason: reason.chars().take(LONGEST).collect(),
+        }
+    }
+
+    /// Returns whether another event is one more of the same turn.
+    fn goes_on_with(&self, other: &Self) -> bool {
+        other.message.is_none()
+            && (&self.agent, &self.session, &self.cwd) == (&other.agent, &other.session, &other.cwd)
+    }
+
+    fn to_line(&self) -> String {
+        json!([
+            self.agent,
+            self.session,
+            self.cwd,
+            self.message,
+            self.first,
+            self.last,
+            self.number,
+            self.reason
+        ])
+        .to_string()
+    }
+
+    fn from_line(line: &str) -> Option<Self> {
+        let values: Vec<Value> = serde_json::from_str(line).ok()?;
+        let text = |at: usize| values.get(at)?.as_str().map(str::to_owned);
+        Some(Self {
+            agent: text(0)?,
+            session: text(1)?,
+            cwd: text(2),
+            message: text(3),
+            first: values.get(4)?.as_i64()?,
+            last: values.get(5)?.as_i64()?,
+            number: values.get(6)?.as_u64()?,
+            reason: text(7)?,
+        })
+    }
+
+    fn describe(&self) -> String {
+        let events = match self.number {
+            1 => "an event".to_owned(),
+            number => format!("{number} events"),
+        };
+        format!(
+            "{events} of {} (session `{}`) could not be recorded: {}",
+            self.agent, self.session, self.reason
+        )
+    }
+}
+
+fn read(text: &str) -> Vec<Lost> {
+    text.lines().filter_map(Lost::from_line).collect()
+}
+
+/// Notes an event that could not be recorded, in the store's directory. Where even that has no room, nothing is left to try.
+pub(crate) fn note(directory: &Path, event: &Event, error: &Error, now: Milliseconds) {
+    let causes = error.causes();
+    let reason = causes.last().cloned().unwrap_or_else(|| error.to_string());
+    let one = Lost::of(event, &reason, now);
+    let added = |text: &str| {
+        let mut all = read(text);
+        match all.iter_mut().rev().find(|known| known.goes_on_with(&one)) {
+            Some(known) => (known.last, known.number) = (now, known.number + 1),
+            None => all.push(one),
+        }
+        // The oldest are kept: what is beyond the room is cut off, and the last line is read no more.
+        all.iter().map(|lost| lost.to_line() + "\n").collect()
+    };
+    let _ = reserve::change(directory, added);
+}
+
+/// Returns whether an error says that the database could not be written.
+pub(crate) fn is_loss(error: &Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let code = error
+            .downcast_ref::<rusqlite::Error>()
+            .and_then(rusqlite::Error::sqlite_error_code);
+        if let Some(code) = code {
+            return matches!(
+                code,
+                rusqlite::ErrorCode::DiskFull
+                    | rusqlite::ErrorCode::SystemIoFailure
+                    | rusqlite::ErrorCode::CannotOpen
+                    | rusqlite::ErrorCode::ReadOnly
+            );
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// Makes the reserve where it is missing, while there is room.
+pub(crate) fn prepare(store: &Store) {
+    // Without it a loss is told by the log file alone.
+    let _ = reserve::make(&store.surroundings.directory);
+}
+
+/// Makes rows of what was noted, where there is room again. Returns what is still only noted, in words.
+pub(crate) fn take_up(store: &mut Store) -> Result<Vec<String>> {
+    let directory = store.surroundings.directory.clone();
+    let lost = read(&reserve::read(&directory)?);
+    if lost.is_empty() {
+        return Ok(Vec::new());
+    }
+    for lost in &lost {
+        if let Err(error) = write(store, lost) {
+            if is_loss(&error) {
+                return Ok(lost_in_words(&directory));
+            }
+            return Err(error);
+        }
+    }
+    // What came meanwhile stays.
+    reserve::change(&directory, |text| {
+        let rest = read(text).into_iter().filter(|now| !lost.contains(now));
+        rest.map(|lost| lost.to_line() + "\n").collect()
+    })?;
+    Ok(Vec::new())
+}
+
+fn lost_in_words(directory: &Path) -> Vec<String> {
+    let text = reserve::read(directory).unwrap_or_default();
+    read(&text).iter().map(Lost::describe).collect()
+}
+
+fn write(store: &mut Store, lost: &Lost) -> Result<()> {
+    let place = match &lost.cwd {
+        Some(cwd) => Place::find(store, &PathBuf::from(cwd))?,
+        None => None,
+    };
+    let what = lost.describe();
+    let diagnostic = Diagnostic {
+        level: "error",
+        agent: Some(&lost.agent),
+        event: None,
+        session: Some(&lost.session),
+        workspace: lost.cwd.as_deref(),
+        message: &what,
+        detail: None,
+    };
+    if let Some(place) = place {
+        store
+            .database
+            .write(|connection| write_step(connection, place.row.id, lost))?;
+    }
+    store.database.diagnose(&diagnostic, lost.first)
+}
+
+/// A step that was not recorded, of the message that was lost or of the newest.
+fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost) -> Result<()> {
+    let event = Event::new(EventKind::UserMessage, &lost.agent, &lost.session);
+    let cwd = lost.cwd.clone().unwrap_or_default();
+    let session =
+        sessions::upsert_session(connection, workspace_id, &event, None, &cwd, lost.first)?;
+    let root = sessions::root_of(connection, &session)?;
+    let newest = sessions::newest_message(connection, &root.id, false)?;
+    // While something is reverted, the next message that is recorded makes it permanent; this one does not come in between.
+    let is_new = newest.is_none() || (lost.message.is_some() && root.revert_base_id.is_none());
+    let unprotected = Some(lost.reason.clone());
+    let message_id = match newest.filter(|_| !is_new) {
+        Some(message) => message.id,
+        None => {
+            let message = MessageRow {
+                seq: 0,
+                id: new_id(),
+                session_id: root.id.clone(),
+                agent_id: lost.message.clone().filter(|id| !id.is_empty()),
+                turn_id: None,
+                prompt: None,
+                state: MessageState::Live,
+                snapshot_id: None,
+                pending: false,
+                unprotected: unprotected.clone(),
+            };
+            sessions::insert_message(connection, &message, lost.first)?;
+            message.id
+        }
+    };
+    let step = StepRow {
+        seq: 0,
+        id: new_id(),
+        session_id: session.id,
+        message_id,
+        agent_id: None,
+        recovered: true,
+        unprotected,
+        start_snapshot_id: None,
+        finish_snapshot_id: None,
+    };
+    sessions::insert_step(connection, &step, lost.first)?;
+    sessions::close_step(connection, &step.id, None, None, true, None, lost.last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_is_read_again_and_what_is_cut_off_is_passed_over() {
+        let mut event = Event::new(EventKind::UserMessage, "pi", "s\n1");
+        event.message_id = Some("m\"".to_owned());
+        let lost = Lost::of(&event, "disk full", 5);
+        let text = lost.to_line() + "\n" + &lost.to_line()[..20];
+        assert_eq!(read(&text), [lost]);
+    }
+}
