@@ -9,7 +9,9 @@ use super::{Tree, World, assert_sound};
 
 /// Runs git in the workspace, so that a look changes nothing.
 fn git(world: &World, arguments: &[&str]) -> String {
-    world.run_git(&[&["--no-optional-locks"], arguments].concat())
+    let mut command = world.git_command(&["--no-optional-locks"]);
+    let said = testing::git::bytes(command.args(arguments));
+    String::from_utf8(said).expect("names of the test are text")
 }
 
 /// A session whose agent committed, went to a branch of its own and committed there.

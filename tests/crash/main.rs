@@ -4,10 +4,6 @@
 //! quick run takes a sample of them, `CKPT_FULL=1` all (`just crash`).
 
 #![expect(
-    clippy::print_stdout,
-    reason = "what was skipped or counted is told to who runs the tests"
-)]
-#![expect(
     clippy::disallowed_methods,
     reason = "the tests are scaled by the environment"
 )]

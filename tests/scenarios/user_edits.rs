@@ -460,7 +460,7 @@ fn an_untracked_file_that_grows_above_the_cap_goes_back_when_that_is_asked_for()
 fn directories_that_are_made_again_have_the_permissions_that_they_had() {
     let mut world = World::new();
     world.write("private/closed/a", "0\n");
-    world.chmod("private/closed", 0o555);
+    world.chmod("private/closed", 0o711);
     world.chmod("private", 0o700);
     let before = world.tree();
     world.turn("m1", |world| {

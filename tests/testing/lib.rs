@@ -15,6 +15,10 @@
     clippy::print_stdout,
     reason = "what was skipped or counted is told to who runs the tests"
 )]
+#![expect(
+    clippy::new_without_default,
+    reason = "a world is made, with folders on the disk, and no value like another"
+)]
 #![expect(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 pub mod apply;
