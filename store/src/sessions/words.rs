@@ -196,8 +196,11 @@ fn unknown(row: &Row<'_>, table: Table, column: &str, word: Option<String>) -> r
     rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(problem))
 }
 
+/// Returns the words of a column.
+type Words = fn() -> Vec<&'static str>;
+
 /// The columns of words, with the words of each.
-const COLUMNS: [(Table, &str, fn() -> Vec<&'static str>); 12] = [
+const COLUMNS: [(Table, &str, Words); 12] = [
     (Table::Operations, "kind", texts::<OperationKind>),
     (Table::Operations, "state", texts::<OperationState>),
     (Table::Operations, "outcome", texts::<Outcome>),
