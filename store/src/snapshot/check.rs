@@ -70,7 +70,7 @@ pub(super) fn check(
                     Some(Broken {
                         id: *id,
                         path: path.clone(),
-                        what: describe(&error?),
+                        what: error?.with_causes(),
                     })
                 });
             checked.broken.extend(broken);
@@ -109,18 +109,9 @@ fn add_torn(checked: &mut Checked, reached: Reached) {
     let torn = reached.torn.into_iter().map(|(id, path, error)| Broken {
         id,
         path: Some(path),
-        what: describe(&error),
+        what: error.with_causes(),
     });
     checked.broken.extend(torn);
-}
-
-fn describe(error: &crate::error::Error) -> String {
-    let mut text = error.to_string();
-    for cause in error.causes() {
-        text.push_str(": ");
-        text.push_str(&cause);
-    }
-    text
 }
 
 /// Stores what is damaged anew, from files of the workspace that still hold it, and from the user's repository. Returns what is
@@ -148,8 +139,9 @@ pub(super) fn heal(
             None => lost.push(broken),
         }
     }
-    pack.finish()?;
-    objects.reader()?.note_new_pack()?;
+    if let Some(name) = pack.finish()? {
+        objects.reader()?.note_new_pack(&name)?;
+    }
     Ok(lost)
 }
 
