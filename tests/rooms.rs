@@ -23,7 +23,7 @@ const HOUSES: &[House] = &[
     House {
         sources: "store/src",
         rooms: &[
-            "error", "settings", "lines", "model", "fs", "objects", "git", "snapshot", "sessions",
+            "error", "lines", "model", "settings", "fs", "objects", "git", "snapshot", "sessions",
             "store", "timeline", "upkeep", "ids", "revert", "record", "query",
         ],
     },

@@ -224,8 +224,8 @@ pub(crate) fn execute(
 fn take_back_what_was_written(
     store: &mut Store,
     operation: &Operation<'_>,
-    error: crate::Error,
-) -> crate::Error {
+    error: crate::error::Error,
+) -> crate::error::Error {
     let causes = error.causes().join(": ");
     let noted = store.diagnose(&sessions::Diagnostic {
         level: "error",

@@ -11,11 +11,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::Store;
 use crate::error::Result;
 use crate::fs::layout;
 use crate::sessions::{self, Diagnostic};
 use crate::snapshot::Settled;
+use crate::store::Store;
 use crate::timeline::{PATIENCE, Place};
 
 /// For how long a tool is kept waiting.

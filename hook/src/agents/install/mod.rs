@@ -11,7 +11,6 @@ use ckpt_schema::report::SettingsChange;
 use ckpt_store::error::{Error, Result};
 
 use super::settings::change::change;
-use super::settings::content::Content;
 use super::settings::edit::Work;
 use super::settings::file;
 use super::settings::target::Target;

@@ -179,6 +179,7 @@ mod tests {
             files: 2,
             additions: 0,
             deletions: 0,
+            unclear: 0,
             unprotected: None,
         }
     }
