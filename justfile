@@ -74,6 +74,11 @@ crash:
     CKPT_FULL=1 cargo test -p ckpt-store --locked --test apply crash -- --nocapture
     CKPT_FULL=1 cargo test -p ckpt-hook --locked --test crash -- --nocapture
 
+# Fuzzers of what is read of others' bytes, with address sanitizer: so many seconds each (an hour), those named or all; exit code
+# 77: no nightly toolchain, none ran
+fuzz seconds="3600" *names:
+    fuzz/run {{seconds}} {{names}}
+
 # Large and deep workspaces, many packs, and trees compared with git's, on a release build: minutes, and 12 GB of disk
 scale:
     cargo test --release -p ckpt-hook --locked --test scale -- --ignored --nocapture --test-threads 1

@@ -108,3 +108,27 @@ fn an_operation_with_damage_anywhere_gives_the_right_bytes_or_changes_nothing() 
     }
     assert!(reverted > 0, "what is still on the disk heals the store");
 }
+
+#[test]
+fn an_ignore_pattern_out_of_all_bounds_costs_no_step_and_is_told_once() {
+    let mut world = World::git(&[("kept", "1\n")]);
+    let deep = "some-name/".repeat(250);
+    world.write(".gitignore", format!("{}\n", "**/?*".repeat(400)));
+    world.write(format!("{deep}file"), "deep\n");
+    world.message("m1");
+    world.start_in("s1");
+    world.write(format!("{deep}file"), "the agent's\n");
+    world.finish_in("s1");
+    world.message("m2");
+    let told = world.status().latest_diagnostics;
+    let told = told
+        .iter()
+        .filter(|told| told.message.contains("too complicated"))
+        .count();
+    assert_eq!(told, 1, "once, however often it is met");
+    world.revert("m1");
+    assert!(
+        world.exists(format!("{deep}file")),
+        "what cannot be decided is captured"
+    );
+}

@@ -7,12 +7,12 @@ pub(crate) mod borrowed;
 pub(crate) mod hash;
 mod id_table;
 mod index_bytes;
-mod multi_pack_index;
+pub(crate) mod multi_pack_index;
 mod open_files;
 pub(crate) mod pack;
 pub(crate) mod pack_entry;
 pub(crate) mod pack_file;
-mod pack_index;
+pub(crate) mod pack_index;
 #[cfg(test)]
 mod pack_tests;
 pub(crate) mod reader;

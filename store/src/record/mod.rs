@@ -108,6 +108,9 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     report.map_err(|error| if is_late { error.late() } else { error })
 }
 
+/// So much of a pattern is told, in characters.
+const LONGEST_PATTERN: usize = 80;
+
 /// What ignore patterns may match that are too complicated is captured; that is said once of each.
 fn tell_of_undecided(
     store: &mut Store,
@@ -117,6 +120,7 @@ fn tell_of_undecided(
 ) -> Result<()> {
     let workspace = place.root.to_string_lossy().into_owned();
     undecided.iter().try_for_each(|pattern| {
+        let pattern: String = pattern.chars().take(LONGEST_PATTERN).collect();
         let message = format!(
             "the ignore pattern `{pattern}` is too complicated: what it may match is captured"
         );

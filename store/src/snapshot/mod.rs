@@ -7,6 +7,8 @@ mod cache;
 mod capture;
 mod check;
 mod difference;
+#[cfg(any(test, feature = "fuzzing"))]
+pub mod fuzzing;
 mod hides;
 mod patch;
 mod rules;

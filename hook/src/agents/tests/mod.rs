@@ -1,5 +1,6 @@
 //! What agents really sent, and what could go wrong with it.
 
+mod any_bytes;
 mod bad_input;
 mod documented;
 mod plugin;

@@ -302,6 +302,24 @@ fn write_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     file.write_all(bytes)
 }
 
+/// Returns what stands behind the front of two files, with fronts whose checksums are right.
+#[cfg(any(test, feature = "fuzzing"))]
+pub(super) fn seal(whole: &[u8], changes: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    let seal = |magic: &[u8; 8], rest: &[u8]| {
+        let length = (rest.len() as u64).to_le_bytes();
+        let checked = [&length[..], Uuid::nil().as_bytes(), rest].concat();
+        let checksum = libdeflater::crc32(&checked).to_le_bytes();
+        [&magic[..], &checksum, &checked].concat()
+    };
+    (seal(WHOLE, whole), seal(CHANGES, changes))
+}
+
+/// Returns what stands in a small cache behind the front, once as the whole and once as changes, as the fuzzer takes it.
+#[cfg(test)]
+pub(super) fn sample() -> Vec<u8> {
+    tests::sample()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -345,6 +363,17 @@ mod tests {
             is_settled: true,
             ..Listing::unread(Stamp::default(), View::Open, State::Listed)
         }
+    }
+
+    pub fn sample() -> Vec<u8> {
+        let mut whole = begin(WHOLE, Uuid::nil(), &header("one"));
+        put_listing(&mut whole, b"", &listing(1));
+        let mut changes = begin(CHANGES, Uuid::nil(), &header("two"));
+        put_texts(&mut changes, &[]);
+        put_listing(&mut changes, b"", &listing(2));
+        let (whole, changes) = (&whole[FRONT..], &changes[FRONT..]);
+        let at = whole.len() * 256 / (whole.len() + changes.len());
+        [&[u8::try_from(at).unwrap_or(128)][..], whole, changes].concat()
     }
 
     fn contents(cache: &Cache) -> (Header, Vec<Vec<u8>>) {

@@ -26,8 +26,8 @@ pub(crate) fn significant_lines(bytes: &[u8]) -> Vec<u8> {
 const MOST: u64 = 1 << 18;
 /// The steps that are never too many: some microseconds.
 const FEW: u64 = 1 << 11;
-/// The steps that all matches together may take beside the few of each: a second or two.
-const ALTOGETHER: u64 = 1 << 28;
+/// The steps that all matches together may take beside the few of each: a tenth of a second.
+const ALTOGETHER: u64 = 1 << 25;
 /// So many patterns that could not be decided are named.
 const NAMED: usize = 3;
 

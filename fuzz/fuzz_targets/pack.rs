@@ -1,0 +1,4 @@
+//! See `ckpt_store::snapshot::fuzzing::pack`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| ckpt_store::snapshot::fuzzing::pack(bytes));

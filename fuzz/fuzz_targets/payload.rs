@@ -1,0 +1,45 @@
+//! What agents send: the first byte chooses the agent, the rest is its payload. The binary's modules are built in here, since
+//! a binary has no library.
+#![no_main]
+#![allow(dead_code, reason = "only what reads a payload is called")]
+
+#[path = "../../hook/src/agents/mod.rs"]
+mod agents;
+#[path = "../../hook/src/cli/mod.rs"]
+mod cli;
+#[path = "../../hook/src/config.rs"]
+mod config;
+#[path = "../../hook/src/failure.rs"]
+mod failure;
+#[path = "../../hook/src/guard.rs"]
+mod guard;
+#[path = "../../hook/src/log_file.rs"]
+mod log_file;
+#[path = "../../hook/src/output/mod.rs"]
+mod output;
+#[path = "../../hook/src/process/mod.rs"]
+mod process;
+#[path = "../../hook/src/stdin/mod.rs"]
+mod stdin;
+#[path = "../../hook/src/surroundings.rs"]
+mod surroundings;
+
+use std::path::Path;
+
+const AGENTS: [&str; 10] = [
+    "claude-code", "codex", "gemini-cli", "qwen-code", "cline", "copilot-cli", "opencode", "pi", "goose", "generic",
+];
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let Some((first, payload)) = bytes.split_first() else { return };
+    let Ok(payload) = stdin::read_payload(payload) else { return };
+    let context = agents::Context {
+        cwd: Path::new("/work"),
+        environment: &|_| None,
+        first_line: &|_| None,
+    };
+    let agent = AGENTS[usize::from(*first) % AGENTS.len()];
+    for event in [None, Some("PreToolUse"), Some("message")] {
+        let _ = agents::parse(agent, event, &payload.bytes, &context);
+    }
+});
