@@ -352,3 +352,16 @@ fn in_the_home_directory_one_settings_file_is_one_installation() {
         }
     }
 }
+
+#[test]
+fn what_install_keeps_in_the_store_is_no_reason_not_to_begin_one() {
+    let world = World::new();
+    world.run(&["install", "claude-code"], b"").exits(0);
+    fs::write(world.store().join(".ckpt-hook-x1"), "killed").expect("writable");
+    world.play("m1", "first", |world| world.write("one", "x\n"));
+    let log = world.json(&["log"]);
+    assert_eq!(
+        log["messages"][0]["prompt"], "first",
+        "it is recorded: {log}"
+    );
+}

@@ -19,7 +19,14 @@ use crate::fs::layout::make_private;
 pub(crate) const DATABASE: &str = "sessions.db";
 
 /// What else stands in a store's directory, where its database is missing: nothing of it makes a directory somebody else's.
-const OURS: [&str; 5] = ["lock", "log", "log.old", "reserve", "snapshots"];
+const OURS: [&str; 6] = [
+    "installed.json",
+    "lock",
+    "log",
+    "log.old",
+    "reserve",
+    "snapshots",
+];
 
 /// Write permission for others than the owner.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
@@ -217,5 +224,7 @@ fn check_beginning(directory: &Path, metadata: &Metadata) -> Result<()> {
 }
 
 fn may_be_ours(name: &OsStr) -> bool {
-    OURS.iter().any(|ours| name == *ours) || name.as_bytes().starts_with(DATABASE.as_bytes())
+    let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
+    // What a killed `install` leaves is a temporary file.
+    OURS.iter().any(|ours| name == *ours) || begins(DATABASE) || begins(".ckpt-hook-")
 }
