@@ -16,7 +16,7 @@ use crate::world::World;
 fn on_a_small_disk(test: impl FnOnce(&mut World)) {
     let mut world = World::git(&[("a", "0\n"), ("b", "0\n")]);
     let store = world.base().join("store");
-    let Some(mount) = Mount::new(&store, "size=2m") else {
+    let Some(mount) = Mount::new(&store, "size=2m,mode=700") else {
         return;
     };
     world.reopen(Settings::default());

@@ -1,7 +1,7 @@
 //! Two sessions at work in one workspace.
 
-use ckpt_schema::report::{FileResult, Outcome};
-use ckpt_store::{ErrorKind, RevertRequest};
+use ckpt_schema::report::{FileResult, Outcome, RevertedSession};
+use ckpt_store::{ErrorKind, RedoRequest, RevertRequest};
 
 use crate::world::{World, paths_with, to, wait_ms, with_result};
 
@@ -189,4 +189,57 @@ fn steps_of_a_sub_agent_belong_to_the_message_in_which_they_ran() {
     );
     world.revert("m1");
     assert!(!world.exists("by the child"), "reverted with it");
+}
+
+#[test]
+fn another_session_that_is_reverted_still_is_named_where_nothing_of_this_one_is() {
+    let mut world = World::new();
+    world.message_in("s1", "m1");
+    world.start_in("s1");
+    world.write("a", "1\n");
+    world.finish_in("s1");
+    world.message_in("s2", "n1");
+    world.start_in("s2");
+    world.write("b", "2\n");
+    world.finish_in("s2");
+    let first = world.revert("m1").session.expect("it is known");
+    let second = world.revert("n1").session.expect("it is known");
+    let status = world.status();
+    let names = |sessions: &[RevertedSession]| {
+        sessions
+            .iter()
+            .map(|other| (other.session.clone(), other.messages_hidden))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(status.session.as_ref(), Some(&second), "the newest revert");
+    assert_eq!(
+        names(&status.also_reverted),
+        [(first.clone(), 1)],
+        "and the other"
+    );
+    let report = world.unrevert();
+    assert_eq!(report.session.as_ref(), Some(&second));
+    assert_eq!(
+        names(&report.also_reverted),
+        [(first.clone(), 1)],
+        "it is not so that nothing is reverted any more: {report:?}"
+    );
+    let of_second = RedoRequest {
+        session: Some(second),
+        all: true,
+        ..RedoRequest::default()
+    };
+    let cwd = world.cwd.clone();
+    let report = world.store.redo(&cwd, &of_second).expect("nothing to do");
+    assert_eq!(
+        (report.notes.as_slice(), names(&report.also_reverted)),
+        (
+            &["nothing of this session is reverted".to_owned()][..],
+            vec![(first, 1)]
+        ),
+        "nor there"
+    );
+    let report = world.unrevert();
+    assert!(report.also_reverted.is_empty(), "now it is: {report:?}");
+    assert!(world.status().also_reverted.is_empty());
 }

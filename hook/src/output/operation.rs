@@ -1,7 +1,8 @@
 //! What a revert, redo or restore did, or would do, and how to get back.
 
 use ckpt_schema::report::{
-    FileAction, FileReport, FileResult, GitPart, GitReport, OperationKind, OperationReport, Outcome,
+    FileAction, FileReport, FileResult, GitPart, GitReport, OperationKind, OperationReport,
+    Outcome, RevertedSession,
 };
 
 use ckpt_store::revert::Before;
@@ -65,7 +66,11 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
             format!("{would} forward, to just before {message}")
         }
         (OperationKind::Redo | OperationKind::Unrevert, None) => {
-            format!("{would} all the way forward; nothing is reverted any more")
+            let of = match report.also_reverted.is_empty() {
+                true => "",
+                false => " of this session",
+            };
+            format!("{would} all the way forward; nothing{of} is reverted any more")
         }
         (OperationKind::Restore, _) if report.dry_run => "Would restore".to_owned(),
         (OperationKind::Restore, _) => "Restored".to_owned(),
@@ -237,8 +242,27 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
             "{hidden} {verb} hidden until you redo, or send a new one."
         ));
     }
+    lines.extend(also_reverted(&report.also_reverted, paint));
     lines.extend(way_back(report, around, paint));
     lines.into_iter().map(|line| line + "\n").collect()
+}
+
+/// Returns a sentence for each session that is reverted besides the one that is spoken of.
+pub fn also_reverted(sessions: &[RevertedSession], paint: Paint) -> impl Iterator<Item = String> {
+    sessions.iter().map(move |session| {
+        let id = short(&session.session);
+        let what = match session.messages_hidden {
+            0 => "in part".to_owned(),
+            number => format!("with {} hidden", count(number, "message")),
+        };
+        let command = format!("ckpt-hook unrevert --session {id}");
+        format!(
+            "Session {} ({}) is reverted, too, {what}: {}",
+            paint.id(&id),
+            safe(&session.agent),
+            paint.strong(&command)
+        )
+    })
 }
 
 fn left(report: &OperationReport, result: FileResult, why: &str) -> Option<String> {
@@ -329,6 +353,7 @@ mod tests {
             messages_hidden: vec!["abcdefghij".to_owned()],
             files,
             git: Vec::new(),
+            also_reverted: Vec::new(),
             notes: Vec::new(),
         }
     }

@@ -26,6 +26,9 @@ pub fn render(report: &StatusReport, hidden: &[MessageReport], view: &View) -> S
             "Nothing was recorded here yet. `ckpt-hook install AGENT` puts the hook into an agent's settings.\n",
         ),
         None if report.redo => text.push_str(&part(report, view)),
+        None if !report.also_reverted.is_empty() => {
+            text.push_str("Nothing of this session is reverted.\n");
+        }
         None if troubles.is_empty() => {
             text.push_str(&paint.good("✓ "));
             text.push_str("Nothing is reverted, and everything that was recorded can be put back.\n");
@@ -33,6 +36,10 @@ pub fn render(report: &StatusReport, hidden: &[MessageReport], view: &View) -> S
         // What is not finished may have begun to.
         None if !report.interrupted.is_empty() => {}
         None => text.push_str("Nothing is reverted.\n"),
+    }
+    for line in operation::also_reverted(&report.also_reverted, paint) {
+        text.push_str(&line);
+        text.push('\n');
     }
     text + &troubles
 }

@@ -21,7 +21,7 @@ pub use history::{
 };
 pub use operation::{
     FileAction, FileReport, FileResult, GitPart, GitReport, OperationEntry, OperationKind,
-    OperationReport, OperationsReport, Outcome,
+    OperationReport, OperationsReport, Outcome, RevertedSession,
 };
 pub use recording::{EventReport, SnapshotReport};
 pub use setup::{

@@ -201,8 +201,24 @@ pub struct OperationReport {
     /// What it does to HEAD, branches and the index, with `--git`.
     #[serde(default)]
     pub git: Vec<GitReport>,
+    /// Where it leaves nothing of its session reverted: the other sessions of the workspace that are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_reverted: Vec<RevertedSession>,
     /// What else the user should know.
     pub notes: Vec<String>,
+}
+
+/// A session of which something is reverted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RevertedSession {
+    /// Its id.
+    pub session: String,
+    /// Its agent.
+    pub agent: String,
+    /// The message that it is reverted to; null where only a part is undone.
+    pub revert_point: Option<String>,
+    /// How many messages are hidden.
+    pub messages_hidden: u64,
 }
 
 /// An operation, as `log --operations` lists it.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FileReport, GapReport, PathText};
+use super::{FileReport, GapReport, PathText, RevertedSession};
 
 /// `status`: the revert banner and the state of the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +24,9 @@ pub struct StatusReport {
     pub files: Vec<FileReport>,
     /// Whether there is something to redo.
     pub redo: bool,
+    /// The other sessions of the workspace of which something is reverted, the one reverted last first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also_reverted: Vec<RevertedSession>,
     /// Steps that have started and not finished, of all sessions of the workspace.
     pub open_steps: u64,
     /// Sessions of the workspace with a tool at work, by agent and session.

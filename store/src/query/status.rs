@@ -56,6 +56,9 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
             None => newest_session(connection, place.row.id)?,
         },
     };
+    let own = session.as_ref().map(|session| session.id.clone());
+    report.also_reverted =
+        sessions::other_reverted_sessions(connection, place.row.id, own.as_deref())?;
     if let Some(session) = session {
         banner(connection, session, store.now(), &mut report)?;
     }
@@ -109,6 +112,7 @@ fn empty(workspace: &Path) -> StatusReport {
         messages_hidden: Vec::new(),
         files: Vec::new(),
         redo: false,
+        also_reverted: Vec::new(),
         open_steps: 0,
         agents_at_work: Vec::new(),
         first_snapshot_goes_on: false,

@@ -38,10 +38,11 @@ mod unseen;
 
 use std::path::Path;
 
-use ckpt_schema::report::{OperationKind, OperationReport, Outcome, VERSION};
+use ckpt_schema::report::{OperationKind, OperationReport, Outcome, RevertedSession, VERSION};
 
 use crate::error::{Error, Result};
 use crate::model::request::{RedoRequest, RestoreRequest, RevertRequest};
+use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
 use movement::Movement;
@@ -100,7 +101,9 @@ pub(crate) fn redo(
         } else {
             OperationKind::Redo
         };
-        return Ok(nothing_reverted(kind, request.dry_run, notes));
+        let connection = store.database.connection();
+        let others = sessions::other_reverted_sessions(connection, place.row.id, None)?;
+        return Ok(nothing_reverted(kind, request.dry_run, notes, others));
     };
     operate::carry_out(
         store,
@@ -152,8 +155,18 @@ fn manner(dry_run: bool, force: bool, git: bool) -> Manner {
     }
 }
 
-fn nothing_reverted(kind: OperationKind, dry_run: bool, mut notes: Vec<String>) -> OperationReport {
-    notes.push("nothing is reverted".to_owned());
+/// The report where nothing is reverted of the session that was asked for; of none where no session was.
+fn nothing_reverted(
+    kind: OperationKind,
+    dry_run: bool,
+    mut notes: Vec<String>,
+    also_reverted: Vec<RevertedSession>,
+) -> OperationReport {
+    notes.push(if also_reverted.is_empty() {
+        "nothing is reverted".to_owned()
+    } else {
+        "nothing of this session is reverted".to_owned()
+    });
     OperationReport {
         version: VERSION,
         operation: None,
@@ -165,6 +178,7 @@ fn nothing_reverted(kind: OperationKind, dry_run: bool, mut notes: Vec<String>) 
         messages_hidden: Vec::new(),
         files: Vec::new(),
         git: Vec::new(),
+        also_reverted,
         notes,
     }
 }

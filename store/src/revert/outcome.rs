@@ -1,6 +1,8 @@
 //! What became of an operation, as its report.
 
-use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationReport, Outcome, VERSION};
+use ckpt_schema::report::{
+    FileAction, FileReport, FileResult, OperationReport, Outcome, RevertedSession, VERSION,
+};
 
 use super::movement::Movement;
 use super::operation::Operation;
@@ -63,8 +65,22 @@ pub(super) fn report(
             .unwrap_or_default(),
         files: items.iter().map(file_report).collect(),
         git: git.iter().map(GitItem::report).collect(),
+        also_reverted: movement
+            .map(|movement| also_reverted(store, movement))
+            .unwrap_or_default(),
         notes: operation.notes.clone(),
     }
+}
+
+/// Where nothing of a session is reverted any more, something of another may be. That the files went back is so without it, too.
+fn also_reverted(store: &Store, movement: &Movement) -> Vec<RevertedSession> {
+    if !movement.takes_all_back() {
+        return Vec::new();
+    }
+    let session = &movement.session;
+    let connection = store.database.connection();
+    sessions::other_reverted_sessions(connection, session.workspace_id, Some(&session.id))
+        .unwrap_or_default()
 }
 
 fn hidden(store: &Store, movement: &Movement) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Rows of `sessions` and `messages`.
 
 use ckpt_schema::event::Event;
-use ckpt_schema::report::MessageState;
+use ckpt_schema::report::{MessageState, RevertedSession};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use super::words::{Table, word};
@@ -132,6 +132,28 @@ pub(crate) fn newest_reverted_session(
          ORDER BY (SELECT max(seq) FROM operations WHERE operations.session_id = sessions.id) DESC, seq DESC LIMIT 1",
         [workspace_id],
     )
+}
+
+/// Returns the sessions of a workspace of which something is reverted, the one reverted last first, without one of them.
+pub(crate) fn other_reverted_sessions(
+    connection: &Connection,
+    workspace_id: i64,
+    without: Option<&str>,
+) -> Result<Vec<RevertedSession>> {
+    let sql = "
+        SELECT id, agent, revert_message_id,
+               (SELECT count(*) FROM messages WHERE session_id = sessions.id AND state = 'hidden') AS hidden
+          FROM sessions
+         WHERE workspace_id = ?1 AND revert_base_id IS NOT NULL AND (?2 IS NULL OR id <> ?2)
+         ORDER BY (SELECT max(seq) FROM operations WHERE operations.session_id = sessions.id) DESC, seq DESC";
+    super::read::all(connection, sql, params![workspace_id, without], |row| {
+        Ok(RevertedSession {
+            session: row.get("id")?,
+            agent: row.get("agent")?,
+            revert_point: row.get("revert_message_id")?,
+            messages_hidden: super::read::count(row, "hidden")?,
+        })
+    })
 }
 
 /// Returns the session at the top of a session's line of parents.
