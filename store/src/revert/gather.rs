@@ -50,10 +50,10 @@ pub(crate) fn gather(
     movement: &Movement,
     chain: &[ChainOperation],
     seen: &Observation,
-    base: Option<i64>,
     unclear: Unclear,
 ) -> Result<Material> {
     let connection = store.database.connection();
+    let base = movement.session.revert_base_id;
     let scopes = movement.scopes(store, chain)?;
     let mut live = live_changes(connection, movement, chain, seen)?;
     let unseen = Unseen {
@@ -76,9 +76,11 @@ pub(crate) fn gather(
     // They are newer than what rows tell of.
     live.splice(0..0, unseen);
     let paths = paths_in_question(movement, chain, &live, &scopes);
-    let changes = past_changes(
-        connection, place, movement, seen, &live, &scopes, &paths, unclear,
-    )?;
+    let asked = Asked {
+        scopes: &scopes,
+        unclear,
+    };
+    let changes = past_changes(connection, place, movement, seen, &live, asked, &paths)?;
     let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
     let places = with_directories_above(&paths);
     let (base_states, goals) = match base {
@@ -265,15 +267,14 @@ fn past_changes(
     movement: &Movement,
     seen: &Observation,
     live: &[LiveChange],
-    scopes: &[Scope],
+    asked: Asked<'_>,
     paths: &BTreeSet<WorkspacePath>,
-    unclear: Unclear,
 ) -> Result<Vec<PastChange>> {
     let own = live
         .iter()
         .filter(|change| paths.contains(&change.row.change.path))
         .map(|change| {
-            let claim = claim(connection, change, scopes, unclear)?;
+            let claim = claim(connection, change, asked)?;
             Ok((
                 change.row.id,
                 PastChange {
@@ -328,12 +329,16 @@ fn past_changes(
     Ok(changes.into_iter().map(|(_, change)| change).collect())
 }
 
-fn claim(
-    connection: &Connection,
-    change: &LiveChange,
-    scopes: &[Scope],
+/// What is to be undone of the session's own changes.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    scopes: &'a [Scope],
+    /// Whether what is unclear is among it.
     unclear: Unclear,
-) -> Result<Claim> {
+}
+
+fn claim(connection: &Connection, change: &LiveChange, asked: Asked<'_>) -> Result<Claim> {
+    let Asked { scopes, unclear } = asked;
     if !scopes.iter().any(|scope| scope.covers(change)) {
         return Ok(Claim::Keep);
     }

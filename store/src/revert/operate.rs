@@ -78,9 +78,7 @@ pub(crate) fn carry_out(
         .unclear
         .or_else(|| newest_revert(&chain).map(|operation| operation.unclear))
         .unwrap_or(place.settings.unclear);
-    let material = gather(
-        store, place, &snapshots, movement, &chain, &seen, base, unclear,
-    )?;
+    let material = gather(store, place, &snapshots, movement, &chain, &seen, unclear)?;
     refuse::unavailable(movement, &material)?;
     notes.extend(notes::unknown_paths(movement, &material)?);
     let side = GitSide {

@@ -31,7 +31,7 @@ pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, close_operation, has_open_operation,
     insert_operation, moves_since, note_results, open_operations, operation, operation_items,
 };
-pub(crate) use roots::{named, path_of_blob, roots, workspaces};
+pub(crate) use roots::{Named, named, path_of_blob, roots, workspaces};
 pub(crate) use rows::{
     MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages,
     find_message_by_agent_id, find_session, insert_message, message, message_at_or_after,

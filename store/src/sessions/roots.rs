@@ -40,12 +40,17 @@ const RECORDS: &str = "
             JOIN steps ON steps.id = step_id JOIN sessions ON sessions.id = steps.session_id
            WHERE sessions.workspace_id = ?1";
 
-/// Returns the trees of a workspace's snapshots, each with the number of a snapshot that has it, and the blobs that no tree
-/// leads to.
-pub(crate) fn named(
-    connection: &Connection,
-    workspace_id: i64,
-) -> Result<(Vec<(i64, ObjectId)>, Vec<ObjectId>)> {
+/// The objects that rows name.
+#[derive(Debug)]
+pub(crate) struct Named {
+    /// The trees of snapshots, each with the number of a snapshot that has it.
+    pub trees: Vec<(i64, ObjectId)>,
+    /// The blobs that no tree leads to.
+    pub blobs: Vec<ObjectId>,
+}
+
+/// Returns the objects that a workspace's rows name.
+pub(crate) fn named(connection: &Connection, workspace_id: i64) -> Result<Named> {
     let what = || "cannot read which objects are needed";
     let mut statement = connection
         .prepare("SELECT max(id), tree FROM snapshots WHERE workspace_id = ?1 GROUP BY tree")
@@ -56,7 +61,7 @@ pub(crate) fn named(
     let trees = rows.collect::<rusqlite::Result<_>>().context(what)?;
     let mut blobs = ids(connection, RECORDS, workspace_id)?;
     blobs.retain(|blob| *blob != ObjectId::EMPTY_TREE);
-    Ok((trees, blobs))
+    Ok(Named { trees, blobs })
 }
 
 /// Returns a path at which a blob stood, as far as a change tells.

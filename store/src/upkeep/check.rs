@@ -203,7 +203,8 @@ fn damage(name: &str, lost: &[Broken]) -> Option<Finding> {
 
 /// Writes the refs by which git knows what is needed.
 pub(crate) fn name_to_git(store: &Store, place: &Place) -> Result<()> {
-    let (trees, blobs) = sessions::named(store.database.connection(), place.row.id)?;
+    let sessions::Named { trees, blobs } =
+        sessions::named(store.database.connection(), place.row.id)?;
     place.snapshots()?.write_refs(&trees, &blobs)
 }
 
