@@ -23,6 +23,7 @@ mod refused;
 mod restoring;
 mod sessions;
 mod told;
+mod told_once;
 mod unprotected;
 mod unreadable;
 mod user_edits;

@@ -3,6 +3,7 @@
 pub mod arguments;
 /// One file a command or family: arguments become a request to the library, its report becomes output.
 pub mod commands {
+    pub mod ask;
     pub mod demo;
     pub mod diff;
     pub mod doctor;

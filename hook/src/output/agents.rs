@@ -12,7 +12,7 @@ use super::view::View;
 /// Returns a row an agent, and what keeps an installed hook from working.
 pub fn list(report: &AgentsReport, view: &View) -> String {
     let paint = view.paint;
-    let mut table = Table::new(&[]);
+    let mut table = Table::new(&[]).dropping(&[4, 1, 3]);
     let heads = ["agent", "on this machine", "user", "project", "proven on"];
     table.row(heads.iter().map(|name| paint.faint(name)).collect());
     for agent in &report.agents {

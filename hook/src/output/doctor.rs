@@ -3,7 +3,7 @@
 use ckpt_schema::report::{DoctorReport, Finding};
 
 use super::paint::Paint;
-use super::text::{count, safe};
+use super::text::{count, safe, wrap};
 use super::view::View;
 
 /// What nobody should expect; the README says the same.
@@ -13,6 +13,9 @@ Ignored, oversized and special files are not captured. Owner, extended attribute
 links and times are not restored, nor permissions of directories that stay. Running processes, databases and installed
 packages are not reverted; git's HEAD, index and refs only with `--git`. On network file systems it does what it can.
 ";
+
+/// Prose is hard to read in longer lines.
+const LINE: usize = 120;
 
 /// Returns the findings, the sum, and what is not promised.
 pub fn render(report: &DoctorReport, view: &View) -> String {
@@ -37,7 +40,16 @@ pub fn render(report: &DoctorReport, view: &View) -> String {
             count(warnings, "warning")
         ),
     });
-    text + "\n" + &view.paint.faint(NON_PROMISES.trim_end()) + "\n"
+    let promises = match view.width {
+        // It is broken as the terminal is wide.
+        Some(columns) => wrap(
+            &NON_PROMISES.trim_end().replace('\n', " "),
+            columns.min(LINE),
+            0,
+        ),
+        None => NON_PROMISES.trim_end().to_owned(),
+    };
+    text + "\n" + &view.paint.faint(&promises) + "\n"
 }
 
 fn line(finding: &Finding, paint: Paint) -> String {

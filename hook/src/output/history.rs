@@ -9,7 +9,7 @@ use super::diff::{counts, kind};
 use super::operation;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{path, safe, short, title};
+use super::text::{count, path, safe, short, title, wrap};
 use super::view::View;
 
 /// Returns a row a message.
@@ -22,7 +22,7 @@ pub fn log(report: &LogReport, view: &View) -> String {
 
 fn messages(messages: &[MessageReport], view: &View) -> String {
     let paint = view.paint;
-    let mut table = Table::new(&[4, 5, 6, 7]);
+    let mut table = Table::new(&[4, 5, 6, 7]).dropping(&[4, 6, 7, 2, 5, 1, 3]);
     table.row(heads(
         paint,
         &[
@@ -36,7 +36,10 @@ fn messages(messages: &[MessageReport], view: &View) -> String {
 }
 
 fn heads(paint: Paint, names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| paint.faint(name)).collect()
+    let (last, others) = names.split_last().expect("a table has columns");
+    let others = others.iter().map(|name| paint.faint(name));
+    // A path may be cut at the beginning, where colours begin.
+    others.chain([(*last).to_owned()]).collect()
 }
 
 fn message_row(message: &MessageReport, view: &View) -> Vec<String> {
@@ -66,16 +69,13 @@ fn state(message: &MessageReport, paint: Paint) -> String {
 
 /// Returns a message as one line to choose from.
 pub fn choice(message: &MessageReport, view: &View) -> String {
-    let when = view.times.ago(message.time);
-    let line = format!(
-        "{}  {when}  {} files  {}",
+    format!(
+        "{}  {}  {}  {}",
         short(&message.id),
-        message.files,
+        view.times.ago(message.time),
+        count(message.files, "file"),
         title(message.prompt.as_deref())
-    );
-    view.width.map_or(line.clone(), |width| {
-        super::text::fit(&line, width.saturating_sub(4)).into_owned()
-    })
+    )
 }
 
 /// Returns a row an operation.
@@ -83,7 +83,7 @@ pub fn operations(report: &OperationsReport, view: &View) -> String {
     if report.operations.is_empty() {
         return "Nothing was reverted or restored here.\n".to_owned();
     }
-    let mut table = Table::new(&[5, 6]);
+    let mut table = Table::new(&[5, 6]).dropping(&[6, 5, 3, 1]);
     table.row(heads(
         view.paint,
         &[
@@ -133,7 +133,17 @@ pub fn sessions(report: &SessionsReport, view: &View) -> String {
     if report.sessions.is_empty() {
         return "No sessions were recorded here.\n".to_owned();
     }
-    let mut table = Table::new(&[4, 5, 6]);
+    let first = &report.sessions[0].workspace;
+    let is_one_workspace = report
+        .sessions
+        .iter()
+        .all(|session| session.workspace == *first);
+    // That all are of one workspace is said by the command line.
+    let dropping: &[usize] = match is_one_workspace {
+        true => &[7, 5, 6, 4, 2, 1],
+        false => &[5, 6, 4, 2, 1],
+    };
+    let mut table = Table::new(&[4, 5, 6]).dropping(dropping).ending_with_path();
     table.row(heads(
         view.paint,
         &[
@@ -215,23 +225,45 @@ pub fn show(report: &ShowReport, view: &View) -> String {
                     .as_deref()
                     .map(|label| ("label", safe(label).into_owned())),
             );
-            heading("Snapshot", snapshot, view.paint) + &list(fields, view.paint) + &gap_lines(gaps)
+            heading("Snapshot", snapshot, view) + &list(fields, view) + &gap_lines(gaps)
         }
     }
 }
 
-fn heading(thing: &str, id: &str, paint: Paint) -> String {
-    format!("{} {}\n", paint.strong(thing), paint.id(&safe(id)))
+fn heading(thing: &str, id: &str, view: &View) -> String {
+    let id = whole(id, thing.len() + 1, view);
+    format!("{} {id}\n", view.paint.strong(thing))
+}
+
+/// Returns an id as it is, or its beginning where the line has no room for more; a prefix is accepted wherever an id is.
+fn whole(id: &str, used: usize, view: &View) -> String {
+    let fits = view.width.is_none_or(|columns| used + id.len() <= columns);
+    let id = if fits {
+        safe(id).into_owned()
+    } else {
+        short(id)
+    };
+    view.paint.id(&id)
+}
+
+/// Returns an id as the value of a field.
+fn field_id(id: &str, view: &View) -> String {
+    whole(id, NAMES + 2, view)
 }
 
 /// Names stand in a column of this width.
 const NAMES: usize = 12;
 
-fn list(fields: Vec<(&str, String)>, paint: Paint) -> String {
-    fields
-        .into_iter()
-        .map(|(name, value)| format!("  {}{value}\n", paint.faint(&format!("{name:NAMES$}"))))
-        .collect()
+fn list(fields: Vec<(&str, String)>, view: &View) -> String {
+    let line = |(name, value): (&str, String)| {
+        let name = view.paint.faint(&format!("{name:NAMES$}"));
+        let line = format!("  {name}{value}\n");
+        match view.width {
+            Some(columns) => wrap(&line, columns, NAMES),
+            None => line,
+        }
+    };
+    fields.into_iter().map(line).collect()
 }
 
 fn show_message(
@@ -243,12 +275,12 @@ fn show_message(
     let paint = view.paint;
     let mut fields = vec![
         ("agent", safe(&message.agent).into_owned()),
-        ("session", paint.id(&safe(&message.session))),
+        ("session", field_id(&message.session, view)),
         ("sent", view.times.exact(message.time)),
         ("state", state(message, paint)),
         (
             "before it",
-            snapshot.map_or_else(|| "no snapshot".to_owned(), |tree| paint.id(&safe(tree))),
+            snapshot.map_or_else(|| "no snapshot".to_owned(), |tree| field_id(tree, view)),
         ),
     ];
     fields.extend(
@@ -273,7 +305,7 @@ fn show_message(
         .map(|step| format!("\n{}", show_step(step, view)))
         .collect();
     let gap = if prompt.is_empty() { "" } else { "\n" };
-    heading("Message", &message.id, paint) + &list(fields, paint) + gap + &prompt + &steps
+    heading("Message", &message.id, view) + &list(fields, view) + gap + &prompt + &steps
 }
 
 fn show_step(step: &StepReport, view: &View) -> String {
@@ -300,7 +332,7 @@ fn show_step(step: &StepReport, view: &View) -> String {
             .as_deref()
             .map(|why| ("unprotected", paint.bad(&safe(why)))),
     );
-    heading("Step", &step.id, paint) + &list(fields, paint) + &changes(&step.files, view)
+    heading("Step", &step.id, view) + &list(fields, view) + &changes(&step.files, view)
 }
 
 fn trees(step: &StepReport, paint: Paint) -> String {
@@ -312,7 +344,10 @@ fn trees(step: &StepReport, paint: Paint) -> String {
 }
 
 fn changes(files: &[ChangeReport], view: &View) -> String {
-    let mut table = Table::new(&[1, 2]).indented(2);
+    let mut table = Table::new(&[1, 2])
+        .indented(2)
+        .dropping(&[1, 2])
+        .ending_with_path();
     for change in files {
         let [additions, deletions] = counts(change.additions, change.deletions, view.paint);
         let by = match change.attribution.as_deref() {
@@ -326,18 +361,18 @@ fn changes(files: &[ChangeReport], view: &View) -> String {
                 view.paint.warning(&format!(" ({}{why})", safe(other)))
             }
         };
-        table.row(vec![
+        let cells = vec![
             kind(change, view.paint),
             additions,
             deletions,
-            path(&change.path) + &by,
-        ]);
+            path(&change.path),
+        ];
+        table.noted(cells, by);
     }
     table.render(view)
 }
 
 fn show_session(session: &SessionReport, all: &[MessageReport], view: &View) -> String {
-    let paint = view.paint;
     let mut fields = vec![
         ("agent", safe(&session.agent).into_owned()),
         ("agent's id", safe(&session.agent_id).into_owned()),
@@ -349,20 +384,20 @@ fn show_session(session: &SessionReport, all: &[MessageReport], view: &View) -> 
         session
             .parent
             .as_deref()
-            .map(|parent| ("parent", paint.id(&safe(parent)))),
+            .map(|parent| ("parent", field_id(parent, view))),
     );
     fields.extend(
         session
             .revert_point
             .as_deref()
-            .map(|point| ("reverted to", paint.warning(&safe(point)))),
+            .map(|point| ("reverted to", field_id(point, view))),
     );
     let table = if all.is_empty() {
         String::new()
     } else {
         format!("\n{}", messages(all, view))
     };
-    heading("Session", &session.id, paint) + &list(fields, paint) + &table
+    heading("Session", &session.id, view) + &list(fields, view) + &table
 }
 
 fn show_operation(entry: &OperationEntry, view: &View) -> String {
@@ -382,9 +417,9 @@ fn show_operation(entry: &OperationEntry, view: &View) -> String {
     fields.extend(
         named
             .into_iter()
-            .filter_map(|(name, id)| Some((name, paint.id(&safe(id.as_deref()?))))),
+            .filter_map(|(name, id)| Some((name, field_id(id.as_deref()?, view)))),
     );
-    heading("Operation", &entry.id, paint) + &list(fields, paint)
+    heading("Operation", &entry.id, view) + &list(fields, view)
 }
 
 fn gap_lines(gaps: &[GapReport]) -> String {

@@ -4,6 +4,7 @@
 //! no failure: the end of a pipe ends the output quietly.
 
 pub mod agents;
+mod binary;
 pub mod diff;
 pub mod doctor;
 pub mod failure;
@@ -19,14 +20,19 @@ mod view;
 
 use std::io::{self, IsTerminal, Write};
 
+use console::Term;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::surroundings::{self, Surroundings};
 use paint::{Paint, When};
+use text::wrap;
 use time::Times;
 
 pub use view::View;
+
+/// How far the rest of a long line is indented.
+const HANGING: usize = 2;
 
 /// What was asked for of the output.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +53,8 @@ pub struct Output {
     quiet: bool,
     view: View,
     errors: Paint,
+    /// The width of the terminal on stderr.
+    error_width: Option<usize>,
 }
 
 impl Output {
@@ -57,15 +65,15 @@ impl Output {
             When::Never => false,
             When::Auto => terminal && !surroundings.no_color,
         };
-        let columns = || {
-            console::Term::stdout()
-                .size_checked()
-                .map(|(_, columns)| usize::from(columns))
+        let columns = |terminal: Term| {
+            let size = terminal.is_term().then(|| terminal.size_checked())?;
+            size.map(|(_, columns)| usize::from(columns))
+                .filter(|columns| *columns > 0)
         };
         let terminal = io::stdout().is_terminal();
         let view = View {
             paint: Paint::new(color(terminal)),
-            width: terminal.then(columns).flatten(),
+            width: columns(Term::stdout()),
             times: Times::local(surroundings::now()),
             verbose: wanted.verbose,
         };
@@ -74,6 +82,7 @@ impl Output {
             quiet: wanted.quiet,
             view,
             errors: Paint::new(color(io::stderr().is_terminal())),
+            error_width: columns(Term::stderr()),
         }
     }
 
@@ -113,9 +122,12 @@ impl Output {
         }
     }
 
-    /// Writes text on stdout.
+    /// Writes text for people on stdout; on a terminal, long lines are broken between words.
     pub fn text(&self, text: &str) -> Result<(), Failure> {
-        self.bytes(text.as_bytes())
+        match self.view.width {
+            Some(columns) => self.bytes(wrap(text, columns, HANGING).as_bytes()),
+            None => self.bytes(text.as_bytes()),
+        }
     }
 
     /// Returns whether only what is not well is to be shown.
@@ -144,7 +156,11 @@ impl Output {
             // There is no third stream to complain on.
             let _ = self.document(&failure::document(failure));
         } else {
-            write_error(&failure::render(failure, self.errors));
+            let text = failure::render(failure, self.errors);
+            write_error(&match self.error_width {
+                Some(columns) => wrap(&text, columns, HANGING),
+                None => text,
+            });
         }
     }
 }

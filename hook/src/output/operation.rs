@@ -103,20 +103,31 @@ pub fn files(files: &[FileReport], view: &View) -> String {
 
 /// The same, with a line for each part of git's state below.
 pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
-    let mut table = Table::new(&[1, 2]).indented(2);
+    let mut table = Table::new(&[1, 2])
+        .indented(2)
+        .dropping(&[1, 2])
+        .ending_with_path();
     for file in files
         .iter()
         .filter(|file| says_something(file) || view.verbose)
     {
-        table.row(row(file, view.paint));
+        let [additions, deletions] = counts(file.additions, file.deletions, view.paint);
+        let cells = vec![
+            word(file, view.paint),
+            additions,
+            deletions,
+            path(&file.path),
+        ];
+        table.noted(cells, reason(file.reason.as_deref(), view.paint));
     }
     for part in git {
-        table.row(vec![
+        let cells = vec![
             git_word(part.result, view.paint),
             String::new(),
             String::new(),
-            git_part(part, view.paint),
-        ]);
+            git_part(part),
+        ];
+        table.noted(cells, reason(part.reason.as_deref(), view.paint));
     }
     table.render(view)
 }
@@ -130,7 +141,7 @@ fn git_word(result: FileResult, paint: Paint) -> String {
     }
 }
 
-fn git_part(part: &GitReport, paint: Paint) -> String {
+fn git_part(part: &GitReport) -> String {
     let what = match part.part {
         GitPart::Branch => format!("branch {}", safe(plain(&part.name))),
         GitPart::Head => "HEAD".to_owned(),
@@ -141,7 +152,7 @@ fn git_part(part: &GitReport, paint: Paint) -> String {
         .map(|text| (text, text.strip_prefix("ref: ")))
     {
         Some((_, Some(branch))) => safe(plain(branch)).into_owned(),
-        Some((commit, None)) => paint.id(&short(commit)),
+        Some((commit, None)) => short(commit),
         None => "none".to_owned(),
     };
     let way = match (part.part, part.result) {
@@ -150,12 +161,7 @@ fn git_part(part: &GitReport, paint: Paint) -> String {
         }
         _ => String::new(),
     };
-    let reason = part
-        .reason
-        .as_deref()
-        .map(|reason| paint.faint(&format!(" ({})", safe(reason))))
-        .unwrap_or_default();
-    what + &way + &reason
+    what + &way
 }
 
 fn plain(branch: &str) -> &str {
@@ -167,19 +173,11 @@ fn says_something(file: &FileReport) -> bool {
         || !matches!(file.result, FileResult::Done | FileResult::Planned)
 }
 
-fn row(file: &FileReport, paint: Paint) -> Vec<String> {
-    let [additions, deletions] = counts(file.additions, file.deletions, paint);
-    let reason = file
-        .reason
-        .as_deref()
+/// Returns the note behind a path.
+fn reason(reason: Option<&str>, paint: Paint) -> String {
+    reason
         .map(|reason| paint.faint(&format!(" ({})", safe(reason))))
-        .unwrap_or_default();
-    vec![
-        word(file, paint),
-        additions,
-        deletions,
-        path(&file.path) + &reason,
-    ]
+        .unwrap_or_default()
 }
 
 fn word(file: &FileReport, paint: Paint) -> String {
@@ -244,6 +242,12 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     }
     lines.extend(also_reverted(&report.also_reverted, paint));
     lines.extend(way_back(report, around, paint));
+    if report.busy {
+        lines.push(format!(
+            "{} an agent is at work, and this would be refused: wait until it is done, or give --force.",
+            paint.warning("busy:")
+        ));
+    }
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
@@ -350,6 +354,7 @@ mod tests {
             message: Some("abcdefghij".to_owned()),
             outcome,
             dry_run: false,
+            busy: false,
             messages_hidden: vec!["abcdefghij".to_owned()],
             files,
             git: Vec::new(),
@@ -426,5 +431,20 @@ mod tests {
             This is a plan; nothing was changed.
         "#]]
         .assert_eq(&shown(&report));
+    }
+
+    #[test]
+    fn a_plan_that_would_be_refused_says_so() {
+        let report = OperationReport {
+            dry_run: true,
+            busy: true,
+            operation: None,
+            ..operation(Vec::new(), Outcome::Nothing)
+        };
+        assert!(
+            shown(&report).ends_with("or give --force.\n"),
+            "as the last word: {}",
+            shown(&report)
+        );
     }
 }

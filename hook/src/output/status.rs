@@ -7,6 +7,7 @@ use ckpt_store::Milliseconds;
 
 use super::operation;
 use super::paint::Paint;
+use super::table::Table;
 use super::text::{count, path, safe, short, title};
 use super::view::View;
 
@@ -77,15 +78,14 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
         "{} to just before {point}: {number} {verb} hidden\n",
         paint.warning("Reverted")
     );
+    let mut table = Table::new(&[]).indented(2);
     for message in hidden {
-        let line = format!(
-            "  {}  {}",
+        table.row(vec![
             paint.id(&short(&message.id)),
-            title(message.prompt.as_deref())
-        );
-        text.push_str(line.trim_end());
-        text.push('\n');
+            title(message.prompt.as_deref()),
+        ]);
     }
+    text.push_str(&table.render(view));
     let files = operation::files(&report.files, view);
     if !files.is_empty() {
         text.push_str(&format!("\nFiles that the revert changed:\n{files}"));

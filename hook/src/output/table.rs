@@ -1,31 +1,42 @@
-//! Aligned columns; the last one gets what is left of the line.
+//! Aligned columns that fit into the terminal: the last one gets what is left of the line, and where that is too little,
+//! columns that matter less are left out. No row is ever wider than the terminal.
 
 use console::{Alignment, measure_text_width, pad_str};
 
-use super::text::fit;
+use super::text::{fit, fit_end, width, wrap};
 use super::view::View;
 
 /// The space between two columns.
 const GAP: usize = 2;
 
-/// No column is squeezed below this.
-const NARROWEST: usize = 10;
+/// As long as the last column has less room than this, columns that may be left out are.
+const ROOM: usize = 24;
+
+/// How far a note is indented below its row.
+const NOTE: usize = 4;
 
 /// Rows of cells, which may have colours.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    rows: Vec<Vec<String>>,
+    rows: Vec<Row>,
     right: Vec<usize>,
     indent: usize,
+    dropping: Vec<usize>,
+    ends_with_path: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Row {
+    cells: Vec<String>,
+    note: String,
 }
 
 impl Table {
     /// Returns an empty table whose columns with these numbers stand to the right.
     pub fn new(right: &[usize]) -> Self {
         Self {
-            rows: Vec::new(),
             right: right.to_vec(),
-            indent: 0,
+            ..Self::default()
         }
     }
 
@@ -34,53 +45,115 @@ impl Table {
         Self { indent, ..self }
     }
 
+    /// Says which columns are left out where the terminal is too narrow, the first of them first.
+    pub fn dropping(self, columns: &[usize]) -> Self {
+        Self {
+            dropping: columns.to_vec(),
+            ..self
+        }
+    }
+
+    /// Says that the last column holds paths, which are cut at the beginning and have no colours.
+    pub fn ending_with_path(self) -> Self {
+        Self {
+            ends_with_path: true,
+            ..self
+        }
+    }
+
     /// Adds a row.
     pub fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.noted(cells, String::new());
+    }
+
+    /// Adds a row with a note behind it, which goes on below it where it does not fit.
+    pub fn noted(&mut self, cells: Vec<String>, note: String) {
+        self.rows.push(Row { cells, note });
     }
 
     /// Returns the lines.
     pub fn render(&self, view: &View) -> String {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let columns = self
+            .rows
+            .iter()
+            .map(|row| row.cells.len())
+            .max()
+            .unwrap_or(0);
         let widths: Vec<usize> = (0..columns).map(|column| self.width(column)).collect();
+        let shown = self.shown(&widths, view.width);
         self.rows
             .iter()
-            .map(|row| self.line(row, &widths, view.width))
+            .map(|row| self.line(row, &shown, &widths, view.width))
             .collect()
     }
 
     fn width(&self, column: usize) -> usize {
         self.rows
             .iter()
-            .filter_map(|row| row.get(column))
+            .filter_map(|row| row.cells.get(column))
             .map(|cell| measure_text_width(cell))
             .max()
             .unwrap_or(0)
     }
 
-    fn line(&self, row: &[String], widths: &[usize], total: Option<usize>) -> String {
+    /// Returns the columns for which there is room.
+    fn shown(&self, widths: &[usize], total: Option<usize>) -> Vec<usize> {
+        let mut shown: Vec<usize> = (0..widths.len()).collect();
+        let Some(total) = total else { return shown };
+        for column in &self.dropping {
+            let Some((last, before)) = shown.split_last() else {
+                break;
+            };
+            let used: usize = before.iter().map(|column| widths[*column] + GAP).sum();
+            if self.indent + used + widths[*last].min(ROOM) <= total {
+                break;
+            }
+            shown.retain(|other| other != column);
+        }
+        shown
+    }
+
+    fn line(&self, row: &Row, shown: &[usize], widths: &[usize], total: Option<usize>) -> String {
         let mut line = " ".repeat(self.indent);
-        for (column, cell) in row.iter().enumerate() {
-            if column > 0 {
+        for (position, column) in shown.iter().enumerate() {
+            let Some(cell) = row.cells.get(*column) else {
+                continue;
+            };
+            if position > 0 {
                 line.push_str(&" ".repeat(GAP));
             }
-            if column + 1 == widths.len() {
-                let used = measure_text_width(&line);
-                line.push_str(&total.map_or(cell.into(), |total| {
-                    fit(cell, total.saturating_sub(used).max(NARROWEST))
-                }));
-            } else {
-                let side = if self.right.contains(&column) {
+            if position + 1 < shown.len() || self.right.contains(column) {
+                let side = if self.right.contains(column) {
                     Alignment::Right
                 } else {
                     Alignment::Left
                 };
-                line.push_str(&pad_str(cell, widths[column], side, None));
+                line.push_str(&pad_str(cell, widths[*column], side, None));
+            } else {
+                let left = total.map(|total| total.saturating_sub(width(&line)));
+                line.push_str(&match left {
+                    Some(left) if self.ends_with_path && *column + 1 == widths.len() => {
+                        fit_end(cell, left)
+                    }
+                    Some(left) => fit(cell, left),
+                    None => cell.into(),
+                });
             }
         }
         line.truncate(line.trim_end().len());
-        line.push('\n');
-        line
+        let Some(total) = total else {
+            return line + &row.note + "\n";
+        };
+        if width(&line) + width(&row.note) <= total {
+            return line + &row.note + "\n";
+        }
+        let line = fit(&line, total).into_owned();
+        let note = row.note.trim_start();
+        if note.is_empty() {
+            return line + "\n";
+        }
+        let indent = " ".repeat(self.indent + NOTE);
+        format!("{line}\n{}\n", wrap(&format!("{indent}{note}"), total, 0))
     }
 }
 
@@ -130,6 +203,68 @@ mod tests {
             console::strip_ansi_codes(&painted),
             table(Paint::new(false)),
             "the same but for the colours"
+        );
+    }
+
+    #[test]
+    fn no_row_is_wider_than_the_terminal_at_any_width() {
+        let mut table = Table::new(&[1])
+            .indented(2)
+            .dropping(&[1, 0])
+            .ending_with_path();
+        table.row(vec![
+            "state".to_owned(),
+            "files".to_owned(),
+            "path".to_owned(),
+        ]);
+        table.noted(
+            vec![
+                "live".to_owned(),
+                "12345".to_owned(),
+                "/home/somebody/projects/日本語/workspace".to_owned(),
+            ],
+            " (changed after the agent, who knows by whom)".to_owned(),
+        );
+        for total in 1..120 {
+            let text = table.render(&view(Some(total), false));
+            assert!(
+                text.lines().all(|line| width(line) <= total),
+                "at {total}:\n{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn where_there_is_no_room_what_matters_least_is_left_out() {
+        let mut table = Table::new(&[]).dropping(&[1]);
+        table.row(
+            ["id", "a long agent's name", "a prompt that goes on"]
+                .map(str::to_owned)
+                .to_vec(),
+        );
+        assert_eq!(
+            table.render(&view(Some(24), false)),
+            "id  a prompt that goes …\n",
+            "the last column says most"
+        );
+        assert_eq!(
+            table.render(&view(Some(48), false)),
+            "id  a long agent's name  a prompt that goes on\n",
+            "where there is room, it is there"
+        );
+    }
+
+    #[test]
+    fn a_note_that_does_not_fit_goes_on_below_its_row() {
+        let mut table = Table::new(&[]).indented(2);
+        table.noted(
+            vec!["kept".to_owned(), "a".to_owned()],
+            " (changed after the agent)".to_owned(),
+        );
+        assert_eq!(
+            table.render(&view(Some(24), false)),
+            "  kept  a\n      (changed after the\n      agent)\n",
+            "and nothing of it is cut"
         );
     }
 }

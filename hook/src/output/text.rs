@@ -1,37 +1,55 @@
 //! Names made safe and counts made words.
 //!
 //! A file name, a branch or a prompt may hold anything: what would move a cursor, set a title, write to the clipboard or
-//! turn text around is shown escaped, on a terminal and on a pipe (CVE-2024-52005 and its kin).
+//! turn text around is shown escaped, on a terminal and on a pipe (CVE-2024-52005 and its kin). Scripts and emoji that are
+//! made of joined characters are shown as they are.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
 use ckpt_schema::report::PathText;
-use console::{measure_text_width, truncate_str};
+use console::{AnsiCodeIterator, measure_text_width};
 
 /// Returns text in which nothing acts on a terminal.
 pub fn safe(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(acts) {
+    if !text
+        .chars()
+        .any(|character| acts(character) || joins(character))
+    {
         return Cow::Borrowed(text);
     }
-    Cow::Owned(text.chars().fold(
-        String::with_capacity(text.len() + 8),
-        |mut safe, character| {
-            if acts(character) {
-                safe.extend(character.escape_default())
-            } else {
-                safe.push(character)
-            }
-            safe
-        },
-    ))
+    let mut safe = String::with_capacity(text.len() + 8);
+    let mut before = None;
+    for character in text.chars() {
+        let is_shown = !acts(character) && (!joins(character) || before.is_some_and(is_joined));
+        if is_shown {
+            safe.push(character);
+        } else {
+            safe.extend(character.escape_default());
+        }
+        before = Some(character);
+    }
+    Cow::Owned(safe)
 }
 
-/// C0, DEL and C1; the controls of writing direction; separators of lines and paragraphs; invisible characters.
+/// C0, DEL and C1; the controls of writing direction; separators of lines and paragraphs; invisible characters; the tags,
+/// which spell out a text that nobody sees.
 fn acts(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+            '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Whether a character has no width and only says how its neighbours are joined, or that a word ends: Persian, Hindi, Khmer
+/// and emoji need it.
+fn joins(character: char) -> bool {
+    matches!(character, '\u{200b}'..='\u{200d}')
+}
+
+/// Whether a character can be one that is joined to the next. In ASCII it would only make two names look like one.
+fn is_joined(character: char) -> bool {
+    !character.is_ascii() && !acts(character) && !joins(character)
 }
 
 /// Returns a JSON document in which nothing acts on a terminal, and which says the same: outside of strings a document has no such
@@ -100,13 +118,182 @@ pub fn short(id: &str) -> String {
     safe(id.get(..8).unwrap_or(id)).into_owned()
 }
 
-/// Returns text that fits into so many columns, with an ellipsis where something was cut.
-pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
-    if measure_text_width(text) <= columns {
-        Cow::Borrowed(text)
+/// Returns how many columns text takes at most. A terminal that does not know a joined emoji shows its parts.
+pub fn width(text: &str) -> usize {
+    if text.chars().any(joins) {
+        let pieces = AnsiCodeIterator::new(text).filter(|(_, is_ansi)| !is_ansi);
+        let characters = pieces.flat_map(|(piece, _)| piece.chars());
+        characters.map(character_width).sum()
     } else {
-        truncate_str(text, columns, "…")
+        measure_text_width(text)
     }
+}
+
+fn character_width(character: char) -> usize {
+    measure_text_width(character.encode_utf8(&mut [0; 4]))
+}
+
+/// Returns text that fits into so many columns, with an ellipsis where the end was cut.
+pub fn fit(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let room = columns.saturating_sub(1);
+    let mut cut = String::new();
+    let mut used = 0;
+    let mut is_over = false;
+    for (piece, is_ansi) in AnsiCodeIterator::new(text) {
+        if is_ansi {
+            // Colours end where they would have ended.
+            cut.push_str(piece);
+            continue;
+        }
+        for character in piece.chars().filter(|_| !is_over) {
+            used += character_width(character);
+            if used <= room {
+                cut.push(character);
+                continue;
+            }
+            is_over = true;
+            cut.truncate(cut.trim_end_matches(joins).len());
+            if columns > 0 {
+                cut.push('…');
+            }
+            break;
+        }
+    }
+    Cow::Owned(cut)
+}
+
+/// Returns text without colours that fits into so many columns, with an ellipsis where the beginning was cut: of a path, the
+/// end says more.
+pub fn fit_end(text: &str, columns: usize) -> Cow<'_, str> {
+    if width(text) <= columns {
+        return Cow::Borrowed(text);
+    }
+    let mut used = usize::from(columns > 0);
+    let mut start = text.len();
+    for (index, character) in text.char_indices().rev() {
+        used += character_width(character);
+        if used > columns {
+            break;
+        }
+        start = index;
+    }
+    let end = text[start..].trim_start_matches(joins);
+    let ellipsis = if columns > 0 { "…" } else { "" };
+    Cow::Owned(format!("{ellipsis}{end}"))
+}
+
+/// Returns text of which no line is wider than so many columns: longer ones are broken between words and go on indented by
+/// `indent`. A command in backticks, or in bold type, is broken only where it is longer than a line itself.
+pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len() + 16);
+    for line in text.split_inclusive('\n') {
+        let (body, end) = match line.strip_suffix('\n') {
+            Some(body) => (body, "\n"),
+            None => (line, ""),
+        };
+        if width(body) <= columns {
+            wrapped.push_str(body);
+        } else {
+            wrap_line(body, columns, indent, &mut wrapped);
+        }
+        wrapped.push_str(end);
+    }
+    wrapped
+}
+
+fn wrap_line(line: &str, columns: usize, indent: usize, wrapped: &mut String) {
+    let words = line.trim_start_matches(' ');
+    let first = line.len() - words.len();
+    let next = (first + indent).min(columns / 2);
+    wrapped.push_str(&" ".repeat(first.min(columns / 2)));
+    let mut used = first.min(columns / 2);
+    let mut is_first = true;
+    for word in pieces(words, columns - next) {
+        let gap = usize::from(!is_first);
+        if is_first || used + gap + width(word) <= columns {
+            wrapped.push_str(&" ".repeat(gap));
+            used += gap;
+        } else {
+            wrapped.push('\n');
+            wrapped.push_str(&" ".repeat(next));
+            used = next;
+        }
+        is_first = false;
+        let mut rest = word;
+        while used + width(rest) > columns {
+            let head = head_of(rest, columns - used);
+            wrapped.push_str(&rest[..head]);
+            wrapped.push('\n');
+            wrapped.push_str(&" ".repeat(next));
+            used = next;
+            rest = &rest[head..];
+        }
+        wrapped.push_str(rest);
+        used += width(rest);
+    }
+}
+
+/// Returns how many bytes of a word that is wider fill so many columns; at least one character's.
+fn head_of(word: &str, columns: usize) -> usize {
+    let mut used = 0;
+    let mut end = 0;
+    for (piece, is_ansi) in AnsiCodeIterator::new(word) {
+        if is_ansi {
+            end += piece.len();
+            continue;
+        }
+        for character in piece.chars() {
+            used += character_width(character);
+            if used > columns && end > 0 {
+                return end;
+            }
+            end += character.len_utf8();
+        }
+    }
+    end
+}
+
+/// Returns the words of a line. What stands in backticks or in bold type is one, as long as it fits into a line.
+fn pieces(line: &str, columns: usize) -> Vec<&str> {
+    const BOLD: &str = "\u{1b}[1m";
+    const END: &str = "\u{1b}[0m";
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    let ends = line.match_indices(' ').map(|(end, _)| end);
+    for end in ends.chain([line.len()]).collect::<Vec<_>>() {
+        if end < start {
+            continue;
+        }
+        let piece = &line[start..end];
+        let is_open = piece.matches('`').count() % 2 == 1
+            || piece
+                .rfind(BOLD)
+                .is_some_and(|bold| !piece[bold..].contains(END));
+        if is_open && end < line.len() {
+            let close = if piece.matches('`').count() % 2 == 1 {
+                "`"
+            } else {
+                END
+            };
+            let whole = line[end..].find(close).map(|found| {
+                let after = end + found + close.len();
+                line[after..]
+                    .find(' ')
+                    .map_or(line.len(), |space| after + space)
+            });
+            if let Some(whole) = whole.filter(|whole| width(&line[start..*whole]) <= columns) {
+                pieces.push(&line[start..whole]);
+                start = whole + 1;
+                continue;
+            }
+        }
+        pieces.push(piece);
+        start = end + 1;
+    }
+    pieces
 }
 
 /// Returns "1 file" or "2 files".
@@ -127,6 +314,10 @@ mod tests {
             ("a\nb\tc\r", "a\\nb\\tc\\r"),
             ("\u{9b}31m\u{7f}", "\\u{9b}31m\\u{7f}"),
             ("txt.\u{202e}exe", "txt.\\u{202e}exe"),
+            ("a\u{2066}b\u{2069}", "a\\u{2066}b\\u{2069}"),
+            ("a\u{e0041}", "a\\u{e0041}"),
+            ("ad\u{200b}min\u{200d}", "ad\\u{200b}min\\u{200d}"),
+            ("é\u{200d}\u{200d}", "é\u{200d}\\u{200d}"),
         ];
         for (name, shown) in cases {
             assert_eq!(safe(name), shown, "of {name:?}");
@@ -159,6 +350,21 @@ mod tests {
     }
 
     #[test]
+    fn joined_emoji_and_scripts_are_shown_whole() {
+        for text in [
+            "👨\u{200d}👩\u{200d}👧 family",
+            "❤\u{fe0f}\u{200d}🔥",
+            "می\u{200c}خواهم",
+            "क\u{94d}\u{200d}ष नमस्ते",
+            "ភាសា\u{200b}ខ្មែរ",
+            "🇩🇪 👍🏽",
+        ] {
+            assert_eq!(safe(text), text, "nothing in it acts on a terminal");
+            assert_eq!(safe_bytes(text.as_bytes()), text, "as a path, too");
+        }
+    }
+
+    #[test]
     fn every_byte_of_a_name_that_is_not_text_is_shown() {
         let name = PathText {
             path: "a\u{fffd}b".to_owned(),
@@ -179,5 +385,71 @@ mod tests {
             "three characters of two columns"
         );
         assert_eq!(fit("日本語", 5), "日本…", "and one of them has to go");
+    }
+
+    #[test]
+    fn a_path_keeps_its_end_and_a_joined_emoji_is_not_cut_open() {
+        assert_eq!(
+            fit_end("src/日本/main.rs", 10),
+            "…/main.rs",
+            "the end says more"
+        );
+        assert_eq!(fit_end("short", 5), "short", "it fits");
+        assert_eq!(
+            fit("a👨\u{200d}👩\u{200d}👧", 5),
+            "a👨…",
+            "no joiner is left without its second half"
+        );
+    }
+
+    #[test]
+    fn colours_end_where_text_is_cut() {
+        assert_eq!(
+            fit("\u{1b}[31mlong text\u{1b}[0m", 5),
+            "\u{1b}[31mlong…\u{1b}[0m",
+            "what follows is not red"
+        );
+    }
+
+    #[test]
+    fn long_lines_are_broken_between_words_and_not_within_commands() {
+        assert_eq!(
+            wrap("  note: one two three\nshort\n", 12, 2),
+            "  note: one\n    two\n    three\nshort\n",
+            "indented by what was asked for"
+        );
+        assert_eq!(
+            wrap("say `ckpt-hook redo`, please", 20, 0),
+            "say\n`ckpt-hook redo`,\nplease",
+            "a command stays in one piece"
+        );
+        assert_eq!(
+            wrap("undo: \u{1b}[1mckpt-hook redo\u{1b}[0m", 16, 0),
+            "undo:\n\u{1b}[1mckpt-hook redo\u{1b}[0m",
+            "in bold type as well"
+        );
+        assert_eq!(
+            wrap("`a b c d` 0123456789", 6, 0),
+            "`a b c\nd`\n012345\n6789",
+            "unless it is longer than a line"
+        );
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_nothing_is_lost() {
+        let text = "The revert `0123456789abcdef` of 日本語 👨\u{200d}👩\u{200d}👧 was interrupted: `ckpt-hook snapshot --workspace /a/b` ends it";
+        let letters = |text: &str| {
+            text.chars()
+                .filter(|c| !c.is_whitespace())
+                .collect::<String>()
+        };
+        for columns in 8..100 {
+            let wrapped = wrap(text, columns, 2);
+            assert!(
+                wrapped.lines().all(|line| width(line) <= columns),
+                "at {columns}: {wrapped}"
+            );
+            assert_eq!(letters(&wrapped), letters(text), "at {columns}");
+        }
     }
 }

@@ -194,6 +194,9 @@ pub struct OperationReport {
     pub outcome: Outcome,
     /// Whether it was only planned.
     pub dry_run: bool,
+    /// Whether an agent is at work, so that what was planned would be refused without `--force`.
+    #[serde(default)]
+    pub busy: bool,
     /// The messages that are hidden after it, oldest first.
     pub messages_hidden: Vec<String>,
     /// Every path that it looked at, by name.

@@ -175,6 +175,7 @@ fn nothing_reverted(
         message: None,
         outcome: Outcome::Nothing,
         dry_run,
+        busy: false,
         messages_hidden: Vec::new(),
         files: Vec::new(),
         git: Vec::new(),

@@ -105,6 +105,73 @@ pub(super) fn not_captured(movement: &Movement, plan: &Plan, seen: &Observation)
     left_alone(plan, seen.gaps.iter())
 }
 
+/// Where no step was recorded of a message, what changed in its time belongs to nobody, and stays as if it were the user's. It
+/// is told once, when the message is reverted.
+pub(super) fn without_a_step(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    movement: &Movement,
+    plan: &Plan,
+    seen: &Observation,
+) -> Result<Vec<String>> {
+    let Some(since) = movement.since.filter(|_| movement.part.is_none()) else {
+        return Ok(Vec::new());
+    };
+    let connection = store.database.connection();
+    let until = movement.from.as_ref().map_or(i64::MAX, |from| from.seq);
+    let messages = sessions::stepless_messages(connection, &movement.session.id, since, until)?;
+    let told: BTreeSet<&WorkspacePath> = plan
+        .items
+        .iter()
+        .filter(|item| item.action != FileAction::None)
+        .map(|item| &item.path)
+        .collect();
+    let mut notes = Vec::new();
+    for message in messages {
+        let outside = outside_of(connection, place, &message, seen)?;
+        if outside.is_empty() {
+            continue;
+        }
+        let then = snapshot_of(&sessions::snapshot(connection, message.snapshot_id)?);
+        let changes = snapshots.difference(&then, &seen.snapshot)?;
+        let names: Vec<String> = changes
+            .iter()
+            .map(|change| &change.path)
+            .filter(|path| outside.contains(*path) && !told.contains(*path))
+            .map(|path| format!("`{}`", path.to_text()))
+            .collect();
+        if !names.is_empty() {
+            notes.push(format!(
+                "no step was recorded of message `{}`: these files differ from then and are taken for yours: {}",
+                short(&message.id),
+                first_of(names.into_iter(), 5)
+            ));
+        }
+    }
+    Ok(notes)
+}
+
+/// Returns what changed in a message's time and belongs to no step.
+fn outside_of(
+    connection: &Connection,
+    place: &Place,
+    message: &sessions::SteplessMessage,
+    seen: &Observation,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let mut paths = sessions::outside_paths(
+        connection,
+        place.row.id,
+        message.snapshot_id,
+        message.next_snapshot_id,
+    )?;
+    if message.next_snapshot_id.is_none() {
+        let nobodys = seen.changes.iter().filter(|row| row.step_id.is_none());
+        paths.extend(nobodys.map(|row| row.change.path.clone()));
+    }
+    Ok(paths)
+}
+
 /// Names gaps of which no line of the plan tells.
 pub(super) fn left_alone<'g>(
     plan: &Plan,

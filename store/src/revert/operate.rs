@@ -40,7 +40,7 @@ pub(crate) fn carry_out(
         .filter(|step| step.root_session_id == movement.session.id)
         .collect();
     let who = "the agent is at work in this session";
-    refuse::while_busy(who, own.iter().copied(), store.now(), manner)?;
+    let busy = refuse::while_busy(who, own.iter().copied(), store.now(), manner)?;
     let snapshots = place.snapshots()?;
     let closing: Vec<_> = own
         .iter()
@@ -68,7 +68,8 @@ pub(crate) fn carry_out(
         notes.extend(notes::head_moved(&side, movement, base)?);
         notes.extend(notes::not_captured(movement, &Plan::default(), &seen));
         let operation = Operation::nothing(movement, notes);
-        return execute(store, place, &snapshots, operation, &seen, &own, manner);
+        let report = execute(store, place, &snapshots, operation, &seen, &own, manner)?;
+        return Ok(OperationReport { busy, ..report });
     }
     let chain = match base {
         Some(base) => chain(connection, &movement.session.id, base)?,
@@ -94,7 +95,11 @@ pub(crate) fn carry_out(
     } else {
         None
     };
-    notes.extend(notes::unprotected_notes(&material));
+    // What stayed when it was reverted stays, and is no news, when one goes forward.
+    let is_revert = movement.kind == OperationKind::Revert;
+    if is_revert {
+        notes.extend(notes::unprotected_notes(&material));
+    }
     notes.extend(notes::unread_directories(&material));
     notes.extend(match &git {
         Some(_) => git::why_nothing(&place.root),
@@ -106,7 +111,11 @@ pub(crate) fn carry_out(
     let plan = plan_for(&snapshots, &material, undoing, on_conflict)?;
     notes.extend(notes::not_captured(movement, &plan, &seen));
     let reference = movement.reference_snapshot(base);
-    let is_incomplete = !material.unprotected.is_empty() || !material.unread.is_empty();
+    notes.extend(notes::without_a_step(
+        store, place, &snapshots, movement, &plan, &seen,
+    )?);
+    let is_incomplete =
+        is_revert && !material.unprotected.is_empty() || !material.unread.is_empty();
     let operation = Operation {
         kind: movement.kind,
         movement: Some(movement),
@@ -120,7 +129,8 @@ pub(crate) fn carry_out(
         notes,
         is_incomplete,
     };
-    execute(store, place, &snapshots, operation, &seen, &own, manner)
+    let report = execute(store, place, &snapshots, operation, &seen, &own, manner)?;
+    Ok(OperationReport { busy, ..report })
 }
 
 /// Looks at the workspace, and tells whoever watches.

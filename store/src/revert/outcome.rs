@@ -60,6 +60,7 @@ pub(super) fn report(
             .map(|message| message.id.clone()),
         outcome,
         dry_run,
+        busy: false,
         messages_hidden: movement
             .map(|movement| hidden(store, movement))
             .unwrap_or_default(),

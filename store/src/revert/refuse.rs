@@ -23,15 +23,19 @@ use crate::store::Store;
 use crate::timeline::life::is_at_work;
 use crate::timeline::{How, Observation, Place};
 
-/// Refuses to go on while an agent works at one of the steps; `who` says where it is at work.
+/// Refuses to go on while an agent works at one of the steps; `who` says where it is at work. A dry run goes on, and gets told
+/// whether the call would be refused.
 pub(super) fn while_busy<'a>(
     who: &str,
     steps: impl IntoIterator<Item = &'a OpenStep>,
     now: Milliseconds,
     manner: Manner,
-) -> Result<()> {
-    if manner.force || manner.dry_run || !steps.into_iter().any(|step| is_at_work(step, now)) {
-        return Ok(());
+) -> Result<bool> {
+    if manner.force || !steps.into_iter().any(|step| is_at_work(step, now)) {
+        return Ok(false);
+    }
+    if manner.dry_run {
+        return Ok(true);
     }
     Err(Error::busy(who).hint("wait until it is done, or give --force"))
 }

@@ -54,7 +54,7 @@ fn restore_under_lock(
         git: request.git,
     };
     let who = "an agent is at work in this workspace";
-    refuse::while_busy(who, &open, store.now(), manner)?;
+    let busy = refuse::while_busy(who, &open, store.now(), manner)?;
     let snapshots = place.snapshots()?;
     let seen = operate::observe(
         store,
@@ -122,7 +122,8 @@ fn restore_under_lock(
         notes,
         is_incomplete,
     };
-    operate::execute(store, place, &snapshots, operation, &seen, &[], manner)
+    let report = operate::execute(store, place, &snapshots, operation, &seen, &[], manner)?;
+    Ok(OperationReport { busy, ..report })
 }
 
 fn git_plan(

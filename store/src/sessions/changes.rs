@@ -1,5 +1,7 @@
 //! Rows of `changes`: who changed what, in the order in which it happened.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, Row, params};
 
 use super::words::{Table, word};
@@ -61,6 +63,25 @@ impl ChangeRow {
                 .map(|(added, deleted)| (added.cast_unsigned(), deleted.cast_unsigned())),
         })
     }
+}
+
+/// Returns the paths that changed from one snapshot of a workspace up to another, or since, and belong to no step.
+pub(crate) fn outside_paths(
+    connection: &Connection,
+    workspace_id: i64,
+    from_snapshot_id: i64,
+    to_snapshot_id: Option<i64>,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let sql = "SELECT DISTINCT path, path_raw FROM changes
+                WHERE workspace_id = ?1 AND step_id IS NULL AND from_snapshot_id >= ?2
+                  AND (?3 IS NULL OR to_snapshot_id <= ?3)";
+    let paths = super::read::all(
+        connection,
+        sql,
+        params![workspace_id, from_snapshot_id, to_snapshot_id],
+        super::path,
+    )?;
+    Ok(paths.into_iter().collect())
 }
 
 /// Adds a change at the end of the history.

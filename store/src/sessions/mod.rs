@@ -22,7 +22,7 @@ pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 
 pub(crate) use changes::{
     ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change,
-    live_changes, mark_undone, release_to_outside, reverted_changes, sharers,
+    live_changes, mark_undone, outside_paths, release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans,
@@ -33,11 +33,11 @@ pub(crate) use operations::{
 };
 pub(crate) use roots::{Named, named, path_of_blob, roots, workspaces};
 pub(crate) use rows::{
-    MessageRow, SessionRow, bind_pending_messages, discard_hidden_messages,
+    MessageRow, SessionRow, SteplessMessage, bind_pending_messages, discard_hidden_messages,
     find_message_by_agent_id, find_session, insert_message, message, message_at_or_after,
     message_time, messages_from, messages_of_turn, newest_message, newest_reverted_session,
     next_hidden_message, other_reverted_sessions, root_of, session, set_hidden_from,
-    set_revert_point, touch_session, upsert_session,
+    set_revert_point, stepless_messages, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use snapshots::{

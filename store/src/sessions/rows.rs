@@ -156,6 +156,42 @@ pub(crate) fn other_reverted_sessions(
     })
 }
 
+/// A message in whose time no step was recorded, as a revert asks for it.
+#[derive(Clone, Debug)]
+pub(crate) struct SteplessMessage {
+    pub id: String,
+    /// The workspace just before it.
+    pub snapshot_id: i64,
+    /// The workspace just before the session's next message; none where it is the newest.
+    pub next_snapshot_id: Option<i64>,
+}
+
+/// Returns the messages of a session from one place in the order of messages up to, and without, another that have a snapshot
+/// and not a single step, oldest first.
+pub(crate) fn stepless_messages(
+    connection: &Connection,
+    session: &str,
+    from_seq: i64,
+    to_seq: i64,
+) -> Result<Vec<SteplessMessage>> {
+    let sql = "
+        SELECT id, snapshot_id,
+               (SELECT next.snapshot_id FROM messages AS next
+                 WHERE next.session_id = ?1 AND next.seq > messages.seq AND next.snapshot_id IS NOT NULL
+                   AND next.state <> 'discarded' ORDER BY next.seq LIMIT 1) AS next_snapshot_id
+          FROM messages
+         WHERE session_id = ?1 AND seq >= ?2 AND seq < ?3 AND state <> 'discarded' AND snapshot_id IS NOT NULL
+           AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.message_id = messages.id)
+         ORDER BY seq";
+    super::read::all(connection, sql, params![session, from_seq, to_seq], |row| {
+        Ok(SteplessMessage {
+            id: row.get("id")?,
+            snapshot_id: row.get("snapshot_id")?,
+            next_snapshot_id: row.get("next_snapshot_id")?,
+        })
+    })
+}
+
 /// Returns the session at the top of a session's line of parents.
 pub(crate) fn root_of(connection: &Connection, session: &SessionRow) -> Result<SessionRow> {
     let mut root = session.clone();

@@ -5,7 +5,7 @@ use ckpt_store::Store;
 use ckpt_store::revert::Before;
 
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure, PARTIAL, UNAVAILABLE};
+use crate::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
 use crate::output::operation::{self, Around};
 use crate::output::progress::Line;
 
@@ -53,6 +53,9 @@ pub fn finish(
             .output
             .report(report, |view| operation::render(report, &around, view))
             .map_err(|failure| failure.after(carried_out(report)))?;
+    }
+    if report.busy {
+        return Ok(BUSY);
     }
     Ok(match report.outcome {
         Outcome::Restored | Outcome::Nothing => DONE,

@@ -1,12 +1,13 @@
 //! `revert` without a message: choose one, see the plan, say yes or no. Only where somebody sits at a terminal.
 
+use std::io;
+
 use ckpt_schema::report::{MessageReport, MessageState, OperationReport, Outcome};
 use ckpt_store::query::LogFilter;
 use ckpt_store::revert::Before;
 use ckpt_store::{Error, RevertRequest, Unclear};
-use dialoguer::console::{Key, Term};
-use dialoguer::{Confirm, Select};
 
+use super::ask;
 use super::outcome::{finish, watched};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -44,8 +45,9 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
         store.revert(&directory, &plan)
     })?;
     let is_part = !request.only.is_empty() || request.step.is_some();
-    let is_over =
-        request.dry_run || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
+    let is_over = request.dry_run
+        || plan.busy
+        || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
     if is_over {
         return finish(invocation, &mut store, &plan, is_part);
     }
@@ -93,13 +95,9 @@ fn choose<'a>(
         .iter()
         .map(|message| history::choice(message, view))
         .collect();
-    let chosen = Select::new()
-        .with_prompt("Go back to just before (Esc to leave)")
-        .items(&lines)
-        .default(0)
-        .max_length(15)
-        .interact_opt();
-    Ok(chosen.map_err(unanswered)?.map(|index| live[index]))
+    let prompt = "Go back to just before (Esc to leave):";
+    let chosen = ask::choose(prompt, &lines).map_err(unanswered)?;
+    Ok(chosen.map(|index| live[index]))
 }
 
 /// What somebody says to a plan.
@@ -112,36 +110,22 @@ enum Answer {
 
 /// Asks whether to do what was planned; with one key more where something of it is unclear.
 fn answer(plan: &OperationReport) -> Result<Answer, Failure> {
-    if !plan.files.iter().any(|file| file.unclear) {
-        let is_yes = confirm("Do this?")?;
-        return Ok(if is_yes { Answer::Yes } else { Answer::No });
-    }
-    let terminal = Term::stderr();
-    let unanswered = |error| unanswered(dialoguer::Error::IO(error));
-    terminal
-        .write_str("Do this? [y: yes, u: yes, and take what is unclear, n: no] ")
-        .map_err(unanswered)?;
-    let answer = loop {
-        match terminal.read_key().map_err(unanswered)? {
-            Key::Char('y' | 'Y') => break Answer::Yes,
-            Key::Char('u' | 'U') => break Answer::TakeUnclear,
-            Key::Char('n' | 'N' | 'q') | Key::Enter | Key::Escape | Key::CtrlC => break Answer::No,
-            _ => {}
-        }
+    let (question, keys): (_, &[char]) = if plan.files.iter().any(|file| file.unclear) {
+        (
+            "Do this? [y: yes, u: yes, and take what is unclear, n: no]",
+            &['y', 'u', 'n'],
+        )
+    } else {
+        ("Do this? [y/n]", &['y', 'n'])
     };
-    terminal.write_line("").map_err(unanswered)?;
-    Ok(answer)
+    Ok(match ask::key(question, keys).map_err(unanswered)? {
+        Some('y') => Answer::Yes,
+        Some('u') => Answer::TakeUnclear,
+        _ => Answer::No,
+    })
 }
 
-fn confirm(question: &str) -> Result<bool, Failure> {
-    let answer = Confirm::new()
-        .with_prompt(question)
-        .default(false)
-        .interact_opt();
-    Ok(answer.map_err(unanswered)?.unwrap_or(false))
-}
-
-fn unanswered(error: dialoguer::Error) -> Failure {
+fn unanswered(error: io::Error) -> Failure {
     Error::failed("cannot ask on this terminal")
         .because(error)
         .hint("give `--message ID`")

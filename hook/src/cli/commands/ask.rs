@@ -1,0 +1,133 @@
+//! Questions to somebody at a terminal: one line of several, or one key of several.
+//!
+//! It reads the terminal on stdin, and writes on stderr. Every line fits, however narrow the terminal is, so that what is drawn
+//! can be taken away again to the last line. The cursor is never hidden, and keys are not echoed only while a question stands.
+
+use std::io;
+
+use console::{Key, Term};
+use rustix::process::{Signal, getpid, kill_process};
+use rustix::stdio::stdin;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use crate::output::text::{fit, wrap};
+
+/// How many lines of a list are shown at once.
+const SHOWN: usize = 15;
+
+/// Lets somebody choose one of several lines, and returns its number; `None` where they leave.
+pub fn choose(prompt: &str, lines: &[String]) -> io::Result<Option<usize>> {
+    asked(|| choose_unechoed(prompt, lines))
+}
+
+fn choose_unechoed(prompt: &str, lines: &[String]) -> io::Result<Option<usize>> {
+    let terminal = Term::stderr();
+    let mut chosen = 0;
+    loop {
+        let drawn = draw(&terminal, prompt, lines, chosen)?;
+        let key = terminal.read_key_raw();
+        terminal.clear_last_lines(drawn)?;
+        let last = lines.len().saturating_sub(1);
+        chosen = match key? {
+            Key::Enter | Key::Char(' ') => return Ok(Some(chosen)),
+            Key::Escape | Key::Char('q') => return Ok(None),
+            Key::CtrlC => return Err(io::ErrorKind::Interrupted.into()),
+            Key::ArrowDown | Key::Tab | Key::Char('j') => (chosen + 1) % lines.len(),
+            Key::ArrowUp | Key::BackTab | Key::Char('k') => chosen.checked_sub(1).unwrap_or(last),
+            Key::PageDown | Key::ArrowRight | Key::Char('l') => (chosen + SHOWN).min(last),
+            Key::PageUp | Key::ArrowLeft | Key::Char('h') => chosen.saturating_sub(SHOWN),
+            Key::Home => 0,
+            Key::End => last,
+            _ => chosen,
+        };
+    }
+}
+
+/// Draws the list, and returns how many lines of the terminal it takes.
+fn draw(terminal: &Term, prompt: &str, lines: &[String], chosen: usize) -> io::Result<usize> {
+    let (rows, columns) = terminal.size();
+    let (rows, columns) = (usize::from(rows), usize::from(columns).max(2));
+    let head = wrap(prompt, columns - 1, 0);
+    // The cursor stands below the list.
+    let room = rows.saturating_sub(head.lines().count() + 1);
+    let shown = room.clamp(1, SHOWN);
+    let first = chosen / shown * shown;
+    let mut text = format!("{head}\n");
+    for (number, line) in lines.iter().enumerate().skip(first).take(shown) {
+        let sign = if number == chosen { '>' } else { ' ' };
+        // A terminal may go on to the next line when the last column is written.
+        text.push_str(fit(&format!("{sign} {line}"), columns - 1).trim_end());
+        text.push('\n');
+    }
+    terminal.write_str(&text)?;
+    terminal.flush()?;
+    Ok(text.lines().count())
+}
+
+/// Asks a question that one of several keys answers, and returns which; `None` where somebody leaves with Esc, Enter or `q`.
+pub fn key(question: &str, keys: &[char]) -> io::Result<Option<char>> {
+    asked(|| key_unechoed(question, keys))
+}
+
+fn key_unechoed(question: &str, keys: &[char]) -> io::Result<Option<char>> {
+    let terminal = Term::stderr();
+    let columns = usize::from(terminal.size().1).max(2);
+    terminal.write_str(&wrap(&format!("{question} "), columns - 1, 0))?;
+    terminal.flush()?;
+    let answer = loop {
+        match terminal.read_key_raw()? {
+            Key::Char(key) => {
+                let key = key.to_ascii_lowercase();
+                if keys.contains(&key) {
+                    break Some(key);
+                }
+                if key == 'q' {
+                    break None;
+                }
+            }
+            Key::Escape | Key::Enter => break None,
+            Key::CtrlC => {
+                terminal.write_line("")?;
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            _ => {}
+        }
+    };
+    terminal.write_line(&answer.map(String::from).unwrap_or_default())?;
+    Ok(answer)
+}
+
+/// Asks. Ctrl-C ends the process as it ends any other: by the signal, so that a script that called it ends as well.
+fn asked<T>(question: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let unechoed = Unechoed::begin()?;
+    let answer = question();
+    drop(unechoed);
+    if let Err(error) = &answer
+        && error.kind() == io::ErrorKind::Interrupted
+    {
+        kill_process(getpid(), Signal::INT)?;
+    }
+    answer
+}
+
+/// A terminal that shows no key that is pressed, also between two reads: a key that is held down would be drawn into the list.
+struct Unechoed(Termios);
+
+impl Unechoed {
+    fn begin() -> io::Result<Self> {
+        let before = tcgetattr(stdin())?;
+        let mut unechoed = before.clone();
+        unechoed
+            .local_modes
+            .remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+        tcsetattr(stdin(), OptionalActions::Drain, &unechoed)?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Unechoed {
+    fn drop(&mut self) {
+        // A terminal that is gone needs no echo.
+        let _ = tcsetattr(stdin(), OptionalActions::Drain, &self.0);
+    }
+}

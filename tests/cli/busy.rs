@@ -1,0 +1,60 @@
+//! A dry run says what the call would: also that an agent is at work.
+
+use serde_json::json;
+
+use crate::common::World;
+
+/// A message, and a tool that runs.
+fn at_work() -> World {
+    let world = World::new();
+    world.write("a", "1\n");
+    world.play("m1", "first", |world| world.write("a", "2\n"));
+    for event in ["user_message", "tool_start"] {
+        world
+            .event(json!({"event": event, "session_id": "s", "tool_use_id": "t"}))
+            .ends_silently();
+    }
+    world
+}
+
+#[test]
+fn a_dry_run_says_busy_where_the_call_would() {
+    let world = at_work();
+    for command in [&["revert", "--message", "m1"][..], &["restore", "m1", "a"]] {
+        world.run(command, b"").exits(5);
+        let plan = [command, &["--dry-run"]].concat();
+        let run = world.run(&plan, b"").exits(5);
+        assert!(
+            run.stdout.contains("restore") && run.stdout.contains("busy: an agent is at work"),
+            "the plan, and that it would be refused: {run}"
+        );
+        assert_eq!(world.json(&plan)["busy"], true, "programs read it");
+        let forced = [&plan[..], &["--force"]].concat();
+        world.run(&forced, b"").exits(0);
+        assert_eq!(
+            world.json(&forced)["busy"],
+            false,
+            "it would not be refused"
+        );
+    }
+    assert_eq!(world.read("a"), b"2\n", "nothing was changed");
+}
+
+#[test]
+fn a_dry_run_of_the_way_forward_says_busy_as_well() {
+    let world = World::new();
+    world.write("a", "1\n");
+    world.play("m1", "first", |world| world.write("a", "2\n"));
+    world.run(&["revert", "--message", "m1"], b"").exits(0);
+    world
+        .event(json!({"event": "tool_start", "session_id": "s", "tool_use_id": "t"}))
+        .ends_silently();
+    for command in ["unrevert", "redo"] {
+        world.run(&[command], b"").exits(5);
+        let run = world.run(&[command, "--dry-run"], b"").exits(5);
+        assert!(
+            run.stdout.contains("all the way forward") && run.stdout.contains("busy:"),
+            "the plan, and that it would be refused: {run}"
+        );
+    }
+}

@@ -1,0 +1,102 @@
+//! Choosing a message: whatever key ends it, the terminal is as it was.
+
+use crate::common::World;
+use crate::screen::Screen;
+
+const PROMPT: &str = "Go back to just before";
+
+fn world() -> World {
+    let world = World::new();
+    for number in 1..=20 {
+        let prompt =
+            format!("m{number:02} 日本語の長い文章 and more words than forty columns hold");
+        world.play(&format!("m{number}"), &prompt, |world| {
+            world.write("a", format!("{number}\n"));
+        });
+    }
+    world
+}
+
+fn picking(world: &World, columns: u16) -> Option<Screen> {
+    let line = "echo before; ckpt-hook revert; code=$?; echo after $code";
+    let mut screen = Screen::open(world, columns, line)?;
+    screen.wait_for(PROMPT);
+    screen.wait_for("m20");
+    Some(screen)
+}
+
+fn rows(screen: &Screen) -> Vec<String> {
+    let contents = screen.contents();
+    contents
+        .lines()
+        .map(str::trim_end)
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn the_picker_leaves_no_line_behind_at_any_width() {
+    let world = world();
+    for columns in [40, 80, 200] {
+        let Some(mut screen) = picking(&world, columns) else {
+            return;
+        };
+        for _ in 0..17 {
+            screen.press("\u{1b}[B");
+        }
+        screen.wait_for("> ");
+        screen.wait_for("m03");
+        assert_eq!(
+            screen.wrapped(),
+            None,
+            "at {columns}:\n{}",
+            screen.contents()
+        );
+        assert_eq!(
+            screen.contents().matches(PROMPT).count(),
+            1,
+            "it is drawn over itself at {columns}:\n{}",
+            screen.contents()
+        );
+        screen.press("q");
+        screen.end();
+        assert_eq!(rows(&screen), ["before", "after 0"], "at {columns} columns");
+        assert!(screen.has_cursor(), "at {columns} columns");
+    }
+}
+
+#[test]
+fn ctrl_c_in_the_picker_leaves_the_cursor_and_no_line() {
+    let world = world();
+    let Some(mut screen) = picking(&world, 40) else {
+        return;
+    };
+    screen.press("\u{3}");
+    screen.end();
+    assert_eq!(
+        rows(&screen),
+        ["before", "after 130"],
+        "a shell sees the signal"
+    );
+    assert!(screen.has_cursor(), "it was never hidden");
+    assert_eq!(world.read("a"), b"20\n", "nothing was done");
+}
+
+#[test]
+fn ctrl_c_at_the_last_question_leaves_the_cursor_and_changes_nothing() {
+    let world = world();
+    let Some(mut screen) = picking(&world, 40) else {
+        return;
+    };
+    screen.press("\r");
+    screen.wait_for("Do this? [y/n]");
+    screen.press("\u{3}");
+    screen.end();
+    assert!(
+        screen.contents().contains("after 130"),
+        "{}",
+        screen.contents()
+    );
+    assert!(screen.has_cursor(), "it was never hidden");
+    assert_eq!(world.read("a"), b"20\n", "nothing was done");
+}

@@ -1,0 +1,147 @@
+//! A terminal of a given width with somebody at it: keys go in when something is seen, and the screen is read as it looks.
+
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use crate::common::World;
+
+const ROWS: NonZero<u16> = NonZero::new(200).expect("it is not zero");
+
+/// How long anything may take; it is generous, because machines that run tests are busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What a program shows on a terminal. `script` of util-linux plays it.
+pub struct Screen {
+    child: Child,
+    keys: Option<ChildStdin>,
+    output: Receiver<Vec<u8>>,
+    screen: vt100::Parser,
+}
+
+impl Screen {
+    /// Runs a line of a shell in the workspace, on a terminal of so many columns; nothing where no terminal can be played.
+    pub fn open(world: &World, columns: u16, line: &str) -> Option<Self> {
+        if !Path::new("/usr/bin/script").exists() {
+            skipped("`script` of util-linux is not there to play a terminal");
+            return None;
+        }
+        let line = format!("stty rows {ROWS} cols {columns}; {line}");
+        let mut child = Command::new("/usr/bin/script")
+            .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+            .env_clear()
+            .env("HOME", world.home())
+            .env("CKPT_HOOK_HOME", world.store())
+            .env("PATH", path())
+            .env("TERM", "xterm-256color")
+            .env("LANG", "C.UTF-8")
+            .env("SHELL", "/bin/sh")
+            .env("TZ", "UTC")
+            .current_dir(world.workspace())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("`script` is there");
+        let keys = child.stdin.take();
+        let stdout = child.stdout.take().expect("it is piped");
+        let (sender, output) = channel();
+        std::thread::spawn(move || forward(stdout, &sender));
+        Some(Self {
+            child,
+            keys,
+            output,
+            screen: vt100::Parser::new(ROWS, NonZero::new(columns)?, 0),
+        })
+    }
+
+    /// Waits until a text is on the screen.
+    pub fn wait_for(&mut self, text: &str) {
+        while !self.contents().contains(text) {
+            assert!(
+                self.read(),
+                "`{text}` was waited for, and the program ended:\n{}",
+                self.contents()
+            );
+        }
+    }
+
+    /// Presses keys.
+    pub fn press(&mut self, keys: &str) {
+        let stream = self.keys.as_mut().expect("it is not at its end");
+        stream.write_all(keys.as_bytes()).expect("it still runs");
+        stream.flush().expect("it still runs");
+    }
+
+    /// Waits for the end of the program, and returns its exit code.
+    pub fn end(&mut self) -> Option<i32> {
+        while self.read() {}
+        drop(self.keys.take());
+        self.child.wait().expect("it ended").code()
+    }
+
+    /// Returns what is on the screen.
+    pub fn contents(&self) -> String {
+        self.screen.screen().contents()
+    }
+
+    /// Returns whether the cursor is to be seen.
+    pub fn has_cursor(&self) -> bool {
+        !self.screen.screen().hide_cursor()
+    }
+
+    /// Returns the first row that did not fit, and went on in the next one.
+    pub fn wrapped(&self) -> Option<String> {
+        let screen = self.screen.screen();
+        let columns = screen.size().1.get();
+        let mut rows = screen.rows(0, columns);
+        rows.by_ref()
+            .zip(0..)
+            .find_map(|(text, row)| screen.row_wrapped(row).then_some(text))
+    }
+
+    /// Takes in what comes next; nothing comes where the program has ended.
+    fn read(&mut self) -> bool {
+        match self.output.recv_timeout(PATIENCE) {
+            Ok(bytes) => {
+                self.screen.process(&bytes);
+                true
+            }
+            Err(RecvTimeoutError::Disconnected) => false,
+            Err(RecvTimeoutError::Timeout) => {
+                panic!("nothing more was shown:\n{}", self.contents())
+            }
+        }
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // Both fail only where it has ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn forward(mut stdout: ChildStdout, sender: &Sender<Vec<u8>>) {
+    let mut buffer = [0; 65536];
+    while let Ok(length @ 1..) = stdout.read(&mut buffer) {
+        if sender.send(buffer[..length].to_vec()).is_err() {
+            break;
+        }
+    }
+}
+
+/// The binary under test is found by its name.
+fn path() -> String {
+    let binary = Path::new(crate::common::binary());
+    let folder = binary.parent().expect("it is in a folder");
+    format!("{}:/usr/bin:/bin", folder.display())
+}
+
+#[expect(clippy::print_stderr, reason = "a test that did not run says so")]
+pub fn skipped(why: &str) {
+    eprintln!("SKIPPED: {why}");
+}

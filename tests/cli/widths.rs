@@ -1,0 +1,79 @@
+//! Every listing fits into the terminal: no row of it goes on in the next one, however narrow the terminal is.
+
+use crate::common::World;
+use crate::screen::Screen;
+
+const LONG: &str = "Rewrite the parser so that it understands what people mean, 日本語 and 👨\u{200d}👩\u{200d}👧, and add tests for all of it";
+
+fn world() -> World {
+    let world = World::new();
+    let deep = "some/deep/directory/with-a-rather/long-name-of-a-file-in-it.rs";
+    world.write(deep, "1\n2\n3\n");
+    world.write("a file with  spaces in its name that is long, too", "1\n");
+    world.play("m1", LONG, |world| {
+        world.write(deep, "1\nzwei\n3\n");
+        world.write("some/deep/directory/picture.png", [0, 1, 2]);
+    });
+    world.play("m2", LONG, |world| {
+        world.write(deep, "1\nzwei\ndrei\n");
+        world.write("a file with  spaces in its name that is long, too", "2\n");
+    });
+    world.write(deep, "1\nzwei\nby hand\n");
+    world
+        .run(&["message", "--session", "another", "--prompt", LONG], b"")
+        .exits(0);
+    world
+        .run(&["event", "--agent", "nobody-knows-this-agent"], b"{}")
+        .exits(0);
+    world
+}
+
+#[test]
+fn no_row_of_a_listing_is_wrapped_at_any_width() {
+    let world = world();
+    let commands = [
+        "log",
+        "log --everywhere",
+        "log --operations",
+        "sessions",
+        "sessions --everywhere",
+        "show m2",
+        "show last",
+        "show $(ckpt-hook sessions | tail -n 1 | cut -c 1-8)",
+        "status",
+        "diff m1 --stat",
+        "doctor",
+        "install --list",
+        "install claude-code --dry-run",
+        "revert --message m1 --dry-run",
+        "revert --message m1",
+        "show $(ckpt-hook log --operations | tail -n 1 | cut -c 1-8)",
+        "status",
+        "unrevert",
+        "show nothing-like-it",
+        "--help",
+    ];
+    for columns in [40, 80, 200] {
+        for command in commands {
+            let line = format!("ckpt-hook {command}");
+            let Some(mut screen) = Screen::open(&world, columns, &line) else {
+                return;
+            };
+            screen.end();
+            assert_eq!(
+                screen.wrapped(),
+                None,
+                "`{command}` at {columns} columns:\n{}",
+                screen.contents()
+            );
+            assert!(!screen.contents().is_empty(), "`{command}` says something");
+        }
+    }
+}
+
+#[test]
+fn what_does_not_go_to_a_terminal_is_whole() {
+    let world = world();
+    let run = world.run(&["log"], b"").exits(0);
+    assert!(run.stdout.contains(LONG), "nothing is cut: {run}");
+}

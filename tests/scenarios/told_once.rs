@@ -1,0 +1,131 @@
+//! What is told of an operation is told where it belongs, and not again.
+
+use std::fs;
+
+use ckpt_schema::EventKind;
+use ckpt_schema::report::Outcome;
+
+use crate::world::{World, to};
+
+fn has(notes: &[String], text: &str) -> bool {
+    notes.iter().any(|note| note.contains(text))
+}
+
+/// Lets a step begin of which no snapshot can be taken.
+fn begin_unrecorded(world: &mut World) {
+    let folders = fs::read_dir(world.base().join("store/snapshots")).expect("it was captured");
+    let folder = folders
+        .map(|entry| entry.expect("readable").path())
+        .next()
+        .expect("one workspace");
+    let (repository, aside) = (folder.join("repository.git"), folder.join("aside"));
+    fs::rename(&repository, &aside).expect("it is there");
+    fs::write(&repository, "no repository").expect("writable");
+    let start = world.event(EventKind::StepStart, "s1");
+    world
+        .store
+        .record(&start)
+        .expect_err("there is nothing to capture into");
+    fs::remove_file(&repository).expect("it was not touched");
+    fs::rename(&aside, &repository).expect("it is there");
+}
+
+#[test]
+fn what_was_not_recorded_is_told_by_the_revert_and_not_by_the_way_forward() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| world.write("a", "2\n"));
+    begin_unrecorded(&mut world);
+    world.finish();
+    let report = world.revert("m1");
+    assert!(has(&report.notes, "was not recorded"), "{:?}", report.notes);
+    assert_eq!(
+        report.outcome,
+        Outcome::Partial,
+        "something may have stayed"
+    );
+    let report = world.unrevert();
+    assert!(
+        !has(&report.notes, "was not recorded"),
+        "it has nothing to do with it: {:?}",
+        report.notes
+    );
+    assert_eq!(
+        report.outcome,
+        Outcome::Restored,
+        "all that was moved is back"
+    );
+}
+
+#[test]
+fn a_message_without_a_single_step_names_the_files_that_differ_and_are_taken_for_yours() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.write("same", "1\n");
+    world.message("m1");
+    world.write("a", "2\n");
+    world.write("new", "x\n");
+    world.write("same", "2\n");
+    world.turn("m2", |world| world.write("b", "agent\n"));
+    world.write("same", "1\n");
+    let plan = world
+        .try_revert(&ckpt_store::RevertRequest {
+            dry_run: true,
+            ..to("m1")
+        })
+        .expect("a plan");
+    let report = world.revert("m1");
+    assert_eq!(plan.notes, report.notes, "a plan says the same");
+    let note = report
+        .notes
+        .iter()
+        .find(|note| note.contains("no step was recorded"))
+        .unwrap_or_else(|| panic!("it is told: {:?}", report.notes));
+    assert!(
+        note.ends_with("these files differ from then and are taken for yours: `a`, `new`"),
+        "neither the agent\u{2019}s nor what is as it was then: {note}"
+    );
+    assert_eq!(world.read("a"), "2\n", "they stay");
+    assert!(!world.exists("b"), "what is the agent\u{2019}s goes");
+    let again = world.unrevert();
+    assert!(
+        !has(&again.notes, "no step"),
+        "told once: {:?}",
+        again.notes
+    );
+}
+
+#[test]
+fn a_message_without_a_step_is_told_of_by_the_revert_that_hides_it_and_by_no_later_one() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| world.write("b", "1\n"));
+    world.message("m2");
+    world.write("a", "2\n");
+    let report = world.revert("m2");
+    assert!(
+        has(&report.notes, "no step was recorded"),
+        "{:?}",
+        report.notes
+    );
+    let report = world.revert("m1");
+    assert!(
+        !has(&report.notes, "no step was recorded"),
+        "it was told: {:?}",
+        report.notes
+    );
+}
+
+#[test]
+fn a_question_after_which_nothing_changed_is_nothing_to_tell() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.message("m1");
+    world.turn("m2", |world| world.write("a", "2\n"));
+    let report = world.revert("m1");
+    assert_eq!(
+        report.notes,
+        Vec::<String>::new(),
+        "all is said by the files"
+    );
+}
