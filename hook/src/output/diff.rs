@@ -5,9 +5,10 @@ use std::time::Duration;
 use ckpt_schema::report::{ChangeKind, ChangeReport, DiffReport};
 use similar::{ChangeTag, TextDiff};
 
+use super::binary;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{bytes, path, safe, safe_bytes};
+use super::text::{bytes, path, safe, safe_bytes, short};
 use super::view::View;
 
 /// A diff that takes longer is made coarser.
@@ -25,8 +26,17 @@ pub enum Sides {
         /// After.
         new: Vec<u8>,
     },
-    /// They are not shown, and why.
-    Hidden(&'static str),
+    /// Bytes that are not shown line by line, and why not.
+    Bytes {
+        /// Before.
+        old: Vec<u8>,
+        /// After.
+        new: Vec<u8>,
+        /// What people are told instead.
+        why: &'static str,
+    },
+    /// No snapshot holds the bytes of a side.
+    Missing,
 }
 
 /// Returns the names of what differs, one a line.
@@ -43,7 +53,10 @@ pub fn stat(report: &DiffReport, view: &View) -> String {
     if report.files.is_empty() {
         return "Nothing differs.\n".to_owned();
     }
-    let mut table = Table::new(&[1, 2]).indented(2);
+    let mut table = Table::new(&[1, 2])
+        .indented(2)
+        .dropping(&[1, 2])
+        .ending_with_path();
     for change in &report.files {
         table.row(stat_row(change, view.paint));
     }
@@ -140,12 +153,25 @@ pub fn file(change: &ChangeReport, sides: &Sides, view: &View) -> Vec<u8> {
 
 /// To git, a link that takes a file's place is a file that goes and a link that comes.
 fn halves(change: &ChangeReport, sides: &Sides) -> Option<[(ChangeReport, Sides); 2]> {
-    let is_new_kind =
-        file_type(change.old_mode.as_deref()) != file_type(change.new_mode.as_deref());
-    let Sides::Text { old, new } = sides else {
-        return None;
+    let (sides_gone, sides_come) = match sides {
+        Sides::Text { old, new } => {
+            let half = |old: &[u8], new: &[u8]| Sides::Text {
+                old: old.to_vec(),
+                new: new.to_vec(),
+            };
+            (half(old, b""), half(b"", new))
+        }
+        Sides::Bytes { old, new, why } => {
+            let half = |old: &[u8], new: &[u8]| Sides::Bytes {
+                old: old.to_vec(),
+                new: new.to_vec(),
+                why,
+            };
+            (half(old, b""), half(b"", new))
+        }
+        Sides::Equal | Sides::Missing => return None,
     };
-    if !is_new_kind || change.old_mode.is_none() || change.new_mode.is_none() {
+    if is_of_one_kind(change) || change.old_mode.is_none() || change.new_mode.is_none() {
         return None;
     }
     let gone = ChangeReport {
@@ -158,22 +184,7 @@ fn halves(change: &ChangeReport, sides: &Sides) -> Option<[(ChangeReport, Sides)
         old_blob: None,
         ..change.clone()
     };
-    Some([
-        (
-            gone,
-            Sides::Text {
-                old: old.clone(),
-                new: Vec::new(),
-            },
-        ),
-        (
-            come,
-            Sides::Text {
-                old: Vec::new(),
-                new: new.clone(),
-            },
-        ),
-    ])
+    Some([(gone, sides_gone), (come, sides_come)])
 }
 
 fn patch(change: &ChangeReport, sides: &Sides, view: &View) -> Vec<u8> {
@@ -183,9 +194,14 @@ fn patch(change: &ChangeReport, sides: &Sides, view: &View) -> Vec<u8> {
     {
         return Vec::new();
     }
+    if *sides == Sides::Missing {
+        let name = path(&change.path);
+        let remark = format!("# {name}: no snapshot holds all of its contents");
+        return format!("{}\n", paint.faint(&remark)).into_bytes();
+    }
     let mut text = String::new();
     text.extend(
-        header(change)
+        header(change, view)
             .iter()
             .map(|line| format!("{}\n", paint.strong(line))),
     );
@@ -200,10 +216,20 @@ fn patch(change: &ChangeReport, sides: &Sides, view: &View) -> Vec<u8> {
             bytes.extend(hunks(old, new, view));
             return bytes;
         }
-        Sides::Equal | Sides::Text { .. } => {}
-        Sides::Hidden(why) => text.push_str(&format!("{why}\n")),
+        Sides::Bytes { old, new, .. } if !is_for_people(view) => {
+            let mut bytes = text.into_bytes();
+            bytes.extend(binary::patch(old, new));
+            return bytes;
+        }
+        Sides::Bytes { why, .. } => text.push_str(&format!("{why}\n")),
+        Sides::Equal | Sides::Text { .. } | Sides::Missing => {}
     }
     text.into_bytes()
+}
+
+/// Returns whether a file stays a file, or a link a link.
+pub fn is_of_one_kind(change: &ChangeReport) -> bool {
+    file_type(change.old_mode.as_deref()) == file_type(change.new_mode.as_deref())
 }
 
 /// Returns whether a mode is a directory's, which has no content.
@@ -226,7 +252,12 @@ fn git_mode(mode: Option<&str>) -> Option<&'static str> {
     }
 }
 
-fn header(change: &ChangeReport) -> Vec<String> {
+/// Returns whether somebody looks; else it is a patch for a program or a file.
+fn is_for_people(view: &View) -> bool {
+    view.width.is_some() || view.paint.is_on()
+}
+
+fn header(change: &ChangeReport, view: &View) -> Vec<String> {
     let name = bytes(&change.path);
     let mut lines = vec![format!(
         "diff --git {} {}",
@@ -244,7 +275,35 @@ fn header(change: &ChangeReport) -> Vec<String> {
         }
         _ => {}
     }
+    lines.extend(index(change, view));
     lines
+}
+
+/// Returns the line with both blobs, without which git takes no binary patch; with the mode where it stays.
+fn index(change: &ChangeReport, view: &View) -> Option<String> {
+    const NOTHING: &str = "0000000000000000000000000000000000000000";
+    let blob = |blob: &Option<String>, mode: &Option<String>| match git_mode(mode.as_deref()) {
+        Some(_) => blob.clone(),
+        None => Some(NOTHING.to_owned()),
+    };
+    let old = blob(&change.old_blob, &change.old_mode)?;
+    let new = blob(&change.new_blob, &change.new_mode)?;
+    if old == new {
+        return None;
+    }
+    let shown = |blob: &str| match is_for_people(view) {
+        true => short(blob),
+        false => blob.to_owned(),
+    };
+    let modes = (
+        git_mode(change.old_mode.as_deref()),
+        git_mode(change.new_mode.as_deref()),
+    );
+    let mode = match modes {
+        (Some(old), Some(new)) if old == new => format!(" {old}"),
+        _ => String::new(),
+    };
+    Some(format!("index {}..{}{mode}", shown(&old), shown(&new)))
 }
 
 /// What git's words do not say: directories, links, and permissions beyond 644 and 755.
@@ -286,7 +345,8 @@ fn ends(change: &ChangeReport) -> [String; 2] {
 
 /// Returns a name as git writes it: in quotes, with escapes of C, where anything in it acts or is no text.
 fn quoted(side: &str, name: &[u8]) -> String {
-    let is_plain = |text: &str| safe(text) == text && !text.contains(['"', '\\']);
+    let is_plain =
+        |text: &str| safe(text) == text && !text.contains(['"', '\\']) && text.trim() == text;
     if let Some(text) = std::str::from_utf8(name).ok().filter(|text| is_plain(text)) {
         return format!("{side}{text}");
     }
@@ -306,13 +366,18 @@ fn escape(byte: u8) -> String {
 ///
 /// On a terminal, lines are made safe like names; what goes to a file or a program stays as it is, so that it can be applied.
 fn hunks(old: &[u8], new: &[u8], view: &View) -> Vec<u8> {
-    let difference = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
-    let is_for_people = view.width.is_some() || view.paint.is_on();
+    // Only a newline ends a line for git; a carriage return does not.
+    let (old, new) = (lines(old), lines(new));
+    let difference = TextDiff::configure()
+        .timeout(PATIENCE)
+        .diff_slices(&old, &new);
+    let is_for_people = is_for_people(view);
     let mut bytes = Vec::new();
     for hunk in difference.unified_diff().iter_hunks() {
         bytes.extend(format!("{}\n", view.paint.id(&hunk.header().to_string())).as_bytes());
         for change in hunk.iter_changes() {
-            let line = change.value().strip_suffix(b"\n").unwrap_or(change.value());
+            let whole: &[u8] = change.value();
+            let line = whole.strip_suffix(b"\n").unwrap_or(whole);
             if is_for_people {
                 bytes.extend(shown(change.tag(), line, view.paint).as_bytes());
             } else {
@@ -320,12 +385,16 @@ fn hunks(old: &[u8], new: &[u8], view: &View) -> Vec<u8> {
                 bytes.extend(line);
             }
             bytes.push(b'\n');
-            if change.missing_newline() {
+            if line.len() == whole.len() {
                 bytes.extend(b"\\ No newline at end of file\n");
             }
         }
     }
     bytes
+}
+
+fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
 fn shown(tag: ChangeTag, line: &[u8], paint: Paint) -> String {
@@ -395,6 +464,7 @@ mod tests {
         let change = change(ChangeKind::Modified, Some("100644"), Some("100644"));
         expect![[r#"
             diff --git a/a b b/a b
+            index 1..2 100644
             --- a/a b
             +++ b/a b
             @@ -1,2 +1,2 @@
@@ -411,6 +481,7 @@ mod tests {
         expect![[r#"
             diff --git a/a b b/a b
             new file mode 100755
+            index 0000000000000000000000000000000000000000..2
             --- /dev/null
             +++ b/a b
             @@ -0,0 +1 @@

@@ -32,7 +32,7 @@ pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Fai
     if output.is_json() || arguments.stat {
         output.report(&report, |view| diff::stat(&report, view))?;
     } else if arguments.name_only {
-        output.text(&diff::names(&report))?;
+        output.bytes(diff::names(&report).as_bytes())?;
     } else {
         hunks(invocation, &mut store, &directory, &report)?;
     }
@@ -47,11 +47,7 @@ fn hunks(
     report: &DiffReport,
 ) -> Result<(), Failure> {
     for change in &report.files {
-        let sides = if change.binary {
-            Sides::Hidden("Binary files differ")
-        } else {
-            sides(store, directory, change)?
-        };
+        let sides = sides(store, directory, change)?;
         invocation
             .output
             .bytes(&diff::file(change, &sides, invocation.output.view()))?;
@@ -60,7 +56,15 @@ fn hunks(
 }
 
 fn sides(store: &mut Store, directory: &Path, change: &ChangeReport) -> Result<Sides, Failure> {
-    if change.old_blob == change.new_blob {
+    let is_missing = |blob: &Option<String>, mode: &Option<String>| {
+        blob.is_none() && mode.is_some() && !diff::is_directory(mode.as_deref())
+    };
+    if is_missing(&change.old_blob, &change.old_mode)
+        || is_missing(&change.new_blob, &change.new_mode)
+    {
+        return Ok(Sides::Missing);
+    }
+    if change.old_blob == change.new_blob && diff::is_of_one_kind(change) {
         return Ok(Sides::Equal);
     }
     let mut side = |blob: &Option<String>, mode: &Option<String>| match blob {
@@ -69,10 +73,15 @@ fn sides(store: &mut Store, directory: &Path, change: &ChangeReport) -> Result<S
     };
     let old = side(&change.old_blob, &change.old_mode)?;
     let new = side(&change.new_blob, &change.new_mode)?;
-    if old.len().max(new.len()) > LARGEST_SIDE {
-        return Ok(Sides::Hidden(
-            "The file is too large to be shown line by line",
-        ));
+    let why = if change.binary {
+        Some("Binary files differ")
+    } else if old.len().max(new.len()) > LARGEST_SIDE {
+        Some("The file is too large to be shown line by line")
+    } else {
+        None
+    };
+    if let Some(why) = why {
+        return Ok(Sides::Bytes { old, new, why });
     }
     Ok(Sides::Text { old, new })
 }

@@ -1,0 +1,184 @@
+//! What `diff` prints on a pipe is a patch: real git takes it, forwards and in reverse.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::common::World;
+
+/// Bytes that no text has and that do not compress.
+fn noise(length: usize, mut seed: u32) -> Vec<u8> {
+    let next = || {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        seed.to_be_bytes()[0]
+    };
+    std::iter::repeat_with(next).take(length).collect()
+}
+
+type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
+/// Returns everything but directories, of which git knows nothing.
+fn files(world: &World) -> Files {
+    let mut tree = world.tree();
+    tree.retain(|path, _| {
+        let path = world.workspace().join(path);
+        path.is_symlink() || !path.is_dir()
+    });
+    tree
+}
+
+fn before(world: &World) {
+    world.write("text", "one\ntwo\nthree\n");
+    world.write("no newline", "at the end");
+    world.write("returns", "a\rb\r\nc\n");
+    world.write("old/picture.png", noise(5000, 1));
+    world.write("changed.png", noise(3000, 2));
+    world.write("gone.bin", noise(300, 3));
+    world.write("run.bin", noise(100, 4));
+    world.write("script", "#!/bin/sh\n");
+    world.write("becomes text", noise(64, 5));
+    world.write("becomes a link", noise(64, 6));
+    world.write("same bytes", "target");
+    world.write("empty", "");
+    world.write("old/renamed", "the same lines\nin another place\n");
+    world.write("Grüße 👨\u{200d}👩\u{200d}👧", "x\n");
+    world.write(" spaces around ", "x\n");
+    world.write("quote\" \\ and\ttab", "x\n");
+    symlink("text", world.workspace().join("link")).expect("writable");
+}
+
+fn after(world: &World) {
+    let place = world.workspace();
+    let set_mode = |name: &str, mode| {
+        let permissions = std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(place.join(name), permissions).expect("it is ours");
+    };
+    world.write("text", "one\nzwei\nthree\nfour");
+    world.write("no newline", "at the end\n");
+    world.write("returns", "a\rB\r\nc\n");
+    world.write("new/picture.png", noise(5000, 1));
+    world.write("new/renamed", "the same lines\nin another place\n");
+    for name in [
+        "old/picture.png",
+        "old/renamed",
+        "gone.bin",
+        "link",
+        "becomes a link",
+        "same bytes",
+    ] {
+        world.remove(name);
+    }
+    world.write("changed.png", noise(3100, 7));
+    world.write("made.bin", [0]);
+    world.write("run.bin", noise(90, 8));
+    set_mode("run.bin", 0o755);
+    set_mode("script", 0o755);
+    world.write("becomes text", "now it is\n");
+    world.write("empty", noise(10, 9));
+    world.write("also empty", "");
+    world.write("Grüße 👨\u{200d}👩\u{200d}👧", "y\n");
+    world.write(" spaces around ", "y\n");
+    world.write("quote\" \\ and\ttab", "y\n");
+    symlink("elsewhere", place.join("link")).expect("writable");
+    symlink("text", place.join("becomes a link")).expect("writable");
+    symlink("target", place.join("same bytes")).expect("writable");
+}
+
+/// Has git apply a patch to the files of a directory, outside of every repository.
+fn apply(world: &World, directory: &Path, arguments: &[&str], patch: &[u8]) {
+    let mut git = Command::new("git");
+    git.arg("apply").args(arguments).arg("-");
+    git.current_dir(directory)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", world.home())
+        .env("GIT_CEILING_DIRECTORIES", world.path(""));
+    let run = crate::common::finish(&mut git, patch);
+    assert_eq!(
+        run.code,
+        Some(0),
+        "git takes it: {run}\n{}",
+        String::from_utf8_lossy(patch)
+    );
+}
+
+fn patch(world: &World, arguments: &[&str]) -> Vec<u8> {
+    let output = world
+        .command(&[&["diff"][..], arguments].concat())
+        .output()
+        .expect("it runs");
+    assert!(output.status.success(), "there is a difference");
+    output.stdout
+}
+
+#[test]
+fn git_applies_every_printed_patch_forwards_and_in_reverse() {
+    let world = World::new();
+    before(&world);
+    let old = files(&world);
+    world.play("m1", "change everything", after);
+    let new = files(&world);
+    let forwards = patch(&world, &["m1"]);
+    let backwards = patch(&world, &["current", "m1"]);
+    let place = world.workspace();
+    let is = |tree: &Files, why: &str| {
+        let now = files(&world);
+        let names = now.keys().chain(tree.keys());
+        let differing: Vec<_> = names
+            .filter(|name| now.get(*name) != tree.get(*name))
+            .collect();
+        assert_eq!(differing, Vec::<&PathBuf>::new(), "{why}");
+    };
+    apply(&world, &place, &["--reverse"], &forwards);
+    is(&old, "the patch in reverse gives the old state");
+    apply(&world, &place, &[], &forwards);
+    is(&new, "and forwards the new one");
+    apply(&world, &place, &[], &backwards);
+    is(
+        &old,
+        "the difference the other way round is a patch as well",
+    );
+    apply(&world, &place, &["--reverse"], &backwards);
+    is(&new, "in both directions");
+}
+
+#[test]
+fn a_patch_of_one_binary_file_names_both_blobs_in_full() {
+    let world = World::new();
+    world.write("a.bin", noise(100, 1));
+    world.play("m1", "change it", |world| {
+        world.write("a.bin", noise(100, 2))
+    });
+    let text = String::from_utf8(patch(&world, &["m1", "--", "a.bin"])).expect("a patch is text");
+    let index = text
+        .lines()
+        .find(|line| line.starts_with("index "))
+        .expect("git asks for it");
+    assert_eq!(
+        index.len(),
+        "index ".len() + 40 + "..".len() + 40 + " 100644".len(),
+        "whole ids: {index}"
+    );
+    assert_eq!(
+        text.matches("literal 100\n").count(),
+        2,
+        "both sides: {text}"
+    );
+}
+
+#[test]
+fn what_is_too_large_for_lines_is_applied_as_bytes() {
+    let world = World::new();
+    let large = "a line of a large file\n".repeat(800_000);
+    world.write("large", &large);
+    world.play("m1", "one line more", |world| {
+        world.write("large", format!("{large}one more\n"));
+    });
+    let new = files(&world);
+    let forwards = patch(&world, &["m1"]);
+    apply(&world, &world.workspace(), &["--reverse"], &forwards);
+    assert_eq!(world.read("large").len(), large.len(), "it went back");
+    apply(&world, &world.workspace(), &[], &forwards);
+    assert!(files(&world) == new, "and forward again");
+}
