@@ -3,20 +3,185 @@
 use std::path::Path;
 
 use ckpt_store::error::Context;
-use clap::CommandFactory;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 
+use crate::agents;
 use crate::cli::arguments::Arguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 
+const NAME: &str = "ckpt-hook";
+
 /// Prints a shell's completion script.
 pub fn completions(invocation: &Invocation, shell: Shell) -> Result<u8, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Arguments::command(), "ckpt-hook", &mut script);
-    invocation.output.bytes(&script)?;
+    let script = script(shell);
+    invocation.output.bytes(script.as_bytes())?;
     Ok(DONE)
 }
+
+/// Returns a script that completes commands, options and values; where an id is wanted, the newest messages or the sessions.
+fn script(shell: Shell) -> String {
+    let command = hinted(Arguments::command());
+    match shell {
+        Shell::Bash => bash(command),
+        Shell::Zsh => zsh(command),
+        Shell::Fish => fish(command),
+        _ => generated(shell, command, NAME),
+    }
+}
+
+fn generated(shell: Shell, mut command: Command, name: &str) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut command, name, &mut script);
+    String::from_utf8(script).expect("a script is text")
+}
+
+/// Says of every value what may stand there, by its name in the help: no file where none is meant.
+fn hinted(command: Command) -> Command {
+    command.mut_args(hinted_argument).mut_subcommands(hinted)
+}
+
+fn hinted_argument(argument: Arg) -> Arg {
+    let name = argument.get_value_names().and_then(|names| names.first());
+    match name.map(|name| name.as_str()) {
+        Some("PATH") => argument.value_hint(ValueHint::AnyPath),
+        Some("DIR") => argument.value_hint(ValueHint::DirPath),
+        Some("AGENT") => {
+            let installable = agents::all().iter().map(|agent| agent.name());
+            argument.value_parser(PossibleValuesParser::new(
+                installable.filter(|name| *name != agents::GENERIC),
+            ))
+        }
+        Some("ID" | "FROM" | "TO" | "TEXT" | "COUNT" | "NAME") => {
+            argument.value_hint(ValueHint::Other)
+        }
+        _ => argument,
+    }
+}
+
+/// The generator takes the hyphen in the name for one between a command and its subcommand, and then finds no subcommand.
+fn bash(command: Command) -> String {
+    const REGISTRATION: &str = "\nif [[ \"${BASH_VERSINFO[0]}\" -eq 4";
+    let script = generated(Shell::Bash, command, "ckpt_hook");
+    let (functions, registration) = script
+        .split_once(REGISTRATION)
+        .expect("a script ends with its registration");
+    let registration = registration
+        .replace("-F _ckpt_hook ", "-F _ckpt_hook_or_ids ")
+        .replace(" default ckpt_hook", " default ckpt-hook");
+    format!("{functions}\n{BASH_IDS}{REGISTRATION}{registration}")
+}
+
+/// Ids stand in the first column, below its head.
+const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
+    local word command="" ids=""
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        case "$word" in
+            revert|redo|unrevert|status|log|show|diff|restore|event|message|step-start|step-finish)
+                command="$word"
+                break
+                ;;
+        esac
+    done
+    case "$command,$3,$2" in
+        event,*|message,*|step-*|*,--store,*|*,--workspace,*|*,--color,*) ;;
+        *,--session,*) ids="sessions" ;;
+        revert,--message,*) ids="log -n 50" ;;
+        *,*,-*|diff,--,*) ;;
+        show,*|diff,*|restore,restore,*) ids="log -n 50" ;;
+    esac
+    if [[ -z "$ids" ]]; then
+        _ckpt_hook "$@"
+        return
+    fi
+    # No file is an id.
+    compopt +o default +o bashdefault 2>/dev/null
+    ids="$(command ckpt-hook --color never $ids 2>/dev/null | awk 'NR > 1 { print $1 }')"
+    [[ "$command" == log || "$3" == --session ]] || ids="last $ids"
+    COMPREPLY=( $(compgen -W "$ids" -- "$2") )
+}
+"#;
+
+/// What is no file and no word of a list is left open by the generator: where it is an id, it gets a function.
+fn zsh(command: Command) -> String {
+    const REGISTRATION: &str = "\nif [ \"$funcstack[1]\" = ";
+    let script = generated(Shell::Zsh, command, NAME);
+    let (functions, registration) = script
+        .split_once(REGISTRATION)
+        .expect("a script ends with its registration");
+    let functions: String = functions
+        .lines()
+        .map(|line| zsh_line(line) + "\n")
+        .collect();
+    format!("{functions}\n{ZSH_IDS}{REGISTRATION}{registration}")
+}
+
+fn zsh_line(line: &str) -> String {
+    let is_session = line.contains("--session=[");
+    let is_message = line.contains("--message=[The message to go back to")
+        || ["':id -- ", "'::from -- ", "'::to -- "]
+            .iter()
+            .any(|position| line.starts_with(position));
+    let function = match (is_session, is_message) {
+        (true, _) => ":_ckpt-hook_sessions'",
+        (_, true) => ":_ckpt-hook_messages'",
+        _ => return line.to_owned(),
+    };
+    match line.rsplit_once(":'") {
+        Some((before, after)) => format!("{before}{function}{after}"),
+        None => line.to_owned(),
+    }
+}
+
+const ZSH_IDS: &str = r#"_ckpt-hook_messages() {
+    local -a ids
+    ids=(last ${(f)"$(command ckpt-hook --color never log -n 50 2>/dev/null | awk 'NR > 1 { print $1 }')"})
+    compadd -V messages -a ids
+}
+
+_ckpt-hook_sessions() {
+    local -a ids
+    ids=(${(f)"$(command ckpt-hook --color never sessions 2>/dev/null | awk 'NR > 1 { print $1 }')"})
+    compadd -V sessions -a ids
+}
+"#;
+
+fn fish(command: Command) -> String {
+    const USING: &str = "complete -c ckpt-hook -n \"__fish_ckpt_hook_using_subcommand";
+    let with_session: Vec<String> = command
+        .get_subcommands()
+        .filter(|command| !["message", "step-start", "step-finish"].contains(&command.get_name()))
+        .filter(|command| {
+            command
+                .get_arguments()
+                .any(|argument| argument.get_long() == Some("session"))
+        })
+        .map(|command| command.get_name().to_owned())
+        .collect();
+    let mut script = generated(Shell::Fish, command, NAME);
+    script.push_str(FISH_IDS);
+    for name in with_session {
+        script.push_str(&format!(
+            "{USING} {name}\" -l session -x -k -a \"(__ckpt_hook_ids sessions)\"\n"
+        ));
+    }
+    let messages = "-k -a \"last (__ckpt_hook_ids log -n 50)\"\n";
+    script.push_str(&format!("{USING} revert\" -l message -x {messages}"));
+    for name in ["show", "diff"] {
+        script.push_str(&format!("{USING} {name}\" -f {messages}"));
+    }
+    script.push_str(&format!("{USING} restore\" {messages}"));
+    script
+}
+
+const FISH_IDS: &str = "
+function __ckpt_hook_ids
+    command ckpt-hook --color never $argv 2>/dev/null | awk 'NR > 1 { print $1 }'
+end
+
+";
 
 /// Prints the manual page, or writes a page for every command into a directory.
 pub fn manual(invocation: &Invocation, directory: Option<&Path>) -> Result<u8, Failure> {

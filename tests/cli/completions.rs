@@ -1,0 +1,143 @@
+//! Completion scripts, played in the shells that they are for.
+
+use std::process::Command;
+
+use crate::common::{World, finish};
+use crate::screen::{Screen, skipped};
+
+/// A workspace with a message, whose id is returned, and a file that no id is.
+fn world() -> (World, String, String) {
+    let world = World::new();
+    world.play("m1", "first", |world| world.write("zzz-a-file", "1\n"));
+    let id = |command: &str, list: &str| {
+        let document = world.json(&[command]);
+        let id = document[list][0]["id"].as_str().expect("there is one");
+        id[..8].to_owned()
+    };
+    let (message, session) = (id("log", "messages"), id("sessions", "sessions"));
+    (world, message, session)
+}
+
+fn is_there(shell: &str) -> bool {
+    let is_there = Command::new(shell).arg("--version").output().is_ok();
+    if !is_there {
+        skipped(&format!("`{shell}` is not there"));
+    }
+    is_there
+}
+
+/// Returns what the shell shows when the tabulator is pressed twice behind a line, and the line then.
+fn complete(world: &World, shell: &str, line: &str) -> Option<String> {
+    let mut screen = Screen::open(world, 200, shell)?;
+    screen.wait_for("READY");
+    screen.press(line);
+    screen.wait_for(line.trim_end());
+    screen.press("\t\t");
+    // What is typed then shows that all before it was done.
+    screen.press("DONE");
+    screen.wait_for("DONE");
+    let shown = screen.contents();
+    screen.press("\u{15}exit\r");
+    screen.end();
+    Some(shown.replace("READY", ""))
+}
+
+/// The same questions to every shell.
+fn check(shell: &str, complete: impl Fn(&World, &str) -> Option<String>) {
+    let (world, message, session) = world();
+    let cases = [
+        ("ckpt-hook unrev", "unrevert"),
+        ("ckpt-hook step-st", "step-start"),
+        ("ckpt-hook revert --on-conf", "--on-conflict"),
+        ("ckpt-hook revert --on-conflict over", "overwrite"),
+        ("ckpt-hook revert --message ", message.as_str()),
+        ("ckpt-hook revert --session ", session.as_str()),
+        ("ckpt-hook show ", message.as_str()),
+        ("ckpt-hook revert --only zzz", "zzz-a-file"),
+        ("ckpt-hook restore last zzz", "zzz-a-file"),
+    ];
+    for (line, wanted) in cases {
+        let Some(shown) = complete(&world, line) else {
+            return;
+        };
+        assert!(
+            shown.contains(wanted),
+            "{shell} offers `{wanted}` behind `{line}`:\n{shown}"
+        );
+        assert!(
+            wanted == "zzz-a-file" || !shown.contains("zzz"),
+            "{shell} offers a file behind `{line}`:\n{shown}"
+        );
+    }
+    for line in ["ckpt-hook log -n ", "ckpt-hook message --prompt "] {
+        let shown = complete(&world, line).expect("as before");
+        assert!(
+            !shown.contains("zzz"),
+            "{shell} offers a file behind `{line}`:\n{shown}"
+        );
+    }
+}
+
+#[test]
+fn bash_completes_commands_options_and_ids_and_no_files_for_them() {
+    if !is_there("bash") {
+        return;
+    }
+    check("bash", |world, line| {
+        let rc = "source <(ckpt-hook completions bash); bind 'set enable-bracketed-paste off'; bind 'set bell-style none'; PS1=READY";
+        std::fs::write(world.home().join("rc"), rc).expect("writable");
+        complete(world, "bash --noprofile --rcfile ~/rc -i", line)
+    });
+}
+
+#[test]
+fn zsh_completes_commands_options_and_ids_and_no_files_for_them() {
+    if !is_there("zsh") {
+        return;
+    }
+    check("zsh", |world, line| {
+        let rc = "mkdir -p ~/functions; ckpt-hook completions zsh > ~/functions/_ckpt-hook; fpath=(~/functions $fpath)
+                  autoload -U compinit; compinit -u -D; unsetopt beep; PS1=READY; RPS1=; unset zle_bracketed_paste";
+        std::fs::write(world.home().join(".zshrc"), rc).expect("writable");
+        complete(world, "zsh -i", line)
+    });
+}
+
+#[test]
+fn fish_completes_commands_options_and_ids_and_no_files_for_them() {
+    if !is_there("fish") {
+        return;
+    }
+    check("fish", |world, line| {
+        let mut fish = Command::new("fish");
+        let binary = std::path::Path::new(crate::common::binary());
+        let folder = binary.parent().expect("it is in a folder");
+        let script = format!("ckpt-hook completions fish | source; complete -C '{line}'");
+        fish.args(["--no-config", "-c", &script])
+            .env_clear()
+            .env("HOME", world.home())
+            .env("CKPT_HOOK_HOME", world.store())
+            .env("PATH", format!("{}:/usr/bin:/bin", folder.display()))
+            .current_dir(world.workspace());
+        Some(finish(&mut fish, b"").exits(0).stdout)
+    });
+}
+
+#[test]
+fn a_script_for_bash_knows_each_command_by_the_name_under_which_it_completes_it() {
+    let world = World::new();
+    let script = world.run(&["completions", "bash"], b"").exits(0).stdout;
+    let places: Vec<&str> = script
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("cmd=\"")?.strip_suffix('"'))
+        .filter(|place| !place.is_empty())
+        .collect();
+    assert!(places.len() > 40, "every command, and its help: {places:?}");
+    for place in places {
+        let label = format!("        {place})");
+        assert!(
+            script.lines().any(|line| line == label),
+            "`{place}` is where a command's words are looked for"
+        );
+    }
+}
