@@ -33,7 +33,7 @@ impl Agent for ClaudeCode {
             return CopilotCli.translate(&payload.of_agent("copilot-cli"));
         }
         let Some(kind) = shape::kind_with_sub_agents(&payload.event_name()?) else {
-            return Ok(Vec::new());
+            return Err(Problem::UnknownEvent);
         };
         let event = shape::event(payload, kind, &EDIT_TOOLS)?;
         let says_nothing = match kind {

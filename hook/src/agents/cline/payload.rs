@@ -25,7 +25,7 @@ impl Agent for Cline {
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let name = payload.event_name()?;
         let Some(kind) = kind(&name) else {
-            return Ok(Vec::new());
+            return Err(Problem::UnknownEvent);
         };
         let is_sub_agent = payload.id(&["parent_agent_id"]).is_some();
         let event = event(payload, kind, is_sub_agent)?;

@@ -29,7 +29,7 @@ impl Agent for Codex {
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = kind(&payload.event_name()?) else {
-            return Ok(Vec::new());
+            return Err(Problem::UnknownEvent);
         };
         let mut event = shape::event(payload, kind, &["apply_patch"])?;
         if kind == EventKind::SessionStart && event.parent_session_id.is_none() {

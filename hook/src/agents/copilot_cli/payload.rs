@@ -23,7 +23,7 @@ impl Agent for CopilotCli {
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = kind(&payload.event_name()?) else {
-            return Ok(Vec::new());
+            return Err(Problem::UnknownEvent);
         };
         let mut event = shape::event(payload, kind, &["create", "edit", "str_replace_editor"])?;
         let sub_agent = payload.id(&["agentId", "agent_id"]);

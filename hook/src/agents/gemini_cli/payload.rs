@@ -25,7 +25,7 @@ impl Agent for GeminiCli {
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = kind(&payload.event_name()?) else {
-            return Ok(Vec::new());
+            return Err(Problem::UnknownEvent);
         };
         Ok(vec![shape::event(
             payload,

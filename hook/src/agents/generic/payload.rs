@@ -23,7 +23,7 @@ impl Agent for Generic {
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = EventKind::from_name(&payload.event_name()?) else {
-            return Ok(Vec::new());
+            return Err(Problem::UnknownEvent);
         };
         let mut event = payload.new_event(kind, &payload.session_id()?);
         if let Some(agent) = payload.id(&["agent"]) {

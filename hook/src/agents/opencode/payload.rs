@@ -61,7 +61,7 @@ impl Agent for Opencode {
                 properties(payload),
             )?),
             "event.message.part.updated" => step_finish(payload)?,
-            _ => None,
+            _ => return Err(Problem::UnknownEvent),
         };
         Ok(event.into_iter().collect())
     }

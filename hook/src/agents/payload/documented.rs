@@ -34,7 +34,7 @@ impl Agent for Documented {
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = (self.kind)(&payload.event_name()?) else {
-            return Ok(Vec::new());
+            return Err(Problem::UnknownEvent);
         };
         let mut event = shape::event(payload, kind, self.edit_tools)?;
         if kind == EventKind::UserMessage {

@@ -21,6 +21,9 @@ const MAX_PROMPT: usize = 1 << 20;
 /// The longest id that is believed to be one, in bytes.
 const MAX_ID: usize = 64 << 10;
 
+/// So many characters of an event's name are quoted.
+const MAX_NAME: usize = 64;
+
 /// The names that a payload's field with the event's name has.
 const EVENT: [&str; 6] = [
     "hook_event_name",
@@ -56,6 +59,8 @@ pub struct Parsed {
     pub events: Vec<Event>,
     /// What was wrong with the payload, for `diagnostics`; it never quotes what the payload holds.
     pub problems: Vec<String>,
+    /// That the event is none that means something here, for those who want to know: agents send many of them.
+    pub unknown: Option<String>,
 }
 
 /// An agent whose payloads we understand.
@@ -100,6 +105,8 @@ pub enum Problem {
     Field(&'static str),
     /// The event has no name, neither in the payload nor on the command line.
     NoEvent,
+    /// The event is none that means something to us: it is skipped.
+    UnknownEvent,
 }
 
 /// Reads a payload and has it translated; what cannot be read costs as little as possible.
@@ -160,12 +167,16 @@ fn translated(
             }
             Parsed {
                 events,
-                problems: Vec::new(),
+                ..Parsed::default()
             }
         }
+        Err(problem @ Problem::UnknownEvent) => Parsed {
+            unknown: Some(payload.describe(problem)),
+            ..Parsed::default()
+        },
         Err(problem) => Parsed {
-            events: Vec::new(),
             problems: vec![payload.describe(problem)],
+            ..Parsed::default()
         },
     }
 }
@@ -272,6 +283,14 @@ impl<'a> Payload<'a> {
         let agent = self.agent;
         match problem {
             Problem::NoEvent => format!("the payload of `{agent}` does not name its event"),
+            Problem::UnknownEvent => {
+                let event = self.event_name().unwrap_or_default();
+                let event: String = event.chars().take(MAX_NAME).collect();
+                format!(
+                    "`{}` is no event of `{agent}` that is recorded",
+                    event.escape_debug()
+                )
+            }
             Problem::Field(field) => {
                 // The command line's name is ours; a payload's is not quoted.
                 let event = self.event.map_or_else(

@@ -26,7 +26,7 @@ impl Agent for Pi {
 
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = kind(&payload.event_name()?) else {
-            return Ok(Vec::new());
+            return Err(Problem::UnknownEvent);
         };
         let context = payload.object().object("ctx").unwrap_or_default();
         let session_id = context

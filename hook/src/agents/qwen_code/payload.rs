@@ -28,7 +28,10 @@ impl Agent for QwenCode {
         let kind =
             shape::kind_with_sub_agents(&name).filter(|kind| *kind != EventKind::UserMessage);
         let Some(kind) = kind.or_else(|| prompt_kind(&name, payload)) else {
-            return Ok(Vec::new());
+            return match name.as_str() {
+                PROMPT => Ok(Vec::new()),
+                _ => Err(Problem::UnknownEvent),
+            };
         };
         if kind == EventKind::SessionStart && shape::is_compaction(payload) {
             return Ok(Vec::new());
@@ -41,8 +44,11 @@ impl Agent for QwenCode {
     }
 }
 
+/// The event of a prompt, and of much else.
+const PROMPT: &str = "UserPromptSubmit";
+
 fn prompt_kind(name: &str, payload: &Payload<'_>) -> Option<EventKind> {
-    (name == "UserPromptSubmit").then_some(())?;
+    (name == PROMPT).then_some(())?;
     let in_sub_agent = payload.id(&["agent_id"]).is_some();
     match payload.text(&["submitted_prompt", "prompt"]) {
         None => Some(EventKind::StepStart),

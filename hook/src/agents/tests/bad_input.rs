@@ -231,11 +231,13 @@ fn an_event_that_we_do_not_know_is_skipped() {
         "user_message",
     ] {
         let payload = json!({"hook_event_name": event}).to_string();
-        assert_eq!(
-            parse_alone("claude-code", None, payload.as_bytes()),
-            Parsed::default(),
-            "{event}: of no interest"
-        );
+        let parsed = parse_alone("claude-code", None, payload.as_bytes());
+        assert!(parsed.unknown.is_some(), "{event}: told to who asks");
+        let parsed = Parsed {
+            unknown: None,
+            ..parsed
+        };
+        assert_eq!(parsed, Parsed::default(), "{event}: of no interest");
     }
 }
 
@@ -383,9 +385,15 @@ fn a_generic_event_is_taken_as_it_is() {
         written, expected,
         "field by field, without the path that is none"
     );
+    let parsed = parse_alone("generic", None, br#"{"event":"party"}"#);
     assert_eq!(
-        parse_alone("generic", None, br#"{"event":"party"}"#),
-        Parsed::default(),
-        "an unknown event is skipped"
+        parsed.unknown.as_deref(),
+        Some("`party` is no event of `generic` that is recorded"),
+        "told to who asks"
     );
+    let parsed = Parsed {
+        unknown: None,
+        ..parsed
+    };
+    assert_eq!(parsed, Parsed::default(), "an unknown event is skipped");
 }

@@ -24,7 +24,7 @@ impl Agent for Windsurf {
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let name = payload.event_name()?;
         let Some(kind) = kind(&name) else {
-            return Ok(Vec::new());
+            return Err(Problem::UnknownEvent);
         };
         let mut event = payload.new_event(kind, &payload.session_id()?);
         event.turn_id = payload.id(&["execution_id"]);

@@ -4,6 +4,7 @@ use clap::Args;
 
 /// `event`.
 #[derive(Debug, Args)]
+#[command(after_help = EVENTS)]
 pub struct EventArguments {
     /// The agent that calls
     #[arg(long, value_name = "NAME", default_value = "generic")]
@@ -15,6 +16,14 @@ pub struct EventArguments {
     #[command(flatten)]
     pub strict: Strict,
 }
+
+const EVENTS: &str = "\
+Events of `generic`: session_start, user_message, step_start, tool_start, tool_finish, step_finish,
+turn_end, session_end. An agent's own events that mean nothing here are passed over, with --strict
+as a failure.
+
+Example:
+  echo '{\"event\": \"turn_end\", \"session_id\": \"nightly\"}' | ckpt-hook event --strict";
 
 /// How a recording command behaves.
 #[derive(Clone, Copy, Debug, Args)]

@@ -75,7 +75,7 @@ pub fn run(
         unsettled: None,
     };
     let arguments = Arguments::read(words).map_err(|error| recorder.refuse(error))?;
-    let parsed = understand(&arguments, surroundings).inspect_err(|error| {
+    let mut parsed = understand(&arguments, surroundings).inspect_err(|error| {
         recorder.note(
             "error",
             &Subject::default(),
@@ -83,6 +83,16 @@ pub fn run(
             &error.causes(),
         )
     })?;
+    // An agent's settings may name any event; who asks for strictness wants to know of a typo.
+    if let Some(unknown) = parsed
+        .unknown
+        .take()
+        .filter(|_| is_strict(&arguments.command))
+    {
+        return Err(Error::failed(unknown)
+            .hint("`ckpt-hook event --help` names the events")
+            .into());
+    }
     let report = recorder.record_all(agent(&arguments.command), parsed)?;
     Ok(Recorded {
         report,
@@ -97,6 +107,10 @@ fn agent(command: &Command) -> &str {
     } else {
         GENERIC
     }
+}
+
+fn is_strict(command: &Command) -> bool {
+    matches!(command, Command::Event(arguments) if arguments.strict.strict)
 }
 
 /// Returns the events of a command line.
@@ -154,7 +168,7 @@ fn by_flags(kind: EventKind, flags: &FlagArguments, cwd: PathBuf) -> Parsed {
     };
     Parsed {
         events: vec![event],
-        problems: Vec::new(),
+        ..Parsed::default()
     }
 }
 
