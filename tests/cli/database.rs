@@ -1,0 +1,214 @@
+//! What docs/database.md says of the database is true: every query in it runs with the real `sqlite3`, on a store with two
+//! workspaces, reverts and trouble.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::common::{Run, World, finish};
+
+const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/database.md"));
+
+/// Returns the blocks of a language.
+fn blocks(language: &str) -> Vec<&'static str> {
+    let begin = format!("```{language}\n");
+    PAGE.split(begin.as_str())
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once("```")?.0))
+        .collect()
+}
+
+#[expect(clippy::print_stderr, reason = "a test that did not run says so")]
+fn has_sqlite() -> bool {
+    let is_there = Command::new("sqlite3").arg("--version").output().is_ok();
+    if !is_there {
+        eprintln!("SKIPPED: `sqlite3` is not there to run the queries of docs/database.md");
+    }
+    is_there
+}
+
+/// Runs a query as the page says, in the user's home, on the store of this world.
+fn query(world: &World, sql: &str) -> Run {
+    let workspace = world.workspace();
+    let sql = sql.replace(
+        "/home/you/project",
+        workspace.to_str().expect("a plain path"),
+    );
+    let mut command = Command::new("sqlite3");
+    command
+        .args(["-readonly", "-bail"])
+        .arg(world.store().join("sessions.db"))
+        .arg(sql)
+        .current_dir(world.home());
+    finish(&mut command, b"").exits(0)
+}
+
+fn ask(world: &World, arguments: &[&str]) -> Run {
+    world.run(arguments, b"").exits(0)
+}
+
+/// A file that was there before, and was changed in two messages, from outside, and in another workspace at the same path.
+fn world() -> World {
+    let world = World::new();
+    world.write("src/main.rs", "0\n");
+    world.play("m1", "the first", |world| world.write("src/main.rs", "1\n"));
+    world.write("src/main.rs", "by hand\n");
+    world.play("m2", "the second", |world| {
+        world.write("src/main.rs", "2\n")
+    });
+    let other = world.path("other");
+    std::fs::create_dir_all(other.join("src")).expect("writable");
+    let other_file =
+        |text: &str| std::fs::write(other.join("src/main.rs"), text).expect("writable");
+    let here = ["--workspace", other.to_str().expect("a plain path")];
+    let in_other = |words: &[&str]| ask(&world, &[words, &here[..]].concat());
+    other_file("a\n");
+    in_other(&[
+        "message",
+        "--strict",
+        "--session",
+        "o",
+        "--prompt",
+        "elsewhere",
+    ]);
+    in_other(&["step-start", "--strict", "--session", "o"]);
+    other_file("b\n");
+    in_other(&["step-finish", "--strict", "--session", "o"]);
+    world
+}
+
+/// What could not be captured, and a hook that went wrong.
+fn trouble(world: &World) {
+    world.configure("max_file_size = \"1KB\"\n");
+    world.play("m3", "too large", |world| {
+        world.write("large", [b'x'; 5000])
+    });
+    world.run(&["event", "--agent", "nobody"], b"{}").exits(0);
+}
+
+#[test]
+fn every_query_of_the_documentation_runs_and_finds_something() {
+    if !has_sqlite() {
+        return;
+    }
+    let world = world();
+    trouble(&world);
+    world.run(&["revert", "--message", "m2"], b"").exits(3);
+    let queries = blocks("sql");
+    assert!(queries.len() > 9, "the page has many: {}", queries.len());
+    for sql in queries {
+        let run = query(&world, sql);
+        assert!(!run.stdout.is_empty(), "nothing was found by\n{sql}\n{run}");
+    }
+}
+
+#[test]
+fn a_query_of_a_file_is_of_one_workspace() {
+    if !has_sqlite() {
+        return;
+    }
+    let world = world();
+    for sql in blocks("sql")
+        .iter()
+        .filter(|sql| sql.contains("src/main.rs"))
+    {
+        let run = query(&world, sql);
+        assert!(
+            !run.stdout.contains("elsewhere") && !run.stdout.is_empty(),
+            "the same path of another workspace is another file: {run}"
+        );
+    }
+    let history = blocks("sql")
+        .into_iter()
+        .find(|sql| sql.contains("FROM file_history\n WHERE workspace"))
+        .expect("who changed this file");
+    assert_eq!(
+        query(&world, history).stdout.lines().count(),
+        3,
+        "two messages and a hand"
+    );
+}
+
+#[test]
+fn the_prompt_that_wrote_a_file_is_none_that_is_reverted() {
+    if !has_sqlite() {
+        return;
+    }
+    let world = world();
+    let sql = blocks("sql")
+        .into_iter()
+        .find(|sql| sql.starts_with("WITH seen"))
+        .expect("which prompt wrote this file");
+    let wrote = |why: &str, author: &str| {
+        let run = query(&world, sql);
+        assert!(run.stdout.contains(author), "{why}: {author}, not {run}");
+    };
+    wrote("it is as the newest message left it", "the second");
+    ask(&world, &["revert", "--message", "m2"]);
+    wrote("it went back to what a hand wrote", "outside");
+    let overwrite = ["revert", "--message", "m1", "--on-conflict", "overwrite"];
+    ask(&world, &overwrite);
+    assert_eq!(query(&world, sql).stdout, "", "nobody that was recorded");
+    ask(&world, &["unrevert"]);
+    wrote("it is forward again", "the second");
+    ask(
+        &world,
+        &["revert", "--message", "m2", "--only", "src/main.rs"],
+    );
+    wrote("a part is a revert as well", "outside");
+    ask(&world, &["unrevert"]);
+    ask(&world, &["restore", "m2", "src/main.rs"]);
+    wrote("so is a restore", "outside");
+    world.play("m3", "the third", |world| world.write("src/main.rs", "3\n"));
+    wrote("and then it was written again", "the third");
+}
+
+#[test]
+fn the_command_for_a_file_as_it_was_prints_it() {
+    if !has_sqlite() {
+        return;
+    }
+    let world = world();
+    let sql = blocks("sql")
+        .into_iter()
+        .find(|sql| sql.contains("AS command"))
+        .expect("a file as it was");
+    let commands = query(&world, sql).stdout;
+    let printed: Vec<String> = commands
+        .lines()
+        .map(|line| {
+            let mut shell = Command::new("sh");
+            shell.args(["-c", line]).current_dir(world.store());
+            finish(&mut shell, b"").exits(0).stdout
+        })
+        .collect();
+    assert_eq!(printed, ["by hand\n", "1\n", "0\n"], "newest first");
+}
+
+#[test]
+fn the_first_command_of_the_page_runs_as_it_stands() {
+    if !has_sqlite() {
+        return;
+    }
+    let world = World::new();
+    let home = world.home();
+    let store = home.join(".local/share/ckpt-hook");
+    world.write("a", "1\n");
+    let message = ["message", "--strict", "--session", "s", "--prompt", "hello"];
+    let store_option = ["--store", store.to_str().expect("a plain path")];
+    ask(&world, &[&message[..], &store_option].concat());
+    let line = blocks("console")[0].trim_start_matches("$ ");
+    assert!(line.starts_with("sqlite3 "), "the first one: {line}");
+    let run = shell(&home, line);
+    assert!(run.stdout.contains("hello"), "the message: {run}");
+}
+
+fn shell(home: &Path, line: &str) -> Run {
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", line])
+        .env_clear()
+        .env("HOME", home)
+        .env("PATH", "/usr/bin:/bin")
+        .current_dir(home);
+    finish(&mut shell, b"").exits(0)
+}
