@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use crate::common::World;
 
@@ -50,7 +50,8 @@ fn what_a_hook_borrows_of_the_repository_is_given_back_in_the_background() {
         .append(true)
         .open(world.workspace().join(".git/index"))
         .expect("git made it");
-    let later = SystemTime::now() + Duration::from_secs(10);
+    let written = index.metadata().and_then(|found| found.modified());
+    let later = written.expect("it has a time") + Duration::from_secs(10);
     index.set_modified(later).expect("it is ours");
     world
         .run(&["message", "--session", "s", "--message", "m1"], b"")

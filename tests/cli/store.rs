@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use serde_json::json;
 
@@ -290,12 +289,12 @@ fn what_killed_hooks_left_is_swept_and_what_is_being_written_is_not() {
         .expect("one workspace")
         .expect("readable")
         .path();
-    let hour_ago = SystemTime::now() - Duration::from_secs(3600);
+    let long_ago = std::time::UNIX_EPOCH;
     let make = |name: &str, is_old: bool| {
         let path = folder.join(name);
         let file = std::fs::File::create(&path).expect("writable");
         if is_old {
-            file.set_modified(hour_ago).expect("writable");
+            file.set_modified(long_ago).expect("writable");
         }
         path
     };

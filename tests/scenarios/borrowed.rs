@@ -4,7 +4,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ckpt_store::RevertRequest;
 
@@ -44,9 +44,9 @@ fn grow_old(world: &World) {
         .append(true)
         .open(world.path(".git/index"))
         .expect("git made it");
-    index
-        .set_modified(SystemTime::now() + Duration::from_secs(10))
-        .expect("it is ours");
+    let written = index.metadata().and_then(|found| found.modified());
+    let later = written.expect("it has a time") + Duration::from_secs(10);
+    index.set_modified(later).expect("it is ours");
 }
 
 /// Every file below a directory, as `find -type f` finds them.
@@ -138,7 +138,7 @@ fn forbid(path: &Path) {
         truncate(path);
     }
     if is_packed {
-        fs::set_permissions(path, fs::Permissions::from_mode(0)).expect("it is ours");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o0)).expect("it is ours");
     }
 }
 

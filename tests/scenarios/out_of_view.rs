@@ -129,7 +129,7 @@ fn what_git_tracked_comes_back_where_the_repository_was_removed_with_it() {
         let before = world.tree();
         world.message("m1");
         world.start();
-        std::fs::remove_dir_all(world.path(".git")).expect("it is there");
+        world.remove_tree(".git");
         if in_one_message {
             world.write("dist/app.js", "agent\n");
             world.remove("target/kept");

@@ -175,6 +175,15 @@ impl World {
         fs::remove_dir(self.path(path)).expect("it is there, and empty");
     }
 
+    /// Removes a directory with all that is in it, as a shell's `rm -r` does.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the agent of a test does what the product never does"
+    )]
+    pub fn remove_tree(&self, path: impl AsRef<Path>) {
+        fs::remove_dir_all(self.path(path)).expect("it is there");
+    }
+
     pub fn make_directory(&self, path: impl AsRef<Path>) {
         fs::create_dir_all(self.path(path)).expect("it is writable");
     }

@@ -180,8 +180,11 @@ mod tests {
         }
     }
 
+    /// A reader of others' bytes, and bytes that it understands.
+    type Seed = (fn(&[u8]), Vec<u8>);
+
     /// What a fuzzer would begin with.
-    fn seeds() -> Vec<(fn(&[u8]), Vec<u8>)> {
+    fn seeds() -> Vec<Seed> {
         let git_index = [
             &b"DIRC\0\0\0\x02\0\0\0\x01"[..],
             &[0; 24],
@@ -212,6 +215,10 @@ mod tests {
         ]
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "how long a test tries is no setting of the library"
+    )]
     fn cases() -> u32 {
         let more = std::env::var("CKPT_FUZZ_CASES").ok();
         more.and_then(|more| more.parse().ok()).unwrap_or(100)

@@ -96,7 +96,7 @@ fn describe_tool(event: &mut Event, payload: &Payload<'_>, edit_tools: &[&str]) 
         .filter(|_| edits)
         .map(named_files)
         .unwrap_or_default();
-    event.tool_kind = tool_kind(&event);
+    event.tool_kind = tool_kind(event);
     if event.event == EventKind::ToolFinish {
         let is_set = |object: &Object<'_>, name: &str| object.flag(name) == Some(true);
         event.duration_ms = ["duration_ms", "durationMs"]
