@@ -561,20 +561,16 @@ pub(crate) struct LastRows {
     pub step: Option<String>,
 }
 
-/// Returns whether rows of a workspace are there.
-pub(crate) fn has_rows(
-    connection: &Connection,
-    workspace_id: i64,
-    rows: &LastRows,
-) -> Result<bool> {
+/// Returns whether rows are there, whichever workspace has them by now.
+pub(crate) fn has_rows(connection: &Connection, rows: &LastRows) -> Result<bool> {
     connection
         .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM snapshots WHERE tree = ?2 AND workspace_id = ?1)
-                AND (?3 IS NULL OR EXISTS (SELECT 1 FROM messages WHERE id = ?3))
-                AND (?4 IS NULL OR EXISTS (SELECT 1 FROM steps WHERE id = ?4))",
+            "SELECT EXISTS (SELECT 1 FROM snapshots WHERE tree = ?1)
+                AND (?2 IS NULL OR EXISTS (SELECT 1 FROM messages WHERE id = ?2))
+                AND (?3 IS NULL OR EXISTS (SELECT 1 FROM steps WHERE id = ?3))",
         )
         .and_then(|mut statement| {
-            let values = params![workspace_id, rows.tree, rows.message, rows.step];
+            let values = params![rows.tree, rows.message, rows.step];
             statement.query_row(values, |row| row.get(0))
         })
         .context(|| "cannot look for the last rows")

@@ -328,6 +328,7 @@ mod tests {
         check::<OperationState>(connection, Table::Operations, "state");
         check::<Outcome>(connection, Table::Operations, "outcome");
         check::<OnConflict>(connection, Table::Operations, "on_conflict");
+        check::<Unclear>(connection, Table::Operations, "unclear");
         check::<FileAction>(connection, Table::OperationFiles, "action");
         check::<FileResult>(connection, Table::OperationFiles, "result");
         check::<GitPart>(connection, Table::OperationGit, "part");
@@ -335,7 +336,7 @@ mod tests {
         check::<Attribution>(connection, Table::Changes, "attribution");
         check::<MessageState>(connection, Table::Messages, "state");
         check::<StepState>(connection, Table::Steps, "state");
-        assert_eq!(COLUMNS.len(), 11, "every column of words is checked above");
+        assert_eq!(COLUMNS.len(), 12, "every column of words is checked above");
     }
 
     #[test]

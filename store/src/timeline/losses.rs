@@ -21,7 +21,7 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
         return Ok(());
     };
     let connection = store.database.connection();
-    if sessions::has_rows(connection, place.row.id, &last)? {
+    if sessions::has_rows(connection, &last)? {
         return Ok(());
     }
     let now = store.now();
