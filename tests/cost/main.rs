@@ -136,7 +136,7 @@ fn the_first_call_of_all_syncs_what_it_makes_once() {
 const FIRST_SYNCS: u64 = 5 + 2 + 9;
 
 #[test]
-fn no_call_starts_another_program_or_speaks_to_anybody() {
+fn no_call_speaks_to_anybody_and_only_the_last_starts_a_program_which_is_its_own() {
     if !has_strace() || !is_debug_build() {
         return;
     }
@@ -155,9 +155,11 @@ fn no_call_starts_another_program_or_speaks_to_anybody() {
             connections,
             ..
         } = tree.counts(event);
+        // After the end of a session the binary goes on in the background: it names to git what the rows need.
+        let own = if event == "session_end" { 2 } else { 1 };
         assert_eq!(
             (programs, connections),
-            (1, 0),
+            (own, 0),
             "{event}: itself, and nobody"
         );
     }

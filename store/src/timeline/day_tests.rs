@@ -7,7 +7,9 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
 
-use super::evidence::{Changed, Evidence, Reach, Signs, Standing, Step, Tool, Verdict};
+use super::evidence::{
+    Changed, Evidence, LONGEST_RUN, Reach, SILENCE, Signs, Standing, Step, Tool, Verdict,
+};
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 
@@ -182,6 +184,7 @@ fn lay_out(
     agent: usize,
     habits: Habits,
     acts: &[Act],
+    is_alone: bool,
     covers: &mut Vec<Cover>,
 ) -> Vec<(Milliseconds, usize, Happening)> {
     let mut line = Vec::new();
@@ -214,6 +217,12 @@ fn lay_out(
                     if habits.tells_of_tools {
                         line.push((now, agent, Happening::ToolStart(number, plan.clone())));
                     }
+                    let is_told = habits.tells_waits && plan.waits.is_some();
+                    if !is_alone && !is_told {
+                        // Another agent's event may look while nobody has told that the tool has not begun.
+                        let to = announced + LONGEST_RUN + SILENCE;
+                        cover(covers, habits, plan, announced, announced, to);
+                    }
                     if let Some(waits) = plan.waits {
                         if habits.tells_waits && habits.tells_of_tools {
                             line.push((now + 1, agent, Happening::Wait(number)));
@@ -222,7 +231,9 @@ fn lay_out(
                     }
                     if plan.end == End::Denied {
                         goes_on = false;
-                        cover(covers, habits, plan, announced, announced, now);
+                        // Nothing tells of it: as far as anybody knows the tool may be at its work.
+                        let to = now.max(announced + LONGEST_RUN + SILENCE);
+                        cover(covers, habits, plan, announced, announced, to);
                         break;
                     }
                     let begin = now + 30;
@@ -369,7 +380,13 @@ impl Model<'_> {
             .map(|(at, file)| (MORNING + at, 0, Happening::Write(None, *file)))
             .collect();
         for (agent, (habits, acts)) in day.agents.iter().enumerate() {
-            line.extend(lay_out(agent, *habits, acts, &mut covers));
+            line.extend(lay_out(
+                agent,
+                *habits,
+                acts,
+                day.agents.len() == 1,
+                &mut covers,
+            ));
         }
         line.sort_by_key(|(at, ..)| *at);
         let files = (0..FILES).map(|file| WorkspacePath::new(format!("f{file}")).expect("legal"));

@@ -28,10 +28,10 @@ const SETTLE: Milliseconds = 250;
 const AFTERWORK: Milliseconds = 2_000;
 
 /// So long a command may write nothing and still be at the same run. Nobody who just pressed Esc has saved a file as soon.
-const SILENCE: Milliseconds = 10_000;
+pub(super) const SILENCE: Milliseconds = 10_000;
 
 /// No run without a sign of life is believed for longer.
-const LONGEST_RUN: Milliseconds = 120_000;
+pub(super) const LONGEST_RUN: Milliseconds = 120_000;
 
 /// What a tool may change.
 #[derive(Clone, Debug, PartialEq, Eq)]

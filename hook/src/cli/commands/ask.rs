@@ -97,8 +97,9 @@ fn key_unechoed(question: &str, keys: &[char]) -> io::Result<Option<char>> {
     Ok(answer)
 }
 
-/// Asks. Ctrl-C ends the process as it ends any other: by the signal, so that a script that called it ends as well.
-fn asked<T>(question: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+/// Asks. Ctrl-C ends the process as it ends any other: by the signal, so that a script that called it ends as well. Where the
+/// signal is ignored, as below `nohup`, somebody leaves.
+fn asked<T>(question: impl FnOnce() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
     let unechoed = Unechoed::begin()?;
     let answer = question();
     drop(unechoed);
@@ -106,6 +107,7 @@ fn asked<T>(question: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         && error.kind() == io::ErrorKind::Interrupted
     {
         kill_process(getpid(), Signal::INT)?;
+        return Ok(None);
     }
     answer
 }
