@@ -1,4 +1,4 @@
-//! Why a command ends otherwise than well, and the exit code for it (design section 3).
+//! Why a command ends otherwise than well, and the exit code for it; `ckpt-hook --help` lists them.
 
 use std::io;
 

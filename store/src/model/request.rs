@@ -48,7 +48,7 @@ impl Unclear {
 /// What to revert, and how.
 #[derive(Clone, Debug, Default)]
 pub struct RevertRequest {
-    /// The message (or, for one step alone, the step) to go back to: any id that design section 3 allows.
+    /// The message (or, for one step alone, the step) to go back to: any id that `ids` resolves.
     pub message: String,
     /// One step alone instead of a message and all after it.
     pub step: Option<String>,

@@ -1,4 +1,4 @@
-//! An event becomes a snapshot, a patch and rows: design section 4.
+//! An event becomes a snapshot, a patch and rows. `docs/architecture.md` draws the way, under "Recording".
 //!
 //! The line is: find the place, look at what is known (`view`), decide whether a snapshot is needed (`decide`, pure), take it
 //! and attribute what changed (`timeline`), and write all rows in one transaction (`write`). Objects are on the disk before the

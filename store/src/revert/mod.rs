@@ -1,4 +1,4 @@
-//! A request becomes a plan, and a plan is carried out: design section 6.
+//! A request becomes a plan, and a plan is carried out. `docs/architecture.md` draws the way, under "Reverting".
 //!
 //! ```text
 //! request ─► movement ─► gather ─► target ─► plan ─► operate ─► apply ─► outcome

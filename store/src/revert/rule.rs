@@ -1,4 +1,4 @@
-//! The three-way rule on one path: the table of design section 6, with content and permissions each on its own. Pure.
+//! The three-way rule on one path: content and permissions each on its own. Pure.
 
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};

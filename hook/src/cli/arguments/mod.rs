@@ -1,4 +1,4 @@
-//! The command line: what design section 3 says, in clap's words. Nothing here decides or does anything.
+//! The command line in clap's words. Nothing here decides or does anything.
 
 mod history;
 mod inside;
