@@ -13,6 +13,7 @@ mod messages;
 mod outcome;
 mod patches;
 mod payload;
+mod permission;
 mod picker;
 mod replay;
 mod screen;

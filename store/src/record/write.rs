@@ -193,7 +193,9 @@ fn touch(
     event: &Event,
     now: Milliseconds,
 ) -> Result<()> {
-    let tells_of_tools = event.event == EventKind::ToolStart && place.settings.tool_events;
+    // Some agents announce a tool only once it may run: where the first one is denied, its wait is all that is heard of it.
+    let is_of_tool = matches!(event.event, EventKind::ToolStart | EventKind::ToolWait);
+    let tells_of_tools = is_of_tool && place.settings.tool_events;
     sessions::touch_session(connection, session, event, tells_of_tools, now)?;
     if event.event == EventKind::TurnEnd && event.background == Some(false) {
         sessions::release_background(connection, session, now)?;

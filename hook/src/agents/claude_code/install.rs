@@ -59,6 +59,7 @@ pub const EVENTS: &[HookEvent] = &[
     ("SessionStart", false),
     ("UserPromptSubmit", false),
     ("PreToolUse", true),
+    ("PermissionRequest", true),
     ("PostToolUse", true),
     ("PostToolUseFailure", true),
     ("PostToolBatch", false),
@@ -74,7 +75,7 @@ const PASSES_OVER_EVENTS: Version = Version(2, 1, 101);
 /// Returns a version that is known to take an event well.
 fn since(event: &str) -> Version {
     match event {
-        "PostToolUseFailure" | "SubagentStart" => Version(2, 1, 100),
+        "PermissionRequest" | "PostToolUseFailure" | "SubagentStart" => Version(2, 1, 100),
         "PostToolBatch" => PASSES_OVER_EVENTS,
         _ => Version(0, 0, 0),
     }

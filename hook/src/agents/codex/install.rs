@@ -46,6 +46,7 @@ pub const EVENTS: &[HookEvent] = &[
     ("UserPromptSubmit", false),
     ("PreModelRequest", false),
     ("PreToolUse", true),
+    ("PermissionRequest", true),
     ("PostToolUse", true),
     ("SubagentStart", false),
     ("SubagentStop", false),

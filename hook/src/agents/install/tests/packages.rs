@@ -90,9 +90,10 @@ fn hooks(events: impl Iterator<Item = (&'static str, u32)>) -> Value {
     json!({"description": ABOUT, "hooks": hooks})
 }
 
-/// Copilot CLI refuses a tool where a hook before it fails in whatever way: there nothing of ours is run.
+/// Copilot CLI refuses a tool where a hook before it, or one that is asked for permission, fails in whatever way: there nothing
+/// of ours is run.
 fn shared_line(event: &str) -> String {
-    let unless = if event == "PreToolUse" {
+    let unless = if ["PreToolUse", "PermissionRequest"].contains(&event) {
         "test -z \"$COPILOT_CLI\" && "
     } else {
         ""

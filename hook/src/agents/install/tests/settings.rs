@@ -606,7 +606,12 @@ fn only_events_that_the_installed_version_knows_are_written() {
         events.sort_unstable();
         events
     };
-    let all = ["PostToolBatch", "PostToolUseFailure", "SubagentStart"];
+    let all = [
+        "PostToolBatch",
+        "PermissionRequest",
+        "PostToolUseFailure",
+        "SubagentStart",
+    ];
     for (version, expected) in [
         (None, with(&[])),
         (Some("2.0.0"), with(&[])),
