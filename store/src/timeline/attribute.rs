@@ -1,7 +1,7 @@
 //! Whose a change is: the pure part of recording.
 //!
 //! The snapshots of a workspace stand in one line, whoever took them. What changed from one to the next may belong to the steps
-//! that were open in between, as far as there is [`evidence`](super::evidence) for it; to nobody ("outside") where none was. So
+//! that were open in between, as far as there is [`evidence`] for it; to nobody ("outside") where none was. So
 //! every change is recorded once, however steps of sub-agents and of other sessions overlap:
 //!
 //! ```text
