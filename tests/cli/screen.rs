@@ -59,10 +59,16 @@ impl Screen {
 
     /// Waits until a text is on the screen.
     pub fn wait_for(&mut self, text: &str) {
-        while !self.contents().contains(text) {
+        self.wait_until(text, |contents| contents.contains(text));
+    }
+
+    /// Waits until the screen is as asked; `what` says how. A program draws in several writes: what is asked has to be so of a
+    /// screen that is drawn to its end.
+    pub fn wait_until(&mut self, what: &str, is_so: impl Fn(&str) -> bool) {
+        while !is_so(&self.contents()) {
             assert!(
                 self.read(),
-                "`{text}` was waited for, and the program ended:\n{}",
+                "`{what}` was waited for, and the program ended:\n{}",
                 self.contents()
             );
         }
