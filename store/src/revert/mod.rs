@@ -41,6 +41,7 @@ use std::path::Path;
 use ckpt_schema::report::{OperationKind, OperationReport, Outcome, RevertedSession, VERSION};
 
 use crate::error::{Error, Result};
+use crate::fs::layout::Lock;
 use crate::model::request::{RedoRequest, RestoreRequest, RevertRequest};
 use crate::sessions;
 use crate::store::Store;
@@ -67,9 +68,7 @@ pub(crate) fn revert(
         ));
     }
     let place = Place::known(store, cwd)?;
-    let lock = place.lock(crate::timeline::PATIENCE)?;
-    crate::timeline::notice(store, &place, &lock)?;
-    let Recovered { notes, done } = recover::recover(store, &place, request.dry_run)?;
+    let (_lock, Recovered { notes, done }) = enter(store, &place, request.dry_run)?;
     Movement::of_revert(store, &place, request)
         .and_then(|movement| {
             operate::carry_out(
@@ -90,9 +89,7 @@ pub(crate) fn redo(
     request: &RedoRequest,
 ) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
-    let lock = place.lock(crate::timeline::PATIENCE)?;
-    crate::timeline::notice(store, &place, &lock)?;
-    let Recovered { notes, done } = recover::recover(store, &place, request.dry_run)?;
+    let (_lock, Recovered { notes, done }) = enter(store, &place, request.dry_run)?;
     let movement =
         Movement::of_redo(store, &place, request).map_err(|error| error.after(done.clone()))?;
     let Some(movement) = movement else {
@@ -113,6 +110,15 @@ pub(crate) fn redo(
         notes,
     )
     .map_err(|error| error.after(done))
+}
+
+/// Takes the workspace for an operation: nobody else has it while the lock is held, rows that were lost are noticed, and what a
+/// crash left is ended before anything is planned.
+fn enter(store: &mut Store, place: &Place, dry_run: bool) -> Result<(Lock, Recovered)> {
+    let lock = place.lock(crate::timeline::PATIENCE)?;
+    crate::timeline::notice(store, place, &lock)?;
+    let recovered = recover::recover(store, place, dry_run)?;
+    Ok((lock, recovered))
 }
 
 /// Puts paths back to any captured state.

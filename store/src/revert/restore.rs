@@ -32,9 +32,7 @@ pub(crate) fn restore(
         ));
     }
     let only = place.paths_asked_for(&request.paths)?;
-    let lock = place.lock(crate::timeline::PATIENCE)?;
-    crate::timeline::notice(store, place, &lock)?;
-    let Recovered { notes, done } = super::recover::recover(store, place, request.dry_run)?;
+    let (_lock, Recovered { notes, done }) = super::enter(store, place, request.dry_run)?;
     restore_under_lock(store, place, request, only, notes).map_err(|error| error.after(done))
 }
 
