@@ -1,33 +1,31 @@
 //! Commits of the user's repository: whether one is there, and what it says. This module does IO; it reads.
 //!
-//! Loose objects and packs (`gitformat-pack`), those of alternates too, with ids of either length. Whatever is damaged or
-//! too large counts as not there.
+//! Loose objects and packs, those of alternates too, with ids of either length. Whatever is damaged or too large counts as not
+//! there. The packs are read by what reads the store's own ([`crate::objects::pack`]).
 
 use std::cell::OnceCell;
 use std::fs::File;
-use std::io::{BufReader, Read};
-use std::os::unix::fs::FileExt;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::ZlibDecoder;
 use rustix::fs::{Mode, OFlags};
 
 use super::{Location, SMALL, read_small};
-use crate::objects::pack_entry::{FileRange, apply_delta, inflate};
+use crate::objects::hash::{ObjectKind, SHA1, SHA256, is_id_of};
+use crate::objects::pack::data::Data;
+use crate::objects::pack::index::PackIndex;
 
 /// The largest object that is decoded, in bytes: a commit is some hundred.
 const LARGEST: u64 = 16 << 20;
-/// The longest chain of deltas; git makes none longer than 4,095.
-const DEEPEST: usize = 4096;
 /// How many folders of objects are looked into; git follows as many alternates deep.
 const FOLDERS: usize = 16;
-const COMMIT: u8 = 1;
 
 /// The objects of the user's repository.
 pub(crate) struct UserObjects {
     folders: Vec<PathBuf>,
     id_length: usize,
-    packs: OnceCell<Vec<Pack>>,
+    packs: OnceCell<Packs>,
 }
 
 /// What a commit says of itself.
@@ -43,10 +41,15 @@ pub(crate) struct Commit {
     pub subject: String,
 }
 
-struct Pack {
-    index: File,
+/// The packs of all folders. A repository has ids of one length.
+enum Packs {
+    Sha1(Vec<Pack<SHA1>>),
+    Sha256(Vec<Pack<SHA256>>),
+}
+
+struct Pack<const N: usize> {
+    index: PackIndex<N>,
     data: PathBuf,
-    fanout: Box<[u32; 256]>,
 }
 
 impl UserObjects {
@@ -74,24 +77,24 @@ impl UserObjects {
         self.folders
             .iter()
             .any(|folder| loose(folder, id).is_file())
-            || self.packed(&bytes).is_some()
+            || match self.packs() {
+                Packs::Sha1(packs) => find(packs, &bytes).is_some(),
+                Packs::Sha256(packs) => find(packs, &bytes).is_some(),
+            }
     }
 
     /// Returns a commit.
     pub fn commit(&self, id: &str) -> Option<Commit> {
         let bytes = self.bytes_of(id)?;
-        let text = match self
-            .folders
-            .iter()
-            .find_map(|folder| read_loose(&loose(folder, id)))
-        {
+        let mut folders = self.folders.iter();
+        let text = match folders.find_map(|folder| read_loose(&loose(folder, id))) {
             Some(text) => text,
-            None => {
-                let (pack, offset) = self.packed(&bytes)?;
-                pack.commit(offset, self.id_length)?
-            }
+            None => match self.packs() {
+                Packs::Sha1(packs) => find(packs, &bytes)?.commit()?,
+                Packs::Sha256(packs) => find(packs, &bytes)?.commit()?,
+            },
         };
-        parse(&text)
+        is_id_of(&bytes, ObjectKind::Commit, &text).then(|| parse(&text))?
     }
 
     fn bytes_of(&self, id: &str) -> Option<Vec<u8>> {
@@ -102,16 +105,14 @@ impl UserObjects {
         (0..id.len()).step_by(2).map(byte).collect()
     }
 
-    fn packed(&self, id: &[u8]) -> Option<(&Pack, u64)> {
-        let packs = self.packs.get_or_init(|| {
-            self.folders
-                .iter()
-                .flat_map(|folder| packs(folder))
-                .collect()
-        });
-        packs
-            .iter()
-            .find_map(|pack| Some((pack, pack.find(id, self.id_length)?)))
+    fn packs(&self) -> &Packs {
+        self.packs.get_or_init(|| {
+            if self.id_length == SHA256 {
+                Packs::Sha256(packs(&self.folders))
+            } else {
+                Packs::Sha1(packs(&self.folders))
+            }
+        })
     }
 }
 
@@ -145,15 +146,32 @@ fn read_loose(path: &Path) -> Option<Vec<u8>> {
     (body.len() == size).then_some(body)
 }
 
-fn packs(folder: &Path) -> Vec<Pack> {
-    let Ok(entries) = std::fs::read_dir(folder.join("pack")) else {
-        return Vec::new();
-    };
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+fn packs<const N: usize>(folders: &[PathBuf]) -> Vec<Pack<N>> {
+    let entries = folders
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder.join("pack")).ok());
+    let paths = entries
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()));
     paths
         .filter(|path| path.extension().is_some_and(|ending| ending == "idx"))
         .filter_map(|path| Pack::open(&path))
         .collect()
+}
+
+/// Returns where an object stands in the first pack that has it.
+fn find<'p, const N: usize>(packs: &'p [Pack<N>], id: &[u8]) -> Option<Found<'p, N>> {
+    let id = id.try_into().ok()?;
+    packs.iter().find_map(|pack| {
+        let offset = pack.index.find(id).ok()??;
+        Some(Found { pack, offset })
+    })
+}
+
+/// Where an object stands.
+struct Found<'p, const N: usize> {
+    pack: &'p Pack<N>,
+    offset: u64,
 }
 
 fn open(path: &Path) -> Option<File> {
@@ -162,139 +180,25 @@ fn open(path: &Path) -> Option<File> {
     file.metadata().ok()?.is_file().then_some(file)
 }
 
-/// `ff 't' 'O' 'c'`, version 2, and 256 counts; then the ids, their checksums, their offsets.
-const IDS: u64 = 8 + 256 * 4;
-
-impl Pack {
+impl<const N: usize> Pack<N> {
     fn open(path: &Path) -> Option<Self> {
-        let index = open(path)?;
-        let mut head = [0; IDS as usize];
-        index.read_exact_at(&mut head, 0).ok()?;
-        if head[..8] != *b"\xfftOc\0\0\0\x02" {
-            return None;
-        }
-        let mut fanout = Box::new([0; 256]);
-        for (count, bytes) in fanout.iter_mut().zip(head[8..].chunks_exact(4)) {
-            *count = u32::from_be_bytes(bytes.try_into().ok()?);
-        }
-        fanout.is_sorted().then(|| Self {
-            index,
+        Some(Self {
+            index: PackIndex::open(open(path)?).ok()?,
             data: path.with_extension("pack"),
-            fanout,
         })
     }
-
-    fn find(&self, id: &[u8], id_length: usize) -> Option<u64> {
-        let bucket = usize::from(id[0]);
-        let (mut low, mut high) = (
-            bucket
-                .checked_sub(1)
-                .map_or(0, |before| self.fanout[before]),
-            self.fanout[bucket],
-        );
-        let mut found = vec![0; id_length];
-        while low < high {
-            let middle = low + (high - low) / 2;
-            self.index
-                .read_exact_at(&mut found, IDS + u64::from(middle) * id_length as u64)
-                .ok()?;
-            match found[..].cmp(id) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return self.offset(middle, id_length),
-            }
-        }
-        None
-    }
-
-    fn offset(&self, place: u32, id_length: usize) -> Option<u64> {
-        const LARGE: u32 = 1 << 31;
-        let count = u64::from(self.fanout[255]);
-        let offsets = IDS + count * (id_length as u64 + 4);
-        let mut small = [0; 4];
-        self.index
-            .read_exact_at(&mut small, offsets + u64::from(place) * 4)
-            .ok()?;
-        let small = u32::from_be_bytes(small);
-        if small & LARGE == 0 {
-            return Some(u64::from(small));
-        }
-        let mut large = [0; 8];
-        self.index
-            .read_exact_at(
-                &mut large,
-                offsets + count * 4 + u64::from(small & !LARGE) * 8,
-            )
-            .ok()?;
-        Some(u64::from_be_bytes(large))
-    }
-
-    /// Returns the bytes of the commit at an offset: the whole object at the end of its deltas, and these applied.
-    fn commit(&self, offset: u64, id_length: usize) -> Option<Vec<u8>> {
-        let file = open(&self.data)?;
-        let end = file.metadata().ok()?.len().checked_sub(id_length as u64)?;
-        let mut deltas = Vec::new();
-        let mut at = offset;
-        loop {
-            let mut reader = BufReader::new(FileRange::new(&file, at, end));
-            let (kind, size) = header(&mut reader)?;
-            if size > LARGEST || deltas.len() > DEEPEST {
-                return None;
-            }
-            let base = match kind {
-                6 => Some(at.checked_sub(distance(&mut reader)?)?),
-                7 => {
-                    let mut id = vec![0; id_length];
-                    reader.read_exact(&mut id).ok()?;
-                    Some(self.find(&id, id_length)?)
-                }
-                _ => None,
-            };
-            let bytes = inflate(reader, size).ok()?;
-            match base {
-                Some(base) => (at, deltas) = (base, [deltas, vec![bytes]].concat()),
-                None if kind == COMMIT => {
-                    return deltas
-                        .iter()
-                        .rev()
-                        .try_fold(bytes, |base, delta| apply_delta(&base, delta, LARGEST).ok());
-                }
-                None => return None,
-            }
-        }
-    }
 }
 
-fn byte(reader: &mut impl Read) -> Option<u8> {
-    let mut byte = [0];
-    reader.read_exact(&mut byte).ok()?;
-    Some(byte[0])
-}
-
-/// The kind and the size of an entry: the size's low four bits, then seven bits a byte.
-fn header(reader: &mut impl Read) -> Option<(u8, u64)> {
-    let mut next = byte(reader)?;
-    let kind = next >> 4 & 7;
-    let (mut size, mut shift) = (u64::from(next & 0x0f), 4);
-    while next & 0x80 != 0 {
-        next = byte(reader)?;
-        size |= u64::from(next & 0x7f)
-            .checked_shl(shift)
-            .filter(|_| shift < 57)?;
-        shift += 7;
+impl<const N: usize> Found<'_, N> {
+    /// Returns the bytes of the commit that stands there.
+    fn commit(&self) -> Option<Vec<u8>> {
+        let file = open(&self.pack.data)?;
+        let length = file.metadata().ok()?.len();
+        let entry = Data::<N>::new(&file, length).entry(self.offset).ok()?;
+        let base = |id: &[u8; N]| self.pack.index.find(id).ok()?;
+        let (kind, bytes) = entry.resolve(LARGEST, base).ok()?;
+        (kind == ObjectKind::Commit).then_some(bytes)
     }
-    Some((kind, size))
-}
-
-/// A distance backwards, seven bits a byte, highest first, each continuation counting one more.
-fn distance(reader: &mut impl Read) -> Option<u64> {
-    let mut next = byte(reader)?;
-    let mut distance = u64::from(next & 0x7f);
-    while next & 0x80 != 0 {
-        next = byte(reader)?;
-        distance = distance.checked_add(1)?.checked_mul(128)? | u64::from(next & 0x7f);
-    }
-    (distance > 0).then_some(distance)
 }
 
 /// Lines of a name and a value, an empty line, the message.
@@ -345,5 +249,82 @@ mod tests {
             "a first commit without a word"
         );
         assert_eq!(parse(b"object 1\ntype commit\n\nx"), None, "a tag is none");
+    }
+
+    /// Makes a repository of a format with commits that a pack holds as deltas of each other; returns their ids.
+    fn packed(root: &Path, format: &str) -> Vec<String> {
+        let git = |arguments: &[&str]| {
+            testing::git::text(testing::git::command(root, root).args(arguments))
+        };
+        git(&["init", "-q", "-b", "main", "--object-format", format]);
+        let word = "a message that a delta makes short ".repeat(30);
+        for number in 0..12 {
+            git(&[
+                "commit",
+                "-q",
+                "--allow-empty",
+                "-m",
+                &format!("{number} {word}"),
+            ]);
+        }
+        git(&["repack", "-adfq"]);
+        git(&["prune-packed", "-q"]);
+        git(&["rev-list", "--all"])
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn open_objects(root: &Path, format: &str) -> UserObjects {
+        let location = Location::of(root).expect("a repository");
+        UserObjects::open(&location, if format == "sha256" { SHA256 } else { SHA1 })
+    }
+
+    #[test]
+    fn packed_commits_are_read_whichever_length_ids_have() {
+        for format in ["sha1", "sha256"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let ids = packed(folder.path(), format);
+            let objects = open_objects(folder.path(), format);
+            assert_eq!(ids.len(), 12, "{format}");
+            for (id, number) in ids.iter().rev().zip(0..) {
+                assert!(objects.contains(id), "{format}: {id}");
+                let commit = objects.commit(id).expect("it is in the pack");
+                let first = format!("{number} a message");
+                assert!(commit.subject.starts_with(&first), "{format}: {commit:?}");
+                assert_eq!(commit.parents.len(), usize::from(number > 0), "{format}");
+            }
+            let absent = "0".repeat(ids[0].len());
+            assert!(!objects.contains(&absent) && objects.commit(&absent).is_none());
+            assert!(!objects.contains(&ids[0][1..]), "no id of this repository");
+        }
+    }
+
+    #[test]
+    fn a_damaged_pack_of_the_users_gives_the_right_commit_or_none() {
+        for format in ["sha1", "sha256"] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let ids = packed(folder.path(), format);
+            let sound: Vec<_> = {
+                let objects = open_objects(folder.path(), format);
+                ids.iter().map(|id| objects.commit(id)).collect()
+            };
+            for file in std::fs::read_dir(folder.path().join(".git/objects/pack")).expect("packs") {
+                let path = file.expect("a file").path();
+                let whole = std::fs::read(&path).expect("readable");
+                std::fs::remove_file(&path).expect("ours");
+                for at in (0..whole.len()).step_by(whole.len() / 150 + 1) {
+                    let mut bytes = whole.clone();
+                    bytes[at] ^= 0x41;
+                    std::fs::write(&path, bytes).expect("ours");
+                    let objects = open_objects(folder.path(), format);
+                    for (id, sound) in ids.iter().zip(&sound) {
+                        let commit = objects.commit(id);
+                        assert!(commit.is_none() || commit == *sound, "{path:?} at {at}");
+                    }
+                }
+                std::fs::write(&path, whole).expect("ours");
+            }
+        }
     }
 }

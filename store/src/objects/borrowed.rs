@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::pack_file::{PackFile, open_regular};
+use super::pack::read::{PackFile, open_regular};
 use crate::error::Result;
 use crate::fs::disk::Stamp;
 use crate::fs::layout::sync;

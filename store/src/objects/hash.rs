@@ -7,8 +7,14 @@
 //! the same believes the hash: it is there for stores through a memory map, not for forgeries.
 
 use sha1::{Digest, Sha1};
+use sha2::Sha256;
 
 use crate::model::entry::ObjectId;
+
+/// The length of a SHA-1 id in bytes: the store's own, and most repositories'.
+pub(crate) const SHA1: usize = 20;
+/// The length of a SHA-256 id in bytes.
+pub(crate) const SHA256: usize = 32;
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +23,8 @@ pub(crate) enum ObjectKind {
     Blob,
     /// A directory.
     Tree,
+    /// A commit: only the user's repository has any.
+    Commit,
 }
 
 impl ObjectKind {
@@ -25,6 +33,7 @@ impl ObjectKind {
         match self {
             Self::Blob => "blob",
             Self::Tree => "tree",
+            Self::Commit => "commit",
         }
     }
 }
@@ -34,6 +43,21 @@ pub(crate) fn hash(kind: ObjectKind, bytes: &[u8]) -> ObjectId {
     let mut hasher = Hasher::new(kind, bytes.len() as u64);
     hasher.update(bytes);
     hasher.finish()
+}
+
+/// Returns whether these are the bytes of the object of this id, of either length.
+pub(crate) fn is_id_of(id: &[u8], kind: ObjectKind, bytes: &[u8]) -> bool {
+    let header = format!("{} {}\0", kind.name(), bytes.len());
+    match id.len() {
+        SHA256 => {
+            Sha256::new()
+                .chain_update(header)
+                .chain_update(bytes)
+                .finalize()[..]
+                == *id
+        }
+        _ => hash(kind, bytes).as_bytes()[..] == *id,
+    }
 }
 
 /// Returns git's id of a blob.

@@ -5,16 +5,8 @@
 
 pub(crate) mod borrowed;
 pub(crate) mod hash;
-mod id_table;
-mod index_bytes;
 pub(crate) mod multi_pack_index;
-mod open_files;
 pub(crate) mod pack;
-pub(crate) mod pack_entry;
-pub(crate) mod pack_file;
-pub(crate) mod pack_index;
-#[cfg(test)]
-mod pack_tests;
 pub(crate) mod reader;
 pub(crate) mod recent;
 pub(crate) mod refs;
@@ -32,7 +24,7 @@ use crate::fs::ownership::check_inner_directory;
 use crate::fs::threads;
 use crate::model::entry::ObjectId;
 use hash::ObjectKind;
-use pack::{Effort, PackWriter, create_temporary, pack_object};
+use pack::write::{Effort, PackWriter, create_temporary, pack_object};
 use reader::{Held, Reader};
 
 const HEAD: &str = "ref: refs/heads/main\n";

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::multi_pack_index::{LONGEST, MultiPackIndex, Place, encode};
-use super::pack::create_temporary;
-use super::pack_file::{PackFile, open_regular};
+use super::pack::read::{PackFile, open_regular};
+use super::pack::write::create_temporary;
 use crate::error::{Context, Result, contained};
 use crate::model::entry::ObjectId;
 

@@ -8,8 +8,8 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
 
-use super::pack::{Temporary, create_temporary};
-use super::pack_file::open_regular;
+use super::pack::read::open_regular;
+use super::pack::write::{Temporary, create_temporary};
 use crate::error::{Context, Result};
 use crate::model::entry::ObjectId;
 

@@ -19,8 +19,8 @@ use crate::model::entry::ObjectId;
 use crate::model::roots::Roots;
 use crate::objects::Objects;
 use crate::objects::hash::{ObjectKind, hash};
-use crate::objects::pack::{Effort, PackWriter, pack_object};
-use crate::objects::pack_file::PackFile;
+use crate::objects::pack::read::PackFile;
+use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 
 /// An object that is needed and cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,11 @@ use super::cache::Cache;
 use super::rules::Rules;
 use crate::git::{index, split_index};
 use crate::model::entry::ObjectId;
+use crate::objects::hash::SHA256;
 use crate::objects::multi_pack_index::MultiPackIndex;
-use crate::objects::pack_file::PackFile;
-use crate::objects::pack_index::{self, Indexed, PackIndex};
+use crate::objects::pack::data::Data;
+use crate::objects::pack::index::{self as pack_index, Indexed, PackIndex};
+use crate::objects::pack::read::PackFile;
 use crate::objects::tree;
 
 /// The bytes as the entries of a pack, each asked for; the first bytes say where they begin.
@@ -54,6 +56,15 @@ pub fn pack(bytes: &[u8]) {
         let _ = pack.blob_size(offset);
         let _ = pack.check_blob(offset, id(number));
     }
+    // As a pack of the user's repository, with ids of the other length.
+    let Ok(file) = std::fs::File::open(folder.path().join("x.pack")) else {
+        return;
+    };
+    let data = Data::<SHA256>::new(&file, bytes.len() as u64);
+    for offset in 12..bytes.len().min(64) as u64 {
+        let found = data.entry(offset);
+        let _ = found.and_then(|entry| entry.resolve(1 << 20, |id| Some(u64::from(id[0]))));
+    }
 }
 
 /// The bytes as a pack's index, a multi-pack-index and a tree.
@@ -64,7 +75,14 @@ pub fn indexes(bytes: &[u8]) {
     let open = || std::fs::File::open(folder.path().join("x"));
     if let Ok(Ok(index)) = open().map(PackIndex::open) {
         let _ = (index.entries(), index.layout(), index.pack_checksum());
-        let _ = (index.find(ObjectId::EMPTY_TREE), index.id(0), index.crc(0));
+        let _ = (
+            index.find(ObjectId::EMPTY_TREE.as_bytes()),
+            index.id(0),
+            index.crc(0),
+        );
+    }
+    if let Ok(Ok(index)) = open().map(PackIndex::<SHA256>::open) {
+        let _ = (index.find(&[0; SHA256]), index.pack_checksum());
     }
     if let Ok(Ok(index)) = open().map(MultiPackIndex::open) {
         let _ = (
@@ -155,7 +173,7 @@ mod tests {
 
     use super::*;
     use crate::objects::hash::ObjectKind;
-    use crate::objects::pack_entry::{encode_delta_header, encode_header};
+    use crate::objects::pack::entry::{encode_delta_header, encode_header};
 
     fn zlib(bytes: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());

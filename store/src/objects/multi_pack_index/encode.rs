@@ -2,9 +2,9 @@
 
 use sha1::{Digest, Sha1};
 
-use super::super::id_table::fanout;
 use super::{FANOUT, HEADER, IDS, LARGE, LARGE_OFFSETS, LOOK_UP, MAGIC, NAMES, OFFSETS};
 use crate::model::entry::ObjectId;
+use crate::objects::pack::index::fanout;
 
 /// An object, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,7 @@ use std::ops::Range;
 
 use sha1::{Digest, Sha1};
 
-use super::id_table::IdTable;
-use super::index_bytes::{IndexBytes, Rows};
+use super::pack::index::{IdTable, IndexBytes, Rows};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 pub(crate) use encode::{Place, encode};
@@ -97,7 +96,7 @@ impl MultiPackIndex {
 
     /// Returns where an object stands; none where it is not named.
     pub fn find(&self, id: ObjectId) -> Result<Option<Place>> {
-        let Some(place) = self.ids.find(&self.bytes, id)? else {
+        let Some(place) = self.ids.find(&self.bytes, id.as_bytes())? else {
             return Ok(None);
         };
         let mut row = [0; 8];

@@ -14,9 +14,9 @@ use super::encode::{Place, encode};
 use super::{MultiPackIndex, NAME};
 use crate::error::{Context, Result};
 use crate::model::entry::ObjectId;
-use crate::objects::pack::{create_temporary, seal};
-use crate::objects::pack_file::PackFile;
-use crate::objects::pack_index::PackIndex;
+use crate::objects::pack::index::PackIndex;
+use crate::objects::pack::read::PackFile;
+use crate::objects::pack::write::{create_temporary, seal};
 use crate::objects::reader::Packs;
 
 /// So many packs may stand alone.

@@ -14,7 +14,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::hash::ObjectKind;
 use super::multi_pack_index;
-use super::pack_file::PackFile;
+use super::pack::read::PackFile;
 use super::tree::{self, TreeEntry};
 use crate::error::{Context, Error, Result, contained};
 use crate::fs::leftover;

@@ -23,7 +23,7 @@ use crate::fs::disk::{self, Stamp};
 use crate::fs::leftover::TEMPORARY_PACK;
 use crate::model::entry::ObjectId;
 use crate::objects::multi_pack_index::{self, MultiPackIndex};
-use crate::objects::pack_file::{PackFile, open_regular};
+use crate::objects::pack::read::{PackFile, open_regular};
 use crate::objects::recent;
 
 /// So many answers of a multi-pack-index are compared one by one, before all of it is checked.

@@ -33,7 +33,7 @@ use super::scan::listing::Listing;
 use super::scan::overlay::{Overlay, Seen};
 use crate::error::{Context, Result};
 use crate::fs::leftover;
-use crate::objects::pack_file::open_sized;
+use crate::objects::pack::read::open_sized;
 use bytes::{Reader, put_length, put_texts};
 pub(crate) use header::Header;
 pub(crate) use record::{CachedItem, Directory, put_listing};

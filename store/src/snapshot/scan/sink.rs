@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
 use crate::objects::hash::{self, ObjectKind};
-use crate::objects::pack::{Effort, PackWriter, pack_object};
+use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 use crate::objects::reader::{Held, Reader};
 use crate::objects::{self, Objects};
 

@@ -22,7 +22,7 @@ use crate::git::tracked::Tracked;
 use crate::git::{Location, excludes};
 use crate::model::entry::ObjectId;
 use crate::objects::Objects;
-use crate::objects::pack_file::PackFile;
+use crate::objects::pack::read::PackFile;
 
 /// Sizes from here on do not fit an index entry.
 const TOO_LARGE: u64 = 1 << 32;

@@ -17,8 +17,8 @@ use crate::fs::layout::sync;
 use crate::git::Location;
 use crate::model::entry::ObjectId;
 use crate::objects::borrowed::{self, Borrowed};
-use crate::objects::pack::{create_temporary, seal};
-use crate::objects::pack_file::{PackFile, open_regular};
+use crate::objects::pack::read::{PackFile, open_regular};
+use crate::objects::pack::write::{create_temporary, seal};
 use crate::objects::recent;
 use crate::objects::{self, Objects};
 

@@ -1,6 +1,4 @@
-//! One pack with its index: finding, decoding and hashing its objects. This module does IO.
-
-mod copy;
+//! One pack of the store with its index: finding, decoding and hashing its objects. This module does IO.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufReader, Read, Write};
@@ -8,37 +6,26 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flate2::bufread::ZlibDecoder;
 use rustix::fs::OFlags;
 
-use super::borrowed;
-use super::hash::{Hasher, ObjectKind, hash};
-use super::open_files::Leave;
-use super::pack::checksum as checksum_of;
-use super::pack_entry::{
-    Content, FileRange, Header, apply_delta, at_end, inflate, inflate_at_once, read_header,
-    size_from_delta,
-};
-use super::pack_index::PackIndex;
+use super::data::{Data, Entry};
+use super::entry::{Content, FileRange, Header, at_end, read_header, size_from_delta};
+use super::index::PackIndex;
+use super::write::checksum as checksum_of;
 use crate::error::{Context, Error, Result};
 use crate::fs::ownership::check_owner;
 use crate::model::entry::ObjectId;
-pub(crate) use copy::Copied;
+use crate::objects::borrowed;
+use crate::objects::hash::{Hasher, ObjectKind, SHA1, hash};
 
 /// The size of the largest object that is decoded in memory: a tree, a text to merge, whatever is stored as a delta. Git
 /// makes no delta of what is larger (`core.bigFileThreshold`).
 const LARGEST: u64 = 512 << 20;
-/// How much of an entry is read at first, in bytes.
-const FRONT: usize = 8 << 10;
-/// The size in bytes up to which an object is inflated at once.
-const SMALL: usize = 1 << 20;
-/// The longest chain of deltas; git makes none longer than 4,095.
-const DEEPEST: usize = 4096;
-/// The bytes of a whole object and of the deltas that are applied to it, before any of them is.
-const MOST_HELD: u64 = 2 * LARGEST;
-/// The bytes that the deltas of one object may make altogether.
-const MOST_WORK: u64 = 8 * LARGEST;
+/// How many packs and indexes stay open once they were read: a store may have more of them than a process may open.
+const MOST_OPEN: usize = 32;
 
 /// A pack, opened when it is first asked.
 pub(crate) struct PackFile {
@@ -73,14 +60,18 @@ impl PackFile {
     /// Returns the offset of an object; none where its index does not name it or is damaged.
     pub(crate) fn find(&self, id: ObjectId) -> Option<u64> {
         if let Some((index, _)) = self.index.get() {
-            return index.find(id).ok()?;
+            return index.find(id.as_bytes()).ok()?;
         }
         let index = PackIndex::open(self.open_index().ok()?).ok()?;
         let leave = if index.is_file() { Leave::take() } else { None };
         if index.is_file() && leave.is_none() {
-            return index.find(id).ok()?;
+            return index.find(id.as_bytes()).ok()?;
         }
-        self.index.get_or_init(|| (index, leave)).0.find(id).ok()?
+        self.index
+            .get_or_init(|| (index, leave))
+            .0
+            .find(id.as_bytes())
+            .ok()?
     }
 
     /// Returns where those of the sorted ids stand that are in it. Fails where its index is missing or damaged.
@@ -130,7 +121,7 @@ impl PackFile {
         sound().unwrap_or(false)
     }
 
-    fn open_index(&self) -> Result<File> {
+    pub(super) fn open_index(&self) -> Result<File> {
         open_regular(&self.path.with_extension("idx"))
     }
 
@@ -167,7 +158,7 @@ impl PackFile {
         self.with_data(|data| {
             let mut front = [0; 64];
             let mut front = data.front(offset, &mut front)?;
-            match read_header(&mut front, offset)? {
+            match read_header::<SHA1>(&mut front, offset)? {
                 Header {
                     content: Content::Whole(kind),
                     size,
@@ -209,32 +200,12 @@ impl PackFile {
         })
     }
 
-    /// Returns an entry's object: the whole object at the end of its chain of deltas, and the deltas applied to it, innermost
-    /// first.
-    fn resolve(&self, mut entry: Entry<'_>) -> Result<(ObjectKind, Vec<u8>)> {
-        let (mut deltas, mut work) = (Vec::new(), 0_u64);
-        loop {
-            let header = entry.header;
-            // Sizes are claims: what is held at once is bounded as well as each of them.
-            let held = work.saturating_add(header.size);
-            if header.size > LARGEST || held > MOST_HELD || deltas.len() > DEEPEST {
-                return Err(Error::failed(
-                    "the object, or its chain of deltas, is too large to be decoded in memory",
-                ));
-            }
-            work = held;
-            let bytes = entry.inflate()?;
-            let base = match header.content {
-                Content::Whole(kind) => return Ok((kind, apply_deltas(bytes, deltas, work)?)),
-                Content::ToOffset(base) => base,
-                Content::ToObject(base) => self.find(base).ok_or_else(|| missing_base(base))?,
-            };
-            deltas.push(bytes);
-            entry = entry.data.entry(base)?;
-        }
+    /// Returns an entry's object, whose deltas' bases are all in this pack.
+    fn resolve(&self, entry: Entry<'_>) -> Result<(ObjectKind, Vec<u8>)> {
+        entry.resolve(LARGEST, |base| self.find(ObjectId::new(*base)))
     }
 
-    fn with_data<T>(&self, work: impl FnOnce(Data<'_>) -> Result<T>) -> Result<T> {
+    pub(super) fn with_data<T>(&self, work: impl FnOnce(Data<'_>) -> Result<T>) -> Result<T> {
         let what = || format!("cannot read the pack `{}`", self.path.display());
         let fresh;
         let file = match self.data.get() {
@@ -259,11 +230,8 @@ impl PackFile {
                 }
             }
         };
-        work(Data {
-            file: &file.file,
-            end: file.length.saturating_sub(20),
-        })
-        .map_err(|error| Error::failed(what()).because(error))
+        work(Data::new(&file.file, file.length))
+            .map_err(|error| Error::failed(what()).because(error))
     }
 }
 
@@ -274,98 +242,26 @@ struct Kept {
     _leave: Option<Leave>,
 }
 
-/// The entries of an open pack: what is between its header and its checksum.
-#[derive(Clone, Copy)]
-struct Data<'a> {
-    file: &'a File,
-    end: u64,
-}
+/// Leave to keep one file open.
+struct Leave;
 
-impl<'a> Data<'a> {
-    /// Reads as much of an entry as the buffer takes.
-    fn front(self, offset: u64, buffer: &mut [u8]) -> Result<&[u8]> {
-        if offset < 12 || offset >= self.end {
-            return Err(Error::failed("the entry lies outside the pack"));
-        }
-        let mut range = FileRange::new(self.file, offset, self.end);
-        let mut filled = 0;
-        loop {
-            match range
-                .read(&mut buffer[filled..])
-                .context(|| "cannot read the entry")?
-            {
-                0 => return Ok(&buffer[..filled]),
-                read => filled += read,
-            }
-        }
-    }
+static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-    fn entry(self, offset: u64) -> Result<Entry<'a>> {
-        let mut front = vec![0; FRONT];
-        let length = self.front(offset, &mut front)?.len();
-        front.truncate(length);
-        let mut rest = &front[..];
-        let header = read_header(&mut rest, offset)?;
-        let start = front.len() - rest.len();
-        Ok(Entry {
-            data: self,
-            offset,
-            header,
-            front,
-            start,
-        })
+impl Leave {
+    /// Returns leave, as long as there is any.
+    fn take() -> Option<Self> {
+        if OPEN.fetch_add(1, Ordering::Relaxed) < MOST_OPEN {
+            return Some(Self);
+        }
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+        None
     }
 }
 
-/// An entry of which the header was read.
-struct Entry<'a> {
-    data: Data<'a>,
-    offset: u64,
-    header: Header,
-    /// Its first bytes.
-    front: Vec<u8>,
-    /// Where in them the compressed bytes begin.
-    start: usize,
-}
-
-impl<'a> Entry<'a> {
-    fn compressed(&self) -> BufReader<FileRange<'a>> {
-        BufReader::new(FileRange::new(
-            self.data.file,
-            self.offset + self.start as u64,
-            self.data.end,
-        ))
+impl Drop for Leave {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
     }
-
-    /// Returns what stands in it.
-    fn inflate(&self) -> Result<Vec<u8>> {
-        match self.inflate_at_once() {
-            Some(bytes) => Ok(bytes),
-            None => inflate(self.compressed(), self.header.size),
-        }
-    }
-
-    /// The same where it is small, and sound, and no longer than it would be if nothing could be compressed.
-    fn inflate_at_once(&self) -> Option<Vec<u8>> {
-        let size = usize::try_from(self.header.size)
-            .ok()
-            .filter(|size| *size <= SMALL)?;
-        let longest = self.start + size + size / 1024 + 64;
-        if longest <= FRONT {
-            return inflate_at_once(&self.front[self.start..], size);
-        }
-        let mut bytes = vec![0; longest];
-        let length = self.data.front(self.offset, &mut bytes).ok()?.len();
-        inflate_at_once(bytes.get(self.start..length)?, size)
-    }
-}
-
-fn apply_deltas(whole: Vec<u8>, deltas: Vec<Vec<u8>>, mut work: u64) -> Result<Vec<u8>> {
-    deltas.into_iter().rev().try_fold(whole, |base, delta| {
-        let result = apply_delta(&base, &delta, LARGEST.min(MOST_WORK.saturating_sub(work)))?;
-        work = work.saturating_add(result.len() as u64);
-        Ok(result)
-    })
 }
 
 /// Inflates a blob of this size, and returns its id.
@@ -435,10 +331,9 @@ fn check_blob_kind(kind: ObjectKind) -> Result<()> {
     if kind == ObjectKind::Blob {
         Ok(())
     } else {
-        Err(Error::failed("the object is a tree, not a blob"))
+        Err(Error::failed(format!(
+            "the object is a {}, not a blob",
+            kind.name()
+        )))
     }
-}
-
-fn missing_base(id: ObjectId) -> Error {
-    Error::failed(format!("the delta's base `{id}` is not in the pack"))
 }

@@ -18,15 +18,15 @@ use flate2::write::ZlibEncoder;
 use libdeflater::{CompressionLvl, Compressor, Crc};
 use sha1::{Digest, Sha1};
 
-use super::hash::{Hasher, ObjectKind};
-use super::pack_entry::{FileRange, encode_header, same_contents, whole};
-use super::pack_index::{self, Indexed};
-use super::reader::{Held, Reader};
-use super::recent;
+use super::entry::{FileRange, encode_header, same_contents, whole};
+use super::index::{self, Indexed};
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
 use crate::fs::leftover::TEMPORARY_PACK;
 use crate::model::entry::ObjectId;
+use crate::objects::hash::{Hasher, ObjectKind};
+use crate::objects::reader::{Held, Reader};
+use crate::objects::recent;
 
 /// An object as it stands in a pack.
 pub(crate) struct Packed {
@@ -399,7 +399,7 @@ impl OpenPack {
         file.write_all_at(&header(count), 0).context(what)?;
         let checksum = checksum(file, self.position).context(what)?;
         file.write_all_at(&checksum, self.position).context(what)?;
-        let index = pack_index::encode(&self.objects, &checksum);
+        let index = index::encode(&self.objects, &checksum);
         let (index_temporary, mut index_file) = create_temporary(directory)?;
         index_file.write_all(&index).context(what)?;
         let not_synced = || format!("cannot sync the pack in `{}`", directory.display());

@@ -1,6 +1,6 @@
-//! The entries of a pack: their headers, their compressed bytes, and deltas. Nothing that a pack says is believed.
+//! How an entry of a pack is laid out: its header, its compressed bytes, and deltas. Nothing that a pack says is believed.
 //!
-//! Our own packs hold whole objects; deltas are in packs that were linked from the user's repository or joined by `gc`.
+//! Our own packs hold whole objects; deltas are in packs that were borrowed from the user's repository or joined by `gc`.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -11,35 +11,42 @@ use flate2::bufread::ZlibDecoder;
 use flate2::{Decompress, FlushDecompress};
 use libdeflater::Decompressor;
 
-use super::hash::ObjectKind;
 use crate::error::{Context, Error, Result};
-use crate::model::entry::ObjectId;
+use crate::objects::hash::{ObjectKind, SHA1};
 
 /// What stands in an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum Content<const N: usize = SHA1> {
     /// The object.
     Whole(ObjectKind),
     /// A delta to the object at this offset of the pack.
     ToOffset(u64),
-    /// A delta to an object of the same pack.
-    ToObject(ObjectId),
+    /// A delta to the object of this id in the same pack.
+    ToObject([u8; N]),
 }
 
 /// The front of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct Header<const N: usize = SHA1> {
     /// What stands in it.
-    pub content: Content,
+    pub content: Content<N>,
     /// The size of what stands in it, not compressed.
     pub size: u64,
 }
 
+// The kinds of entries, as `gitformat-pack` numbers them. 4 is a tag: nothing here asks for one.
+const COMMIT: u8 = 1;
+const TREE: u8 = 2;
+const BLOB: u8 = 3;
+const TO_OFFSET: u8 = 6;
+const TO_OBJECT: u8 = 7;
+
 /// Returns the header of an entry with a whole object: the kind and the size's low four bits, then seven bits a byte.
 pub(crate) fn encode_header(kind: ObjectKind, size: u64) -> Vec<u8> {
     let number = match kind {
-        ObjectKind::Tree => 2,
-        ObjectKind::Blob => 3,
+        ObjectKind::Commit => COMMIT,
+        ObjectKind::Tree => TREE,
+        ObjectKind::Blob => BLOB,
     };
     encode_number(number, size)
 }
@@ -57,7 +64,10 @@ fn encode_number(kind: u8, size: u64) -> Vec<u8> {
 }
 
 /// Reads the header of the entry at `offset`.
-pub(crate) fn read_header(reader: &mut impl Read, offset: u64) -> Result<Header> {
+pub(crate) fn read_header<const N: usize>(
+    reader: &mut impl Read,
+    offset: u64,
+) -> Result<Header<N>> {
     let first = read_byte(reader)?;
     let mut size = u64::from(first & 0x0f);
     let (mut byte, mut shift) = (first, 4);
@@ -71,13 +81,14 @@ pub(crate) fn read_header(reader: &mut impl Read, offset: u64) -> Result<Header>
         shift += 7;
     }
     let content = match first >> 4 & 7 {
-        2 => Content::Whole(ObjectKind::Tree),
-        3 => Content::Whole(ObjectKind::Blob),
-        6 => Content::ToOffset(read_base_offset(reader, offset)?),
-        7 => Content::ToObject(read_base_id(reader)?),
+        COMMIT => Content::Whole(ObjectKind::Commit),
+        TREE => Content::Whole(ObjectKind::Tree),
+        BLOB => Content::Whole(ObjectKind::Blob),
+        TO_OFFSET => Content::ToOffset(read_base_offset(reader, offset)?),
+        TO_OBJECT => Content::ToObject(read_base_id(reader)?),
         other => {
             return Err(Error::failed(format!(
-                "the entry is of the kind {other}, neither file nor directory"
+                "the entry is of the kind {other}: no file, no directory and no commit"
             )));
         }
     };
@@ -86,7 +97,7 @@ pub(crate) fn read_header(reader: &mut impl Read, offset: u64) -> Result<Header>
 
 /// Returns the header of an entry with a delta of this size to the object that begins `distance` bytes before it.
 pub(crate) fn encode_delta_header(size: u64, distance: u64) -> Vec<u8> {
-    let mut bytes = encode_number(6, size);
+    let mut bytes = encode_number(TO_OFFSET, size);
     let mut digits = vec![(distance & 0x7f).to_le_bytes()[0]];
     let mut rest = distance >> 7;
     while rest > 0 {
@@ -127,12 +138,12 @@ fn read_base_offset(reader: &mut impl Read, offset: u64) -> Result<u64> {
         .ok_or_else(wrong)
 }
 
-fn read_base_id(reader: &mut impl Read) -> Result<ObjectId> {
-    let mut id = [0; 20];
+fn read_base_id<const N: usize>(reader: &mut impl Read) -> Result<[u8; N]> {
+    let mut id = [0; N];
     reader
         .read_exact(&mut id)
         .context(|| "the pack ends in the middle of an entry")?;
-    Ok(ObjectId::new(id))
+    Ok(id)
 }
 
 /// Returns exactly `size` bytes of a compressed stream; a stream that holds more or fewer is an error, found in bounded
@@ -295,14 +306,14 @@ impl Read for FileRange<'_> {
 /// Returns the bytes of an entry with a whole object.
 pub(crate) fn whole<R: Read>(entry: R) -> Result<ZlibDecoder<BufReader<R>>> {
     let mut entry = BufReader::new(entry);
-    read_header(&mut entry, 0)?;
+    read_header::<SHA1>(&mut entry, 0)?;
     Ok(ZlibDecoder::new(entry))
 }
 
 /// Returns whether two entries of whole objects hold the same kind and the same bytes.
 pub(crate) fn same_contents(left: impl Read, right: impl Read) -> Result<bool> {
     let (mut left, mut right) = (BufReader::new(left), BufReader::new(right));
-    if read_header(&mut left, 0)? != read_header(&mut right, 0)? {
+    if read_header::<SHA1>(&mut left, 0)? != read_header(&mut right, 0)? {
         return Ok(false);
     }
     same_bytes(&mut ZlibDecoder::new(left), &mut ZlibDecoder::new(right))
@@ -337,7 +348,7 @@ mod tests {
     fn a_header_is_read_as_it_was_written() {
         for size in [0, 15, 16, 2047, 2048, 1 << 32, u64::MAX] {
             let bytes = encode_header(ObjectKind::Blob, size);
-            let header = read_header(&mut bytes.as_slice(), 12).expect("our own");
+            let header = read_header::<SHA1>(&mut bytes.as_slice(), 12).expect("our own");
             assert_eq!(
                 header,
                 Header {
@@ -353,7 +364,8 @@ mod tests {
     fn a_delta_keeps_its_base_wherever_both_are_moved() {
         for distance in [1, 127, 128, 129, 16_511, 16_512, 1 << 31, 1 << 62] {
             let bytes = encode_delta_header(300, distance);
-            let header = read_header(&mut bytes.as_slice(), distance + 12).expect("our own");
+            let header =
+                read_header::<SHA1>(&mut bytes.as_slice(), distance + 12).expect("our own");
             assert_eq!(
                 header,
                 Header {
@@ -370,11 +382,11 @@ mod tests {
         let mut bytes = vec![0xff; 9];
         bytes.extend([0x7f, 0]);
         assert!(
-            read_header(&mut bytes.as_slice(), 12).is_err(),
+            read_header::<SHA1>(&mut bytes.as_slice(), 12).is_err(),
             "the tenth byte has bits that do not fit"
         );
         assert!(
-            read_header(&mut [0xff; 64].as_slice(), 12).is_err(),
+            read_header::<SHA1>(&mut [0xff; 64].as_slice(), 12).is_err(),
             "it never ends"
         );
     }

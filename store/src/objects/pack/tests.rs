@@ -3,18 +3,16 @@
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
-use std::process::Command;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::hash::{ObjectKind, blob_id};
-use super::pack::{Effort, PackWriter, pack_object};
-use super::prepare;
-
-use super::reader::{Held, Packs, Reader};
+use super::write::{Effort, PackWriter, pack_object};
 use crate::model::entry::ObjectId;
+use crate::objects::hash::{ObjectKind, blob_id};
+use crate::objects::prepare;
+use crate::objects::reader::{Held, Packs, Reader};
 
 fn repository() -> TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory");
@@ -51,19 +49,9 @@ fn verify(repository: &Path) {
         .into_iter()
         .filter(|name| name.ends_with(".pack"))
     {
-        let mut git = Command::new("git");
-        git.env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", "/nonexistent");
-        git.current_dir(repository)
-            .args(["index-pack", "--strict", "--verify"])
-            .arg(format!("objects/pack/{name}"));
-        let output = git.output().expect("git is installed");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
+        let mut git = testing::git::command(repository, repository);
+        git.args(["index-pack", "--strict", "--verify"]);
+        testing::git::bytes(git.arg(format!("objects/pack/{name}")));
     }
 }
 

@@ -6,12 +6,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::Read;
 
-use super::{Data, PackFile};
+use super::data::Data;
+use super::entry::{Content, FileRange, encode_delta_header, read_header};
+use super::index::PackIndex;
+use super::read::PackFile;
+use super::write::PackWriter;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
-use crate::objects::pack::PackWriter;
-use crate::objects::pack_entry::{Content, FileRange, encode_delta_header, read_header};
-use crate::objects::pack_index::PackIndex;
 
 /// The longest header of an entry: ten bytes of a size, and twenty of an id.
 const LONGEST_HEADER: usize = 32;

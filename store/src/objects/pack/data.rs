@@ -1,0 +1,168 @@
+//! The entries of an open pack, of the store's own or of the user's repository: reading them, and applying their deltas.
+//!
+//! `N` is the length of an id in bytes.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+
+use super::entry::{
+    Content, FileRange, Header, apply_delta, inflate, inflate_at_once, read_header,
+};
+use crate::error::{Context, Error, Result};
+use crate::model::hex::Hex;
+use crate::objects::hash::{ObjectKind, SHA1};
+
+/// How much of an entry is read at first, in bytes.
+const FRONT: usize = 8 << 10;
+/// The size in bytes up to which an object is inflated at once.
+const SMALL: usize = 1 << 20;
+/// The longest chain of deltas; git makes none longer than 4,095.
+const DEEPEST: usize = 4096;
+/// So many times the largest object are held at once: the whole object and the deltas to it, before any of them is applied.
+const MOST_HELD: u64 = 2;
+/// So many times the largest object may the deltas of one make altogether.
+const MOST_WORK: u64 = 8;
+
+/// An open pack.
+#[derive(Clone, Copy)]
+pub(crate) struct Data<'a, const N: usize = SHA1> {
+    pub(super) file: &'a File,
+    pub(super) end: u64,
+}
+
+impl<'a, const N: usize> Data<'a, N> {
+    /// Returns the entries of a file of this length: what is between its header and its checksum.
+    pub(crate) fn new(file: &'a File, length: u64) -> Self {
+        let end = length.saturating_sub(N as u64);
+        Self { file, end }
+    }
+
+    /// Reads as much of an entry as the buffer takes.
+    pub(super) fn front(self, offset: u64, buffer: &mut [u8]) -> Result<&[u8]> {
+        if offset < 12 || offset >= self.end {
+            return Err(Error::failed("the entry lies outside the pack"));
+        }
+        let mut range = FileRange::new(self.file, offset, self.end);
+        let mut filled = 0;
+        loop {
+            match range
+                .read(&mut buffer[filled..])
+                .context(|| "cannot read the entry")?
+            {
+                0 => return Ok(&buffer[..filled]),
+                read => filled += read,
+            }
+        }
+    }
+
+    /// Reads the header of the entry at an offset.
+    pub(crate) fn entry(self, offset: u64) -> Result<Entry<'a, N>> {
+        let mut front = vec![0; FRONT];
+        let length = self.front(offset, &mut front)?.len();
+        front.truncate(length);
+        let mut rest = &front[..];
+        let header = read_header(&mut rest, offset)?;
+        let start = front.len() - rest.len();
+        Ok(Entry {
+            data: self,
+            offset,
+            header,
+            front,
+            start,
+        })
+    }
+}
+
+/// An entry of which the header was read.
+pub(crate) struct Entry<'a, const N: usize = SHA1> {
+    data: Data<'a, N>,
+    offset: u64,
+    /// What it says of itself.
+    pub header: Header<N>,
+    /// Its first bytes.
+    front: Vec<u8>,
+    /// Where in them the compressed bytes begin.
+    start: usize,
+}
+
+impl<'a, const N: usize> Entry<'a, N> {
+    /// Returns its object: the whole object at the end of its chain of deltas, and the deltas applied to it, innermost first.
+    /// `find` returns the offset of an object of the same pack. Fails where anything of the chain is larger than `largest`.
+    pub(crate) fn resolve(
+        mut self,
+        largest: u64,
+        find: impl Fn(&[u8; N]) -> Option<u64>,
+    ) -> Result<(ObjectKind, Vec<u8>)> {
+        let (mut deltas, mut work) = (Vec::new(), 0_u64);
+        loop {
+            let header = self.header;
+            // Sizes are claims: what is held at once is bounded as well as each of them.
+            let held = work.saturating_add(header.size);
+            if header.size > largest || held > MOST_HELD * largest || deltas.len() > DEEPEST {
+                return Err(Error::failed(
+                    "the object, or its chain of deltas, is too large to be decoded in memory",
+                ));
+            }
+            work = held;
+            let bytes = self.inflate()?;
+            let base = match header.content {
+                Content::Whole(kind) => {
+                    return Ok((kind, apply_deltas(bytes, deltas, work, largest)?));
+                }
+                Content::ToOffset(base) => base,
+                Content::ToObject(base) => find(&base).ok_or_else(|| missing_base(&base))?,
+            };
+            deltas.push(bytes);
+            self = self.data.entry(base)?;
+        }
+    }
+
+    /// Returns its compressed bytes, and whatever follows them.
+    pub(super) fn compressed(&self) -> BufReader<FileRange<'a>> {
+        BufReader::new(FileRange::new(
+            self.data.file,
+            self.offset + self.start as u64,
+            self.data.end,
+        ))
+    }
+
+    /// Returns what stands in it.
+    fn inflate(&self) -> Result<Vec<u8>> {
+        match self.inflate_at_once() {
+            Some(bytes) => Ok(bytes),
+            None => inflate(self.compressed(), self.header.size),
+        }
+    }
+
+    /// The same where it is small, and sound, and no longer than it would be if nothing could be compressed.
+    fn inflate_at_once(&self) -> Option<Vec<u8>> {
+        let size = usize::try_from(self.header.size)
+            .ok()
+            .filter(|size| *size <= SMALL)?;
+        let longest = self.start + size + size / 1024 + 64;
+        if longest <= FRONT {
+            return inflate_at_once(&self.front[self.start..], size);
+        }
+        let mut bytes = vec![0; longest];
+        let length = self.data.front(self.offset, &mut bytes).ok()?.len();
+        inflate_at_once(bytes.get(self.start..length)?, size)
+    }
+}
+
+fn apply_deltas(
+    whole: Vec<u8>,
+    deltas: Vec<Vec<u8>>,
+    mut work: u64,
+    largest: u64,
+) -> Result<Vec<u8>> {
+    let most = MOST_WORK * largest;
+    deltas.into_iter().rev().try_fold(whole, |base, delta| {
+        let result = apply_delta(&base, &delta, largest.min(most.saturating_sub(work)))?;
+        work = work.saturating_add(result.len() as u64);
+        Ok(result)
+    })
+}
+
+fn missing_base(id: &[u8]) -> Error {
+    Error::failed(format!("the delta's base `{}` is not in the pack", Hex(id)))
+}

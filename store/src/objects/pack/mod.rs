@@ -1,0 +1,19 @@
+//! Packs (`gitformat-pack`): writing them, reading them, and the index beside each.
+//!
+//! ```text
+//!   write   a new pack of the store: whole, synced, and only then seen
+//!   read    a pack of the store: objects by their ids, hashed
+//!   copy    entries from one pack to another, as they stand
+//!   data    the entries of an open pack, the store's or the user's, and their deltas
+//!   entry   how an entry is laid out
+//!   index   which object stands where
+//! ```
+
+pub(crate) mod copy;
+pub(crate) mod data;
+pub(crate) mod entry;
+pub(crate) mod index;
+pub(crate) mod read;
+#[cfg(test)]
+mod tests;
+pub(crate) mod write;
