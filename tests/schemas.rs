@@ -5,36 +5,105 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::report::{
     AgentsReport, DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport, LogReport,
     OperationReport, OperationsReport, SessionsReport, ShowReport, SnapshotReport, StatusReport,
+    VERSION,
 };
 use ckpt_schema::{Event, EventKind};
-use schemars::{JsonSchema, schema_for};
-use serde_json::{Value, json};
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
 
-/// Every document: the name of its file, and its schema. A new type of document is added here.
-fn schemas() -> Vec<(&'static str, Value)> {
-    vec![
-        ("event", schema::<Event>()),
-        ("report-agents", schema::<AgentsReport>()),
-        ("report-diff", schema::<DiffReport>()),
-        ("report-doctor", schema::<DoctorReport>()),
-        ("report-error", schema::<ErrorReport>()),
-        ("report-event", schema::<EventReport>()),
-        ("report-install", schema::<InstallReport>()),
-        ("report-log", schema::<LogReport>()),
-        ("report-operation", schema::<OperationReport>()),
-        ("report-operations", schema::<OperationsReport>()),
-        ("report-sessions", schema::<SessionsReport>()),
-        ("report-show", schema::<ShowReport>()),
-        ("report-snapshot", schema::<SnapshotReport>()),
-        ("report-status", schema::<StatusReport>()),
-    ]
+/// Every document: its name, and its type. A new type of document is added here.
+fn generate() -> Value {
+    // What is read may leave fields out, what is written has all of them.
+    let mut events = generator(SchemaSettings::draft2020_12().for_deserialize());
+    let mut reports = generator(SchemaSettings::draft2020_12().for_serialize());
+    let documents = [
+        ("event", events.subschema_for::<Event>()),
+        ("report-agents", reports.subschema_for::<AgentsReport>()),
+        ("report-diff", reports.subschema_for::<DiffReport>()),
+        ("report-doctor", reports.subschema_for::<DoctorReport>()),
+        ("report-error", reports.subschema_for::<ErrorReport>()),
+        ("report-event", reports.subschema_for::<EventReport>()),
+        ("report-install", reports.subschema_for::<InstallReport>()),
+        ("report-log", reports.subschema_for::<LogReport>()),
+        (
+            "report-operation",
+            reports.subschema_for::<OperationReport>(),
+        ),
+        (
+            "report-operations",
+            reports.subschema_for::<OperationsReport>(),
+        ),
+        ("report-sessions", reports.subschema_for::<SessionsReport>()),
+        ("report-show", reports.subschema_for::<ShowReport>()),
+        ("report-snapshot", reports.subschema_for::<SnapshotReport>()),
+        ("report-status", reports.subschema_for::<StatusReport>()),
+    ];
+    let properties: Map<String, Value> = documents
+        .into_iter()
+        .map(|(name, schema)| (name.to_owned(), schema.to_value()))
+        .collect();
+    let mut definitions = events.take_definitions(true);
+    definitions.extend(reports.take_definitions(true));
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": documents::id("documents"),
+        "title": "Documents",
+        "description": "What ckpt-hook reads and prints as JSON: each document under its name.",
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": false,
+        "$defs": definitions,
+    })
 }
 
-fn schema<T: JsonSchema>() -> Value {
-    schema_for!(T).to_value()
+fn generator(settings: SchemaSettings) -> SchemaGenerator {
+    settings
+        .with_transform(RecursiveTransform(exact_in_every_language))
+        .into_generator()
+}
+
+/// An integer that JavaScript cannot hold would be read as another one; a document of another version has another shape.
+fn exact_in_every_language(schema: &mut Schema) {
+    let format = schema.get("format").and_then(Value::as_str);
+    let lowest = match format {
+        Some("uint64" | "uint") => Some(0),
+        Some("int64" | "int") => Some(-MAX_SAFE_INTEGER),
+        _ => None,
+    };
+    if let Some(lowest) = lowest {
+        schema.insert("minimum".to_owned(), json!(lowest));
+        schema.insert("maximum".to_owned(), json!(MAX_SAFE_INTEGER));
+    }
+    if schema.get("type").is_some_and(|kind| kind != "string") {
+        // The sizes of Rust's integers say nothing that the bounds do not.
+        schema.remove("format");
+    }
+    let version = schema
+        .get_mut("properties")
+        .and_then(|properties| properties.get_mut("version"));
+    let version = version.and_then(Value::as_object_mut);
+    if let Some(version) = version.filter(|version| version["type"] == "integer") {
+        version.insert("const".to_owned(), json!(VERSION));
+        version.remove("format");
+        version.remove("minimum");
+    }
+}
+
+fn schemas() -> Vec<(String, Value)> {
+    let all = generate();
+    let documents = documents::names(&all).into_iter().map(|name| {
+        let schema = documents::document(&all, name).expect("it is one of the names");
+        (name.to_owned(), schema)
+    });
+    let mut schemas: Vec<_> = documents.collect();
+    schemas.push(("ckpt-hook".to_owned(), all));
+    schemas
 }
 
 fn folder() -> PathBuf {
@@ -46,10 +115,7 @@ fn file_name(name: &str) -> String {
 }
 
 fn named(name: &str) -> Value {
-    let found = schemas().into_iter().find(|(known, _)| *known == name);
-    found
-        .unwrap_or_else(|| panic!("no schema is called `{name}`"))
-        .1
+    documents::document(&generate(), name).unwrap_or_else(|| panic!("no schema is called `{name}`"))
 }
 
 fn errors(name: &str, document: &Value) -> Vec<String> {
@@ -68,7 +134,7 @@ fn update() -> bool {
 #[test]
 fn the_files_are_the_schemas_of_the_types() {
     for (name, schema) in schemas() {
-        let file = folder().join(file_name(name));
+        let file = folder().join(file_name(&name));
         let text = serde_json::to_string_pretty(&schema).expect("a value is JSON") + "\n";
         if update() {
             fs::create_dir_all(folder()).expect("the schema folder can be made");
@@ -87,7 +153,7 @@ fn the_files_are_the_schemas_of_the_types() {
 fn the_folder_holds_no_schema_without_a_type() {
     let expected: BTreeSet<String> = schemas()
         .into_iter()
-        .map(|(name, _)| file_name(name))
+        .map(|(name, _)| file_name(&name))
         .collect();
     let found: BTreeSet<String> = fs::read_dir(folder())
         .expect("the schema folder is there")
@@ -105,23 +171,96 @@ fn the_folder_holds_no_schema_without_a_type() {
     );
 }
 
+/// The shapes that a document may have.
+fn shapes(schema: &Value) -> Vec<Value> {
+    schema["oneOf"]
+        .as_array()
+        .cloned()
+        .unwrap_or_else(|| vec![schema.clone()])
+}
+
 #[test]
-fn every_report_has_a_version() {
+fn every_report_has_the_version_and_no_other() {
     for (name, schema) in schemas()
         .into_iter()
         .filter(|(name, _)| name.starts_with("report-"))
     {
-        let shapes = schema["oneOf"]
-            .as_array()
-            .cloned()
-            .unwrap_or_else(|| vec![schema.clone()]);
-        for shape in shapes {
+        for shape in shapes(&schema) {
             let required = shape["required"]
                 .as_array()
                 .expect("a report has fields that are always there");
-            let versioned = required.contains(&json!("version")) || name == "report-error";
-            assert!(versioned, "{name}: a reader must know which shape it reads");
+            assert!(
+                required.contains(&json!("version")),
+                "{name}: a reader must know which shape it reads"
+            );
+            assert_eq!(
+                shape["properties"]["version"]["const"],
+                json!(VERSION),
+                "{name}: a document of another version is refused"
+            );
         }
+    }
+}
+
+#[test]
+fn a_field_of_a_report_is_null_and_never_missing() {
+    let all = generate();
+    for (name, definition) in all["$defs"].as_object().expect("types") {
+        if ["Event", "EventKind", "ToolKind"].contains(&name.as_str()) {
+            continue;
+        }
+        for shape in shapes(definition) {
+            let Some(properties) = shape["properties"].as_object() else {
+                continue;
+            };
+            for field in properties.keys() {
+                let is_required = shape["required"]
+                    .as_array()
+                    .is_some_and(|required| required.contains(&json!(field)));
+                assert!(
+                    is_required,
+                    "{name}.{field}: there is one style for what is absent"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_integer_is_larger_than_javascript_holds() {
+    fn look(schema: &Value, place: &str) {
+        match schema {
+            Value::Object(map) => {
+                let is_integer = match &map.get("type") {
+                    Some(Value::String(kind)) => kind == "integer",
+                    Some(Value::Array(kinds)) => kinds.contains(&json!("integer")),
+                    _ => false,
+                };
+                let is_bounded = map.contains_key("const")
+                    || map.get("maximum").and_then(Value::as_i64) <= Some(MAX_SAFE_INTEGER)
+                        && map.contains_key("maximum");
+                assert!(!is_integer || is_bounded, "{place} has no bound");
+                for (key, value) in map {
+                    look(value, &format!("{place}/{key}"));
+                }
+            }
+            Value::Array(values) => values.iter().for_each(|value| look(value, place)),
+            _ => {}
+        }
+    }
+    look(&generate(), "");
+}
+
+#[test]
+fn every_schema_has_an_id_of_its_own_and_stands_alone() {
+    let mut ids = BTreeSet::new();
+    for (name, schema) in schemas() {
+        let id = schema["$id"]
+            .as_str()
+            .expect("a schema has an id")
+            .to_owned();
+        assert!(ids.insert(id), "{name} has the id of another");
+        jsonschema::validator_for(&schema).expect("every reference leads to a definition");
     }
 }
 
@@ -160,8 +299,7 @@ fn an_event_is_a_known_kind_and_a_session_and_may_say_more() {
 #[test]
 fn a_path_that_is_not_utf_8_has_its_bytes_beside_it() {
     let gap = json!({"path": "caf\u{fffd}", "path_hex": "636166e9", "reason": "unreadable"});
-    let report =
-        json!({"version": 1, "snapshot": "0", "repository": "/r", "label": null, "gaps": [gap]});
+    let report = json!({"version": 1, "snapshot": "0", "repository": "/r", "label": null, "gaps": [gap], "notes": []});
     assert_eq!(
         errors("report-snapshot", &report),
         Vec::<String>::new(),

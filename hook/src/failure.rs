@@ -2,6 +2,7 @@
 
 use std::io;
 
+use ckpt_schema::report::{CandidateReport, FailureKind};
 use ckpt_store::{Error, ErrorKind};
 
 /// Everything that was asked for is done.
@@ -60,11 +61,35 @@ impl Failure {
         match self {
             Self::Store(error) => match error.kind {
                 ErrorKind::Failed | ErrorKind::Late => FAILED,
-                ErrorKind::Unavailable => UNAVAILABLE,
+                ErrorKind::Unavailable | ErrorKind::Unknown | ErrorKind::Ambiguous => UNAVAILABLE,
                 ErrorKind::Busy => BUSY,
                 ErrorKind::Unfinished => PARTIAL,
             },
             Self::Arguments(_) | Self::Usage(..) => USAGE,
+        }
+    }
+
+    /// Returns the kind, for programs.
+    pub fn kind(&self) -> FailureKind {
+        match self {
+            Self::Store(error) => match error.kind {
+                ErrorKind::Failed => FailureKind::Failed,
+                ErrorKind::Unavailable => FailureKind::Unavailable,
+                ErrorKind::Unknown => FailureKind::Unknown,
+                ErrorKind::Ambiguous => FailureKind::Ambiguous,
+                ErrorKind::Busy => FailureKind::Busy,
+                ErrorKind::Unfinished => FailureKind::Unfinished,
+                ErrorKind::Late => FailureKind::Late,
+            },
+            Self::Arguments(_) | Self::Usage(..) => FailureKind::Usage,
+        }
+    }
+
+    /// Returns what an ambiguous id may mean.
+    pub fn candidates(&self) -> &[CandidateReport] {
+        match self {
+            Self::Store(error) => error.candidates(),
+            Self::Arguments(_) | Self::Usage(..) => &[],
         }
     }
 

@@ -3,6 +3,7 @@
 //! Types and text only; nothing here reads, writes or asks for the time. The JSON Schemas in `schema/json` are made from
 //! these types and a test compares them.
 
+pub mod documents;
 pub mod event;
 pub mod migration;
 pub mod report;

@@ -3,13 +3,19 @@
 use std::error::Error as StdError;
 use std::fmt;
 
+use ckpt_schema::report::CandidateReport;
+
 /// What an error means for the caller; each is an exit code of the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// It failed, and nothing was changed (exit code 1).
     Failed,
-    /// What was asked for is unknown or not there any more (exit code 4).
+    /// What was asked for is not there any more, or cannot be put back (exit code 4).
     Unavailable,
+    /// An id is of nothing here (exit code 4).
+    Unknown,
+    /// An id may be of several things, which the candidates list (exit code 4).
+    Ambiguous,
     /// An agent is at work in the session (exit code 5).
     Busy,
     /// It failed, and something was changed before: the notes say what (exit code 3).
@@ -26,6 +32,7 @@ pub struct Error {
     what: String,
     hint: Option<String>,
     notes: Vec<String>,
+    candidates: Vec<CandidateReport>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -40,14 +47,32 @@ impl Error {
             what: what.into(),
             hint: None,
             notes: Vec::new(),
+            candidates: Vec::new(),
             source: None,
         }
     }
 
-    /// Returns an error that says what is unknown or unavailable.
+    /// Returns an error that says what is not there any more, or cannot be put back.
     pub fn unavailable(what: impl Into<String>) -> Self {
         Self {
             kind: ErrorKind::Unavailable,
+            ..Self::failed(what)
+        }
+    }
+
+    /// Returns an error for an id that is of nothing here.
+    pub(crate) fn unknown(what: impl Into<String>) -> Self {
+        Self {
+            kind: ErrorKind::Unknown,
+            ..Self::failed(what)
+        }
+    }
+
+    /// Returns an error for an id that may be of several things.
+    pub(crate) fn ambiguous(what: impl Into<String>, candidates: Vec<CandidateReport>) -> Self {
+        Self {
+            kind: ErrorKind::Ambiguous,
+            candidates,
             ..Self::failed(what)
         }
     }
@@ -103,6 +128,11 @@ impl Error {
     /// Returns what was done before it failed.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Returns what an ambiguous id may be of.
+    pub fn candidates(&self) -> &[CandidateReport] {
+        &self.candidates
     }
 
     /// Returns the causes, outermost first.

@@ -16,6 +16,7 @@ mod payload;
 mod permission;
 mod picker;
 mod replay;
+mod schema;
 mod screen;
 mod session;
 mod settle;

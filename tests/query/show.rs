@@ -230,7 +230,7 @@ fn a_state_that_was_not_captured_is_unavailable_with_its_reason() {
     );
     assert_eq!(
         refusal(Some("m9"), None, None).0,
-        ErrorKind::Unavailable,
+        ErrorKind::Unknown,
         "an unknown id"
     );
 }

@@ -193,7 +193,7 @@ fn an_unknown_message_is_unavailable_and_nothing_is_touched() {
     world.turn("m1", |world| world.write("a", "1\n"));
     let before = world.tree();
     let error = world.try_revert(&to("nosuch")).expect_err("unknown");
-    assert_eq!(error.kind, ErrorKind::Unavailable, "exit code 4");
+    assert_eq!(error.kind, ErrorKind::Unknown, "exit code 4");
     assert_eq!(world.tree(), before, "nothing was touched");
 }
 

@@ -15,6 +15,7 @@ pub mod commands {
     pub mod operation;
     pub mod outcome;
     pub mod pick;
+    pub mod schema;
     pub mod snapshot;
     pub mod status;
 }
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Common};
 use commands::{
-    demo, diff, doctor, generate, history, inside, install, operation, snapshot, status,
+    demo, diff, doctor, generate, history, inside, install, operation, schema, snapshot, status,
 };
 use invocation::Invocation;
 
@@ -120,6 +121,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Doctor(arguments) => doctor::run(invocation, arguments),
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),
+        Command::Schema { name } => schema::run(invocation, name.as_deref()),
         Command::Completions { shell } => generate::completions(invocation, *shell),
         Command::Man { output } => generate::manual(invocation, output.as_deref()),
     }

@@ -1,6 +1,6 @@
 //! A failure: `error: what`, `caused by: why`, `note: what was done before`, `hint: what to do`, or one JSON document.
 
-use ckpt_schema::report::{ErrorReport, Failure as FailureReport};
+use ckpt_schema::report::{ErrorReport, Failure as FailureReport, VERSION};
 
 use super::paint::Paint;
 use super::text::safe;
@@ -31,12 +31,15 @@ pub fn render(failure: &Failure, paint: Paint) -> String {
 /// Returns the document of a failure.
 pub fn document(failure: &Failure) -> ErrorReport {
     ErrorReport {
+        version: VERSION,
         error: FailureReport {
             code: failure.code(),
+            kind: failure.kind(),
             message: failure.message(),
             causes: failure.causes(),
             hint: failure.hint(),
             notes: failure.notes().to_vec(),
+            candidates: failure.candidates().to_vec(),
         },
     }
 }

@@ -59,10 +59,10 @@ pub struct ChangeReport {
     /// Whether only white space differs.
     pub whitespace_only: bool,
     /// `agent`, `shared`, `outside` or `unclear`; null where the two states say nothing of who did it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub attribution: Option<String>,
     /// Why it is unclear whose it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub reason: Option<String>,
 }
 

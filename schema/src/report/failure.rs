@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 /// What `--json` prints instead of a document when a command fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorReport {
+    /// The version of the document's shape.
+    pub version: u32,
     /// The failure.
     pub error: Failure,
 }
@@ -15,13 +17,70 @@ pub struct ErrorReport {
 pub struct Failure {
     /// The exit code.
     pub code: u8,
-    /// What.
+    /// What kind of failure it is, for programs.
+    pub kind: FailureKind,
+    /// What failed, in a sentence.
     pub message: String,
     /// Why, outermost first.
     pub causes: Vec<String>,
     /// What to do.
     pub hint: Option<String>,
     /// What was done before it failed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub notes: Vec<String>,
+    /// What an ambiguous id may mean; empty for every other kind.
+    #[serde(default)]
+    pub candidates: Vec<CandidateReport>,
+}
+
+/// What kind of failure it is. Kinds may be added: take one that you do not know for `failed`, and go by the exit code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// It failed, and nothing was changed.
+    Failed,
+    /// The arguments make no sense.
+    Usage,
+    /// The id is of nothing here.
+    Unknown,
+    /// The id may be of several things: `candidates` lists them.
+    Ambiguous,
+    /// What was asked for is known, and its bytes are not there or cannot be put back.
+    Unavailable,
+    /// An agent is at work: wait, or give `--force`.
+    Busy,
+    /// The workspace or the history is not what the plan was made for: plan again.
+    Stale,
+    /// It failed after something was changed: `notes` says what.
+    Unfinished,
+    /// The first snapshot of a workspace takes longer than a hook may.
+    Late,
+}
+
+impl FailureKind {
+    /// Returns the name that the kind has in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::Unknown => "unknown",
+            Self::Ambiguous => "ambiguous",
+            Self::Unavailable => "unavailable",
+            Self::Busy => "busy",
+            Self::Stale => "stale",
+            Self::Unfinished => "unfinished",
+            Self::Late => "late",
+        }
+    }
+}
+
+/// Something that an ambiguous id may mean.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CandidateReport {
+    /// `message`, `step`, `session`, `operation` or `snapshot`.
+    pub kind: String,
+    /// Our id, whole.
+    pub id: String,
+    /// The id that fits what was given: ours, the agent's, or a label.
+    pub name: String,
 }

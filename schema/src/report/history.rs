@@ -46,7 +46,7 @@ pub struct MessageReport {
     /// Lines taken away.
     pub deletions: u64,
     /// Why it cannot be reverted to, where that is so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub unprotected: Option<String>,
 }
 

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use change::{ChangeKind, ChangeReport, DiffReport};
-pub use failure::{ErrorReport, Failure};
+pub use failure::{CandidateReport, ErrorReport, Failure, FailureKind};
 pub use history::{
     LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport, StepReport,
 };
@@ -41,7 +41,7 @@ pub struct PathText {
     /// The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
     pub path: String,
     /// Its bytes, where they are not UTF-8.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub path_hex: Option<String>,
 }
 

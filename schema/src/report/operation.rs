@@ -205,7 +205,7 @@ pub struct OperationReport {
     #[serde(default)]
     pub git: Vec<GitReport>,
     /// Where it leaves nothing of its session reverted: the other sessions of the workspace that are.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
     /// What else the user should know.
     pub notes: Vec<String>,

@@ -26,7 +26,7 @@ pub struct EventReport {
     pub gaps: Option<u64>,
     /// What reverts and restores did to files since the session's last message; said once, with the message that makes them
     /// permanent.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub went_back: Vec<FileReport>,
 }
 

@@ -25,7 +25,7 @@ pub struct StatusReport {
     /// Whether there is something to redo.
     pub redo: bool,
     /// The other sessions of the workspace of which something is reverted, the one reverted last first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
     /// Steps that have started and not finished, of all sessions of the workspace.
     pub open_steps: u64,

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use ckpt_schema::report::CandidateReport;
+
 use super::candidates::{Candidate, Kind, Scope};
 use crate::error::Error;
 
@@ -22,18 +24,27 @@ pub(super) fn ambiguous(kind: Option<Kind>, id: &str, candidates: &[Candidate]) 
         .iter()
         .map(|candidate| describe(candidate, kind.is_none()))
         .collect();
+    let reports = candidates.into_iter().map(report).collect();
     let more = listed.len().saturating_sub(LISTED);
     listed.truncate(LISTED);
     if more > 0 {
         listed.push(format!("{more} more"));
     }
     let subject = kind.map_or("id", Kind::name);
-    Error::failed(format!(
+    let what = format!(
         "the {subject} {} is ambiguous: it may be {}",
         quoted(id),
         listed.join(", ")
-    ))
-    .hint("give one of these ids, or more of it")
+    );
+    Error::ambiguous(what, reports).hint("give one of these ids, or more of it")
+}
+
+fn report(candidate: &Candidate) -> CandidateReport {
+    CandidateReport {
+        kind: candidate.kind.name().to_owned(),
+        id: candidate.id.clone(),
+        name: candidate.name.clone(),
+    }
 }
 
 fn describe(candidate: &Candidate, with_kind: bool) -> String {
@@ -75,7 +86,7 @@ pub(super) fn unknown(
         ),
         None => kind.unwrap_or(Kind::Message).hint().to_owned(),
     };
-    Error::unavailable(format!("there is {what} {} in {place}", quoted(id))).hint(hint)
+    Error::unknown(format!("there is {what} {} in {place}", quoted(id))).hint(hint)
 }
 
 /// Returns an id as errors show it: on one line, harmless to a terminal, and not longer than a line.

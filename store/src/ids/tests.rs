@@ -156,7 +156,7 @@ fn a_prefix_of_our_id_has_at_least_four_characters() {
     let resolve = |id: &str| message(&connection, 1, None, id).map(|message| message.id);
     for short in ["0", "01", "012"] {
         let error = resolve(short).expect_err("rather a mistaken number");
-        assert_eq!(error.kind, ErrorKind::Unavailable, "{short}");
+        assert_eq!(error.kind, ErrorKind::Unknown, "{short}");
     }
     assert_eq!(resolve("0123").expect("known"), "0123456789", "four do");
     for short in ["s", "st", "op", "S-o"] {
@@ -177,7 +177,7 @@ fn an_agents_own_id_is_exact() {
     assert_eq!(resolve("prompt-7").expect("known"), "aaa1", "in full");
     assert_eq!(resolve("0").expect("known"), "bbb1", "however short");
     let error = resolve("prompt-").expect_err("a part of it");
-    assert_eq!(error.kind, ErrorKind::Unavailable, "may be any other's");
+    assert_eq!(error.kind, ErrorKind::Unknown, "may be any other's");
 }
 
 #[test]
@@ -191,7 +191,13 @@ fn an_ambiguous_id_is_an_error_that_lists_the_candidates() {
         )
         .expect("writable");
     let error = message(&connection, 1, None, "bbbb").expect_err("three ids of ours begin so");
-    assert_eq!(error.kind, ErrorKind::Failed, "nothing is unavailable");
+    assert_eq!(error.kind, ErrorKind::Ambiguous, "a kind of its own");
+    let ids: Vec<_> = error
+        .candidates()
+        .iter()
+        .map(|candidate| candidate.id.as_str())
+        .collect();
+    assert_eq!(ids, ["bbbb2", "bbbb1", "bbbb0"], "for programs, too");
     assert_eq!(
         error.to_string(),
         "the message `bbbb` is ambiguous: it may be `bbbb2`, `bbbb1`, `bbbb0`",
@@ -217,12 +223,12 @@ fn the_same_agents_id_twice_in_a_session_is_ambiguous() {
 }
 
 #[test]
-fn an_unknown_id_is_unavailable_with_a_hint() {
+fn an_id_of_nothing_is_unknown_with_a_hint() {
     for id in ["", "nope", "only-ther", "last~2", "m1 "] {
         let error = message_error(None, id);
         assert_eq!(
             error.kind,
-            ErrorKind::Unavailable,
+            ErrorKind::Unknown,
             "{id:?} is not of this workspace"
         );
         assert_eq!(
@@ -249,7 +255,7 @@ fn an_unknown_id_is_unavailable_with_a_hint() {
 }
 
 #[test]
-fn an_id_of_another_workspace_is_unavailable_and_says_where_it_is_known() {
+fn an_id_of_another_workspace_is_unknown_and_says_where_it_is_known() {
     for id in ["far1", "only-there"] {
         for error in [
             message_error(None, id),
@@ -257,7 +263,7 @@ fn an_id_of_another_workspace_is_unavailable_and_says_where_it_is_known() {
         ] {
             assert_eq!(
                 error.kind,
-                ErrorKind::Unavailable,
+                ErrorKind::Unknown,
                 "{id:?} is never applied here"
             );
             assert_eq!(
@@ -407,13 +413,12 @@ proptest! {
         let is_known = |text: &str| known.contains(&text);
         match message(&connection, 1, None, &id) {
             Ok(_) => prop_assert!(is_known(&id) || last(&id).is_some(), "nothing but its id finds a message"),
-            Err(error) if error.kind == ErrorKind::Unavailable => prop_assert!(!is_known(&id), "{error}"),
-            Err(error) => prop_assert!(error.to_string().contains("is ambiguous"), "{error}"),
+            Err(error) if error.kind == ErrorKind::Unknown => prop_assert!(!is_known(&id), "{error}"),
+            Err(error) => prop_assert_eq!(error.kind, ErrorKind::Ambiguous, "{}", error),
         }
         for result in [any(&connection, 1, &id).map(drop), message(&connection, 1, Some(&id), "m1").map(drop)] {
             if let Err(error) = result {
-                let is_ambiguous = error.to_string().contains("is ambiguous");
-                prop_assert!(error.kind == ErrorKind::Unavailable || is_ambiguous, "{error}");
+                prop_assert!(matches!(error.kind, ErrorKind::Unknown | ErrorKind::Ambiguous), "{error}");
             }
         }
         prop_assert_eq!(connection.total_changes(), before, "looking changes nothing");

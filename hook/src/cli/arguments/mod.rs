@@ -79,6 +79,7 @@ pub const COMMANDS: &[&str] = &[
     "message",
     "settle",
     "inside",
+    "schema",
     "completions",
     "man",
     "help",
@@ -153,6 +154,14 @@ pub enum Command {
     /// Do what was asked for inside an agent, and say it there: what our commands in agents call
     #[command(hide = true)]
     Inside(InsideArguments),
+    /// Print the JSON Schemas of what `--json` prints and `event` reads
+    #[command(
+        after_help = "Examples:\n  ckpt-hook schema                      all documents, each type defined once\n  ckpt-hook schema report-operation     one document alone"
+    )]
+    Schema {
+        /// The document [default: all of them]
+        name: Option<String>,
+    },
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  ckpt-hook completions bash > ~/.local/share/bash-completion/completions/ckpt-hook"
