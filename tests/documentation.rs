@@ -74,6 +74,28 @@ fn every_link_of_the_documentation_leads_to_a_file() {
 }
 
 #[test]
+fn a_test_that_does_not_run_is_listed_and_not_only_printed() {
+    let mut sources = Vec::new();
+    for folder in ["hook", "schema", "store", "tests"] {
+        files(&repository().join(folder), "rs", &mut sources);
+    }
+    let harness = repository().join("tests/testing");
+    for source in sources
+        .iter()
+        .filter(|source| !source.starts_with(&harness))
+    {
+        let text = fs::read_to_string(source).expect("code is text");
+        for word in ["SKIPPED", "NOT RUN"] {
+            assert!(
+                !text.contains(&format!("!(\"{word}")),
+                "{} prints `{word}`; `testing::skip` lists it as well",
+                source.display()
+            );
+        }
+    }
+}
+
+#[test]
 fn every_test_that_the_documentation_names_is_there() {
     let architecture =
         fs::read_to_string(repository().join("docs/architecture.md")).expect("the page is there");

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 use crate::conversation::Conversation;
-use crate::executable;
 use crate::program::Agent;
-use crate::world::World;
+use testing::executable;
+use testing::machine::Machine;
 
 /// See its name: a message each.
 pub fn the_agent_goes_on_with_a_full_disk_with_held_locks_and_without_the_binary(
@@ -62,14 +62,14 @@ pub fn the_agent_goes_on_without_permission_to_the_store_and_with_a_damaged_stor
 }
 
 /// Returns how many messages of the agent there are.
-fn recorded(world: &World) -> usize {
+fn recorded(world: &Machine) -> usize {
     world.json(&["log"])["messages"]
         .as_array()
         .map_or(0, Vec::len)
 }
 
 /// From now on the hook can write no byte: a limit of its process plays the full disk.
-fn fill_disk(world: &World) {
+fn fill_disk(world: &Machine) {
     let real = real(world);
     fs::rename(world.binary(), &real).expect("it is there");
     let script = format!(
@@ -79,16 +79,16 @@ fn fill_disk(world: &World) {
     executable::write(&world.binary(), &script);
 }
 
-fn empty_disk(world: &World) {
+fn empty_disk(world: &Machine) {
     fs::rename(real(world), world.binary()).expect("it is there");
 }
 
-fn real(world: &World) -> PathBuf {
+fn real(world: &Machine) -> PathBuf {
     world.binary().with_extension("real")
 }
 
 /// Makes every file of the store nonsense.
-fn damage(world: &World) {
+fn damage(world: &Machine) {
     for file in files_below(&world.store()) {
         set_mode(&file, 0o600);
         fs::write(&file, "this is nothing that we wrote").expect("it is ours");
@@ -96,7 +96,7 @@ fn damage(world: &World) {
 }
 
 /// Starts a process that holds the locks of the database and of the workspace, and waits until it does.
-fn hold_locks(world: &World) -> Child {
+fn hold_locks(world: &Machine) -> Child {
     world
         .hook(&[
             "message",
@@ -105,7 +105,7 @@ fn hold_locks(world: &World) -> Child {
             "--prompt",
             "makes a store",
         ])
-        .expect_code(0);
+        .exits(0);
     let files = files_below(&world.store());
     let locks = files
         .iter()

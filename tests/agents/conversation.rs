@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::model::Model;
 use crate::program::{Agent, Message};
-use crate::world::{Run, Tree, World};
+use testing::binary::Run;
+use testing::machine::Machine;
+use testing::tree::Tree;
 
 /// The user's messages: edits and two shells; removals and a failing command; a sub-agent.
 pub const PROMPTS: [&str; 3] = ["TURN-ONE please", "TURN-TWO please", "TURN-SUB please"];
@@ -17,7 +19,7 @@ const NOTES: &str = "notes-";
 /// A user at work with an agent, on a machine of their own.
 pub struct Conversation {
     /// The machine.
-    pub world: World,
+    pub world: Machine,
     /// What came of it so far.
     pub seen: Seen,
     agent: &'static Agent,
@@ -41,7 +43,7 @@ pub struct Seen {
 impl Conversation {
     /// Begins one without our hook.
     pub fn without_hook(agent: &'static Agent) -> Self {
-        let world = World::new();
+        let world = Machine::new();
         let model = Model::start(&world);
         (agent.settle)(&world, &model.url());
         Self {
@@ -105,7 +107,7 @@ impl Conversation {
 
     /// Sends the three messages; the user writes a note after each. `prepare` is what happens before a message; its number
     /// counts from 1.
-    pub fn hold(mut self, prepare: impl Fn(&mut World, usize)) -> Self {
+    pub fn hold(mut self, prepare: impl Fn(&mut Machine, usize)) -> Self {
         for (turn, prompt) in (1..).zip(PROMPTS) {
             prepare(&mut self.world, turn);
             self.say(prompt);

@@ -11,8 +11,6 @@ mod program;
 mod rules;
 mod session;
 
-use testing::{executable, machine as world, terminal};
-
 /// Makes a module an agent, with a test for every rule.
 macro_rules! tests {
     ($($agent:ident: $program:ident $(, $more:ident)*;)*) => {

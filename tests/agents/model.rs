@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::program;
-use crate::world::World;
+use testing::machine::Machine;
 
 /// See the module.
 pub struct Model {
@@ -20,7 +20,7 @@ pub struct Model {
 
 impl Model {
     /// Starts a server that plays `script.json` in the workspace, and waits until it answers.
-    pub fn start(world: &World) -> Self {
+    pub fn start(world: &Machine) -> Self {
         let (port, log) = (free_port(), world.path("model.jsonl"));
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/fake-model");
         let server = world

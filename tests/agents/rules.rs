@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::conversation::{Conversation, PROMPTS, Seen, without_hook};
 use crate::program::{self, Agent};
-use crate::world::World;
+use testing::machine::Machine;
 
 /// See its name; and the log has the user's messages, and the agent says and does the same as without the hook.
 pub fn every_message_goes_back_and_comes_again_and_the_users_notes_stay(agent: &'static Agent) {
@@ -55,7 +55,7 @@ pub fn uninstall_leaves_the_settings_as_they_were(agent: &'static Agent) {
     let before = world.settings();
     agent.install(world);
     assert_ne!(world.settings(), before, "the hook is in");
-    world.hook(&["uninstall", agent.name]).expect_code(0);
+    world.hook(&["uninstall", agent.name]).exits(0);
     assert_eq!(
         world.settings(),
         before,
@@ -96,7 +96,7 @@ fn expect_script_played(seen: &Seen) {
 }
 
 /// The log has the user's messages and no others: neither a sub-agent's task nor the note that it has finished.
-fn expect_log(agent: &Agent, world: &World) {
+fn expect_log(agent: &Agent, world: &Machine) {
     let log = world.json(&["log"]);
     let messages = log["messages"].as_array().expect("a list of messages");
     if agent.tells_prompts {
@@ -128,7 +128,7 @@ fn expect_log(agent: &Agent, world: &World) {
 }
 
 /// Older versions begin another session where they go on with one.
-fn expect_one_session(agent: &Agent, world: &World) {
+fn expect_one_session(agent: &Agent, world: &Machine) {
     let sessions = in_log(world, "session");
     let is_one = sessions.iter().all(|session| *session == sessions[0]);
     assert!(
@@ -140,14 +140,14 @@ fn expect_one_session(agent: &Agent, world: &World) {
 fn one_by_one(conversation: &Conversation, messages: &[String]) {
     let Conversation { world, seen, .. } = conversation;
     for (message, before) in messages.iter().zip(&seen.before).rev() {
-        world.hook(&["revert", "--message", message]).expect_code(0);
+        world.hook(&["revert", "--message", message]).exits(0);
         world.expect_tree(
             &conversation.reverted(before),
             "back to just before this message, whatever was reverted already",
         );
     }
     for after in &seen.after {
-        world.hook(&["redo"]).expect_code(0);
+        world.hook(&["redo"]).exits(0);
         world.expect_tree(&conversation.reverted(after), "one message forward");
     }
     let status = world.json(&["status"]);
@@ -162,12 +162,12 @@ fn at_once(conversation: &Conversation, messages: &[String]) {
     let Conversation { world, seen, .. } = conversation;
     let newest = seen.after.last().expect("three messages");
     for (message, before) in messages.iter().zip(&seen.before) {
-        world.hook(&["revert", "--message", message]).expect_code(0);
+        world.hook(&["revert", "--message", message]).exits(0);
         world.expect_tree(
             &conversation.reverted(before),
             "straight back to just before this message",
         );
-        world.hook(&["unrevert"]).expect_code(0);
+        world.hook(&["unrevert"]).exits(0);
         world.expect_tree(newest, "and all the way forward");
     }
 }
@@ -178,11 +178,11 @@ fn nearer_and_on(agent: &Agent, conversation: &mut Conversation, messages: &[Str
     conversation
         .world
         .hook(&["revert", "--message", &messages[0]])
-        .expect_code(0);
+        .exits(0);
     conversation
         .world
         .hook(&["revert", "--message", &messages[2]])
-        .expect_code(0);
+        .exits(0);
     conversation.world.expect_tree(&nearer, "nearer again");
     conversation.say("TURN-AGAIN please");
     assert_ne!(
@@ -211,7 +211,7 @@ fn nearer_and_on(agent: &Agent, conversation: &mut Conversation, messages: &[Str
                 "--prompt",
                 "of somebody else",
             ])
-            .expect_code(0);
+            .exits(0);
     }
     let said = match agent.revert {
         Some(command) => Some(conversation.command(command)),
@@ -219,7 +219,7 @@ fn nearer_and_on(agent: &Agent, conversation: &mut Conversation, messages: &[Str
             conversation
                 .world
                 .hook(&["revert", "--message", "last"])
-                .expect_code(0);
+                .exits(0);
             None
         }
     };
@@ -230,7 +230,7 @@ fn nearer_and_on(agent: &Agent, conversation: &mut Conversation, messages: &[Str
 }
 
 /// Returns our ids of the messages, oldest first.
-fn messages(world: &World) -> Vec<String> {
+fn messages(world: &Machine) -> Vec<String> {
     in_log(world, "id")
         .iter()
         .map(|id| id.as_str().expect("an id").to_owned())
@@ -238,7 +238,7 @@ fn messages(world: &World) -> Vec<String> {
 }
 
 /// Returns a field of each message in the log, oldest first.
-fn in_log(world: &World, field: &str) -> Vec<Value> {
+fn in_log(world: &Machine, field: &str) -> Vec<Value> {
     let log = world.json(&["log"]);
     let newest_first = log["messages"]
         .as_array()

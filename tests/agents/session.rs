@@ -1,15 +1,15 @@
 //! A session at a terminal: a message while a tool runs, and Esc.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::model::Model;
 use crate::program::{Agent, Screen};
-use crate::terminal::Terminal;
-use crate::world::{Tree, World};
+use testing::machine::Machine;
+use testing::terminal::Terminal;
+use testing::tree::{Node, Tree};
 
 /// What the user types. The third one is sent while a tool of the second one runs, the fourth one is interrupted.
 const PROMPTS: [&str; 5] = [
@@ -23,7 +23,7 @@ const PROMPTS: [&str; 5] = [
 /// See its name; a message that is sent while a tool runs is one of its own, and what was interrupted is closed.
 pub fn every_message_of_a_terminal_session_goes_back_and_comes_again(agent: &'static Agent) {
     let screen = agent.screen.as_ref().expect("it has one");
-    let world = World::new();
+    let world = Machine::new();
     let model = Model::start(&world);
     (agent.settle)(&world, &model.url());
     (screen.settle)(&world);
@@ -40,15 +40,15 @@ pub fn every_message_of_a_terminal_session_goes_back_and_comes_again(agent: &'st
         .map(|n| format!("last~{n}"))
         .collect();
     for (message, before) in messages.iter().zip(&before) {
-        world.hook(&["revert", "--message", message]).expect_code(0);
+        world.hook(&["revert", "--message", message]).exits(0);
         world.expect_tree(before, "straight back to just before this message");
-        world.hook(&["unrevert"]).expect_code(0);
+        world.hook(&["unrevert"]).exits(0);
         world.expect_tree(&newest, "and all the way forward");
     }
 }
 
 /// Has the session, and returns the work tree before each message, and at the end.
-fn converse(agent: &Agent, screen: &Screen, world: &World, model: &Model) -> (Vec<Tree>, Tree) {
+fn converse(agent: &Agent, screen: &Screen, world: &Machine, model: &Model) -> (Vec<Tree>, Tree) {
     let mut terminal = agent.sit_down(world, &model.url());
     let begin = world.tree();
     terminal.wait_until_ready(screen.questions, screen.ready);
@@ -89,7 +89,7 @@ fn converse(agent: &Agent, screen: &Screen, world: &World, model: &Model) -> (Ve
 }
 
 /// Waits until the hook has heard of the turn's end.
-fn settled(terminal: &mut Terminal, world: &World) {
+fn settled(terminal: &mut Terminal, world: &Machine) {
     terminal.wait("the end of the turn", |_| {
         messages(world)
             .last()
@@ -98,14 +98,14 @@ fn settled(terminal: &mut Terminal, world: &World) {
 }
 
 /// Returns whether every step of a message has ended.
-fn is_closed(world: &World, message: &Value) -> bool {
+fn is_closed(world: &Machine, message: &Value) -> bool {
     let shown = world.json(&["show", message["id"].as_str().expect("an id")]);
     let steps = shown["steps"].as_array().expect("a list of steps");
     !steps.is_empty() && steps.iter().all(|step| !step["finished"].is_null())
 }
 
 /// The log has what the user typed and nothing else, all of it in one session, and no step is left open.
-fn expect_messages(world: &World) {
+fn expect_messages(world: &Machine) {
     let messages = messages(world);
     let prompts: Vec<&Value> = messages.iter().map(|message| &message["prompt"]).collect();
     assert_eq!(prompts, PROMPTS, "each line that was typed is a message");
@@ -122,7 +122,7 @@ fn expect_messages(world: &World) {
 }
 
 /// Returns the messages in the log, oldest first.
-fn messages(world: &World) -> Vec<Value> {
+fn messages(world: &Machine) -> Vec<Value> {
     let log = world.json(&["log"]);
     log["messages"]
         .as_array()
@@ -137,8 +137,8 @@ fn messages(world: &World) -> Vec<Value> {
 fn with(tree: &Tree, files: &[(&str, &str)]) -> Tree {
     let mut tree = tree.clone();
     for (name, text) in files {
-        let mode = fs::Permissions::from_mode(0o100_644).mode();
-        tree.insert(Path::new(name).to_owned(), (mode, text.as_bytes().to_vec()));
+        let file = Node::File(text.as_bytes().to_vec(), 0o644);
+        tree.insert(Path::new(name).to_owned(), file);
     }
     tree
 }

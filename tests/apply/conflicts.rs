@@ -10,7 +10,7 @@ use ckpt_store::model::entry::ObjectId;
 use ckpt_store::model::item::{Done, Item};
 use ckpt_store::revert::apply::{Abilities, Work, apply};
 
-use crate::world::{Thing, World, assert_done, executable, file, link, ways};
+use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, ways};
 
 /// What the plan expects, and what it wants instead.
 fn plans() -> Vec<(Thing, Thing)> {
@@ -44,7 +44,7 @@ fn whatever_the_user_made_of_it_since_is_kept() {
     for abilities in ways() {
         for (expected, target) in plans() {
             for user in &made {
-                let mut world = World::new();
+                let mut world = PlannedWorkspace::new();
                 world.put("d/x", user);
                 world.plan("d/x", &expected, &target);
                 let before = world.listing();
@@ -79,7 +79,7 @@ fn what_the_user_deleted_since_is_not_brought_back() {
         .into_iter()
         .filter(|(expected, _)| *expected != Thing::Nothing)
     {
-        let mut world = World::new();
+        let mut world = PlannedWorkspace::new();
         world.plan("d/x", &expected, &target);
         let results = world.apply();
         let wanted = if target == Thing::Nothing {
@@ -101,7 +101,7 @@ fn what_the_user_deleted_since_is_not_brought_back() {
 }
 
 /// Does something while the bytes of the target are being written: after the first check, before the exchange.
-fn meddle(world: &World, abilities: Abilities, act: impl Fn() + Sync) -> Vec<Done> {
+fn meddle(world: &PlannedWorkspace, abilities: Abilities, act: impl Fn() + Sync) -> Vec<Done> {
     let once = AtomicBool::new(true);
     let contents = |blob: ObjectId, to: &mut dyn Write| {
         if once.swap(false, Ordering::Relaxed) {
@@ -118,7 +118,7 @@ fn meddle(world: &World, abilities: Abilities, act: impl Fn() + Sync) -> Vec<Don
 #[test]
 fn an_edit_between_the_check_and_the_exchange_is_found_in_what_came_out() {
     for abilities in ways() {
-        let mut world = World::new();
+        let mut world = PlannedWorkspace::new();
         world.put_and_plan("x", &file("agent\n"), &file("before\n"));
         let path = world.on_disk("x");
         let results = meddle(&world, abilities, || {
@@ -149,10 +149,10 @@ fn something_new_between_the_check_and_the_rename_is_not_replaced() {
             Thing::Full,
             Thing::Pipe,
         ] {
-            let mut world = World::new();
+            let mut world = PlannedWorkspace::new();
             world.plan("x", &Thing::Nothing, &file("before\n"));
             let results = meddle(&world, abilities, || world.put("x", &thing));
-            let wanted = World::new();
+            let wanted = PlannedWorkspace::new();
             wanted.put("x", &thing);
             assert_eq!(
                 results[0].result,
@@ -172,7 +172,7 @@ fn something_new_between_the_check_and_the_rename_is_not_replaced() {
 #[test]
 fn a_file_put_into_a_directory_meanwhile_keeps_the_directory() {
     for abilities in ways() {
-        let mut world = World::new();
+        let mut world = PlannedWorkspace::new();
         world.put_and_plan("x", &Thing::Directory(0o755), &file("before\n"));
         let results = meddle(&world, abilities, || {
             world.put("x/user", &file("the user's\n"))
@@ -194,7 +194,7 @@ fn a_file_put_into_a_directory_meanwhile_keeps_the_directory() {
 #[test]
 fn a_directory_that_is_moved_meanwhile_is_left_clean() {
     for abilities in ways() {
-        let mut world = World::new();
+        let mut world = PlannedWorkspace::new();
         world.put_and_plan("d/x", &file("agent\n"), &file("before\n"));
         let move_it = || fs::rename(world.on_disk("d"), world.on_disk("e")).expect("a rename");
         let results = meddle(&world, abilities, move_it);
@@ -226,7 +226,7 @@ fn a_hard_link_is_broken_and_never_written_through() {
         link("before"),
     ];
     for target in targets {
-        let mut world = World::new();
+        let mut world = PlannedWorkspace::new();
         world.put_and_plan("x", &file("agent\n"), &target);
         let other = world.outside.join("other name");
         fs::hard_link(world.on_disk("x"), &other).expect("a second name");
@@ -247,7 +247,7 @@ fn a_hard_link_is_broken_and_never_written_through() {
 
 #[test]
 fn what_bears_a_temporary_name_and_is_not_ours_is_kept() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("x", &file("agent\n"), &file("before\n"));
     world.put_and_plan("y", &file("agent\n"), &Thing::Nothing);
     let names = temporary_names(&world);
@@ -285,9 +285,9 @@ fn what_bears_a_temporary_name_and_is_not_ours_is_kept() {
 }
 
 /// The names that an operation uses, seen while it is at work.
-fn temporary_names(world: &World) -> Vec<String> {
+fn temporary_names(world: &PlannedWorkspace) -> Vec<String> {
     let x = std::sync::Mutex::new(Vec::new());
-    let probe = World::new();
+    let probe = PlannedWorkspace::new();
     for item in &world.items {
         probe.put(item.path.as_bytes(), &file("agent\n"));
     }
@@ -327,10 +327,10 @@ fn what_a_program_has_open_to_write_is_kept_and_named() {
     ];
     for abilities in ways() {
         for target in &targets {
-            let mut world = World::new();
+            let mut world = PlannedWorkspace::new();
             world.put_and_plan("x", &file("agent\n"), target);
             let path = world.on_disk("x");
-            let apply = |world: &mut World| {
+            let apply = |world: &mut PlannedWorkspace| {
                 world.apply_with(&world.open().with_abilities(abilities))[0].clone()
             };
             // A reader is in nobody's way.
@@ -340,8 +340,7 @@ fn what_a_program_has_open_to_write_is_kept_and_named() {
                 .open(&path)
                 .expect("it is there");
             if !has_leases(&path) {
-                println!("SKIPPED: this file system has no leases");
-                return;
+                return testing::skip::skip("this file system has no leases");
             }
             let done = apply(&mut world);
             assert_eq!(done.result, FileResult::Conflict, "{target:?}: {done:?}");

@@ -16,7 +16,7 @@ use testing::skip::has_strace;
 use testing::strace::Call;
 
 use crate::parts::{self, Part};
-use crate::world::{Thing, World, assert_done, executable, file, link, path};
+use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, path};
 
 /// The errors that a system call may give at any time.
 const ERRORS: [&str; 16] = [
@@ -39,7 +39,7 @@ fn full() -> bool {
 }
 
 /// Every kind of item; `put` also makes what the plan expects.
-fn plan(world: &mut World, put: bool) {
+fn plan(world: &mut PlannedWorkspace, put: bool) {
     let nothing = Thing::Nothing;
     let long = |byte: u8| Thing::File(vec![byte; 40_000], 0o640);
     let mut add = |name: &str, expected: Thing, target: Thing| {
@@ -83,7 +83,7 @@ fn many(root: &Path) -> bool {
 }
 
 /// What the process does that is killed. The calls between the two marks are the ones that count.
-pub fn act(world: &mut World) {
+pub fn act(world: &mut PlannedWorkspace) {
     plan(world, false);
     let mut root = world.open();
     if world.root.to_string_lossy().contains("weak") {
@@ -130,9 +130,9 @@ fn outnumber_the_loader() {
 }
 
 /// A folder with the workspace as the agent left it.
-fn fresh(kind: &str) -> (TempDir, World) {
+fn fresh(kind: &str) -> (TempDir, PlannedWorkspace) {
     let folder = TempDir::with_prefix(format!("ckpt-{kind}-")).expect("a temporary folder");
-    let mut world = World::at(&folder.path().canonicalize().expect("it exists"));
+    let mut world = PlannedWorkspace::at(&folder.path().canonicalize().expect("it exists"));
     plan(&mut world, true);
     (folder, world)
 }
@@ -189,7 +189,7 @@ fn points(kind: &str) -> Vec<Point> {
     points
 }
 
-fn inject(world: &World, (name, count): &Point, fault: &Fault) {
+fn inject(world: &PlannedWorkspace, (name, count): &Point, fault: &Fault) {
     let what = match fault {
         Fault::Kill => "signal=KILL".to_owned(),
         Fault::Error(error) => format!("error={error}"),
@@ -204,13 +204,13 @@ fn inject(world: &World, (name, count): &Point, fault: &Fault) {
     );
 }
 
-fn state(world: &World, index: usize) -> Found {
+fn state(world: &PlannedWorkspace, index: usize) -> Found {
     state_at(&world.open(), &world.items[index].path).expect("it can be read")
 }
 
 /// Every item is wholly what it was or wholly what it shall be; on the way from one to the other its name may be empty, if
 /// what stood there stands whole beside it.
-fn assert_whole(world: &World, what: &str) {
+fn assert_whole(world: &PlannedWorkspace, what: &str) {
     for (index, item) in world.items.iter().enumerate() {
         let found = state(world, index);
         let whole = match (found, item.expected, item.target) {
@@ -226,7 +226,7 @@ fn assert_whole(world: &World, what: &str) {
     }
 }
 
-fn assert_ended(world: &World, wanted: &BTreeMap<String, String>, what: &str) {
+fn assert_ended(world: &PlannedWorkspace, wanted: &BTreeMap<String, String>, what: &str) {
     assert_done(&world.apply());
     assert_eq!(
         &world.listing(),
@@ -378,7 +378,7 @@ fn an_error_in_any_system_call_leaves_the_file_whole_and_no_trace() {
 }
 
 /// What is reported as done is done, and what is not leaves nothing beside it, unless it says so.
-fn assert_honest(world: &World, what: &str) {
+fn assert_honest(world: &PlannedWorkspace, what: &str) {
     let Ok(results) = fs::read_to_string(world.outside.join("results")) else {
         panic!("{what}: it ended without a report");
     };

@@ -8,7 +8,7 @@ use ckpt_schema::report::FileResult;
 use ckpt_store::model::entry::Entry;
 use ckpt_store::revert::apply::{Found, Problem, preflight, state_at};
 
-use crate::world::{Thing, World, assert_done, executable, file, link, path, ways};
+use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, path, ways};
 
 fn kinds() -> Vec<Thing> {
     vec![
@@ -28,7 +28,7 @@ fn kinds() -> Vec<Thing> {
 }
 
 /// Plans `before` to become `after`, as the patch of a snapshot would say it: a full directory is known by its files.
-fn plan(world: &mut World, name: &str, before: &Thing, after: &Thing) {
+fn plan(world: &mut PlannedWorkspace, name: &str, before: &Thing, after: &Thing) {
     let inside = format!("{name}/in");
     if *before == Thing::Full {
         world.plan(&inside, &file("inside\n"), &Thing::Nothing);
@@ -56,10 +56,10 @@ fn every_kind_replaces_every_kind_and_comes_back() {
                 .into_iter()
                 .filter(|after| is_captured(&before, after))
             {
-                let mut world = World::new();
+                let mut world = PlannedWorkspace::new();
                 world.put("d/x", &before);
                 world.put("d/other", &file("of the user\n"));
-                let wanted = World::new();
+                let wanted = PlannedWorkspace::new();
                 wanted.put("d/x", &after);
                 wanted.put("d/other", &file("of the user\n"));
                 let at_first = world.listing();
@@ -89,7 +89,7 @@ fn every_kind_replaces_every_kind_and_comes_back() {
 fn a_pipe_is_never_replaced_or_removed() {
     for abilities in ways() {
         for after in kinds() {
-            let mut world = World::new();
+            let mut world = PlannedWorkspace::new();
             world.put("x", &Thing::Pipe);
             // A snapshot does not hold a pipe: the plan expects nothing.
             plan(&mut world, "x", &Thing::Nothing, &after);
@@ -111,7 +111,7 @@ fn a_pipe_is_never_replaced_or_removed() {
 fn doing_it_again_changes_nothing_at_all() {
     for before in kinds() {
         for after in kinds().into_iter().filter(|after| *after != before) {
-            let mut world = World::new();
+            let mut world = PlannedWorkspace::new();
             world.put("d/x", &before);
             plan(&mut world, "d/x", &before, &after);
             assert_done(&world.apply());
@@ -126,7 +126,7 @@ fn doing_it_again_changes_nothing_at_all() {
     }
 }
 
-fn all_times(world: &World) -> BTreeMap<String, (u64, i64, i64, i64, i64)> {
+fn all_times(world: &PlannedWorkspace) -> BTreeMap<String, (u64, i64, i64, i64, i64)> {
     let of = |name: String| {
         let metadata = world.on_disk(&name).symlink_metadata().expect("listed");
         let times = (
@@ -143,7 +143,7 @@ fn all_times(world: &World) -> BTreeMap<String, (u64, i64, i64, i64, i64)> {
 
 #[test]
 fn overlapping_paths_are_put_in_an_order_that_works() {
-    let mut world = World::on_the_disk();
+    let mut world = PlannedWorkspace::on_the_disk();
     world.put_and_plan("foo/bar/baz", &file("deep\n"), &Thing::Nothing);
     world.put_and_plan("foo/also", &link("x"), &Thing::Nothing);
     world.plan("foo", &Thing::Nothing, &file("a file again\n"));
@@ -167,7 +167,7 @@ fn overlapping_paths_are_put_in_an_order_that_works() {
 
 #[test]
 fn directories_of_the_agent_go_when_empty_and_only_then() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("made/deep/a", &file("agent\n"), &Thing::Nothing);
     world.put_and_plan("shared/deep/b", &file("agent\n"), &Thing::Nothing);
     world.put("shared/user", &file("user\n"));
@@ -189,7 +189,7 @@ fn directories_of_the_agent_go_when_empty_and_only_then() {
 
 #[test]
 fn a_directory_that_holds_what_no_snapshot_holds_stays() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("build", &Thing::Directory(0o755), &Thing::Nothing);
     world.put("build/ignored.o", &file("object\n"));
     let results = world.apply();
@@ -207,7 +207,7 @@ fn a_directory_that_holds_what_no_snapshot_holds_stays() {
 
 #[test]
 fn an_empty_directory_gets_its_file_and_keeps_its_inode() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("d", &Thing::Directory(0o700), &Thing::Nothing);
     world.plan("d/x", &Thing::Nothing, &file("x\n"));
     let inode = fs::metadata(world.on_disk("d")).expect("a directory").ino();
@@ -222,7 +222,7 @@ fn an_empty_directory_gets_its_file_and_keeps_its_inode() {
 
 #[test]
 fn names_of_any_bytes_are_put_back() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     let long = "n".repeat(255);
     let names: [&[u8]; 9] = [
         b"-rf",
@@ -247,7 +247,7 @@ fn names_of_any_bytes_are_put_back() {
 
 #[test]
 fn a_path_longer_than_the_system_allows_is_reached_step_by_step() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     let deep = vec!["d".repeat(200); 60].join("/");
     world.plan(&deep, &Thing::Nothing, &file("deep\n"));
     assert_done(&world.apply());
@@ -274,7 +274,7 @@ fn a_path_longer_than_the_system_allows_is_reached_step_by_step() {
 
 #[test]
 fn only_what_is_planned_is_touched() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("gap", &file("a\n"), &Thing::Nothing);
     world.put_and_plan("conflict", &file("b\n"), &file("c\n"));
     world.items[0].result = FileResult::Gap;
@@ -293,7 +293,7 @@ fn only_what_is_planned_is_touched() {
 
 #[test]
 fn what_is_not_stored_is_neither_replaced_nor_invented() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("from", &file("a\n"), &file("b\n"));
     world.put_and_plan("to", &file("c\n"), &file("d\n"));
     world.put_and_plan("gone", &file("e\n"), &Thing::Nothing);
@@ -319,13 +319,13 @@ fn what_is_not_stored_is_neither_replaced_nor_invented() {
 
 #[test]
 fn a_missing_blob_fails_one_file_and_leaves_no_trace() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("a", &file("a\n"), &file("b\n"));
     world.plan("new/deep/c", &Thing::Nothing, &file("c\n"));
     world.put_and_plan("d", &file("d\n"), &file("e\n"));
     let unknown = Some(Entry::stored(
         ckpt_store::model::entry::Mode::file(0o644),
-        crate::world::id(b"unknown"),
+        testing::apply::id(b"unknown"),
     ));
     world.items[0].target = unknown;
     world.items[1].target = unknown;
@@ -351,7 +351,7 @@ fn a_missing_blob_fails_one_file_and_leaves_no_trace() {
 
 #[test]
 fn what_stands_at_a_path_is_told() {
-    let world = World::new();
+    let world = PlannedWorkspace::new();
     world.put("d/file", &file("x\n"));
     world.put("pipe", &Thing::Pipe);
     world.put("link", &link("d"));
@@ -375,7 +375,7 @@ fn what_stands_at_a_path_is_told() {
     );
 }
 
-fn mode_of(world: &World, name: &str) -> u32 {
+fn mode_of(world: &PlannedWorkspace, name: &str) -> u32 {
     fs::metadata(world.on_disk(name))
         .expect("it exists")
         .permissions()
@@ -385,7 +385,7 @@ fn mode_of(world: &World, name: &str) -> u32 {
 
 #[test]
 fn twenty_thousand_files_are_done_in_one_operation() {
-    let mut world = World::on_the_disk();
+    let mut world = PlannedWorkspace::on_the_disk();
     let count = if std::env::var_os("CKPT_FULL").is_some() {
         20_000
     } else {
@@ -433,7 +433,7 @@ fn twenty_thousand_files_are_done_in_one_operation() {
 
 #[test]
 fn too_little_room_is_found_before_the_first_write() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.plan("new", &Thing::Nothing, &file("x\n"));
     let problems =
         preflight(&world.open(), &world.items, &|_| Ok(u64::MAX / 2)).expect("it can be asked");

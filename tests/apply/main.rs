@@ -17,5 +17,3 @@ mod outside;
 mod parts;
 mod race;
 mod scarcity;
-
-use testing::{apply as world, executable, mount};

@@ -7,14 +7,14 @@ use ckpt_schema::report::FileResult;
 use ckpt_store::revert::apply::{Problem, preflight};
 
 use crate::parts::{self, Part};
-use crate::world::{Thing, World, assert_done, file};
+use testing::apply::{PlannedWorkspace, Thing, assert_done, file};
 
 const MODES: [u32; 8] = [0o600, 0o644, 0o755, 0o4755, 0o444, 0o640, 0o000, 0o777];
 
 #[test]
 fn permissions_come_back_as_captured_under_any_umask() {
     for umask in [0o000, 0o022, 0o027, 0o077] {
-        let world = World::new();
+        let world = PlannedWorkspace::new();
         parts::play(
             &Part::Umask(umask),
             world.outside.parent().expect("the world's folder"),
@@ -24,7 +24,7 @@ fn permissions_come_back_as_captured_under_any_umask() {
 }
 
 /// Runs in a process of its own: the umask belongs to the process.
-pub fn under_umask(umask: u32, world: &mut World) {
+pub fn under_umask(umask: u32, world: &mut PlannedWorkspace) {
     rustix::process::umask(rustix::fs::Mode::from_raw_mode(umask));
     for mode in MODES {
         let target = Thing::File(b"before\n".to_vec(), mode);
@@ -63,7 +63,7 @@ pub fn under_umask(umask: u32, world: &mut World) {
 
 #[test]
 fn a_change_of_permissions_alone_keeps_the_file() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan(
         "x",
         &file("same\n"),
@@ -86,7 +86,7 @@ fn a_change_of_permissions_alone_keeps_the_file() {
 
 #[test]
 fn a_file_that_comes_back_is_newer_than_what_it_replaces() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("x", &file("agent\n"), &file("before\n"));
     let agent = fs::metadata(world.on_disk("x"))
         .expect("there")
@@ -105,9 +105,9 @@ fn root_leaves_every_file_to_its_owner() {
     if !rustix::process::geteuid().is_root() {
         return testing::skip::skip("giving files away needs root");
     }
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("x", &file("agent\n"), &file("before\n"));
-    world.put_and_plan("d/y", &file("agent\n"), &crate::world::link("before"));
+    world.put_and_plan("d/y", &file("agent\n"), &testing::apply::link("before"));
     world.plan("d/new/z", &Thing::Nothing, &file("before\n"));
     world.put_and_plan("d/w", &file("agent\n"), &Thing::Directory(0o755));
     for name in ["x", "d", "d/y", "d/w"] {
@@ -126,7 +126,7 @@ fn root_leaves_every_file_to_its_owner() {
 
 #[test]
 fn a_directory_that_may_not_be_written_to_fails_its_files_alone() {
-    let world = World::on_the_disk();
+    let world = PlannedWorkspace::on_the_disk();
     parts::play(
         &Part::ReadOnly,
         world.outside.parent().expect("the world's folder"),
@@ -135,7 +135,7 @@ fn a_directory_that_may_not_be_written_to_fails_its_files_alone() {
 }
 
 /// Runs as a user for whom permissions count.
-pub fn in_a_read_only_directory(world: &mut World) {
+pub fn in_a_read_only_directory(world: &mut PlannedWorkspace) {
     world.put_and_plan("closed/edited", &file("agent\n"), &file("before\n"));
     world.put_and_plan("closed/made", &file("agent\n"), &Thing::Nothing);
     world.plan("closed/gone", &Thing::Nothing, &file("before\n"));
@@ -178,7 +178,7 @@ pub fn in_a_read_only_directory(world: &mut World) {
 fn a_file_that_may_not_be_changed_fails_and_stays_whole() {
     // Immutable, and open for appending only.
     for attribute in ["i", "a"] {
-        let mut world = World::on_the_disk();
+        let mut world = PlannedWorkspace::on_the_disk();
         world.put_and_plan("fixed", &file("agent\n"), &file("before\n"));
         world.put_and_plan("gone", &file("agent\n"), &Thing::Nothing);
         world.put_and_plan("other", &file("agent\n"), &file("before\n"));

@@ -7,10 +7,10 @@ use std::path::Path;
 use ckpt_schema::report::FileResult;
 use ckpt_store::revert::apply::Root;
 
-use crate::world::{Thing, World, assert_done, file, link, listing, ways};
+use testing::apply::{PlannedWorkspace, Thing, assert_done, file, link, listing, ways};
 
 /// A file outside that would give away any write, with all that `lstat` says of it.
-fn canary(world: &World) -> impl Fn() -> Vec<(String, u64, i64, i64)> + use<> {
+fn canary(world: &PlannedWorkspace) -> impl Fn() -> Vec<(String, u64, i64, i64)> + use<> {
     let outside = world.outside.clone();
     fs::create_dir_all(outside.join("d")).expect("a directory outside");
     fs::write(outside.join("d/x"), "agent\n")
@@ -46,7 +46,7 @@ fn a_parent_or_grandparent_that_became_a_link_is_not_passed() {
         for target in targets() {
             for expected in [file("agent\n"), Thing::Nothing] {
                 for parent in ["d", "a/d"] {
-                    let mut world = World::new();
+                    let mut world = PlannedWorkspace::new();
                     let look = canary(&world);
                     let before = look();
                     world.put(
@@ -84,7 +84,7 @@ fn a_leaf_that_became_a_link_is_left_and_so_is_what_it_points_at() {
     for abilities in ways() {
         for target in targets() {
             for to in ["x", "d", "no such thing"] {
-                let mut world = World::new();
+                let mut world = PlannedWorkspace::new();
                 let look = canary(&world);
                 let before = look();
                 world.put("x", &link(world.outside.join(to).to_str().expect("text")));
@@ -106,7 +106,7 @@ fn a_leaf_that_became_a_link_is_left_and_so_is_what_it_points_at() {
 fn a_link_of_the_agent_to_outside_is_replaced_and_not_followed() {
     for abilities in ways() {
         for target in targets() {
-            let mut world = World::new();
+            let mut world = PlannedWorkspace::new();
             let look = canary(&world);
             let before = look();
             let pointer = link(world.outside.join("x").to_str().expect("text"));
@@ -128,7 +128,7 @@ fn a_link_of_the_agent_to_outside_is_replaced_and_not_followed() {
 
 #[test]
 fn a_link_and_a_path_below_it_in_one_plan_write_nothing_outside() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     let look = canary(&world);
     let before = look();
     world.plan(
@@ -151,7 +151,7 @@ fn a_link_and_a_path_below_it_in_one_plan_write_nothing_outside() {
 #[test]
 fn a_git_directory_under_another_name_is_not_entered() {
     // No file system here folds case, so the alias is a bind mount.
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put(".git/config", &file("[core]\n"));
     let alias = world.on_disk("alias");
     fs::create_dir(&alias).expect("a directory");
@@ -194,7 +194,7 @@ fn a_git_directory_under_another_name_is_not_entered() {
 
 #[test]
 fn a_root_that_is_not_the_recorded_directory_is_refused() {
-    let world = World::new();
+    let world = PlannedWorkspace::new();
     let metadata = fs::metadata(&world.root).expect("it exists");
     assert!(
         Root::open(&world.root, metadata.dev(), metadata.ino()).is_ok(),

@@ -6,8 +6,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::world::World;
 use crate::{crash, modes, scarcity};
+use testing::apply::PlannedWorkspace;
 
 /// What the other process does.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ fn play_a_part() {
     ) else {
         return;
     };
-    let mut world = World::at(Path::new(&folder));
+    let mut world = PlannedWorkspace::at(Path::new(&folder));
     match part.split_once('-') {
         Some(("umask", umask)) => modes::under_umask(umask.parse().expect("a number"), &mut world),
         Some(("few", _)) => scarcity::with_few_descriptors(&mut world),
@@ -80,7 +80,7 @@ pub fn play(part: &Part, folder: &Path, user: Option<u32>) {
     };
     // The binary is where the build put it, which the other user may not be able to read.
     let binary = folder.join("binary");
-    crate::executable::copy(
+    testing::executable::copy(
         &std::env::current_exe().expect("this test's binary"),
         &binary,
     );

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ckpt_schema::report::FileResult;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
-use crate::world::{Thing, World, file, listing};
+use testing::apply::{PlannedWorkspace, Thing, file, listing};
 
 fn full() -> bool {
     std::env::var_os("CKPT_FULL").is_some()
@@ -21,7 +21,7 @@ fn nothing_is_written_outside_while_a_parent_is_swapped_for_a_link() {
 }
 
 fn hammer(openat2: bool, restores: usize) {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("d/e/edited", &file("agent\n"), &file("before\n"));
     world.put_and_plan("d/e/made", &file("agent\n"), &Thing::Nothing);
     world.plan("d/e/gone", &Thing::Nothing, &file("before\n"));
@@ -102,7 +102,7 @@ fn reversed(item: &ckpt_store::model::item::Item) -> ckpt_store::model::item::It
 
 #[test]
 fn no_edit_is_lost_while_somebody_saves_all_the_time() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     world.put_and_plan("x", &file("agent\n"), &file("before\n"));
     let path = world.on_disk("x");
     let beside = world.outside.join("saved");

@@ -5,13 +5,13 @@ use std::fs;
 use ckpt_schema::report::FileResult;
 use ckpt_store::revert::apply::{Problem, preflight};
 
-use crate::mount::Mount;
 use crate::parts::{self, Part};
-use crate::world::{Thing, World, assert_done, file};
+use testing::apply::{PlannedWorkspace, Thing, assert_done, file};
+use testing::mount::Mount;
 
 #[test]
 fn a_disk_that_fills_up_leaves_whole_files_and_the_next_try_ends_it() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     let Some(mount) = Mount::new(&world.root, "size=256k,mode=755") else {
         return;
     };
@@ -60,7 +60,7 @@ fn a_disk_that_fills_up_leaves_whole_files_and_the_next_try_ends_it() {
 
 #[test]
 fn a_disk_that_the_agent_filled_is_no_reason_not_to_remove_what_fills_it() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     let Some(_mount) = Mount::new(&world.root, "size=256k,mode=755") else {
         return;
     };
@@ -97,7 +97,7 @@ fn a_disk_that_the_agent_filled_is_no_reason_not_to_remove_what_fills_it() {
 
 #[test]
 fn a_read_only_file_system_is_known_before_the_first_write() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     let Some(mount) = Mount::new(&world.root, "size=256k,mode=755") else {
         return;
     };
@@ -125,9 +125,9 @@ fn a_read_only_file_system_is_known_before_the_first_write() {
 
 #[test]
 fn the_lower_layers_of_a_container_are_replaced_like_any_file() {
-    let mut world = World::new();
+    let mut world = PlannedWorkspace::new();
     let at = |name: &str| world.outside.join(name);
-    let lower = World::at(&at("lower"));
+    let lower = PlannedWorkspace::at(&at("lower"));
     for name in ["upper", "scratch"] {
         fs::create_dir_all(at(name)).expect("a directory of the overlay");
     }
@@ -162,7 +162,7 @@ fn the_lower_layers_of_a_container_are_replaced_like_any_file() {
     world.plan(
         "to link",
         &Thing::Directory(0o755),
-        &crate::world::link("before"),
+        &testing::apply::link("before"),
     );
     world.plan("bare", &Thing::Directory(0o755), &Thing::Nothing);
     world.plan(
@@ -186,7 +186,7 @@ fn the_lower_layers_of_a_container_are_replaced_like_any_file() {
 
 #[test]
 fn few_descriptors_are_enough_for_many_directories() {
-    let world = World::new();
+    let world = PlannedWorkspace::new();
     parts::play(
         &Part::FewDescriptors,
         world.outside.parent().expect("the world's folder"),
@@ -195,7 +195,7 @@ fn few_descriptors_are_enough_for_many_directories() {
 }
 
 /// Runs in a process of its own: the limit belongs to the process.
-pub fn with_few_descriptors(world: &mut World) {
+pub fn with_few_descriptors(world: &mut PlannedWorkspace) {
     for number in 0..200 {
         world.put_and_plan(
             format!("d/{number}/edited").as_str(),

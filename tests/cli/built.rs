@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::binary;
+use testing::binary::binary;
 
 #[test]
 #[cfg(target_os = "linux")]

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 /// A message, and a tool that runs.
-fn at_work() -> World {
-    let world = World::new();
+fn at_work() -> Sandbox {
+    let world = Sandbox::new();
     world.write("a", "1\n");
     world.play("m1", "first", |world| world.write("a", "2\n"));
     for event in ["user_message", "tool_start"] {
@@ -42,7 +42,7 @@ fn a_dry_run_says_busy_where_the_call_would() {
 
 #[test]
 fn a_dry_run_of_the_way_forward_says_busy_as_well() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.write("a", "1\n");
     world.play("m1", "first", |world| world.write("a", "2\n"));
     world.run(&["revert", "--message", "m1"], b"").exits(0);

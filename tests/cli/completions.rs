@@ -2,12 +2,13 @@
 
 use std::process::Command;
 
-use crate::common::{World, finish};
-use crate::screen::{Screen, skipped};
+use crate::screen::Screen;
+use testing::binary::{Sandbox, finish};
+use testing::skip::has_program;
 
 /// A workspace with a message, whose id is returned, and a file that no id is.
-fn world() -> (World, String, String) {
-    let world = World::new();
+fn world() -> (Sandbox, String, String) {
+    let world = Sandbox::new();
     world.play("m1", "first", |world| world.write("zzz-a-file", "1\n"));
     let id = |command: &str, list: &str| {
         let document = world.json(&[command]);
@@ -18,16 +19,8 @@ fn world() -> (World, String, String) {
     (world, message, session)
 }
 
-fn is_there(shell: &str) -> bool {
-    let is_there = Command::new(shell).arg("--version").output().is_ok();
-    if !is_there {
-        skipped(&format!("`{shell}` is not there"));
-    }
-    is_there
-}
-
 /// Returns what the shell shows when the tabulator is pressed twice behind a line, and the line then.
-fn complete(world: &World, shell: &str, line: &str) -> Option<String> {
+fn complete(world: &Sandbox, shell: &str, line: &str) -> Option<String> {
     let mut screen = Screen::open(world, 200, shell)?;
     screen.wait_for("READY");
     screen.press(line);
@@ -43,7 +36,7 @@ fn complete(world: &World, shell: &str, line: &str) -> Option<String> {
 }
 
 /// The same questions to every shell.
-fn check(shell: &str, complete: impl Fn(&World, &str) -> Option<String>) {
+fn check(shell: &str, complete: impl Fn(&Sandbox, &str) -> Option<String>) {
     let (world, message, session) = world();
     let cases = [
         ("ckpt-hook unrev", "unrevert"),
@@ -80,7 +73,7 @@ fn check(shell: &str, complete: impl Fn(&World, &str) -> Option<String>) {
 
 #[test]
 fn bash_completes_commands_options_and_ids_and_no_files_for_them() {
-    if !is_there("bash") {
+    if !has_program("bash") {
         return;
     }
     check("bash", |world, line| {
@@ -92,7 +85,7 @@ fn bash_completes_commands_options_and_ids_and_no_files_for_them() {
 
 #[test]
 fn zsh_completes_commands_options_and_ids_and_no_files_for_them() {
-    if !is_there("zsh") {
+    if !has_program("zsh") {
         return;
     }
     check("zsh", |world, line| {
@@ -105,12 +98,12 @@ fn zsh_completes_commands_options_and_ids_and_no_files_for_them() {
 
 #[test]
 fn fish_completes_commands_options_and_ids_and_no_files_for_them() {
-    if !is_there("fish") {
+    if !has_program("fish") {
         return;
     }
     check("fish", |world, line| {
         let mut fish = Command::new("fish");
-        let binary = std::path::Path::new(crate::common::binary());
+        let binary = std::path::Path::new(testing::binary::binary());
         let folder = binary.parent().expect("it is in a folder");
         let script = format!("ckpt-hook completions fish | source; complete -C '{line}'");
         fish.args(["--no-config", "-c", &script])
@@ -125,7 +118,7 @@ fn fish_completes_commands_options_and_ids_and_no_files_for_them() {
 
 #[test]
 fn a_script_for_bash_knows_each_command_by_the_name_under_which_it_completes_it() {
-    let world = World::new();
+    let world = Sandbox::new();
     let script = world.run(&["completions", "bash"], b"").exits(0).stdout;
     let places: Vec<&str> = script
         .lines()

@@ -7,11 +7,11 @@ use std::process::{Child, Stdio};
 
 use serde_json::json;
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 #[test]
 fn eight_processes_capture_one_workspace_at_once() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.write("file", "x");
     let spawn = |_| {
         let mut command = world.command(&["--json", "snapshot"]);
@@ -46,7 +46,7 @@ fn eight_processes_capture_one_workspace_at_once() {
 
 #[test]
 fn eight_sessions_begin_at_once_in_an_empty_store() {
-    let world = World::new();
+    let world = Sandbox::new();
     let spawn = |number: usize| {
         let session = format!("s{number}");
         let mut command = world.command(&[
@@ -83,7 +83,7 @@ fn eight_sessions_begin_at_once_in_an_empty_store() {
 }
 
 /// The lock of the world's only workspace.
-fn lock_of(world: &World) -> PathBuf {
+fn lock_of(world: &Sandbox) -> PathBuf {
     let mut workspaces = std::fs::read_dir(world.store().join("snapshots")).expect("the store");
     workspaces
         .next()
@@ -113,7 +113,7 @@ fn wait_until_it_waits(child: &Child, lock: &Path) {
 #[test]
 #[cfg(target_os = "linux")]
 fn what_happens_while_a_hook_waits_for_the_workspace_counts() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.configure("hook_deadline = \"1 min\"\n");
     let event = |event: &str, tool: &str| {
         let cwd = world.workspace();

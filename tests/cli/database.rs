@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::common::{Run, World, finish};
+use testing::binary::{Run, Sandbox, finish};
+use testing::skip::has_program;
 
 const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/database.md"));
 
@@ -17,17 +18,8 @@ fn blocks(language: &str) -> Vec<&'static str> {
         .collect()
 }
 
-#[expect(clippy::print_stderr, reason = "a test that did not run says so")]
-fn has_sqlite() -> bool {
-    let is_there = Command::new("sqlite3").arg("--version").output().is_ok();
-    if !is_there {
-        eprintln!("SKIPPED: `sqlite3` is not there to run the queries of docs/database.md");
-    }
-    is_there
-}
-
 /// Runs a query as the page says, in the user's home, on the store of this world.
-fn query(world: &World, sql: &str) -> Run {
+fn query(world: &Sandbox, sql: &str) -> Run {
     let workspace = world.workspace();
     let sql = sql.replace(
         "/home/you/project",
@@ -42,13 +34,13 @@ fn query(world: &World, sql: &str) -> Run {
     finish(&mut command, b"").exits(0)
 }
 
-fn ask(world: &World, arguments: &[&str]) -> Run {
+fn ask(world: &Sandbox, arguments: &[&str]) -> Run {
     world.run(arguments, b"").exits(0)
 }
 
 /// A file that was there before, and was changed in two messages, from outside, and in another workspace at the same path.
-fn world() -> World {
-    let world = World::new();
+fn world() -> Sandbox {
+    let world = Sandbox::new();
     world.write("src/main.rs", "0\n");
     world.play("m1", "the first", |world| world.write("src/main.rs", "1\n"));
     world.write("src/main.rs", "by hand\n");
@@ -77,7 +69,7 @@ fn world() -> World {
 }
 
 /// What could not be captured, and a hook that went wrong.
-fn trouble(world: &World) {
+fn trouble(world: &Sandbox) {
     world.configure("max_file_size = \"1KB\"\n");
     world.play("m3", "too large", |world| {
         world.write("large", [b'x'; 5000])
@@ -87,7 +79,7 @@ fn trouble(world: &World) {
 
 #[test]
 fn every_query_of_the_documentation_runs_and_finds_something() {
-    if !has_sqlite() {
+    if !has_program("sqlite3") {
         return;
     }
     let world = world();
@@ -103,7 +95,7 @@ fn every_query_of_the_documentation_runs_and_finds_something() {
 
 #[test]
 fn a_query_of_a_file_is_of_one_workspace() {
-    if !has_sqlite() {
+    if !has_program("sqlite3") {
         return;
     }
     let world = world();
@@ -130,7 +122,7 @@ fn a_query_of_a_file_is_of_one_workspace() {
 
 #[test]
 fn the_prompt_that_wrote_a_file_is_none_that_is_reverted() {
-    if !has_sqlite() {
+    if !has_program("sqlite3") {
         return;
     }
     let world = world();
@@ -164,7 +156,7 @@ fn the_prompt_that_wrote_a_file_is_none_that_is_reverted() {
 
 #[test]
 fn the_command_for_a_file_as_it_was_prints_it() {
-    if !has_sqlite() {
+    if !has_program("sqlite3") {
         return;
     }
     let world = world();
@@ -186,10 +178,10 @@ fn the_command_for_a_file_as_it_was_prints_it() {
 
 #[test]
 fn the_first_command_of_the_page_runs_as_it_stands() {
-    if !has_sqlite() {
+    if !has_program("sqlite3") {
         return;
     }
-    let world = World::new();
+    let world = Sandbox::new();
     let home = world.home();
     let store = home.join(".local/share/ckpt-hook");
     world.write("a", "1\n");

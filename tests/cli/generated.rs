@@ -1,10 +1,10 @@
 //! Completions and manual pages are made from the command line's own description.
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 #[test]
 fn every_shell_gets_a_script() {
-    let world = World::new();
+    let world = Sandbox::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let run = world.run(&["completions", shell], b"").exits(0);
         assert!(
@@ -16,7 +16,7 @@ fn every_shell_gets_a_script() {
 
 #[test]
 fn there_is_a_manual_page_for_every_command() {
-    let world = World::new();
+    let world = Sandbox::new();
     let run = world.run(&["man"], b"").exits(0);
     assert!(
         run.stdout.contains(".TH ckpt-hook 1"),

@@ -1,10 +1,10 @@
 //! What our commands inside agents run: it says what is, and never fails.
 
-use crate::common::{Run, World};
+use testing::binary::{Run, Sandbox};
 
 /// Plays three messages of the session `s`.
-fn three_messages() -> World {
-    let world = World::new();
+fn three_messages() -> Sandbox {
+    let world = Sandbox::new();
     for name in ["one", "two", "three"] {
         world.play(name, &format!("make {name}"), |world| {
             world.write(name, "x\n");
@@ -14,7 +14,7 @@ fn three_messages() -> World {
 }
 
 /// Runs one in the conversation `s`; whatever comes of it, it ends with 0.
-fn inside(world: &World, words: &[&str]) -> Run {
+fn inside(world: &Sandbox, words: &[&str]) -> Run {
     let [verb, more @ ..] = words else {
         panic!("a command has a name");
     };
@@ -22,7 +22,7 @@ fn inside(world: &World, words: &[&str]) -> Run {
     world.run(&all, b"").exits(0)
 }
 
-fn files(world: &World) -> Vec<String> {
+fn files(world: &Sandbox) -> Vec<String> {
     let paths = world.tree().into_keys();
     paths.map(|path| path.display().to_string()).collect()
 }

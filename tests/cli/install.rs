@@ -5,11 +5,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use expect_test::expect;
 
-use crate::common::{World, finish};
+use testing::binary::{Sandbox, finish};
 
 #[test]
 fn all_installs_into_the_agents_that_are_there_and_says_which_are_not() {
-    let world = World::new();
+    let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
     fs::create_dir_all(world.home().join(".qwen")).expect("writable");
     let run = world.run(&["install", "--all"], b"").exits(0);
@@ -42,7 +42,7 @@ fn all_installs_into_the_agents_that_are_there_and_says_which_are_not() {
 
 #[test]
 fn where_no_agent_is_found_all_says_what_to_do() {
-    let world = World::new();
+    let world = Sandbox::new();
     let run = world.run(&["install", "--all"], b"").exits(0);
     assert!(
         run.stdout
@@ -64,7 +64,7 @@ fn where_no_agent_is_found_all_says_what_to_do() {
 
 #[test]
 fn settings_that_cannot_be_edited_do_not_keep_the_other_agents_from_theirs() {
-    let world = World::new();
+    let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
     fs::write(world.home().join(".claude/settings.json"), "{ broken").expect("writable");
     let run = world
@@ -92,7 +92,7 @@ fn settings_that_cannot_be_edited_do_not_keep_the_other_agents_from_theirs() {
 
 #[test]
 fn the_list_shows_every_agent_in_one_table() {
-    let world = World::new();
+    let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
     world.run(&["install", "claude-code"], b"").exits(0);
     world
@@ -121,7 +121,7 @@ fn the_list_shows_every_agent_in_one_table() {
 
 #[test]
 fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
-    let world = World::new();
+    let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".gemini")).expect("writable");
     world.run(&["install", "claude-code"], b"").exits(0);
     world
@@ -151,7 +151,7 @@ fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
 
 #[test]
 fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_to_do() {
-    let world = World::new();
+    let world = Sandbox::new();
     std::fs::create_dir_all(world.workspace().join(".git")).expect("writable");
     let settings = world.home().join(".claude/settings.json");
     let install = |arguments: &[&str]| world.run(&[&["install"], arguments].concat(), b"").exits(0);
@@ -208,9 +208,9 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
         ],
         0,
     );
-    fs::copy(crate::common::binary(), world.path("ckpt-hook")).expect("writable");
+    fs::copy(testing::binary::binary(), world.path("ckpt-hook")).expect("writable");
     let other = text.replace(
-        crate::common::binary(),
+        testing::binary::binary(),
         world.path("ckpt-hook").to_str().expect("a plain path"),
     );
     fs::write(&settings, &other).expect("writable");
@@ -256,7 +256,7 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
 }
 
 /// Puts a program on the PATH that says its version, and returns that PATH.
-fn with_program(world: &World, name: &str, says: &str) -> String {
+fn with_program(world: &Sandbox, name: &str, says: &str) -> String {
     let folder = world.path("programs");
     fs::create_dir_all(&folder).expect("writable");
     let program = folder.join(name);
@@ -267,7 +267,7 @@ fn with_program(world: &World, name: &str, says: &str) -> String {
 
 #[test]
 fn a_version_that_records_nothing_is_named_when_it_is_installed_and_by_doctor_and_in_the_list() {
-    let world = World::new();
+    let world = Sandbox::new();
     for (agent, program, says, told) in [
         (
             "codex",
@@ -298,7 +298,7 @@ fn a_version_that_records_nothing_is_named_when_it_is_installed_and_by_doctor_an
 
 #[test]
 fn a_quiet_install_says_nothing_unless_something_is_wrong() {
-    let world = World::new();
+    let world = Sandbox::new();
     for command in ["install", "uninstall"] {
         for arguments in [
             &["-q", command, "claude-code"][..],
@@ -317,7 +317,7 @@ fn a_quiet_install_says_nothing_unless_something_is_wrong() {
 
 #[test]
 fn uninstall_leaves_an_empty_table_and_an_empty_folder_that_were_there() {
-    let world = World::new();
+    let world = Sandbox::new();
     fs::create_dir_all(world.home().join(".claude")).expect("writable");
     fs::create_dir_all(world.home().join(".gemini")).expect("writable");
     fs::write(world.home().join(".claude/settings.json"), "{}").expect("writable");
@@ -334,7 +334,7 @@ fn uninstall_leaves_an_empty_table_and_an_empty_folder_that_were_there() {
 
 #[test]
 fn in_the_home_directory_one_settings_file_is_one_installation() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.run(&["install", "--all", "--dry-run"], b"").exits(0);
     for agent in ["claude-code", "gemini-cli"] {
         world.run(&["install", agent], b"").exits(0);
@@ -355,7 +355,7 @@ fn in_the_home_directory_one_settings_file_is_one_installation() {
 
 #[test]
 fn what_install_keeps_in_the_store_is_no_reason_not_to_begin_one() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.run(&["install", "claude-code"], b"").exits(0);
     fs::write(world.store().join(".ckpt-hook-x1"), "killed").expect("writable");
     world.play("m1", "first", |world| world.write("one", "x\n"));

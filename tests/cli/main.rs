@@ -28,5 +28,3 @@ mod told;
 mod untouched;
 mod usage;
 mod widths;
-
-use testing::binary as common;

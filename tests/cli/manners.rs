@@ -8,7 +8,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde_json::json;
 use testing::skip::is_debug_build;
 
-use crate::common::{Run, World, finish};
+use testing::binary::{Run, Sandbox, finish};
 
 /// The commands that agents and scripts call.
 const HOOKS: [&[&str]; 4] = [
@@ -18,13 +18,13 @@ const HOOKS: [&[&str]; 4] = [
     &["step-finish", "--session", "s"],
 ];
 
-fn log(world: &World) -> String {
+fn log(world: &Sandbox) -> String {
     std::fs::read_to_string(world.store().join("log")).unwrap_or_default()
 }
 
 #[test]
 fn no_payload_makes_a_hook_speak_or_fail() {
-    let world = World::new();
+    let world = Sandbox::new();
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let payloads: [&[u8]; 12] = [
         b"",
@@ -50,7 +50,7 @@ fn no_payload_makes_a_hook_speak_or_fail() {
 
 #[test]
 fn arguments_that_make_no_sense_are_no_reason_to_block_a_tool() {
-    let world = World::new();
+    let world = Sandbox::new();
     for arguments in [
         &["event", "--no-such-option"][..],
         &["event", "--agent"],
@@ -72,7 +72,7 @@ fn arguments_that_make_no_sense_are_no_reason_to_block_a_tool() {
 
 #[test]
 fn an_agent_that_drops_our_arguments_or_has_others_goes_on_undisturbed() {
-    let world = World::new();
+    let world = Sandbox::new();
     for arguments in [
         &[][..],
         &["--json"],
@@ -97,7 +97,7 @@ fn an_agent_that_drops_our_arguments_or_has_others_goes_on_undisturbed() {
 
 #[test]
 fn strict_says_what_is_wrong_and_exits_with_1() {
-    let world = World::new();
+    let world = Sandbox::new();
     let run = world.run(&["event", "--strict"], b"{").exits(1);
     assert!(
         run.stderr.starts_with("error: "),
@@ -109,7 +109,7 @@ fn strict_says_what_is_wrong_and_exits_with_1() {
 
 #[test]
 fn json_is_one_line_also_of_a_failure() {
-    let world = World::new();
+    let world = Sandbox::new();
     for arguments in [&["--json", "event"][..], &["event", "--json", "--bogus"]] {
         let run = world.run(arguments, b"{").exits(0);
         assert_eq!(run.stdout.lines().count(), 1, "one line: {run}");
@@ -127,7 +127,7 @@ fn crashes_of_every_kind_end_silently() {
         return;
     }
     for fault in ["panic", "abort", "segv", "overflow", "oom"] {
-        let world = World::new();
+        let world = Sandbox::new();
         let run = |arguments: &[&str]| {
             finish(
                 world.command(arguments).env("CKPT_HOOK_TEST_FAULT", fault),
@@ -152,7 +152,7 @@ fn a_panic_is_noted_by_its_place_and_not_by_its_words() {
     if !is_debug_build() {
         return;
     }
-    let world = World::new();
+    let world = Sandbox::new();
     finish(
         world
             .command(&["event"])
@@ -189,7 +189,7 @@ fn a_hook_that_hangs_ends_at_the_deadline() {
     if !is_debug_build() {
         return;
     }
-    let world = World::new();
+    let world = Sandbox::new();
     world.configure("hook_deadline = \"300 ms\"");
     finish(
         world
@@ -207,7 +207,7 @@ fn a_hook_that_hangs_ends_at_the_deadline() {
 
 #[test]
 fn a_writer_that_never_closes_is_not_waited_for_beyond_the_deadline() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.configure("hook_deadline = \"300 ms\"");
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let output = world
@@ -221,7 +221,7 @@ fn a_writer_that_never_closes_is_not_waited_for_beyond_the_deadline() {
 
 #[test]
 fn a_stream_that_is_full_or_closed_changes_nothing() {
-    let world = World::new();
+    let world = Sandbox::new();
     let full = || {
         Stdio::from(
             OpenOptions::new()
@@ -254,7 +254,7 @@ fn a_stream_that_is_full_or_closed_changes_nothing() {
         .args([
             "-c",
             "exec \"$0\" event <&- >&- 2>&-",
-            crate::common::binary(),
+            testing::binary::binary(),
         ])
         .env_clear()
         .env("HOME", world.home());
@@ -262,14 +262,14 @@ fn a_stream_that_is_full_or_closed_changes_nothing() {
 }
 
 /// Runs a hook with a real payload below a shell that sets the stage.
-fn staged(world: &World, stage: &str) -> Run {
+fn staged(world: &Sandbox, stage: &str) -> Run {
     let event =
         json!({"event": "user_message", "session_id": "s", "cwd": world.workspace()}).to_string();
     let mut shell = world.command::<&str>(&[]);
     let arguments = [
         "-c",
         &format!("{stage}; exec \"$0\" event"),
-        crate::common::binary(),
+        testing::binary::binary(),
     ];
     let environment: Vec<_> = shell
         .get_envs()
@@ -287,7 +287,7 @@ fn staged(world: &World, stage: &str) -> Run {
 #[test]
 fn a_process_that_is_given_too_little_ends_silently() {
     for limit in ["-f 0", "-n 5", "-n 8", "-v 40000", "-v 300000", "-s 64"] {
-        let world = World::new();
+        let world = Sandbox::new();
         world.write("file", "content");
         let run = staged(&world, &format!("ulimit {limit}"));
         assert_eq!(
@@ -300,7 +300,7 @@ fn a_process_that_is_given_too_little_ends_silently() {
 
 #[test]
 fn a_current_directory_that_is_gone_is_no_reason_to_speak() {
-    let world = World::new();
+    let world = Sandbox::new();
     for payload in ["{\"event\":\"user_message\",\"session_id\":\"s\"}", ""] {
         let stage = "mkdir gone && cd gone && rmdir ../gone";
         staged(&world, stage).ends_silently();
@@ -308,7 +308,7 @@ fn a_current_directory_that_is_gone_is_no_reason_to_speak() {
         shell.args([
             "-c",
             &format!("{stage}; exec \"$0\" event"),
-            crate::common::binary(),
+            testing::binary::binary(),
         ]);
         shell
             .env_clear()
@@ -321,7 +321,7 @@ fn a_current_directory_that_is_gone_is_no_reason_to_speak() {
 
 #[test]
 fn a_data_folder_that_is_not_absolute_is_not_heeded() {
-    let world = World::new();
+    let world = Sandbox::new();
     let mut hook = world.command(&["message", "--session", "s", "--strict"]);
     hook.env_remove("CKPT_HOOK_HOME")
         .env("XDG_DATA_HOME", "relative")
@@ -339,7 +339,7 @@ fn a_data_folder_that_is_not_absolute_is_not_heeded() {
 
 #[test]
 fn a_hook_reads_nothing_of_git_s_environment() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.write("file", "content");
     let mut hook = world.command(&["message", "--session", "s", "--strict"]);
     for name in [
@@ -358,7 +358,7 @@ fn a_hook_reads_nothing_of_git_s_environment() {
 fn a_disabled_hook_makes_no_files() {
     let event = json!({"event": "user_message", "session_id": "s", "cwd": "/"}).to_string();
     for hook in HOOKS {
-        let world = World::new();
+        let world = Sandbox::new();
         finish(
             world.command(hook).env("CKPT_HOOK_DISABLE", "1"),
             event.as_bytes(),
@@ -372,7 +372,7 @@ fn a_disabled_hook_makes_no_files() {
 
 #[test]
 fn a_store_that_cannot_be_made_is_no_reason_to_speak() {
-    let world = World::new();
+    let world = Sandbox::new();
     std::fs::write(world.store(), "a file stands in its place").expect("writable");
     world
         .event(json!({"event": "user_message", "session_id": "s"}))
@@ -388,7 +388,7 @@ fn a_store_that_cannot_be_made_is_no_reason_to_speak() {
 
 #[test]
 fn a_damaged_database_is_set_aside_and_recording_goes_on() {
-    let world = World::new();
+    let world = Sandbox::new();
     world
         .event(json!({"event": "user_message", "session_id": "s", "message_id": "before"}))
         .ends_silently();
@@ -417,7 +417,7 @@ fn a_damaged_database_is_set_aside_and_recording_goes_on() {
 
 #[test]
 fn the_log_is_nobody_else_s() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.run(&["event", "--bogus"], b"{}").ends_silently();
     let mode = |name: &str| {
         world
@@ -438,7 +438,7 @@ fn the_log_is_nobody_else_s() {
 
 #[test]
 fn a_log_that_is_a_link_is_not_written_through() {
-    let world = World::new();
+    let world = Sandbox::new();
     std::fs::create_dir_all(world.store()).expect("writable");
     let target = world.path("target");
     File::create(&target).expect("writable");
@@ -453,7 +453,7 @@ fn a_log_that_is_a_link_is_not_written_through() {
 
 #[test]
 fn settings_that_hang_or_make_no_sense_do_not_stop_a_hook() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.configure("this is = = not toml");
     world.run(&["event"], b"{").ends_silently();
     let file = world.home().join(".config/ckpt-hook/config.toml");
@@ -468,7 +468,7 @@ fn settings_that_hang_or_make_no_sense_do_not_stop_a_hook() {
 
 #[test]
 fn a_first_snapshot_that_is_late_goes_on_without_the_hook() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.write("file", "x");
     // Half a second is kept for the rows: nothing is left for the snapshot.
     world.configure("hook_deadline = \"500 ms\"\n");
@@ -512,8 +512,8 @@ fn status_says_that_the_first_snapshot_goes_on_until_it_is_done() {
 }
 
 /// Returns a world whose first snapshot is late and not done, and the lock for which it waits; none where it was done already.
-fn late_and_locked() -> Option<(World, File)> {
-    let world = World::new();
+fn late_and_locked() -> Option<(Sandbox, File)> {
+    let world = Sandbox::new();
     world.write("file", "x");
     world.configure("hook_deadline = \"500 ms\"\n");
     world
@@ -531,7 +531,7 @@ fn late_and_locked() -> Option<(World, File)> {
     (!has_pack(&world)).then_some((world, lock))
 }
 
-fn has_pack(world: &World) -> bool {
+fn has_pack(world: &Sandbox) -> bool {
     let workspaces = std::fs::read_dir(world.store().join("snapshots"))
         .into_iter()
         .flatten()

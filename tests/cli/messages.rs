@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 /// Sends a payload as an agent's hook does.
-fn tell(world: &World, agent: &str, event: &str, mut payload: Value) {
+fn tell(world: &Sandbox, agent: &str, event: &str, mut payload: Value) {
     payload["cwd"] = json!(world.workspace());
     world
         .run(
@@ -16,7 +16,7 @@ fn tell(world: &World, agent: &str, event: &str, mut payload: Value) {
 }
 
 /// Returns the messages of the log, oldest first: what was asked, and how many files changed.
-fn messages(world: &World) -> Vec<(Value, Value)> {
+fn messages(world: &Sandbox) -> Vec<(Value, Value)> {
     let log = world.json(&["log"]);
     let newest_first = log["messages"].as_array().expect("a list").iter();
     newest_first
@@ -27,7 +27,7 @@ fn messages(world: &World) -> Vec<(Value, Value)> {
 
 #[test]
 fn each_message_at_a_terminal_of_cline_is_one_though_all_have_the_id_of_one_task() {
-    let world = World::new();
+    let world = Sandbox::new();
     let cline = |event: &str, iteration: u64, call: &str| {
         tell(
             &world,
@@ -61,7 +61,7 @@ fn each_message_at_a_terminal_of_cline_is_one_though_all_have_the_id_of_one_task
 #[test]
 fn what_a_running_tool_of_opencode_writes_after_a_new_message_is_the_old_messages() {
     for agent in ["opencode", "kilo"] {
-        let world = World::new();
+        let world = Sandbox::new();
         let tell = |event: &str, payload: Value| tell(&world, agent, event, payload);
         let message = |id: &str, text: &str| {
             tell(
@@ -97,7 +97,7 @@ fn what_a_running_tool_of_opencode_writes_after_a_new_message_is_the_old_message
 
 #[test]
 fn a_sub_agent_of_codex_that_is_a_session_like_any_other_sends_no_messages() {
-    let world = World::new();
+    let world = Sandbox::new();
     let transcript = world.path("child.jsonl");
     let head = json!({"type": "session_meta", "payload": {"id": "child", "source":
         {"subagent": {"thread_spawn": {"parent_thread_id": "root", "depth": 1}}}}});
@@ -130,7 +130,7 @@ fn a_sub_agent_of_codex_that_is_a_session_like_any_other_sends_no_messages() {
 
 #[test]
 fn a_session_of_copilot_is_busy_while_its_first_tool_runs_and_that_tools_work_goes_back() {
-    let world = World::new();
+    let world = Sandbox::new();
     let copilot = |event: &str, more: Value| {
         let mut payload = more;
         payload["sessionId"] = json!("s");

@@ -3,9 +3,9 @@
 use std::fs::OpenOptions;
 use std::process::Stdio;
 
-use crate::common::{Run, World};
+use testing::binary::{Run, Sandbox};
 
-fn reverted_into_a_full_disk(world: &World, arguments: &[&str]) -> Run {
+fn reverted_into_a_full_disk(world: &Sandbox, arguments: &[&str]) -> Run {
     let full = OpenOptions::new()
         .write(true)
         .open("/dev/full")
@@ -23,7 +23,7 @@ fn reverted_into_a_full_disk(world: &World, arguments: &[&str]) -> Run {
 #[test]
 fn a_revert_of_which_the_report_cannot_be_written_is_not_one_that_changed_nothing() {
     for json in [&[][..], &["--json"]] {
-        let world = World::new();
+        let world = Sandbox::new();
         world.write("a", "1\n");
         world.play("m", "prompt", |world| world.write("a", "2\n"));
         let plan = [json, &["revert", "--message", "last", "--dry-run"]].concat();

@@ -1,11 +1,11 @@
 //! What `diff` prints on a pipe is a patch: real git takes it, forwards and in reverse.
 
-use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::World;
+use testing::binary::Sandbox;
+use testing::tree::{Node, Tree};
 
 /// Bytes that no text has and that do not compress.
 fn noise(length: usize, mut seed: u32) -> Vec<u8> {
@@ -16,19 +16,14 @@ fn noise(length: usize, mut seed: u32) -> Vec<u8> {
     std::iter::repeat_with(next).take(length).collect()
 }
 
-type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
-
 /// Returns everything but directories, of which git knows nothing.
-fn files(world: &World) -> Files {
+fn files(world: &Sandbox) -> Tree {
     let mut tree = world.tree();
-    tree.retain(|path, _| {
-        let path = world.workspace().join(path);
-        path.is_symlink() || !path.is_dir()
-    });
+    tree.retain(|_, node| !matches!(node, Node::Directory(_)));
     tree
 }
 
-fn before(world: &World) {
+fn before(world: &Sandbox) {
     world.write("text", "one\ntwo\nthree\n");
     world.write("no newline", "at the end");
     world.write("returns", "a\rb\r\nc\n");
@@ -48,7 +43,7 @@ fn before(world: &World) {
     symlink("text", world.workspace().join("link")).expect("writable");
 }
 
-fn after(world: &World) {
+fn after(world: &Sandbox) {
     let place = world.workspace();
     let set_mode = |name: &str, mode| {
         let permissions = std::fs::Permissions::from_mode(mode);
@@ -86,7 +81,7 @@ fn after(world: &World) {
 }
 
 /// Has git apply a patch to the files of a directory, outside of every repository.
-fn apply(world: &World, directory: &Path, arguments: &[&str], patch: &[u8]) {
+fn apply(world: &Sandbox, directory: &Path, arguments: &[&str], patch: &[u8]) {
     let mut git = Command::new("git");
     git.arg("apply").args(arguments).arg("-");
     git.current_dir(directory)
@@ -94,7 +89,7 @@ fn apply(world: &World, directory: &Path, arguments: &[&str], patch: &[u8]) {
         .env("PATH", "/usr/bin:/bin")
         .env("HOME", world.home())
         .env("GIT_CEILING_DIRECTORIES", world.path(""));
-    let run = crate::common::finish(&mut git, patch);
+    let run = testing::binary::finish(&mut git, patch);
     assert_eq!(
         run.code,
         Some(0),
@@ -103,7 +98,7 @@ fn apply(world: &World, directory: &Path, arguments: &[&str], patch: &[u8]) {
     );
 }
 
-fn patch(world: &World, arguments: &[&str]) -> Vec<u8> {
+fn patch(world: &Sandbox, arguments: &[&str]) -> Vec<u8> {
     let output = world
         .command(&[&["diff"][..], arguments].concat())
         .output()
@@ -114,7 +109,7 @@ fn patch(world: &World, arguments: &[&str]) -> Vec<u8> {
 
 #[test]
 fn git_applies_every_printed_patch_forwards_and_in_reverse() {
-    let world = World::new();
+    let world = Sandbox::new();
     before(&world);
     let old = files(&world);
     world.play("m1", "change everything", after);
@@ -122,7 +117,7 @@ fn git_applies_every_printed_patch_forwards_and_in_reverse() {
     let forwards = patch(&world, &["m1"]);
     let backwards = patch(&world, &["current", "m1"]);
     let place = world.workspace();
-    let is = |tree: &Files, why: &str| {
+    let is = |tree: &Tree, why: &str| {
         let now = files(&world);
         let names = now.keys().chain(tree.keys());
         let differing: Vec<_> = names
@@ -145,7 +140,7 @@ fn git_applies_every_printed_patch_forwards_and_in_reverse() {
 
 #[test]
 fn a_patch_of_one_binary_file_names_both_blobs_in_full() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.write("a.bin", noise(100, 1));
     world.play("m1", "change it", |world| {
         world.write("a.bin", noise(100, 2))
@@ -169,7 +164,7 @@ fn a_patch_of_one_binary_file_names_both_blobs_in_full() {
 
 #[test]
 fn what_is_too_large_for_lines_is_applied_as_bytes() {
-    let world = World::new();
+    let world = Sandbox::new();
     let large = "a line of a large file\n".repeat(800_000);
     world.write("large", &large);
     world.play("m1", "one line more", |world| {

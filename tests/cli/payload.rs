@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use crate::common::{Run, World};
+use testing::binary::{Run, Sandbox};
 
 /// The length of what is huge, in bytes.
 const HUGE: usize = 50 << 20;
@@ -14,7 +14,7 @@ const HUGE: usize = 50 << 20;
 const MEMORY: u64 = 40 << 10;
 
 /// Sends a payload, and returns the most memory that the hook had used when all of it but the end was read.
-fn send(world: &World, arguments: &[&str], payload: &str) -> u64 {
+fn send(world: &Sandbox, arguments: &[&str], payload: &str) -> u64 {
     let mut child = world
         .command(&[&["event", "--strict"], arguments].concat())
         .stdin(Stdio::piped())
@@ -46,7 +46,7 @@ fn send(world: &World, arguments: &[&str], payload: &str) -> u64 {
 
 #[test]
 fn a_huge_payload_is_understood_whatever_is_huge_in_it_and_memory_does_not_grow_with_it() {
-    let world = World::new();
+    let world = Sandbox::new();
     // Without optimisation and on a busy machine the deadline of a hook would decide, which is not asked here.
     world.configure("hook_deadline = \"10 minutes\"\n");
     let cwd = world.workspace();

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{Run, World};
+use testing::binary::{Run, Sandbox};
 
 /// Sends an event of a tool call, or of what is around it, as an agent's hook does.
-fn tell(world: &World, agent: &str, event: &str, extra: Value) -> Run {
+fn tell(world: &Sandbox, agent: &str, event: &str, extra: Value) -> Run {
     let mut payload =
         json!({"hook_event_name": event, "session_id": "s", "cwd": world.workspace()});
     let fields = payload.as_object_mut().expect("an object");
@@ -19,8 +19,8 @@ fn tell(world: &World, agent: &str, event: &str, extra: Value) -> Run {
 /// A message, a command that is announced, and an edit by hand before anything else is heard; then the next message.
 ///
 /// In `asked` the agent tells that it waits for permission.
-fn interrupted(agent: &str, asked: bool) -> World {
-    let world = World::new();
+fn interrupted(agent: &str, asked: bool) -> Sandbox {
+    let world = Sandbox::new();
     world.write("menu", "soup\n");
     let tell = |event: &str, extra: Value| {
         tell(&world, agent, event, extra).ends_silently();
@@ -75,7 +75,7 @@ fn what_changed_at_once_after_a_tool_that_asked_nobody_is_its() {
 
 #[test]
 fn what_is_changed_before_qwen_code_announces_a_tool_is_not_its() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.write("menu", "soup\n");
     let tell = |event: &str, extra: Value| {
         tell(&world, "qwen-code", event, extra).ends_silently();

@@ -1,12 +1,12 @@
 //! Choosing a message: whatever key ends it, the terminal is as it was.
 
-use crate::common::World;
 use crate::screen::Screen;
+use testing::binary::Sandbox;
 
 const PROMPT: &str = "Go back to just before";
 
-fn world() -> World {
-    let world = World::new();
+fn world() -> Sandbox {
+    let world = Sandbox::new();
     for number in 1..=20 {
         let prompt =
             format!("m{number:02} 日本語の長い文章 and more words than forty columns hold");
@@ -17,7 +17,7 @@ fn world() -> World {
     world
 }
 
-fn picking(world: &World, columns: u16) -> Option<Screen> {
+fn picking(world: &Sandbox, columns: u16) -> Option<Screen> {
     let line = "echo before; ckpt-hook revert; code=$?; echo after $code";
     let mut screen = Screen::open(world, columns, line)?;
     screen.wait_for(PROMPT);

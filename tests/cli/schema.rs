@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 /// Returns the schema of a document as the binary prints it.
-fn schema(world: &World, name: &str) -> Value {
+fn schema(world: &Sandbox, name: &str) -> Value {
     let run = world.run(&["schema", name], b"").exits(0);
     serde_json::from_str(&run.stdout).expect("a schema is JSON")
 }
 
 /// Checks what a command prints, whatever its exit code is, and returns it.
-fn valid(world: &World, name: &str, arguments: &[&str]) -> Value {
+fn valid(world: &Sandbox, name: &str, arguments: &[&str]) -> Value {
     let mut all = vec!["--json"];
     all.extend(arguments);
     let run = world.run(&all, b"");
@@ -21,7 +21,7 @@ fn valid(world: &World, name: &str, arguments: &[&str]) -> Value {
     document
 }
 
-fn check(world: &World, name: &str, document: &Value) {
+fn check(world: &Sandbox, name: &str, document: &Value) {
     let schema = schema(world, name);
     let validator = jsonschema::validator_for(&schema).expect("our schema is one");
     let errors: Vec<String> = validator
@@ -33,7 +33,7 @@ fn check(world: &World, name: &str, document: &Value) {
 
 #[test]
 fn every_document_that_a_command_prints_is_what_its_schema_says() {
-    let world = World::new();
+    let world = Sandbox::new();
     valid(&world, "report-log", &["log"]);
     world.write("kept", "one\n");
     world.play("m1", "write it", |world| world.write("made", "one\ntwo\n"));
@@ -101,7 +101,7 @@ fn every_document_that_a_command_prints_is_what_its_schema_says() {
 
 #[test]
 fn a_failure_says_its_kind_and_what_an_ambiguous_id_may_mean() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.play("m1", "write it", |world| world.write("made", "one\n"));
     let kind =
         |arguments: &[&str]| valid(&world, "report-error", arguments)["error"]["kind"].clone();
@@ -112,7 +112,7 @@ fn a_failure_says_its_kind_and_what_an_ambiguous_id_may_mean() {
 
 #[test]
 fn the_schema_of_all_documents_defines_a_type_once() {
-    let world = World::new();
+    let world = Sandbox::new();
     let run = world.run(&["schema"], b"").exits(0);
     let all: Value = serde_json::from_str(&run.stdout).expect("a schema is JSON");
     let names = all["properties"].as_object().expect("documents").keys();

@@ -7,7 +7,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
-use crate::common::World;
+use testing::binary::Sandbox;
+use testing::skip::has_program;
 
 const ROWS: NonZero<u16> = NonZero::new(200).expect("it is not zero");
 
@@ -24,9 +25,8 @@ pub struct Screen {
 
 impl Screen {
     /// Runs a line of a shell in the workspace, on a terminal of so many columns; nothing where no terminal can be played.
-    pub fn open(world: &World, columns: u16, line: &str) -> Option<Self> {
-        if !Path::new("/usr/bin/script").exists() {
-            skipped("`script` of util-linux is not there to play a terminal");
+    pub fn open(world: &Sandbox, columns: u16, line: &str) -> Option<Self> {
+        if !has_program("/usr/bin/script") {
             return None;
         }
         let line = format!("stty rows {ROWS} cols {columns}; {line}");
@@ -142,12 +142,7 @@ fn forward(mut stdout: ChildStdout, sender: &Sender<Vec<u8>>) {
 
 /// The binary under test is found by its name.
 fn path() -> String {
-    let binary = Path::new(crate::common::binary());
+    let binary = Path::new(testing::binary::binary());
     let folder = binary.parent().expect("it is in a folder");
     format!("{}:/usr/bin:/bin", folder.display())
-}
-
-#[expect(clippy::print_stderr, reason = "a test that did not run says so")]
-pub fn skipped(why: &str) {
-    eprintln!("SKIPPED: {why}");
 }

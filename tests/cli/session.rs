@@ -8,11 +8,11 @@ use ckpt_schema::report;
 use expect_test::expect;
 use serde_json::json;
 
-use crate::common::{World, finish};
+use testing::binary::{Sandbox, finish};
 
 /// Two messages: one edits and creates, the other removes.
-fn two_messages() -> World {
-    let world = World::new();
+fn two_messages() -> Sandbox {
+    let world = Sandbox::new();
     world.write("menu", "bread\nrolls\n");
     world.write("notes", "mine\n");
     world.play("m1", "add cakes", |world| {
@@ -36,8 +36,8 @@ fn the_log_is_a_table_of_messages() {
 }
 
 /// A message whose agent committed.
-fn committed() -> World {
-    let world = World::new();
+fn committed() -> Sandbox {
+    let world = Sandbox::new();
     world.run_git(&["init", "-q", "-b", "main"]);
     world.write("menu", "bread\n");
     world.run_git(&["add", "menu"]);
@@ -413,7 +413,7 @@ fn an_agent_at_work_is_exit_code_5_and_force_goes_on() {
 
 #[test]
 fn every_document_has_the_shape_of_its_schema() {
-    fn read<T: serde::de::DeserializeOwned>(world: &World, arguments: &[&str]) -> T {
+    fn read<T: serde::de::DeserializeOwned>(world: &Sandbox, arguments: &[&str]) -> T {
         let document = world.json(arguments);
         serde_json::from_value(document.clone())
             .unwrap_or_else(|error| panic!("{arguments:?}: {error} in {document}"))
@@ -439,7 +439,7 @@ fn every_document_has_the_shape_of_its_schema() {
 
 #[test]
 fn a_recorded_event_is_one_line_of_json() {
-    let world = World::new();
+    let world = Sandbox::new();
     let run = world
         .run(
             &["--json", "message", "--session", "s", "--message", "m"],
@@ -458,7 +458,7 @@ fn a_recorded_event_is_one_line_of_json() {
 
 #[test]
 fn git_apply_takes_a_diff() {
-    let world = World::new();
+    let world = Sandbox::new();
     let directory = world.workspace();
     for (name, content) in [
         ("changed", "one\ntwo\n"),
@@ -516,7 +516,7 @@ fn git_apply_takes_a_diff() {
 
 #[test]
 fn no_name_or_prompt_acts_on_a_terminal_wherever_it_is_shown() {
-    let world = World::new();
+    let world = Sandbox::new();
     let evil = "\u{1b}]0;title\u{7}\u{9b}31m\u{202e}\n.txt";
     world.play("m\u{1b}[2J", "prompt \u{1b}[2J\u{7}", |world| {
         world.write(evil, "x\n")
@@ -576,7 +576,7 @@ fn what_went_wrong_in_a_hook_is_shown_by_status_and_doctor() {
 
 #[test]
 fn a_workspace_that_is_switched_off_is_not_recorded() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.configure(&format!(
         "[workspaces.{:?}]\nenabled = false\n",
         world.workspace()
@@ -589,7 +589,7 @@ fn a_workspace_that_is_switched_off_is_not_recorded() {
 
 #[test]
 fn the_demo_plays_to_its_end_and_leaves_nothing_behind() {
-    let world = World::new();
+    let world = Sandbox::new();
     let temporary = world.path("temporary");
     std::fs::create_dir(&temporary).expect("writable");
     let run = finish(world.command(&["demo"]).env("TMPDIR", &temporary), b"").exits(0);

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 /// The inodes of all files below a directory.
 fn inodes(directory: &Path, found: &mut Vec<u64>) {
@@ -18,14 +18,14 @@ fn inodes(directory: &Path, found: &mut Vec<u64>) {
     }
 }
 
-fn shares_inodes(world: &World) -> bool {
+fn shares_inodes(world: &Sandbox) -> bool {
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     inodes(&world.store(), &mut ours);
     inodes(&world.workspace(), &mut theirs);
     ours.iter().any(|inode| theirs.contains(inode))
 }
 
-fn packs(world: &World) -> Vec<PathBuf> {
+fn packs(world: &Sandbox) -> Vec<PathBuf> {
     let directory = world.workspace().join(".git/objects/pack");
     let entries = directory.read_dir().expect("git made it");
     entries
@@ -35,7 +35,7 @@ fn packs(world: &World) -> Vec<PathBuf> {
 
 #[test]
 fn what_a_hook_borrows_of_the_repository_is_given_back_in_the_background() {
-    let world = World::new();
+    let world = Sandbox::new();
     for number in 0..60 {
         world.write(
             &format!("d{}/f{number}", number % 5),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::common::{Run, World, finish};
+use testing::binary::{Run, Sandbox, finish};
 
 /// Commands that record nothing. With what they answer where there is no store: exit code, and words that say why.
 const READING: [(&[&str], i32, &str); 11] = [
@@ -24,7 +24,7 @@ const READING: [(&[&str], i32, &str); 11] = [
     (&["restore", "12345678"], 4, "nothing was recorded"),
 ];
 
-fn message(world: &World) -> Run {
+fn message(world: &Sandbox) -> Run {
     world.event(json!({"event": "user_message", "session_id": "s", "message_id": "m"}))
 }
 
@@ -59,7 +59,7 @@ fn is_root(what: &str) -> bool {
 
 #[test]
 fn only_what_records_makes_a_store_and_what_reads_answers_without_one() {
-    let world = World::new();
+    let world = Sandbox::new();
     for (command, code, words) in READING {
         let run = world.run(command, b"").exits(code);
         let said = format!("{}{}", run.stdout, run.stderr);
@@ -76,7 +76,7 @@ fn only_what_records_makes_a_store_and_what_reads_answers_without_one() {
 #[test]
 fn a_directory_that_is_no_store_is_neither_adopted_nor_changed() {
     for mode in [0o1777, 0o777, 0o755, 0o700] {
-        let world = World::new();
+        let world = Sandbox::new();
         std::fs::create_dir(world.store()).expect("writable");
         std::fs::write(world.store().join("notes.txt"), "mine\n").expect("writable");
         std::fs::set_permissions(world.store(), Permissions::from_mode(mode)).expect("it is ours");
@@ -99,7 +99,7 @@ fn a_directory_that_is_no_store_is_neither_adopted_nor_changed() {
 #[test]
 fn an_empty_directory_is_taken_where_it_is_the_users_alone() {
     for (mode, is_taken) in [(0o700, true), (0o755, false), (0o1777, false)] {
-        let world = World::new();
+        let world = Sandbox::new();
         std::fs::create_dir(world.store()).expect("writable");
         std::fs::set_permissions(world.store(), Permissions::from_mode(mode)).expect("it is ours");
         message(&world).ends_silently();
@@ -115,7 +115,7 @@ fn an_empty_directory_is_taken_where_it_is_the_users_alone() {
 
 #[test]
 fn a_store_that_others_can_write_to_is_refused_and_one_that_they_can_read_is_made_private() {
-    let world = World::new();
+    let world = Sandbox::new();
     message(&world).ends_silently();
     let mode = || world.store().metadata().expect("it is there").mode() & 0o7777;
     for open in [0o777, 0o1777, 0o770, 0o722] {
@@ -147,7 +147,7 @@ fn what_another_user_put_into_a_store_is_refused() {
         "snapshots/*/repository.git",
     ];
     for name in planted {
-        let world = World::new();
+        let world = Sandbox::new();
         world.write("a", "1\n");
         world.play("m", "prompt", |world| world.write("a", "2\n"));
         let below = std::fs::read_dir(world.store().join("snapshots"))
@@ -175,7 +175,7 @@ fn what_another_user_put_into_a_store_is_refused() {
 #[test]
 fn a_link_in_a_store_is_refused() {
     for name in ["sessions.db", "snapshots"] {
-        let world = World::new();
+        let world = Sandbox::new();
         message(&world).ends_silently();
         let elsewhere = world.path("elsewhere");
         std::fs::rename(world.store().join(name), &elsewhere).expect("writable");
@@ -184,7 +184,7 @@ fn a_link_in_a_store_is_refused() {
         message(&world).ends_silently();
     }
     // Nor is one followed where a store is about to begin.
-    let world = World::new();
+    let world = Sandbox::new();
     let victim = world.path("victim");
     std::fs::write(&victim, "mine\n").expect("writable");
     std::fs::create_dir(world.store()).expect("writable");
@@ -211,7 +211,7 @@ fn root_leaves_nothing_in_a_store_or_a_home_of_another_user() {
         return;
     }
     // With the user's `$HOME`, as `sudo -E` and some settings of `sudo` have it.
-    let world = World::new();
+    let world = Sandbox::new();
     chown(world.home(), Some(65534), Some(65534)).expect("root may");
     let with_home = |arguments: &[&str]| {
         let mut command = world.command(arguments);
@@ -230,7 +230,7 @@ fn root_leaves_nothing_in_a_store_or_a_home_of_another_user() {
         "its owner could not write there"
     );
     // A store that the user has.
-    let world = World::new();
+    let world = Sandbox::new();
     message(&world).ends_silently();
     for path in state(&world.store()).into_keys() {
         chown(path, Some(65534), Some(65534)).expect("root may");
@@ -244,7 +244,7 @@ fn root_leaves_nothing_in_a_store_or_a_home_of_another_user() {
 
 #[test]
 fn everything_in_a_store_is_private_whatever_the_umask_is() {
-    let world = World::new();
+    let world = Sandbox::new();
     let program = world.command(&["x"]).get_program().to_owned();
     let run = |arguments: &str| {
         let mut shell = std::process::Command::new("/bin/sh");
@@ -280,7 +280,7 @@ fn everything_in_a_store_is_private_whatever_the_umask_is() {
 
 #[test]
 fn what_killed_hooks_left_is_swept_and_what_is_being_written_is_not() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.play("m", "prompt", |world| world.write("a", "1\n"));
     let snapshots = world.store().join("snapshots");
     let folder = std::fs::read_dir(snapshots)

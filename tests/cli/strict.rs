@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 #[test]
 fn a_strict_event_that_is_not_known_is_a_failure() {
-    let world = World::new();
+    let world = Sandbox::new();
     let here = world.workspace();
     for (agent, event) in [
         ("generic", "step_strat"),
@@ -35,7 +35,7 @@ fn a_strict_event_that_is_not_known_is_a_failure() {
 
 #[test]
 fn a_strict_event_is_also_known_by_the_name_in_its_payload() {
-    let world = World::new();
+    let world = Sandbox::new();
     let event = |name: &str| {
         let payload = json!({"event": name, "session_id": "s", "cwd": world.workspace()});
         world.run(&["event", "--strict"], payload.to_string().as_bytes())

@@ -1,10 +1,10 @@
 //! The harness itself.
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 #[test]
 fn a_world_is_empty_and_its_own() {
-    let world = World::new();
+    let world = Sandbox::new();
     assert!(world.tree().is_empty(), "nothing is in a fresh workspace");
     world.write("a/b", "text");
     assert_eq!(world.read("a/b"), b"text", "what is written is read");

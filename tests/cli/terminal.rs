@@ -2,19 +2,18 @@
 
 use std::process::Command;
 
-use testing::skip::{has_strace, skip};
+use testing::skip::{has_program, has_strace};
 
-use crate::common::{Run, World, binary, finish};
+use testing::binary::{Run, Sandbox, binary, finish};
 
 /// Runs the binary on a terminal and types.
-fn on_a_terminal(world: &World, arguments: &str, keys: &str) -> Option<Run> {
+fn on_a_terminal(world: &Sandbox, arguments: &str, keys: &str) -> Option<Run> {
     on_a_terminal_below(world, "", arguments, keys)
 }
 
 /// The same, behind the words of a wrapper.
-fn on_a_terminal_below(world: &World, wrapper: &str, arguments: &str, keys: &str) -> Option<Run> {
-    if !std::path::Path::new("/usr/bin/script").exists() {
-        skip("`script` of util-linux is not there to play a terminal");
+fn on_a_terminal_below(world: &Sandbox, wrapper: &str, arguments: &str, keys: &str) -> Option<Run> {
+    if !has_program("/usr/bin/script") {
         return None;
     }
     let mut command = Command::new("/usr/bin/script");
@@ -36,8 +35,8 @@ fn on_a_terminal_below(world: &World, wrapper: &str, arguments: &str, keys: &str
     Some(finish(&mut command, keys.as_bytes()))
 }
 
-fn two_messages() -> World {
-    let world = World::new();
+fn two_messages() -> Sandbox {
+    let world = Sandbox::new();
     world.play("m1", "first", |world| world.write("one", "1\n"));
     world.play("m2", "second", |world| world.write("two", "2\n"));
     world
@@ -111,7 +110,7 @@ fn a_revert_that_takes_longer_than_a_second_tells_how_far_it_is() {
 
 #[test]
 fn a_person_who_names_no_command_or_none_that_there_is_gets_help() {
-    let world = World::new();
+    let world = Sandbox::new();
     let Some(run) = on_a_terminal(&world, "", "") else {
         return;
     };

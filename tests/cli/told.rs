@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::common::{Run, World};
+use testing::binary::{Run, Sandbox};
 
 /// A user message as an agent's hook tells it.
-fn message(world: &World, agent: &str, number: u32) -> Run {
+fn message(world: &Sandbox, agent: &str, number: u32) -> Run {
     let here = world.workspace();
     let prompt = format!("message {number}");
     let (event, payload) = match agent {
@@ -47,8 +47,8 @@ fn message(world: &World, agent: &str, number: u32) -> Run {
 }
 
 /// A session of an agent with a message whose change was reverted.
-fn reverted(agent: &str) -> World {
-    let world = World::new();
+fn reverted(agent: &str) -> Sandbox {
+    let world = Sandbox::new();
     world.write("menu", "soup\n");
     message(&world, agent, 1).ends_silently();
     world.write("menu", "salad\n");
@@ -138,7 +138,7 @@ fn nobody_is_told_where_the_setting_says_so() {
 
 #[test]
 fn what_is_told_after_a_revert_names_what_became_of_each_file() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.write("menu", "soup\n");
     let tell = |name: &str, payload: Value| {
         let payload = payload.to_string();
@@ -160,7 +160,7 @@ fn what_is_told_after_a_revert_names_what_became_of_each_file() {
 
 #[test]
 fn our_own_commands_are_no_messages_and_make_no_revert_permanent() {
-    let world = World::new();
+    let world = Sandbox::new();
     let tell = |name: &str, extra: Value| {
         let mut payload = json!({"session_id": "s", "cwd": world.workspace(), "turn_id": "t"});
         payload

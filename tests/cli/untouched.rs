@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 /// Each of them leaves a mark where it is run.
 const CONFIGURED: [&str; 17] = [
@@ -44,8 +44,8 @@ const HOOKS: [&str; 8] = [
 type State = (u32, u64, i64, i64, Vec<u8>);
 
 /// A repository with history, a linked worktree, packed refs and a dirty index, of which everything that could run is a trap.
-fn armed() -> World {
-    let world = World::new();
+fn armed() -> Sandbox {
+    let world = Sandbox::new();
     world.write("tracked", "one\n");
     world.write("dir/attributes.canary", "one\n");
     world.write(
@@ -78,7 +78,7 @@ fn armed() -> World {
 }
 
 /// Fills a repository with traps.
-fn arm(world: &World, repository: &str) {
+fn arm(world: &Sandbox, repository: &str) {
     let mark = format!("touch {}", world.path("mark").display());
     for hooks in ["hooks", "other-hooks"] {
         for name in HOOKS {
@@ -110,7 +110,7 @@ fn arm(world: &World, repository: &str) {
 }
 
 /// Everything below the repositories, with the directories themselves.
-fn repositories(world: &World) -> BTreeMap<PathBuf, State> {
+fn repositories(world: &Sandbox) -> BTreeMap<PathBuf, State> {
     let mut all = BTreeMap::new();
     for repository in [".git", "inner/.git", "../linked/.git"] {
         look(&world.workspace().join(repository), &mut all);
@@ -141,7 +141,7 @@ fn look(path: &Path, all: &mut BTreeMap<PathBuf, State>) {
     }
 }
 
-fn assert_untouched(world: &World, before: &BTreeMap<PathBuf, State>, what: &str) {
+fn assert_untouched(world: &Sandbox, before: &BTreeMap<PathBuf, State>, what: &str) {
     let now = repositories(world);
     let differs = |path: &&PathBuf| before.get(*path) != now.get(*path);
     let differing: Vec<_> = before.keys().chain(now.keys()).filter(differs).collect();

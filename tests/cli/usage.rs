@@ -4,17 +4,17 @@ use std::process::Stdio;
 
 use expect_test::expect_file;
 
-use crate::common::{Run, World};
+use testing::binary::{Run, Sandbox};
 
 /// Runs it without anybody who writes to it.
-fn by_a_script(world: &World, arguments: &[&str]) -> Run {
+fn by_a_script(world: &Sandbox, arguments: &[&str]) -> Run {
     let mut command = world.command(arguments);
     Run::from(command.stdin(Stdio::null()).output().expect("it starts"))
 }
 
 #[test]
 fn arguments_that_make_no_sense_are_exit_code_2_for_people() {
-    let world = World::new();
+    let world = Sandbox::new();
     for arguments in [
         &["revert", "--bogus"][..],
         &["no-such-command"],
@@ -29,7 +29,7 @@ fn arguments_that_make_no_sense_are_exit_code_2_for_people() {
 
 #[test]
 fn a_refusal_is_a_document_with_json() {
-    let world = World::new();
+    let world = Sandbox::new();
     let run = world.run(&["--json", "show"], b"").exits(2);
     let document: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
     assert_eq!(
@@ -41,7 +41,7 @@ fn a_refusal_is_a_document_with_json() {
 
 #[test]
 fn revert_without_a_message_needs_a_terminal() {
-    let world = World::new();
+    let world = Sandbox::new();
     let run = world.run(&["revert"], b"").exits(2);
     assert!(
         run.stderr.contains("hint: give `--message ID`"),
@@ -51,7 +51,7 @@ fn revert_without_a_message_needs_a_terminal() {
 
 #[test]
 fn what_was_typed_cannot_act_on_the_terminal() {
-    let world = World::new();
+    let world = Sandbox::new();
     for arguments in [
         ["show", "--\u{1b}[2J"],
         ["\u{1b}]0;title\u{7}", "x"],
@@ -69,7 +69,7 @@ fn what_was_typed_cannot_act_on_the_terminal() {
 
 #[test]
 fn help_goes_to_stdout_and_reads_like_this() {
-    let world = World::new();
+    let world = Sandbox::new();
     let run = world.run(&["--help"], b"").exits(0);
     expect_file!["help.txt"].assert_eq(&run.stdout);
     expect_file!["help_revert.txt"]
@@ -78,7 +78,7 @@ fn help_goes_to_stdout_and_reads_like_this() {
 
 #[test]
 fn a_hook_s_command_has_help_for_people_and_makes_no_store_for_it() {
-    let world = World::new();
+    let world = Sandbox::new();
     for arguments in [["event", "--help"], ["message", "-h"]] {
         let run = world.run(&arguments, b"").exits(0);
         assert!(run.stdout.contains("Usage: ckpt-hook "), "the help: {run}");
@@ -91,7 +91,7 @@ fn a_hook_s_command_has_help_for_people_and_makes_no_store_for_it() {
 
 #[test]
 fn the_version_names_the_libraries_inside() {
-    let world = World::new();
+    let world = Sandbox::new();
     let run = world.run(&["--version"], b"").exits(0);
     let words: Vec<&str> = run
         .stdout
@@ -107,7 +107,7 @@ fn the_version_names_the_libraries_inside() {
 
 #[test]
 fn a_reader_who_went_away_is_no_failure() {
-    let world = World::new();
+    let world = Sandbox::new();
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     let output = world
@@ -129,7 +129,7 @@ fn a_reader_who_went_away_is_no_failure() {
 
 #[test]
 fn a_full_disk_is_a_failure_with_a_cause() {
-    let world = World::new();
+    let world = Sandbox::new();
     let full = std::fs::OpenOptions::new()
         .write(true)
         .open("/dev/full")
@@ -146,7 +146,7 @@ fn a_full_disk_is_a_failure_with_a_cause() {
 
 #[test]
 fn colours_are_for_those_who_ask() {
-    let world = World::new();
+    let world = Sandbox::new();
     assert!(
         !world.run(&["show"], b"").stderr.contains('\u{1b}'),
         "none on a pipe"

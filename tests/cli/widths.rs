@@ -1,12 +1,12 @@
 //! Every listing fits into the terminal: no row of it goes on in the next one, however narrow the terminal is.
 
-use crate::common::World;
 use crate::screen::Screen;
+use testing::binary::Sandbox;
 
 const LONG: &str = "Rewrite the parser so that it understands what people mean, 日本語 and 👨\u{200d}👩\u{200d}👧, and add tests for all of it";
 
-fn world() -> World {
-    let world = World::new();
+fn world() -> Sandbox {
+    let world = Sandbox::new();
     let deep = "some/deep/directory/with-a-rather/long-name-of-a-file-in-it.rs";
     world.write(deep, "1\n2\n3\n");
     world.write("a file with  spaces in its name that is long, too", "1\n");

@@ -8,12 +8,11 @@
 )]
 
 mod nothing;
-mod tree;
+mod workspace;
 
-use testing::binary as common;
-use testing::count::{self as strace, Counts};
+use testing::count::{self, Counts};
 use testing::skip::{has_strace, is_debug_build};
-use tree::Tree;
+use workspace::SizedWorkspace;
 
 /// How many system calls a snapshot without changes may make besides one a file and three a directory. 60 is the aim
 /// (`files + 3 x directories + 60`); what is over it are the start of the process, SQLite, the rows and the look at the
@@ -28,7 +27,7 @@ fn a_call_without_changes_makes_one_system_call_a_file_and_three_a_directory() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    for tree in Tree::both() {
+    for tree in SizedWorkspace::both() {
         for event in ["step_start", "step_finish"] {
             let counts = tree.counts(event);
             let limit = tree.files() + 3 * tree.directories() + OVERHEAD + NOISE;
@@ -51,7 +50,7 @@ fn what_a_call_costs_besides_does_not_grow_with_the_tree() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    let [small, large] = Tree::both();
+    let [small, large] = SizedWorkspace::both();
     let (few, many) = (
         small.counts("step_start").calls,
         large.counts("step_start").calls,
@@ -69,7 +68,7 @@ fn a_call_without_changes_syncs_nothing_and_writes_no_pack() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    let tree = Tree::small();
+    let tree = SizedWorkspace::small();
     for event in ["step_start", "step_finish"] {
         let packs = tree.packs();
         let counts = tree.counts(event);
@@ -86,7 +85,7 @@ fn a_call_writes_its_rows_in_few_transactions() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    let tree = Tree::small();
+    let tree = SizedWorkspace::small();
     for event in ["user_message", "step_start", "step_finish", "turn_end"] {
         let counts = tree.counts(event);
         println!("{event}: {} transactions", counts.transactions);
@@ -102,7 +101,7 @@ fn a_call_with_ten_edits_syncs_one_pack() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    let tree = Tree::small();
+    let tree = SizedWorkspace::small();
     tree.counts("step_start");
     tree.edit(10);
     let packs = tree.packs();
@@ -123,7 +122,7 @@ fn the_first_call_of_all_syncs_what_it_makes_once() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    let counts = Tree::untouched().counts("user_message");
+    let counts = SizedWorkspace::untouched().counts("user_message");
     println!("{} syncs of a first call", counts.syncs);
     assert!(
         counts.syncs <= SYNCS + FIRST_SYNCS,
@@ -140,7 +139,7 @@ fn no_call_speaks_to_anybody_and_only_the_last_starts_a_program_which_is_its_own
     if !has_strace() || !is_debug_build() {
         return;
     }
-    let tree = Tree::small();
+    let tree = SizedWorkspace::small();
     for event in [
         "session_start",
         "user_message",
@@ -170,14 +169,14 @@ fn directories_of_a_file_server_are_always_read() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    let tree = Tree::small();
+    let tree = SizedWorkspace::small();
     assert_eq!(
         tree.counts("step_start").listings,
         0,
         "on a disk, names are known where a directory did not change"
     );
     for event in ["step_finish", "step_start", "step_finish"] {
-        let counts = tree.counts_with(event, &strace::SERVED);
+        let counts = tree.counts_with(event, &count::SERVED);
         assert!(
             counts.listings >= tree.directories(),
             "{event}: times of a server's directories say nothing: {counts:?}"

@@ -3,7 +3,7 @@
 use testing::skip::{has_strace, is_debug_build};
 
 use crate::NOISE;
-use crate::tree::Tree;
+use crate::workspace::SizedWorkspace;
 
 /// The calls that it may add to those of a snapshot: the way from an id to its messages, the rows of the operation log, the
 /// objects that tell what was there before.
@@ -13,7 +13,7 @@ const MORE: u64 = 200;
 const ONE_FILE: u64 = 500;
 
 /// The calls of a snapshot, and of a revert.
-fn calls(tree: &Tree, message: &str) -> (u64, u64) {
+fn calls(tree: &SizedWorkspace, message: &str) -> (u64, u64) {
     tree.counts_of(&["-q", "snapshot"]);
     let snapshot = tree.counts_of(&["-q", "snapshot"]).calls;
     let revert = tree
@@ -31,7 +31,7 @@ fn a_revert_of_a_message_that_changed_nothing_looks_once() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    for tree in Tree::both() {
+    for tree in SizedWorkspace::both() {
         tree.play("idle", 0);
         let (snapshot, revert) = calls(&tree, "idle");
         assert!(
@@ -46,7 +46,7 @@ fn a_revert_of_one_file_looks_at_all_others_once() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    for tree in Tree::both() {
+    for tree in SizedWorkspace::both() {
         tree.play("one", 1);
         tree.settle();
         let (snapshot, revert) = calls(&tree, "one");
@@ -63,7 +63,7 @@ fn a_revert_that_is_done_already_looks_once() {
     if !has_strace() || !is_debug_build() {
         return;
     }
-    let trees = Tree::both();
+    let trees = SizedWorkspace::both();
     for (tree, count) in trees.iter().zip([100, 1000]) {
         tree.play("work", count);
         tree.run(&["-q", "revert", "--message", "work"]);

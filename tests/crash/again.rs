@@ -3,8 +3,8 @@
 use testing::skip::has_strace;
 
 use super::forward::{CASES, Case};
-use super::strace::{Point, at_each, kill_at, points, sample};
-use super::{World, assert_whole};
+use super::{Sandbox, assert_whole};
+use testing::strace::{Point, at_each, kill_at, points, sample};
 
 /// Where the first kill comes: in the middle of the files.
 fn in_the_middle(case: &Case) -> Point {
@@ -17,7 +17,7 @@ fn in_the_middle(case: &Case) -> Point {
 }
 
 /// The workspace after the first kill.
-fn killed_once(case: &Case, first: &Point) -> World {
+fn killed_once(case: &Case, first: &Point) -> Sandbox {
     let world = (case.ready)();
     kill_at(&world, first, case.command, b"");
     world

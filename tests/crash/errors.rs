@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use testing::skip::has_strace;
 
-use super::common::Run;
 use super::forward::{CASES, Case};
-use super::strace::{Point, at_each, fail_all, fail_at, points, sample};
-use super::{Tree, World, assert_whole, leftovers};
+use super::{Sandbox, Tree, assert_whole, leftovers};
+use testing::binary::Run;
+use testing::strace::{Point, at_each, fail_all, fail_at, points, sample};
 
 /// The errors that a system call may give at any time.
 const ERRORS: [&str; 16] = [
@@ -49,7 +49,7 @@ fn touches_files((name, _): &Point) -> bool {
 }
 
 /// Whoever said that all is done has done it, and a failure to begin left everything as it was.
-fn assert_honest(world: &World, run: &Run, before: &Tree, after: &Tree, what: &str) {
+fn assert_honest(world: &Sandbox, run: &Run, before: &Tree, after: &Tree, what: &str) {
     assert_whole(world, before, after, what);
     match run.code {
         Some(0) => assert_eq!(

@@ -2,14 +2,14 @@
 
 use testing::skip::has_strace;
 
-use super::strace::{Point, at_each, kill_at, points, sample};
-use super::{REVERT, Tree, World, assert_sound, assert_whole, leftovers, played};
+use super::{REVERT, Sandbox, Tree, assert_sound, assert_whole, leftovers, played};
+use testing::strace::{Point, at_each, kill_at, points, sample};
 
 /// An operation, what comes before it, and what is done when it was killed.
 pub struct Case {
     pub name: &'static str,
     /// The workspace just before the command.
-    pub ready: fn() -> World,
+    pub ready: fn() -> Sandbox,
     pub command: &'static [&'static str],
     /// A command that comes to the same, whether the killed one had begun or not.
     pub again: &'static [&'static str],
@@ -48,14 +48,14 @@ pub const CASES: [Case; 4] = [
     },
 ];
 
-fn reverted() -> World {
+fn reverted() -> Sandbox {
     let world = played();
     world.run(&REVERT, b"").exits(0);
     world
 }
 
 /// Two messages, both reverted: a redo goes forward to just before the second.
-fn twice_reverted() -> World {
+fn twice_reverted() -> Sandbox {
     let world = played();
     world.play("m2", "go on", |world| {
         world.write("edited", "three\n");
@@ -76,7 +76,7 @@ impl Case {
     }
 
     /// The tree is what the command gives, nothing is left beside, all is sound, and there is a way back.
-    pub fn assert_ended(&self, world: &World, before: &Tree, after: &Tree, what: &str) {
+    pub fn assert_ended(&self, world: &Sandbox, before: &Tree, after: &Tree, what: &str) {
         assert_eq!(&world.tree(), after, "{what}: as if nobody had killed it");
         assert_eq!(
             leftovers(world),
@@ -102,7 +102,7 @@ impl Case {
 }
 
 /// The id of the oldest operation: one that failed in part is followed by another.
-fn first_operation(world: &World) -> String {
+fn first_operation(world: &Sandbox) -> String {
     let log = world.json(&["log", "--operations"]);
     let operations = log["operations"].as_array().expect("a list");
     operations.last().expect("one at least")["id"]

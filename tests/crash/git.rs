@@ -4,19 +4,19 @@ use std::path::PathBuf;
 
 use testing::skip::has_strace;
 
-use super::strace::{at_each, kill_at, points, sample};
-use super::{Tree, World, assert_sound};
+use super::{Sandbox, Tree, assert_sound};
+use testing::strace::{at_each, kill_at, points, sample};
 
 /// Runs git in the workspace, so that a look changes nothing.
-fn git(world: &World, arguments: &[&str]) -> String {
+fn git(world: &Sandbox, arguments: &[&str]) -> String {
     let mut command = world.git_command(&["--no-optional-locks"]);
     let said = testing::git::bytes(command.args(arguments));
     String::from_utf8(said).expect("names of the test are text")
 }
 
 /// A session whose agent committed, went to a branch of its own and committed there.
-fn played_with_git() -> World {
-    let world = World::new();
+fn played_with_git() -> Sandbox {
+    let world = Sandbox::new();
     git(&world, &["init", "-q", "-b", "main"]);
     world.write("a", "1\n");
     git(&world, &["add", "a"]);
@@ -35,7 +35,7 @@ fn played_with_git() -> World {
 }
 
 /// HEAD, the branches, what is staged, the files, and what is left of ours.
-fn git_state(world: &World) -> (String, Tree, Vec<PathBuf>) {
+fn git_state(world: &Sandbox) -> (String, Tree, Vec<PathBuf>) {
     let said = [
         git(world, &["status", "--porcelain=v2", "--branch"]),
         git(world, &["for-each-ref"]),
@@ -102,7 +102,7 @@ fn a_killed_revert_of_a_packed_first_commit_leaves_no_branch_and_no_lock() {
     }
     const REVERT_GIT: [&str; 4] = ["revert", "--git", "--message", "m1"];
     let played = || {
-        let world = World::new();
+        let world = Sandbox::new();
         git(&world, &["init", "-q", "-b", "main"]);
         world.play("m1", "the first commit", |world| {
             world.write("a", "1\n");

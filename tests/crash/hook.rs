@@ -4,8 +4,8 @@ use serde_json::json;
 
 use testing::skip::has_strace;
 
-use super::strace::{at_each, kill_at, points, sample};
-use super::{World, assert_sound, played};
+use super::{Sandbox, assert_sound, played};
+use testing::strace::{at_each, kill_at, points, sample};
 
 #[test]
 fn after_a_killed_hook_the_next_snapshot_works() {
@@ -25,7 +25,7 @@ fn after_a_killed_hook_the_next_snapshot_works() {
         world.write("new", "second\n");
         world
     };
-    let payload = |world: &World| {
+    let payload = |world: &Sandbox| {
         let mut event = event.clone();
         event["cwd"] = world.workspace().to_str().expect("a plain path").into();
         event.to_string()

@@ -16,17 +16,14 @@ mod hook;
 mod power;
 mod revert;
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use testing::binary::World;
-use testing::{binary as common, namespace, rows, strace};
-
-type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+use testing::binary::Sandbox;
+use testing::tree::Tree;
 
 /// A session whose agent did everything that can be done to files.
-fn played() -> World {
-    let world = World::new();
+fn played() -> Sandbox {
+    let world = Sandbox::new();
     world.write("edited", "one\ntwo\n");
     world.write("removed/deep", "before\n");
     world.write("mode", "same\n");
@@ -48,15 +45,15 @@ fn played() -> World {
 const REVERT: [&str; 3] = ["revert", "--message", "m1"];
 
 /// A name that is only there between two system calls.
-fn leftovers(world: &World) -> Vec<PathBuf> {
+fn leftovers(world: &Sandbox) -> Vec<PathBuf> {
     let is_ours = |path: &&PathBuf| path.to_string_lossy().contains(".ckpt-hook-");
     world.tree().keys().filter(is_ours).cloned().collect()
 }
 
 /// The database is whole, and `doctor` finds nothing broken.
-fn assert_sound(world: &World, what: &str) {
+fn assert_sound(world: &Sandbox, what: &str) {
     assert_eq!(
-        rows::damage(&world.store().join("sessions.db")),
+        testing::rows::damage(&world.store().join("sessions.db")),
         [] as [&str; 0],
         "{what}: the database is sound"
     );
@@ -65,7 +62,7 @@ fn assert_sound(world: &World, what: &str) {
 }
 
 /// Every file is wholly the one or wholly the other; in between a name may be empty.
-fn assert_whole(world: &World, before: &Tree, after: &Tree, what: &str) {
+fn assert_whole(world: &Sandbox, before: &Tree, after: &Tree, what: &str) {
     for (path, found) in world.tree() {
         let is_ours = path.to_string_lossy().contains(".ckpt-hook-");
         let is_directory = world.workspace().join(&path).is_dir();

@@ -14,8 +14,8 @@ use tempfile::TempDir;
 
 use testing::skip::skip;
 
-use super::namespace::{Mount, in_namespace};
-use super::{Tree, World, assert_sound, leftovers};
+use super::{Sandbox, Tree, assert_sound, leftovers};
+use testing::namespace::{MountCall, in_namespace};
 
 /// How many files the agent works on.
 const FILES: usize = 30;
@@ -32,12 +32,12 @@ fn cuts() -> u64 {
 /// A file system of which a picture can be taken.
 struct Device {
     folder: TempDir,
-    mount: Mount,
+    mount: MountCall,
 }
 
 impl Device {
     /// Makes it; none where it cannot be made here.
-    fn new(mount: Mount) -> Option<Self> {
+    fn new(mount: MountCall) -> Option<Self> {
         let device = Self {
             folder: tempfile::tempdir().expect("a scratch directory"),
             mount,
@@ -118,7 +118,7 @@ fn tried(program: &str, options: &[&str], paths: &[&Path]) -> bool {
 
 /// One message whose agent edits some files, makes one and removes one; every third is reverted, every sixth gets back.
 /// Says when the step is acknowledged.
-fn round(world: &World, number: usize, acknowledged: impl Fn()) {
+fn round(world: &Sandbox, number: usize, acknowledged: impl Fn()) {
     let event = |event: &str| {
         let message = format!("m{number}");
         let payload = json!({"event": event, "session_id": "s", "message_id": message, "cwd": world.workspace()});
@@ -160,7 +160,7 @@ fn round(world: &World, number: usize, acknowledged: impl Fn()) {
 /// Works until the power goes, after some milliseconds. Returns the number of the last message whose step was acknowledged
 /// before that; the very first one's was.
 fn work_until_the_power_goes(
-    world: &World,
+    world: &Sandbox,
     device: &Device,
     from: usize,
     milliseconds: u64,
@@ -180,7 +180,7 @@ fn work_until_the_power_goes(
 }
 
 /// Every object of every pack is whole, and git finds its way about.
-fn assert_packs_whole(world: &World, what: &str) {
+fn assert_packs_whole(world: &Sandbox, what: &str) {
     for folder in std::fs::read_dir(world.store().join("snapshots")).expect("the store") {
         let repository = folder.expect("an entry").path().join("repository.git");
         let mut git = world.git_command(&["--git-dir"]);
@@ -189,7 +189,7 @@ fn assert_packs_whole(world: &World, what: &str) {
     }
 }
 
-fn messages(world: &World) -> Vec<String> {
+fn messages(world: &Sandbox) -> Vec<String> {
     let log = world.json(&["log"]);
     let rows = log["messages"]
         .as_array()
@@ -199,12 +199,12 @@ fn messages(world: &World) -> Vec<String> {
         .collect()
 }
 
-fn powerless(test: &str, durability: &str, check: impl Fn(&World, &Tree, usize, &str)) {
+fn powerless(test: &str, durability: &str, check: impl Fn(&Sandbox, &Tree, usize, &str)) {
     in_namespace(test, |mount| {
         let Some(device) = Device::new(mount) else {
             return skip("it needs root, loop devices, `mkfs.ext4` and `mkfs.btrfs`");
         };
-        let world = World::new_in(&device.place());
+        let world = Sandbox::new_in(&device.place());
         world.configure(&format!("durability = \"{durability}\"\n"));
         for number in 0..FILES {
             world.write(&format!("f{number}"), format!("line {number}\n").repeat(20));
@@ -240,7 +240,7 @@ fn differences<'a>(left: &'a Tree, right: &'a Tree) -> Vec<&'a Path> {
 }
 
 /// Goes all the way back, and to what the power cut left. Returns the outcome, and the tree in between.
-fn back_and_forth(world: &World, what: &str) -> (String, Tree) {
+fn back_and_forth(world: &Sandbox, what: &str) -> (String, Tree) {
     // Whatever comes next ends an operation that was cut off.
     world
         .event(json!({"event": "turn_end", "session_id": "s"}))

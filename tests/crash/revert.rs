@@ -4,8 +4,8 @@ use serde_json::json;
 
 use testing::skip::has_strace;
 
-use super::strace::{Point, at_each, kill_at, points, sample};
-use super::{REVERT, Tree, World, assert_sound, assert_whole, leftovers, played};
+use super::{REVERT, Sandbox, Tree, assert_sound, assert_whole, leftovers, played};
+use testing::strace::{Point, at_each, kill_at, points, sample};
 
 /// The tree that a revert in peace gives.
 fn reverted() -> Tree {
@@ -15,7 +15,7 @@ fn reverted() -> Tree {
 }
 
 /// Kills a revert at each of its calls and lets another command end it.
-fn each_killed_revert(quick: usize, end: impl Fn(&World, &Tree, &Tree, &str) + Sync) {
+fn each_killed_revert(quick: usize, end: impl Fn(&Sandbox, &Tree, &Tree, &str) + Sync) {
     let (before, after) = (played().tree(), reverted());
     let all: Vec<Point> = points(&played(), &REVERT, b"");
     at_each(sample(all, quick), |point| {
@@ -69,7 +69,7 @@ fn a_tool_that_begins_after_a_killed_revert_of_another_session_does_not_see_what
     if !has_strace() {
         return;
     }
-    let world = World::new();
+    let world = Sandbox::new();
     world.write(".gitignore", "secret\n");
     world.write("secret", "before\n");
     let send = |session: &str, event: &str, tool: &str, paths: &[&str]| {

@@ -5,16 +5,16 @@ use ckpt_store::model::entry::State;
 use ckpt_store::revert::history::{Author, Claim};
 use ckpt_store::revert::target::Target;
 
-use crate::world::{States, World, directory, gap, path};
+use testing::plan::{States, Story, directory, gap, path};
 
 /// A world in which the agent took `f` through these states.
-fn through(world: &mut World, states: &[State]) {
+fn through(world: &mut Story, states: &[State]) {
     for pair in states.windows(2) {
         world.agent("f", pair[0], pair[1]);
     }
 }
 
-fn target_text(world: &World) -> Option<String> {
+fn target_text(world: &Story) -> Option<String> {
     world
         .blobs
         .text(world.item("f").expect("`f` has changes to undo").target)
@@ -22,7 +22,7 @@ fn target_text(world: &World) -> Option<String> {
 
 #[test]
 fn the_oldest_content_after_the_message_wins() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let states = ["a", "b", "c", "d"].map(|text| world.blobs.file(text));
     through(&mut world, &states);
     assert_eq!(
@@ -40,7 +40,7 @@ fn the_oldest_content_after_the_message_wins() {
 
 #[test]
 fn a_file_deleted_and_made_anew_gets_its_content_from_before() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let states = [world.blobs.file("a"), None, world.blobs.file("b")];
     through(&mut world, &states);
     assert_eq!(
@@ -52,7 +52,7 @@ fn a_file_deleted_and_made_anew_gets_its_content_from_before() {
 
 #[test]
 fn a_file_created_and_deleted_leaves_nothing_but_a_strangers_file() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let (agents, users) = (world.blobs.file("agent"), world.blobs.file("user"));
     through(&mut world, &[None, agents, None]);
     assert_eq!(
@@ -77,7 +77,7 @@ fn a_file_created_and_deleted_leaves_nothing_but_a_strangers_file() {
 
 #[test]
 fn what_the_user_took_back_over_several_changes_is_no_conflict() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let states = ["a\n", "b\n", "c\n"].map(|text| world.blobs.file(text));
     through(&mut world, &states);
     world.now("f", states[0]);
@@ -96,7 +96,7 @@ fn what_the_user_took_back_over_several_changes_is_no_conflict() {
 
 #[test]
 fn agent_and_user_taking_turns_are_told_apart() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let [v0, v1, u1, v2, u2] = [
         "1\n2\n3\n4\n5\n6\n7\n",
         "one\n2\n3\n4\n5\n6\n7\n",
@@ -118,7 +118,7 @@ fn agent_and_user_taking_turns_are_told_apart() {
 
 #[test]
 fn a_change_that_stays_holds_back_the_older_ones_only() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let [v0, v1, v2, now] = [
         "1\n2\n3\n4\n5\n",
         "one\n2\n3\n4\n5\n",
@@ -153,7 +153,7 @@ fn a_change_that_stays_holds_back_the_older_ones_only() {
 
 #[test]
 fn a_gap_between_two_stored_states_is_passed_over() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let (old, new) = (world.blobs.file("small"), world.blobs.file("small again"));
     through(&mut world, &[old, gap(), new]);
     assert_eq!(
@@ -161,7 +161,7 @@ fn a_gap_between_two_stored_states_is_passed_over() {
         Some("small"),
         "what it was before is stored"
     );
-    let mut world = World::default();
+    let mut world = Story::default();
     through(&mut world, &[gap(), old, new]);
     let item = world.item("f").expect("it has changes to undo");
     assert_eq!(item.target, old, "as far back as there are bytes");
@@ -171,7 +171,7 @@ fn a_gap_between_two_stored_states_is_passed_over() {
 
 #[test]
 fn unrevert_gives_back_the_state_of_before_the_first_revert() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let (a, b) = (world.blobs.file("a"), world.blobs.file_of_mode("b", 0o755));
     for (at, old, new) in [
         ("f", a, b),
@@ -209,7 +209,7 @@ fn unrevert_gives_back_the_state_of_before_the_first_revert() {
 
 #[test]
 fn an_edit_made_while_reverted_survives_the_way_back() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let (a, b) = (
         world.blobs.file("1\n2\n3\n"),
         world.blobs.file("one\n2\n3\n"),
@@ -242,7 +242,7 @@ fn an_edit_made_while_reverted_survives_the_way_back() {
 
 #[test]
 fn an_edit_of_a_path_that_is_not_moved_stays() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let (a, b) = (world.blobs.file("a"), world.blobs.file("b"));
     world.agent("f", a, b);
     let current = States::from([(path("f"), world.blobs.file("edited")), (path("user"), b)]);
@@ -256,7 +256,7 @@ fn an_edit_of_a_path_that_is_not_moved_stays() {
 
 #[test]
 fn a_move_without_changes_does_nothing() {
-    let world = World::default();
+    let world = Story::default();
     let plan = world.plan();
     assert!(
         plan.items.is_empty() && plan.is_complete() && !plan.has_work(),
@@ -266,7 +266,7 @@ fn a_move_without_changes_does_nothing() {
 
 #[test]
 fn a_restore_puts_exactly_that_state_over_whatever_is_there() {
-    let world = World::default();
+    let world = Story::default();
     let (a, b) = (world.blobs.file("a"), world.blobs.file("b"));
     let mut current = States::from([
         (path("edited"), b),

@@ -7,7 +7,7 @@ use ckpt_store::model::entry::{Change, Entry, EntryKind, State};
 use ckpt_store::model::item::Item;
 use ckpt_store::model::path::WorkspacePath;
 
-use crate::world::States;
+use testing::plan::States;
 
 /// What a snapshot would hold: files, links and empty directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -7,5 +7,3 @@ mod many;
 mod model;
 mod places;
 mod rows;
-
-use testing::plan as world;

@@ -2,12 +2,12 @@
 
 use ckpt_schema::report::FileAction;
 
-use crate::world::World;
+use testing::plan::Story;
 
 /// A quadratic step would show: 100,000 paths in 1,000 directories, half of them with two changes.
 #[test]
 fn a_hundred_thousand_changes_are_planned() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let [a, b, c] = ["a\n", "b\n", "c\n"].map(|text| world.blobs.file(text));
     for index in 0..66_667_u32 {
         let at = format!("directory {}/file {index}", index % 1_000);

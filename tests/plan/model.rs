@@ -9,7 +9,7 @@ use ckpt_store::revert::plan::Plan;
 use proptest::prelude::*;
 
 use crate::disk::Disk;
-use crate::world::{States, World, codex, gap, path};
+use testing::plan::{States, Story, codex, gap, path};
 
 const PATHS: [&str; 8] = ["a", "b", "c", "d", "d/x", "d/y", "d/e/z", "f"];
 
@@ -70,7 +70,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 /// The workspace, what happened to it, and the revert point.
 struct Model {
-    world: World,
+    world: Story,
     disk: Disk,
     goals: States,
     /// How many messages the first agent's session has.
@@ -81,9 +81,9 @@ struct Model {
 
 impl Model {
     fn new(events: &[Event], on_conflict: OnConflict) -> Self {
-        let world = World {
+        let world = Story {
             on_conflict,
-            ..World::default()
+            ..Story::default()
         };
         let mut model = Self {
             world,

@@ -2,11 +2,11 @@
 
 use ckpt_schema::report::{FileAction, FileResult};
 
-use crate::world::{World, directory};
+use testing::plan::{Story, directory};
 
 #[test]
 fn a_file_that_became_a_directory_comes_back() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("foo", file, None);
     world.agent("foo/bar", None, file);
@@ -23,7 +23,7 @@ fn a_file_that_became_a_directory_comes_back() {
 
 #[test]
 fn a_directory_that_became_a_file_comes_back_with_all_files() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("foo/bar", file, None);
     world.agent("foo/baz/qux", file, None);
@@ -40,7 +40,7 @@ fn a_directory_that_became_a_file_comes_back_with_all_files() {
 
 #[test]
 fn a_users_file_below_leaves_no_place_for_a_file() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let (file, users) = (world.blobs.file("a"), world.blobs.file("user"));
     world.agent("foo", file, None);
     world.agent("foo/bar", None, file);
@@ -67,7 +67,7 @@ fn a_users_file_below_leaves_no_place_for_a_file() {
 
 #[test]
 fn an_edited_file_below_leaves_no_place_for_a_file() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("foo", file, None);
     world.agent("foo/bar", None, file);
@@ -82,7 +82,7 @@ fn an_edited_file_below_leaves_no_place_for_a_file() {
 
 #[test]
 fn a_users_file_leaves_no_place_for_a_directory() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("foo/bar", file, None);
     world.agent("foo/baz/qux", file, None);
@@ -108,7 +108,7 @@ fn a_users_file_leaves_no_place_for_a_directory() {
 
 #[test]
 fn a_file_with_a_name_that_sorts_between_is_not_in_the_way() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("foo", file, None);
     world.agent("foo/bar", None, file);
@@ -122,7 +122,7 @@ fn a_file_with_a_name_that_sorts_between_is_not_in_the_way() {
 
 #[test]
 fn an_empty_directory_goes_and_comes_back() {
-    let mut world = World::default();
+    let mut world = Story::default();
     world.agent("made", None, directory());
     world.agent("removed", directory(), None);
     let actions: Vec<_> = world.plan().items.iter().map(|item| item.action).collect();
@@ -135,7 +135,7 @@ fn an_empty_directory_goes_and_comes_back() {
 
 #[test]
 fn a_directory_that_holds_something_is_neither_removed_nor_made() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("emptied", None, directory());
     world.agent("emptied/f", file, None);
@@ -150,7 +150,7 @@ fn a_directory_that_holds_something_is_neither_removed_nor_made() {
         FileAction::Write,
         "its file comes back into it"
     );
-    let mut world = World::default();
+    let mut world = Story::default();
     world.agent("filled", directory(), None);
     world.agent("filled/f", None, file);
     world.now("filled/mine", file);
@@ -165,7 +165,7 @@ fn a_directory_that_holds_something_is_neither_removed_nor_made() {
 
 #[test]
 fn a_directory_that_the_agent_filled_is_empty_again() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let file = world.blobs.file("a");
     world.agent("filled", directory(), None);
     world.agent("filled/f", None, file);

@@ -7,7 +7,7 @@ use ckpt_store::revert::history::{Author, Claim};
 use ckpt_store::revert::merge::Contents;
 use ckpt_store::revert::rule::{Ruling, Sides, three_way};
 
-use crate::world::{Blobs, World, codex, directory, gap};
+use testing::plan::{Blobs, Story, codex, directory, gap};
 
 const TEXT: &str = "1\n2\n3\n4\n5\n";
 
@@ -16,7 +16,7 @@ fn revert(
     old: State,
     new: State,
     now: State,
-    world: World,
+    world: Story,
 ) -> (FileAction, FileResult, State, Option<String>) {
     let mut world = world;
     world.agent("f", old, new);
@@ -47,7 +47,7 @@ fn an_untouched_change_is_undone_whatever_the_kinds() {
             };
             let expected = (action, FileResult::Planned, old, None);
             assert_eq!(
-                revert(old, new, new, World::default()),
+                revert(old, new, new, Story::default()),
                 expected,
                 "{old:?} -> {new:?}, and nothing since"
             );
@@ -69,7 +69,7 @@ fn a_change_that_the_user_undid_by_hand_is_left_alone() {
         for new in states.into_iter().filter(|new| *new != old) {
             let expected = (FileAction::None, FileResult::Done, old, None);
             assert_eq!(
-                revert(old, new, old, World::default()),
+                revert(old, new, old, Story::default()),
                 expected,
                 "{old:?} -> {new:?} -> {old:?}"
             );
@@ -168,7 +168,7 @@ fn is_file(state: State) -> bool {
 
 #[test]
 fn edits_that_do_not_overlap_are_merged() {
-    let world = World::default();
+    let world = Story::default();
     let (old, new) = (
         world.blobs.file(TEXT),
         world.blobs.file("one\n2\n3\n4\n5\n"),
@@ -203,9 +203,9 @@ fn edits_that_do_not_overlap_are_merged() {
 #[test]
 fn edits_that_overlap_are_kept_and_reported_or_overwritten() {
     let row = |on_conflict| {
-        let world = World {
+        let world = Story {
             on_conflict,
-            ..World::default()
+            ..Story::default()
         };
         let (old, new) = (
             world.blobs.file(TEXT),
@@ -231,9 +231,9 @@ fn edits_that_overlap_are_kept_and_reported_or_overwritten() {
 
 #[test]
 fn keep_never_merges() {
-    let world = World {
+    let world = Story {
         on_conflict: OnConflict::Keep,
-        ..World::default()
+        ..Story::default()
     };
     let (old, new) = (
         world.blobs.file(TEXT),
@@ -250,9 +250,9 @@ fn keep_never_merges() {
 
 #[test]
 fn overwrite_still_merges_what_does_not_overlap() {
-    let world = World {
+    let world = Story {
         on_conflict: OnConflict::Overwrite,
-        ..World::default()
+        ..Story::default()
     };
     let (old, new) = (
         world.blobs.file(TEXT),
@@ -269,7 +269,7 @@ fn overwrite_still_merges_what_does_not_overlap() {
 
 #[test]
 fn permissions_and_content_are_undone_each_on_its_own() {
-    let world = World::default();
+    let world = Story::default();
     let of = |text: &str, permissions| world.blobs.file_of_mode(text, permissions);
     let (old, now) = (of("a\n", 0o644), of("b\n", 0o755));
     let chmod = (
@@ -294,7 +294,7 @@ fn permissions_and_content_are_undone_each_on_its_own() {
         "the user took the chmod back",
     );
     for (old, new, now, expected, why) in [chmod, edit, both] {
-        let (action, result, target, reason) = revert(old, new, now, World::default());
+        let (action, result, target, reason) = revert(old, new, now, Story::default());
         assert_eq!(
             (action, result),
             (FileAction::Merge, FileResult::Planned),
@@ -303,7 +303,7 @@ fn permissions_and_content_are_undone_each_on_its_own() {
         assert_eq!((target, reason), (expected, None), "{why}");
     }
     let (old, new, now) = (of("a\n", 0o644), of("a\n", 0o755), of("a\n", 0o700));
-    let (action, _, target, reason) = revert(old, new, now, World::default());
+    let (action, _, target, reason) = revert(old, new, now, Story::default());
     assert_eq!(
         (action, target),
         (FileAction::Keep, now),
@@ -361,7 +361,7 @@ fn what_cannot_be_told_apart_is_kept_with_its_reason() {
             "a binary file, changed since by the user",
         ),
     ] {
-        let world = World::default();
+        let world = Story::default();
         for text in [old, new, now]
             .into_iter()
             .filter_map(|state| blobs.text(state))
@@ -387,7 +387,7 @@ fn a_file_that_the_agent_created_and_the_user_deleted_needs_nothing() {
     let file = Blobs::default().file("a");
     let expected = (FileAction::None, FileResult::Done, None, None);
     assert_eq!(
-        revert(None, file, None, World::default()),
+        revert(None, file, None, Story::default()),
         expected,
         "it is gone already"
     );
@@ -404,9 +404,9 @@ fn what_is_not_stored_is_never_replaced_or_removed() {
             (gap(), None),
             (gap(), file),
         ] {
-            let world = World {
+            let world = Story {
                 on_conflict,
-                ..World::default()
+                ..Story::default()
             };
             let (action, result, target, reason) = revert(old, new, gap(), world);
             assert_eq!(
@@ -426,7 +426,7 @@ fn what_is_not_stored_is_never_replaced_or_removed() {
 fn what_was_not_stored_cannot_come_back() {
     let file = Blobs::default().file("a");
     for new in [None, file] {
-        let (action, result, target, reason) = revert(gap(), new, new, World::default());
+        let (action, result, target, reason) = revert(gap(), new, new, Story::default());
         assert_eq!(
             (action, result, target),
             (FileAction::Keep, FileResult::Gap, new),
@@ -440,15 +440,15 @@ fn what_was_not_stored_cannot_come_back() {
 #[test]
 fn a_new_file_above_the_cap_is_named_and_not_deleted() {
     let file = Blobs::default().file("read for the revert, whatever its size");
-    let (action, result, target, _) = revert(None, gap(), file, World::default());
+    let (action, result, target, _) = revert(None, gap(), file, Story::default());
     assert_eq!(
         (action, result, target),
         (FileAction::Keep, FileResult::Gap, file),
         "it may be the user's by now"
     );
-    let world = World {
+    let world = Story {
         on_conflict: OnConflict::Overwrite,
-        ..World::default()
+        ..Story::default()
     };
     let (action, ..) = revert(None, gap(), file, world);
     assert_eq!(
@@ -460,7 +460,7 @@ fn a_new_file_above_the_cap_is_named_and_not_deleted() {
 
 #[test]
 fn a_conflict_names_the_other_session() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let (a, b, c) = (
         world.blobs.file("a\n"),
         world.blobs.file("b\n"),
@@ -489,7 +489,7 @@ fn a_conflict_names_the_other_session() {
 
 #[test]
 fn lines_of_two_sessions_are_told_apart() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let (a, b) = (
         world.blobs.file(TEXT),
         world.blobs.file("one\n2\n3\n4\n5\n"),
@@ -506,7 +506,7 @@ fn lines_of_two_sessions_are_told_apart() {
 
 #[test]
 fn a_shared_change_stays_unless_it_is_named() {
-    let mut world = World::default();
+    let mut world = Story::default();
     let (a, b) = (world.blobs.file("a\n"), world.blobs.file("b\n"));
     let Author::Agent(source) = codex() else {
         unreachable!("codex is an agent")

@@ -10,7 +10,8 @@ use crate::hold::hold;
 use crate::kill::killed_after;
 use crate::laws::{Sight, assert_git_untouched, assert_unchanged, below_git};
 use crate::script::Script;
-use crate::world::{Tree, World, to, wait_ms};
+use testing::scenario::{World, to, wait_ms};
+use testing::tree::Tree;
 
 /// What is there besides files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

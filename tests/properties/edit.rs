@@ -10,7 +10,8 @@ use ckpt_schema::EventKind;
 use proptest::prelude::*;
 
 use crate::script::{Script, word};
-use crate::world::{Tree, World};
+use testing::scenario::World;
+use testing::tree::Tree;
 
 /// The last two are ignored.
 const PATHS: [At; 12] = [

@@ -8,7 +8,7 @@ use ckpt_store::Settings;
 use ckpt_store::model::progress::OperationProgress;
 
 use crate::script::Script;
-use crate::world::World;
+use testing::scenario::World;
 
 /// Why it unwinds.
 struct Killed;

@@ -10,7 +10,8 @@ use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationReport};
 use ckpt_store::revert::apply::PREFIX;
 use sha1::{Digest, Sha1};
 
-use crate::world::{Node, Stamp, Tree, World};
+use testing::scenario::{Stamp, World};
+use testing::tree::{Node, Tree};
 
 /// The workspace with what tells that a file was not touched. A directory's times say only that something in it was.
 pub struct Sight {

@@ -13,5 +13,3 @@ mod kill;
 mod laws;
 mod script;
 mod together;
-
-use testing::scenario as world;

@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
     use crate::edit;
-    use crate::world::World;
+    use testing::scenario::World;
 
     /// Runs a script without the program, and returns its workspace.
     fn run(script: &Script, scratch: &World) -> PathBuf {

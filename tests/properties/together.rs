@@ -13,7 +13,8 @@ use crate::hold::hold;
 use crate::kill::killed_after;
 use crate::laws::{self, Sight};
 use crate::script::Script;
-use crate::world::{Tree, World, wait_ms};
+use testing::scenario::{World, wait_ms};
+use testing::tree::Tree;
 
 const SESSIONS: [&str; 2] = ["s1", "s2"];
 

@@ -5,24 +5,24 @@ use ckpt_store::ErrorKind;
 use ckpt_store::model::entry::ObjectId;
 use ckpt_store::snapshot::Snapshots;
 
-use crate::world::World;
+use testing::rows::RowStore;
 
 /// A step `s1` of a message `m1`, to which changes are added.
-fn world() -> World {
-    let world = World::new();
+fn world() -> RowStore {
+    let world = RowStore::new();
     world.session("one", None, 10);
     world.message("m1", "one", "live");
     world.step("s1", "one", "m1", "closed");
     world
 }
 
-fn store(world: &World, bytes: &[u8]) -> ObjectId {
+fn store(world: &RowStore, bytes: &[u8]) -> ObjectId {
     let snapshots = Snapshots::open(&world.directory("store/snapshots/key1")).unwrap();
     snapshots.write_blobs(&[bytes]).unwrap()[0]
 }
 
 /// A modified file, whose lines nobody counted.
-fn modified(world: &World, path: &str, old: &[u8], new: &[u8]) {
+fn modified(world: &RowStore, path: &str, old: &[u8], new: &[u8]) {
     let (old, new) = (store(world, old).to_string(), store(world, new).to_string());
     world.execute(
         "INSERT INTO changes (workspace_id, step_id, attribution, path, kind, old_mode, old_blob, new_mode, new_blob, happened_at)
@@ -31,7 +31,7 @@ fn modified(world: &World, path: &str, old: &[u8], new: &[u8]) {
     );
 }
 
-fn files(world: &mut World) -> BTreeMap<String, ChangeReport> {
+fn files(world: &mut RowStore) -> BTreeMap<String, ChangeReport> {
     let cwd = world.cwd();
     let ShowReport::Step { step, .. } = world.store.show(&cwd, "s1").unwrap() else {
         panic!("a step")

@@ -3,11 +3,11 @@ use std::fs;
 use ckpt_schema::report::{ChangeKind, ChangeReport, DiffReport};
 use ckpt_store::query::DiffRequest;
 
-use crate::world::{World, dump};
+use testing::rows::{RowStore, dump};
 
 /// A workspace with two snapshots, `before` and `after`, and a message and a step between them.
-fn world() -> World {
-    let mut world = World::blank();
+fn world() -> RowStore {
+    let mut world = RowStore::blank();
     let cwd = world.cwd();
     let write = |name: &str, text: &str| fs::write(cwd.join(name), text).expect("writable");
     write("changed", "one\ntwo\n");
@@ -35,7 +35,7 @@ fn world() -> World {
     world
 }
 
-fn diff(world: &mut World, from: Option<&str>, to: Option<&str>, paths: &[&str]) -> DiffReport {
+fn diff(world: &mut RowStore, from: Option<&str>, to: Option<&str>, paths: &[&str]) -> DiffReport {
     let cwd = world.cwd();
     let (from, to) = (from.map(str::to_owned), to.map(str::to_owned));
     let request = DiffRequest {

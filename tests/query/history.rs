@@ -2,13 +2,13 @@ use ckpt_schema::report::MessageState;
 use ckpt_store::ErrorKind;
 use ckpt_store::query::LogFilter;
 
-use crate::world::{World, tree};
+use testing::rows::{RowStore, tree};
 
 fn everything() -> LogFilter {
     LogFilter::default()
 }
 
-fn ids(world: &mut World, filter: &LogFilter) -> Vec<String> {
+fn ids(world: &mut RowStore, filter: &LogFilter) -> Vec<String> {
     let cwd = world.cwd();
     world
         .store
@@ -21,8 +21,8 @@ fn ids(world: &mut World, filter: &LogFilter) -> Vec<String> {
 }
 
 /// Two sessions with their messages, one after the other, and a sub-agent of the first.
-fn two_sessions() -> World {
-    let world = World::new();
+fn two_sessions() -> RowStore {
+    let world = RowStore::new();
     world.session("one", None, 10);
     world.session("two", None, 20);
     world.session("sub", Some("one"), 30);
@@ -35,7 +35,7 @@ fn two_sessions() -> World {
 
 #[test]
 fn where_nothing_was_recorded_the_lists_are_empty() {
-    let mut world = World::blank();
+    let mut world = RowStore::blank();
     let cwd = world.cwd();
     assert!(
         world

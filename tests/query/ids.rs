@@ -4,7 +4,7 @@ use ckpt_store::ErrorKind;
 use ckpt_store::query::{DiffRequest, LogFilter};
 use proptest::prelude::*;
 
-use crate::world::{World, dump};
+use testing::rows::{RowStore, dump};
 
 fn hostile_id() -> impl Strategy<Value = String> {
     let pieces = [
@@ -21,7 +21,7 @@ fn hostile_id() -> impl Strategy<Value = String> {
 
 #[test]
 fn any_text_as_an_id_is_found_unknown_or_ambiguous_and_changes_nothing() {
-    let world = World::new();
+    let world = RowStore::new();
     world.session("one", None, 10);
     world.session("other", None, 20);
     for id in ["m1", "m2"] {

@@ -7,5 +7,3 @@ mod history;
 mod ids;
 mod show;
 mod status;
-
-use testing::rows as world;

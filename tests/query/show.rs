@@ -2,11 +2,11 @@ use ckpt_schema::report::ShowReport;
 use ckpt_store::ErrorKind;
 use ckpt_store::query::DiffRequest;
 
-use crate::world::{World, tree};
+use testing::rows::{RowStore, tree};
 
 /// A message before snapshot 2 with a step of its session and one of a sub-agent.
-fn world() -> World {
-    let world = World::new();
+fn world() -> RowStore {
+    let world = RowStore::new();
     for id in 1..=4 {
         world.snapshot(id);
     }

@@ -1,16 +1,16 @@
 use ckpt_schema::report::{FileAction, FileResult, StatusReport};
 use ckpt_store::ErrorKind;
 
-use crate::world::{NOW, World};
+use testing::rows::{NOW, RowStore};
 
-fn status(world: &mut World) -> StatusReport {
+fn status(world: &mut RowStore) -> StatusReport {
     let cwd = world.cwd();
     world.store.status(&cwd, None).expect("a status")
 }
 
 /// A session with messages m1 to m3, reverted to m2; snapshots 1 to 3.
-fn reverted() -> World {
-    let world = World::new();
+fn reverted() -> RowStore {
+    let world = RowStore::new();
     for id in 1..=3 {
         world.snapshot(id);
     }
@@ -22,7 +22,14 @@ fn reverted() -> World {
     world
 }
 
-fn operation(world: &World, id: &str, kind: &str, state: &str, base: i64, message: Option<&str>) {
+fn operation(
+    world: &RowStore,
+    id: &str,
+    kind: &str,
+    state: &str,
+    base: i64,
+    message: Option<&str>,
+) {
     world.execute(
         "INSERT INTO operations (id, workspace_id, session_id, kind, state, message_id, base_snapshot_id, on_conflict, started_at)
          VALUES (?1, 1, 'one', ?2, ?3, ?4, ?5, 'merge', 5)",
@@ -32,7 +39,7 @@ fn operation(world: &World, id: &str, kind: &str, state: &str, base: i64, messag
 
 /// A file of an operation: blobs are given by one digit, and nothing stands for absent.
 fn file(
-    world: &World,
+    world: &RowStore,
     operation: &str,
     path: &str,
     action: &str,
@@ -50,7 +57,7 @@ fn file(
     );
 }
 
-fn files(world: &mut World) -> Vec<(String, FileAction, FileResult)> {
+fn files(world: &mut RowStore) -> Vec<(String, FileAction, FileResult)> {
     status(world)
         .files
         .into_iter()
@@ -60,7 +67,7 @@ fn files(world: &mut World) -> Vec<(String, FileAction, FileResult)> {
 
 #[test]
 fn where_nothing_was_recorded_status_says_nothing_of_a_session() {
-    let mut world = World::blank();
+    let mut world = RowStore::blank();
     let report = status(&mut world);
     assert_eq!(
         report.workspace,
@@ -83,7 +90,7 @@ fn where_nothing_was_recorded_status_says_nothing_of_a_session() {
 
 #[test]
 fn status_speaks_of_the_newest_session_or_of_the_one_asked_for() {
-    let mut world = World::new();
+    let mut world = RowStore::new();
     world.session("old", None, 10);
     world.session("new", None, 20);
     world.session("sub", Some("old"), 30);
@@ -175,7 +182,7 @@ fn the_banner_forgets_earlier_chains() {
 
 #[test]
 fn an_agent_is_at_work_while_its_tool_runs() {
-    let mut world = World::new();
+    let mut world = RowStore::new();
     world.session("0123456789abcdef", None, 0);
     world.message("m1", "0123456789abcdef", "live");
     world.step("s1", "0123456789abcdef", "m1", "open");
@@ -202,7 +209,7 @@ fn an_agent_is_at_work_while_its_tool_runs() {
 
 #[test]
 fn an_agent_without_tool_events_is_at_work_for_a_while_after_each_event() {
-    let mut world = World::new();
+    let mut world = RowStore::new();
     world.session("one", None, NOW - 29_999);
     world.message("m1", "one", "live");
     world.step("s1", "one", "m1", "open");
@@ -257,7 +264,7 @@ fn status_names_what_is_unprotected_and_what_is_missing() {
 
 #[test]
 fn status_shows_the_newest_diagnostics() {
-    let mut world = World::blank();
+    let mut world = RowStore::blank();
     for number in 1..=7 {
         world.execute(
             "INSERT INTO diagnostics (level, event, message, at) VALUES ('error', 'step_finish', 'trouble ' || ?1, ?1)",

@@ -18,7 +18,7 @@ use std::process::Command;
 use ckpt_store::snapshot::Snapshots;
 use rustix::fs::{Mode, OFlags};
 
-use testing::binary::{self as common, World, finish};
+use testing::binary::{Sandbox, finish};
 use work::{Work, begin, calls, calls_of_event, event, run};
 
 /// Twice the files may take this much more processor time: twice, with what noise and caches add. The square would be 4.
@@ -47,7 +47,7 @@ fn assert_calls(what: &str, half: u64, whole: u64) {
     );
 }
 
-fn many(world: &World, count: usize, content: &str) {
+fn many(world: &Sandbox, count: usize, content: &str) {
     for number in 0..count {
         world.write(
             &format!("d{}/{}/f{number}", number / 10_000, number / 100),
@@ -60,7 +60,7 @@ fn many(world: &World, count: usize, content: &str) {
 #[ignore = "minutes: `just scale`"]
 fn a_hundred_thousand_changed_files_in_one_step() {
     let measure = |count: usize| {
-        let world = World::new();
+        let world = Sandbox::new();
         many(&world, count, "before");
         begin(&world);
         many(&world, count, "the agent was here");
@@ -93,7 +93,7 @@ fn a_hundred_thousand_changed_files_in_one_step() {
 #[ignore = "minutes: `just scale`"]
 fn two_hundred_thousand_files_in_one_directory() {
     let measure = |count: usize| {
-        let world = World::new();
+        let world = Sandbox::new();
         for number in 0..count {
             world.write(&format!("many/f{number}"), number.to_string());
         }
@@ -118,7 +118,7 @@ fn two_hundred_thousand_files_in_one_directory() {
 }
 
 /// Makes directories in one another, and a file in each of them.
-fn dig(world: &World, depth: usize) {
+fn dig(world: &Sandbox, depth: usize) {
     let open = |at: &OwnedFd| {
         rustix::fs::openat(at, "d", OFlags::DIRECTORY, Mode::empty()).expect("it was made")
     };
@@ -134,7 +134,7 @@ fn dig(world: &World, depth: usize) {
 }
 
 /// What `tempfile` does would need a descriptor for each level.
-fn fill_in(world: &World) {
+fn fill_in(world: &Sandbox) {
     let removed = Command::new("rm")
         .args(["-rf", "d"])
         .current_dir(world.workspace())
@@ -147,7 +147,7 @@ fn fill_in(world: &World) {
 #[ignore = "minutes: `just scale`"]
 fn two_thousand_directories_deep() {
     let measure = |depth: usize| {
-        let world = World::new();
+        let world = Sandbox::new();
         dig(&world, depth);
         world.configure("hook_deadline = \"30 min\"\n");
         let calls = ["user_message", "step_start"].map(|event| calls_of_event(&world, event));
@@ -183,7 +183,7 @@ fn two_thousand_directories_deep() {
 #[test]
 #[ignore = "minutes: `just scale`"]
 fn twenty_thousand_directories_deep_with_few_descriptors() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.write("file", "x");
     dig(&world, 20_000);
     let mut shell = Command::new("sh");
@@ -191,7 +191,7 @@ fn twenty_thousand_directories_deep_with_few_descriptors() {
         .args([
             "-c",
             "ulimit -n 64; ulimit -s 1024; exec \"$0\" --json snapshot",
-            common::binary(),
+            testing::binary::binary(),
         ])
         .env_clear();
     shell
@@ -210,7 +210,7 @@ fn twenty_thousand_directories_deep_with_few_descriptors() {
 #[test]
 #[ignore = "minutes: `just scale`"]
 fn five_thousand_packs_in_the_store() {
-    let world = World::new();
+    let world = Sandbox::new();
     for number in 0..50 {
         world.write(&format!("f{number}"), number.to_string());
     }
@@ -257,7 +257,7 @@ fn five_thousand_packs_in_the_store() {
 #[test]
 #[ignore = "minutes, and 12 GB of disk: `just scale`"]
 fn four_gigabytes_in_one_file() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.configure("max_file_size = \"8 GiB\"\nhook_deadline = \"30 min\"\n");
     world.write("small", "x");
     begin(&world);
@@ -291,7 +291,7 @@ fn four_gigabytes_in_one_file() {
 }
 
 /// Writes a file of bytes that cannot be compressed.
-fn random(world: &World, name: &str, length: usize) {
+fn random(world: &Sandbox, name: &str, length: usize) {
     let mut file = fs::File::create(world.workspace().join(name)).expect("writable");
     let mut state = 1_u64;
     let mut piece = vec![0_u8; 1 << 20];

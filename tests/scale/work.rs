@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use wait4::Wait4;
 
-use crate::common::{World, finish};
+use testing::binary::{Sandbox, finish};
 
 /// What a call took.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl fmt::Display for Work {
 }
 
 /// Begins a message and a step; a first snapshot may take its time.
-pub fn begin(world: &World) {
+pub fn begin(world: &Sandbox) {
     if !world.home().join(".config/ckpt-hook/config.toml").exists() {
         world.configure("hook_deadline = \"30 min\"\n");
     }
@@ -38,22 +38,22 @@ pub fn begin(world: &World) {
 }
 
 /// Sends an event.
-pub fn event(world: &World, name: &str) -> Work {
+pub fn event(world: &Sandbox, name: &str) -> Work {
     measure(world, &["event", "--strict"], &payload(world, name))
 }
 
 /// Runs a command.
-pub fn run(world: &World, arguments: &[&str]) -> Work {
+pub fn run(world: &Sandbox, arguments: &[&str]) -> Work {
     measure(world, arguments, "")
 }
 
-fn payload(world: &World, event: &str) -> String {
+fn payload(world: &Sandbox, event: &str) -> String {
     let cwd = world.workspace();
     serde_json::json!({"event": event, "session_id": "s", "message_id": "m", "cwd": cwd.to_str()})
         .to_string()
 }
 
-fn measure(world: &World, arguments: &[&str], stdin: &str) -> Work {
+fn measure(world: &Sandbox, arguments: &[&str], stdin: &str) -> Work {
     let mut command = world.command(arguments);
     let mut child = command
         .stdin(Stdio::piped())
@@ -80,12 +80,12 @@ fn measure(world: &World, arguments: &[&str], stdin: &str) -> Work {
 }
 
 /// Sends an event and returns how many system calls it took.
-pub fn calls_of_event(world: &World, name: &str) -> u64 {
+pub fn calls_of_event(world: &Sandbox, name: &str) -> u64 {
     calls(world, &["event", "--strict"], &payload(world, name))
 }
 
 /// Runs a command and returns how many system calls it took.
-pub fn calls(world: &World, arguments: &[&str], stdin: &str) -> u64 {
+pub fn calls(world: &Sandbox, arguments: &[&str], stdin: &str) -> u64 {
     let counts = world.path("counts");
     let options = [
         "-c",

@@ -5,7 +5,7 @@ use ckpt_schema::report::{FileResult, Outcome};
 use ckpt_store::model::request::OnConflict;
 use ckpt_store::{ErrorKind, RedoRequest, RevertRequest};
 
-use crate::world::{World, paths_with, to, to_with};
+use testing::scenario::{World, paths_with, to, to_with};
 
 fn forward(all: bool, on_conflict: Option<OnConflict>) -> RedoRequest {
     RedoRequest {

@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::{FileResult, Outcome};
 
-use crate::world::{World, paths_with, to};
+use testing::scenario::{World, paths_with, to};
 
 #[test]
 fn two_snapshots_without_a_change_in_between_give_the_same_hash() {

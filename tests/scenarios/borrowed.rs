@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ckpt_store::RevertRequest;
 
-use crate::world::{World, to};
+use testing::scenario::{World, to};
 
 const FILES: usize = 80;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use crate::world::World;
+use testing::scenario::World;
 
 /// The packs of the only workspace, the newest last.
 fn packs(world: &World) -> Vec<PathBuf> {
@@ -95,7 +95,7 @@ fn an_operation_with_damage_anywhere_gives_the_right_bytes_or_changes_nothing() 
         damaged[at] ^= 0x55;
         put(&pack, &damaged);
         world.reopen(ckpt_store::Settings::default());
-        if world.try_revert(&crate::world::to("m1")).is_err() {
+        if world.try_revert(&testing::scenario::to("m1")).is_err() {
             assert_eq!(world.read("file"), text(), "byte {at}: nothing was changed");
             put(&pack, &sound);
             continue;

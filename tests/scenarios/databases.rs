@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use ckpt_schema::report::{FileResult, Outcome};
 use ckpt_store::RevertRequest;
 
-use crate::world::{World, paths_with, to};
+use testing::scenario::{World, paths_with, to};
 
 fn write(world: &World, state: &str) {
     for path in ["x.db", "x.db-wal", "x.db-shm"] {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::Finding;
 use ckpt_store::Settings;
 
-use crate::world::World;
+use testing::scenario::World;
 
 fn repository(world: &World) -> PathBuf {
     let mut workspaces = fs::read_dir(world.base().join("store/snapshots")).expect("there");

@@ -6,7 +6,7 @@ use ckpt_schema::report::{FileResult, OperationReport, Outcome};
 use ckpt_schema::{Event, EventKind, ToolKind};
 use ckpt_store::{ErrorKind, RevertRequest, Settings, Unclear};
 
-use crate::world::{World, file_time, paths_with, set_clock_from_files, to};
+use testing::scenario::{World, file_time, paths_with, set_clock_from_files, to};
 
 const MINUTE: i64 = 60_000;
 

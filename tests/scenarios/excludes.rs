@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::world::World;
+use testing::scenario::World;
 
 /// Runs a message in which the agent makes a file that is ignored, and returns whether a revert leaves it alone.
 fn stays(world: &mut World, path: &str) -> bool {

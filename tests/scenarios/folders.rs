@@ -3,7 +3,8 @@
 use ckpt_schema::report::{FileResult, Outcome};
 use ckpt_store::OnConflict;
 
-use crate::world::{Tree, World, to_with};
+use testing::scenario::{World, to_with};
+use testing::tree::Tree;
 
 /// What the agent makes of `d`, one message each.
 type Work = fn(&World);

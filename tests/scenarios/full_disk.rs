@@ -9,8 +9,8 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::MessageState;
 use ckpt_store::Settings;
 
-use crate::mount::Mount;
-use crate::world::World;
+use testing::mount::Mount;
+use testing::scenario::World;
 
 /// Runs a test in a world whose store is on a small disk of its own.
 fn on_a_small_disk(test: impl FnOnce(&mut World)) {

@@ -6,7 +6,7 @@ use ckpt_schema::report::{FileResult, OperationReport, Outcome};
 use ckpt_store::ErrorKind;
 use ckpt_store::model::progress::OperationProgress;
 
-use crate::world::{World, to};
+use testing::scenario::{World, to};
 
 /// Lets something happen while the workspace cannot be captured: a file stands where its repository is.
 fn without_snapshots<T>(world: &mut World, work: impl FnOnce(&mut World) -> T) -> T {

@@ -3,7 +3,8 @@
 
 use ckpt_schema::report::Outcome;
 
-use crate::world::{Node, World};
+use testing::scenario::World;
+use testing::tree::Node;
 
 /// A workspace in which `*.log` is ignored, and `logs` holds nothing else.
 fn world() -> World {

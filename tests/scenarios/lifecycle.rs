@@ -4,7 +4,7 @@ use ckpt_schema::report::Outcome;
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::ErrorKind;
 
-use crate::world::{World, to};
+use testing::scenario::{World, to};
 
 fn count(world: &World, sql: &str) -> i64 {
     let path = world.base().join("store/sessions.db");

@@ -5,7 +5,7 @@ use std::fs;
 use ckpt_schema::report::Outcome;
 use ckpt_store::Settings;
 
-use crate::world::World;
+use testing::scenario::World;
 
 /// Lets something be recorded of which the rows are lost afterwards, as if the log of the database ended before them.
 fn losing_its_rows(world: &mut World, work: impl FnOnce(&mut World)) {

@@ -28,5 +28,3 @@ mod unprotected;
 mod unreadable;
 mod user_edits;
 mod version_control;
-
-use testing::{clock, mount, nobody, scenario as world};

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use ckpt_schema::report::Outcome;
 
-use crate::world::{World, to};
+use testing::scenario::{World, to};
 
 /// Names that a shell, a glob, an option parser, a text encoding or a terminal could stumble over.
 fn odd_names() -> Vec<Vec<u8>> {

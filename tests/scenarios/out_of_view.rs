@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::{FileResult, Outcome};
 
-use crate::world::{World, paths_with};
+use testing::scenario::{World, paths_with};
 
 #[test]
 fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
@@ -254,7 +254,7 @@ fn a_chain_of_reverts_over_a_rule_that_went_and_a_folder_that_became_a_file_goes
             let mut before = seen;
             before.insert(
                 ".gitignore".into(),
-                crate::world::Node::File(rule.into(), 0o644),
+                testing::tree::Node::File(rule.into(), 0o644),
             );
             assert_eq!(world.tree(), before, "{rule:?} {points:?}: {reports:?}");
             reports.push(world.unrevert());

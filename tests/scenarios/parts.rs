@@ -4,7 +4,7 @@
 use ckpt_schema::report::{OperationReport, Outcome};
 use ckpt_store::RevertRequest;
 
-use crate::world::{World, to};
+use testing::scenario::{World, to};
 
 /// Three messages that each write a line of `a` and of `b`, and a workspace that is back before the third.
 fn reverted() -> World {

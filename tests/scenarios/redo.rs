@@ -4,7 +4,7 @@ use ckpt_schema::report::{FileResult, MessageState, OperationReport, Outcome};
 use ckpt_store::RevertRequest;
 use ckpt_store::model::request::OnConflict;
 
-use crate::world::{World, paths_with, to, to_with};
+use testing::scenario::{World, paths_with, to, to_with};
 
 #[test]
 fn unrevert_gives_back_created_deleted_modes_and_links() {
@@ -148,7 +148,7 @@ fn one_file_alone_can_be_reverted_and_later_the_rest() {
     let after = world.tree();
     let only_a = ckpt_store::RevertRequest {
         only: vec!["a".into()],
-        ..crate::world::to("m1")
+        ..testing::scenario::to("m1")
     };
     let report = world.try_revert(&only_a).expect("it can be reverted");
     assert_eq!(

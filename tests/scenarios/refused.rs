@@ -3,9 +3,9 @@
 use ckpt_schema::report::{FileResult, Outcome};
 use ckpt_store::{Error, ErrorKind, RevertRequest};
 
-use crate::mount::Mount;
-use crate::nobody::{as_nobody, as_nobody_in_a_directory_of_another_user};
-use crate::world::{World, paths_with, to};
+use testing::mount::Mount;
+use testing::nobody::{as_nobody, as_nobody_in_a_directory_of_another_user};
+use testing::scenario::{World, paths_with, to};
 
 /// Asserts that nothing was done, for a reason.
 #[track_caller]

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use ckpt_schema::report::Outcome;
 
-use crate::clock::await_tick;
-use crate::world::{World, to};
+use testing::clock::await_tick;
+use testing::scenario::{World, to};
 
 fn succeeds(program: &str, arguments: &[&Path]) -> bool {
     Command::new(program)

@@ -3,7 +3,7 @@
 use ckpt_schema::report::{FileResult, Outcome, RevertedSession};
 use ckpt_store::{ErrorKind, RedoRequest, RevertRequest};
 
-use crate::world::{World, paths_with, to, wait_ms, with_result};
+use testing::scenario::{World, paths_with, to, wait_ms, with_result};
 
 fn of_session(message: &str, session: &str) -> RevertRequest {
     RevertRequest {

@@ -3,7 +3,7 @@
 use ckpt_schema::event::EventKind;
 use ckpt_schema::report::{EventReport, FileAction};
 
-use crate::world::{World, wait_ms};
+use testing::scenario::{World, wait_ms};
 
 /// Two messages, each with files of its own.
 fn two_messages() -> World {

@@ -5,7 +5,7 @@ use std::fs;
 use ckpt_schema::EventKind;
 use ckpt_schema::report::Outcome;
 
-use crate::world::{World, to};
+use testing::scenario::{World, to};
 
 fn has(notes: &[String], text: &str) -> bool {
     notes.iter().any(|note| note.contains(text))

@@ -6,7 +6,7 @@ use ckpt_schema::EventKind;
 use ckpt_schema::report::Outcome;
 use ckpt_store::{ErrorKind, RevertRequest, Settings};
 
-use crate::world::{World, to};
+use testing::scenario::{World, to};
 
 /// Settings under which every snapshot is too late.
 fn too_late() -> Settings {

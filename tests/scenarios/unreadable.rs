@@ -2,8 +2,8 @@
 
 use ckpt_schema::report::{FileResult, Outcome};
 
-use crate::nobody::as_nobody;
-use crate::world::{World, paths_with};
+use testing::nobody::as_nobody;
+use testing::scenario::{World, paths_with};
 
 #[test]
 fn edits_below_a_directory_that_cannot_be_read_do_not_disappear_from_a_revert_that_went_well() {

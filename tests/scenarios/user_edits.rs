@@ -3,7 +3,7 @@
 use ckpt_schema::report::{FileAction, FileResult, Outcome};
 use ckpt_store::model::request::OnConflict;
 
-use crate::world::{World, paths_with, to_with, with_result};
+use testing::scenario::{World, paths_with, to_with, with_result};
 
 const TEN_LINES: &str = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n";
 

@@ -1,6 +1,6 @@
 //! The metadata of version control is a repository's own, whichever system it is of.
 
-use crate::world::World;
+use testing::scenario::World;
 
 const DIRECTORIES: [&str; 7] = [".hg", ".jj", ".svn", ".bzr", "_darcs", ".pijul", "CVS"];
 const FILES: [&str; 2] = [".fslckout", "_FOSSIL_"];

@@ -10,12 +10,12 @@ use ckpt_store::snapshot::GapReason;
 
 use testing::skip::skip;
 
-use crate::nobody::as_nobody;
-use crate::scan_world::World;
+use testing::nobody::as_nobody;
+use testing::snapshot::CapturedWorkspace;
 
 #[test]
 fn devices_are_gaps_and_are_never_opened() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("file", "x");
     // The numbers of /dev/zero and of a disk; the first would be read for ever.
     for (name, kind, numbers) in [("zero", "c", ["1", "5"]), ("disk", "b", ["7", "0"])] {
@@ -37,7 +37,7 @@ fn devices_are_gaps_and_are_never_opened() {
 
 #[test]
 fn links_to_devices_and_secrets_are_their_text() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     let targets = [
         "/dev/zero",
         "/dev/tty",
@@ -73,7 +73,7 @@ fn ignore_files_that_are_links_or_endless_are_no_rules() {
         "rules",
         ".gitignore",
     ] {
-        let world = World::git();
+        let world = CapturedWorkspace::git();
         world.write("rules", "*\n");
         world.write("file", "x");
         symlink(target, world.root.join(".gitignore")).unwrap();
@@ -83,7 +83,7 @@ fn ignore_files_that_are_links_or_endless_are_no_rules() {
             "a link to `{target}` is not followed"
         );
     }
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("file", "x");
     fs::File::create(world.root.join(".gitignore"))
         .unwrap()
@@ -98,7 +98,7 @@ fn ignore_files_that_are_links_or_endless_are_no_rules() {
 
 #[test]
 fn pathological_patterns_on_long_names_take_bounded_time() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     let patterns: String = (0..400)
         .map(|number| format!("{}{number}?*[a-z]*\n", "*a".repeat(20)))
         .collect();
@@ -114,7 +114,7 @@ fn a_directory_that_can_be_listed_but_not_entered_is_no_deletion() {
     as_nobody(
         "hostile::a_directory_that_can_be_listed_but_not_entered_is_no_deletion",
         || {
-            let world = World::plain();
+            let world = CapturedWorkspace::plain();
             for file in [
                 "listed/one",
                 "listed/inner/two",
@@ -168,7 +168,7 @@ fn a_directory_that_can_be_listed_but_not_entered_is_no_deletion() {
 
 #[test]
 fn names_that_mean_something_elsewhere_are_names() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     let names: [&[u8]; 18] = [
         b":(glob)x",
         b":!x",
@@ -207,7 +207,7 @@ fn names_that_mean_something_elsewhere_are_names() {
 
 #[test]
 fn paths_longer_than_the_kernel_takes_are_captured() {
-    let world = World::plain();
+    let world = CapturedWorkspace::plain();
     let (name, mut length) = ("n".repeat(200), 0);
     let flags = rustix::fs::OFlags::DIRECTORY;
     let open =
@@ -238,7 +238,7 @@ fn paths_longer_than_the_kernel_takes_are_captured() {
 
 #[test]
 fn a_dot_git_that_is_a_link_is_not_followed() {
-    let (world, other) = (World::plain(), World::git());
+    let (world, other) = (CapturedWorkspace::plain(), CapturedWorkspace::git());
     other.write("a.log", "x");
     other.write(".git/info/exclude", "*\n");
     other.run_git(&["add", "-f", "a.log"]);
@@ -258,7 +258,7 @@ fn a_dot_git_that_is_a_link_is_not_followed() {
 
 #[test]
 fn submodules_are_plain_files_and_nothing_of_them_is_fetched_or_made() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("file", "x");
     let ran = world.home.join("ran");
     let module = format!(
@@ -289,7 +289,7 @@ fn submodules_are_plain_files_and_nothing_of_them_is_fetched_or_made() {
 
 #[test]
 fn nested_repositories_three_deep_are_plain_files() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     let mut expected = vec!["file".to_owned()];
     world.write("file", "x");
     for inner in ["a", "a/b", "a/b/c", "vendor/x"] {
@@ -329,7 +329,7 @@ fn repositories_of_any_kind_do_not_matter() {
         &["init", "-q", "--shared=all"],
     ];
     for kind in kinds {
-        let world = World::plain();
+        let world = CapturedWorkspace::plain();
         world.run_git(kind);
         world.write("a", "x");
         world.write("b.log", "x");
@@ -372,7 +372,7 @@ fn a_damaged_repository_does_not_matter() {
         ("info/attributes", b"\xff\xff[attr]\n"),
     ];
     for (file, bytes) in damage {
-        let world = World::git();
+        let world = CapturedWorkspace::git();
         world.write("a", "x");
         world.run_git(&["add", "a"]);
         world.run_git(&["commit", "-qm", "one"]);
@@ -403,7 +403,7 @@ fn pipes_and_directories_in_dot_git_do_not_hang() {
     ];
     for file in files {
         for kind in ["mkfifo", "mkdir"] {
-            let world = World::git();
+            let world = CapturedWorkspace::git();
             world.write("a", "x");
             let path = world.root.join(".git").join(file);
             let _ = fs::remove_file(&path);
@@ -418,7 +418,7 @@ fn pipes_and_directories_in_dot_git_do_not_hang() {
 
 #[test]
 fn directories_named_like_dot_git_are_gaps_at_every_depth() {
-    let world = World::plain();
+    let world = CapturedWorkspace::plain();
     for directory in ["", "a/", "a/b/c/"] {
         for name in [
             ".GIT",

@@ -21,5 +21,3 @@ mod scan_rules;
 mod scan_seed;
 mod seeding;
 mod traps;
-
-use testing::{clock, namespace, nobody, objects as objects_world, snapshot as scan_world};

@@ -7,7 +7,7 @@ use std::path::Path;
 use ckpt_store::model::entry::ObjectId;
 use ckpt_store::snapshot::{Snapshot, Snapshots};
 
-use crate::objects_world::{World, path};
+use testing::objects::{SnapshotFolder, path};
 
 fn overwrite(file: &Path, bytes: &[u8]) {
     fs::set_permissions(file, fs::Permissions::from_mode(0o600)).expect("it is ours");
@@ -34,7 +34,7 @@ fn check_honest(snapshots: &Snapshots, id: ObjectId, bytes: &[u8], what: &str) {
 
 #[test]
 fn a_pack_damaged_anywhere_gives_the_right_bytes_or_an_error() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let text = b"a text of some length, a text of some length, and then something else".repeat(3);
     let id = world.blob(&text);
     for extension in ["pack", "idx"] {
@@ -80,7 +80,7 @@ fn a_pack_damaged_anywhere_gives_the_right_bytes_or_an_error() {
 
 #[test]
 fn storing_damaged_bytes_again_heals_them() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let text = b"bytes that will be damaged and then come again";
     let id = world.blob(text);
     let index = world.files("idx").into_iter().find(|index| {
@@ -121,7 +121,7 @@ fn storing_damaged_bytes_again_heals_them() {
 
 #[test]
 fn an_index_without_its_pack_holds_nothing() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let id = world.blob(b"gone");
     for pack in world.files("pack") {
         fs::remove_file(pack).expect("it is ours");
@@ -146,7 +146,7 @@ fn tree_entry(mode: &str, name: &[u8], id: ObjectId) -> Vec<u8> {
     [mode.as_bytes(), b" ", name, b"\0", id.as_bytes()].concat()
 }
 
-fn refuses(world: &World, tree: ObjectId, why: &str) {
+fn refuses(world: &SnapshotFolder, tree: ObjectId, why: &str) {
     let hostile = Snapshot {
         tree,
         attributes: None,
@@ -175,7 +175,7 @@ fn refuses(world: &World, tree: ObjectId, why: &str) {
 
 #[test]
 fn planted_trees_are_refused() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let blob = world.blob(b"hostile");
     let file = |name: &[u8]| tree_entry("100644", name, blob);
     let directory = world.raw_tree(&file(b"inside"));
@@ -232,7 +232,7 @@ fn planted_trees_are_refused() {
 
 #[test]
 fn a_tree_that_unfolds_without_end_is_refused() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let mut tree = world.raw_tree(&tree_entry("100644", b"leaf", world.blob(b"x")));
     for _ in 0..24 {
         let names = [b"a", b"b", b"c", b"d", b"e", b"f", b"g", b"h"];
@@ -263,7 +263,7 @@ fn a_tree_that_unfolds_without_end_is_refused() {
 
 #[test]
 fn an_empty_directory_where_a_file_is_is_refused() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let snapshot = world.snapshot_with(&[("a", "text")], "e 755 a\0");
     assert!(
         world.again().entries(&snapshot).is_err(),
@@ -273,7 +273,7 @@ fn an_empty_directory_where_a_file_is_is_refused() {
 
 #[test]
 fn a_bomb_and_an_endless_chain_are_bounded() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     // An object that says 2^60 bytes, and two deltas to each other.
     let huge = [vec![0xb0], vec![0x80; 7], vec![0x40]].concat();
     let (one, other) = (ObjectId::new([1; 20]), ObjectId::new([2; 20]));
@@ -310,7 +310,7 @@ fn a_bomb_and_an_endless_chain_are_bounded() {
 }
 
 /// Writes a pack and its index with these ids and entries, sound or not; the ids are in order.
-fn plant(world: &World, entries: &[(ObjectId, Vec<u8>)]) {
+fn plant(world: &SnapshotFolder, entries: &[(ObjectId, Vec<u8>)]) {
     let mut pack = b"PACK\0\0\0\x02\0\0\0\0".to_vec();
     let mut index = b"\xfftOc\0\0\0\x02".to_vec();
     for first in 0..=255 {

@@ -7,11 +7,11 @@ use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::snapshot::Snapshot;
 use proptest::prelude::*;
 
-use crate::objects_world::{World, listing, path};
+use testing::objects::{SnapshotFolder, listing, path};
 
 #[test]
 fn equal_snapshots_do_not_differ() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let snapshot = world.snapshot(&[("a", "1"), ("b/c", "2")]);
     assert_eq!(
         world.difference(&snapshot, &snapshot),
@@ -27,7 +27,7 @@ fn equal_snapshots_do_not_differ() {
 
 #[test]
 fn every_kind_of_change_is_listed_by_path() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let old = world.snapshot(&[
         ("a", "1"),
         ("b/gone", "2"),
@@ -57,7 +57,7 @@ fn every_kind_of_change_is_listed_by_path() {
 
 #[test]
 fn a_file_that_becomes_a_directory_is_two_changes() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let old = world.snapshot(&[("foo", "1"), ("foo-bar", "2")]);
     let new = world.snapshot(&[("foo/bar", "3"), ("foo-bar", "2")]);
     assert_eq!(
@@ -74,7 +74,7 @@ fn a_file_that_becomes_a_directory_is_two_changes() {
 
 #[test]
 fn full_permissions_and_empty_directories_differ() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let files = [("a", "1"), ("b", "+2"), ("c", "3")];
     let old = world.snapshot_with(&files, "e 700 dir\0e 755 same\0");
     let new = world.snapshot_with(
@@ -103,7 +103,7 @@ fn full_permissions_and_empty_directories_differ() {
 
 #[test]
 fn other_defaults_alone_are_no_difference() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let files = [("a", "1"), ("d/b", "2"), ("d/c", "3")];
     let plain = world.snapshot_with(&files, "f 664 a\0f 664 d/b\0");
     let blob = world.blob(b"ckpt-hook attributes 1\n664 755 755\nf 644 d/c\0");
@@ -129,7 +129,7 @@ fn other_defaults_alone_are_no_difference() {
 
 #[test]
 fn directories_with_other_permissions_are_found_whatever_is_usual() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let files = [("a/b/x", "1"), ("a/y", "2"), ("c/z", "3")];
     let plain = world.snapshot(&files);
     let differing = |old, new| {
@@ -169,7 +169,7 @@ fn directories_with_other_permissions_are_found_whatever_is_usual() {
 
 #[test]
 fn an_empty_directory_takes_the_place_of_a_file() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let old = world.snapshot(&[("a", "1"), ("b", "2")]);
     let new = world.snapshot_with(&[("b", "2")], "e 755 a\0");
     assert_eq!(
@@ -181,7 +181,7 @@ fn an_empty_directory_takes_the_place_of_a_file() {
 
 #[test]
 fn a_state_is_what_stands_at_the_path() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let snapshot = world.snapshot_with(
         &[("a", "1"), ("d/b", "+2"), ("d/e/l", "@x")],
         "f 600 a\0e 700 empty\0",
@@ -222,7 +222,7 @@ fn a_state_is_what_stands_at_the_path() {
 
 #[test]
 fn a_directory_keeps_its_permissions() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let snapshot = world.snapshot_with(&[("a", "1"), ("d/e/f", "2")], "d 700 d/e\0e 711 empty\0");
     let paths = ["d", "d/e", "a", "empty", "d/e/f", "none"].map(path);
     let permissions = world
@@ -238,7 +238,7 @@ fn a_directory_keeps_its_permissions() {
 
 #[test]
 fn an_empty_snapshot_has_nothing() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let empty = Snapshot {
         tree: ObjectId::EMPTY_TREE,
         attributes: None,
@@ -284,7 +284,7 @@ proptest! {
 
     #[test]
     fn the_difference_is_what_the_entries_say(old in files(), new in files()) {
-        let world = World::new();
+        let world = SnapshotFolder::new();
         let [old, new] = [&old, &new].map(|files| {
             let files: Vec<_> = files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
             world.snapshot(&files)

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 
 use ckpt_store::model::entry::ObjectId;
 
-use crate::objects_world::World;
+use testing::objects::SnapshotFolder;
 
 /// More packs than are left alone.
 const MANY: usize = 100;
 
 /// A world with many packs, each with one text.
-fn many() -> (World, Vec<(ObjectId, String)>) {
-    let world = World::new();
+fn many() -> (SnapshotFolder, Vec<(ObjectId, String)>) {
+    let world = SnapshotFolder::new();
     let texts = (0..MANY).map(|number| format!("text {number}"));
     let texts = texts
         .map(|text| (world.blob(text.as_bytes()), text))
@@ -21,11 +21,11 @@ fn many() -> (World, Vec<(ObjectId, String)>) {
     (world, texts)
 }
 
-fn joint(world: &World) -> PathBuf {
+fn joint(world: &SnapshotFolder) -> PathBuf {
     world.packs().join("multi-pack-index")
 }
 
-fn check_all(world: &World, texts: &[(ObjectId, String)], what: &str) {
+fn check_all(world: &SnapshotFolder, texts: &[(ObjectId, String)], what: &str) {
     let snapshots = world.again();
     for (id, text) in texts {
         assert_eq!(
@@ -51,7 +51,7 @@ fn check_all(world: &World, texts: &[(ObjectId, String)], what: &str) {
     );
 }
 
-fn overwrite(world: &World, bytes: &[u8]) {
+fn overwrite(world: &SnapshotFolder, bytes: &[u8]) {
     let new = world.folder.path().join("new");
     fs::write(&new, bytes).expect("it is ours");
     fs::rename(new, joint(world)).expect("it is ours");
@@ -87,7 +87,7 @@ fn the_indexes_of_many_packs_are_joined_and_git_agrees() {
 
 #[test]
 fn few_packs_are_left_alone() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     for number in 0..12 {
         world.blob(format!("text {number}").as_bytes());
     }
@@ -122,7 +122,7 @@ fn what_the_multi_pack_index_does_not_name_is_found_and_it_grows() {
 
 #[test]
 fn a_multi_pack_index_of_git_is_read() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let texts: Vec<_> = (0..10)
         .map(|number| format!("text {number}"))
         .map(|text| (world.blob(text.as_bytes()), text))
@@ -262,7 +262,7 @@ fn the_copy_that_was_stored_again_counts() {
 
 #[test]
 fn two_at_once_do_each_other_no_harm() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let store = |thread: usize| {
         let snapshots = world.again();
         let texts = (0..MANY).map(|number| format!("{thread} text {number}"));

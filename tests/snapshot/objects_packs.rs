@@ -6,11 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use ckpt_store::error::ErrorKind;
 use ckpt_store::model::entry::ObjectId;
 
-use crate::objects_world::{World, listing, object_id};
+use testing::objects::{SnapshotFolder, listing, object_id};
 
 #[test]
 fn git_finds_nothing_wrong_and_reads_every_blob() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let noise: Vec<u8> = (0..200_000_u32)
         .flat_map(|number| (number.wrapping_mul(2_654_435_761)).to_le_bytes())
         .collect();
@@ -63,7 +63,7 @@ fn git_finds_nothing_wrong_and_reads_every_blob() {
 
 #[test]
 fn what_is_stored_is_not_stored_again() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let ids = world
         .snapshots
         .write_blobs(&[b"one", b"two", b"one"])
@@ -93,7 +93,7 @@ fn what_is_stored_is_not_stored_again() {
 
 #[test]
 fn packs_are_private_and_read_only_and_nothing_else_is_left() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     world.blob(b"some bytes");
     for file in fs::read_dir(world.packs())
         .expect("the packs' directory")
@@ -111,7 +111,7 @@ fn packs_are_private_and_read_only_and_nothing_else_is_left() {
 
 #[test]
 fn deltas_are_read() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let mut text: Vec<u8> = (0..3000)
         .flat_map(|line| format!("line {line} of a text\n").into_bytes())
         .collect();
@@ -183,7 +183,7 @@ fn deltas_are_read() {
 
 #[test]
 fn a_blob_that_is_not_there_is_unavailable() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let absent = ObjectId::new([7; 20]);
     let error = world
         .snapshots
@@ -200,7 +200,7 @@ fn a_blob_that_is_not_there_is_unavailable() {
 
 #[test]
 fn packs_that_others_add_are_seen() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let early = world.again();
     early
         .read_blob(world.blob(b"before"))
@@ -215,7 +215,7 @@ fn packs_that_others_add_are_seen() {
 
 #[test]
 fn the_repository_is_healed() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let snapshot = world.snapshot(&[("a", "text")]);
     let repository = world.snapshots.repository();
     fs::write(repository.join("config"), "[core\n").expect("it is ours");
@@ -237,7 +237,7 @@ fn the_repository_is_healed() {
 
 #[test]
 fn alternates_are_not_followed() {
-    let (world, other) = (World::new(), World::new());
+    let (world, other) = (SnapshotFolder::new(), SnapshotFolder::new());
     let id = other.blob(b"of somebody else");
     let alternates = world.snapshots.repository().join("objects/info/alternates");
     let objects = other.snapshots.repository().join("objects");
@@ -255,7 +255,7 @@ fn alternates_are_not_followed() {
 
 #[test]
 fn loose_objects_are_not_looked_at() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let id = object_id(&world.git(&["hash-object", "-w", "--stdin"], b"loose"));
     assert!(world.again().read_blob(id).is_err(), "we never write any");
     assert_eq!(
@@ -275,7 +275,7 @@ fn loose_objects_are_not_looked_at() {
 
 #[test]
 fn what_is_no_file_among_the_packs_is_passed_over() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let id = world.blob(b"text");
     let packs = world.packs();
     for name in ["pack-1.idx", "pack-2.pack", "pack-3.idx", "pack-3.pack"] {
@@ -297,7 +297,7 @@ fn what_is_no_file_among_the_packs_is_passed_over() {
 
 #[test]
 fn a_tree_of_git_is_listed() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let files = [
         ("a", "1"),
         ("a-b", "2"),

@@ -4,11 +4,11 @@ use std::fs;
 
 use ckpt_store::snapshot::{GapReason, Snapshot, SpecialFile};
 
-use crate::objects_world::{World, gap, unreadable};
+use testing::objects::{SnapshotFolder, gap, unreadable};
 
 const NOTHING: [&str; 0] = [];
 
-fn with_rules(world: &World, snapshot: Snapshot, section: &str, lines: &str) -> Snapshot {
+fn with_rules(world: &SnapshotFolder, snapshot: Snapshot, section: &str, lines: &str) -> Snapshot {
     let text = format!("ckpt-hook rules 1\n{section} {}\n{lines}\n", lines.len());
     Snapshot {
         rules: Some(world.blob(text.as_bytes())),
@@ -18,7 +18,7 @@ fn with_rules(world: &World, snapshot: Snapshot, section: &str, lines: &str) -> 
 
 #[test]
 fn without_gaps_and_with_the_same_rules_it_is_the_difference() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let old = world.snapshot(&[("a", "1"), ("b", "2"), (".gitignore", "*.log\n")]);
     let new = world.snapshot(&[("a", "x"), ("c", "3"), (".gitignore", "*.log\n")]);
     let expected = ["a 100644 -> 100644", "b 100644 -> -", "c - -> 100644"];
@@ -31,7 +31,7 @@ fn without_gaps_and_with_the_same_rules_it_is_the_difference() {
 
 #[test]
 fn a_file_that_comes_into_view_is_not_created() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let old = world.snapshot(&[(".gitignore", "*.log\nout/\n"), ("a", "1")]);
     let new = world.snapshot(&[
         (".gitignore", ""),
@@ -50,7 +50,7 @@ fn a_file_that_comes_into_view_is_not_created() {
 
 #[test]
 fn a_file_that_goes_out_of_view_is_not_deleted() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     fs::write(world.root.path().join("x.log"), "2").expect("a file of the workspace");
     let old = world.snapshot(&[("a", "1"), ("x.log", "2"), ("y.log", "3")]);
     let new = world.snapshot(&[(".gitignore", "*.log\n"), ("a", "1")]);
@@ -64,7 +64,7 @@ fn a_file_that_goes_out_of_view_is_not_deleted() {
 
 #[test]
 fn a_file_behind_a_symlink_is_not_there() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
     fs::write(elsewhere.path().join("x.log"), "2").expect("a file");
     std::os::unix::fs::symlink(elsewhere.path(), world.root.path().join("d")).expect("a link");
@@ -84,7 +84,7 @@ fn a_file_behind_a_symlink_is_not_there() {
 
 #[test]
 fn nested_ignore_files_and_outer_rules_count() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let files = [("d/.gitignore", "secret\n"), ("d/e/plain", "1")];
     let old = with_rules(&world, world.snapshot(&files), "info", "*.tmp\n");
     let new = world.snapshot(&[
@@ -103,7 +103,7 @@ fn nested_ignore_files_and_outer_rules_count() {
 
 #[test]
 fn a_change_of_an_ignored_file_that_is_captured_is_a_change() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let old = with_rules(
         &world,
         world.snapshot(&[(".gitignore", "*.log\n"), ("kept.log", "1")]),
@@ -126,7 +126,7 @@ fn a_change_of_an_ignored_file_that_is_captured_is_a_change() {
 
 #[test]
 fn a_file_that_cannot_be_stored_any_more_is_changed_not_deleted() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let old = world.snapshot(&[("big", "+1"), ("a", "1")]);
     let new = world.snapshot(&[("a", "1")]);
     for reason in [GapReason::TooLarge, GapReason::Changing, unreadable()] {
@@ -146,7 +146,7 @@ fn a_file_that_cannot_be_stored_any_more_is_changed_not_deleted() {
 
 #[test]
 fn a_file_that_was_never_stored_comes_goes_and_changes() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let snapshot = world.snapshot(&[("a", "1")]);
     let (small, large) = (
         [gap("big", GapReason::TooLarge, Some(8))],
@@ -176,7 +176,7 @@ fn a_file_that_was_never_stored_comes_goes_and_changes() {
 
 #[test]
 fn a_directory_that_could_not_be_read_is_a_gap_of_everything_below_it() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let old = world.snapshot_with(
         &[("a", "1"), ("d/b", "2"), ("d/e/c", "3"), ("d-x", "4")],
         "e 755 d/empty\0",
@@ -211,7 +211,7 @@ fn a_directory_that_could_not_be_read_is_a_gap_of_everything_below_it() {
 
 #[test]
 fn a_file_replaced_by_a_pipe_is_deleted() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let (old, new) = (
         world.snapshot(&[("a", "1"), ("b", "2")]),
         world.snapshot(&[("b", "2")]),
@@ -226,7 +226,7 @@ fn a_file_replaced_by_a_pipe_is_deleted() {
 
 #[test]
 fn a_large_file_that_was_ignored_is_not_created() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let old = world.snapshot(&[(".gitignore", "*.iso\n")]);
     let new = world.snapshot(&[(".gitignore", "")]);
     let gaps = [gap("x.iso", GapReason::TooLarge, Some(9))];
@@ -239,7 +239,7 @@ fn a_large_file_that_was_ignored_is_not_created() {
 
 #[test]
 fn an_empty_directory_comes_and_goes() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let (without, with) = (
         world.snapshot(&[("a", "1")]),
         world.snapshot_with(&[("a", "1")], "e 755 d\0"),
@@ -258,7 +258,7 @@ fn an_empty_directory_comes_and_goes() {
 
 #[test]
 fn a_directory_that_is_filled_or_emptied_is_not_changed() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let (empty, full) = (
         world.snapshot_with(&[("a", "1")], "e 755 d\0"),
         world.snapshot(&[("a", "1"), ("d/x", "2")]),
@@ -290,7 +290,7 @@ fn a_directory_that_is_filled_or_emptied_is_not_changed() {
 
 #[test]
 fn an_empty_directory_that_holds_ignored_files_now_is_not_removed() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     fs::create_dir(world.root.path().join("build")).expect("a directory of the workspace");
     let old = world.snapshot_with(&[(".gitignore", "*.o\n")], "e 755 build\0");
     let new = world.snapshot(&[(".gitignore", "*.o\n")]);
@@ -303,7 +303,7 @@ fn an_empty_directory_that_holds_ignored_files_now_is_not_removed() {
 
 #[test]
 fn a_directory_that_held_only_ignored_files_is_not_made_by_whoever_empties_it() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let [nothing, occupied, empty, below] =
         ["", "o 755 logs\0", "e 755 logs\0", "o 755 logs/old\0"]
             .map(|text| world.snapshot_with(&[("a", "1")], text));
@@ -340,7 +340,7 @@ fn a_directory_that_held_only_ignored_files_is_not_made_by_whoever_empties_it() 
 
 #[test]
 fn a_file_that_becomes_an_empty_directory_is_one_change() {
-    let world = World::new();
+    let world = SnapshotFolder::new();
     let (old, new) = (
         world.snapshot(&[("a", "1")]),
         world.snapshot_with(&[], "e 755 a\0"),

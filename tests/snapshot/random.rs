@@ -11,7 +11,7 @@ use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::snapshot::Request;
 use proptest::prelude::*;
 
-use crate::scan_world::World;
+use testing::snapshot::CapturedWorkspace;
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -102,14 +102,14 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-fn at(world: &World, path: &[u8]) -> PathBuf {
+fn at(world: &CapturedWorkspace, path: &[u8]) -> PathBuf {
     world
         .root
         .join(Path::new(std::ffi::OsStr::from_bytes(path)))
 }
 
 /// Does it, unless the file system refuses (a file where a directory would have to be).
-fn play(world: &World, act: &Act) -> Option<()> {
+fn play(world: &CapturedWorkspace, act: &Act) -> Option<()> {
     let prepared = |path: &[u8]| {
         let path = at(world, path);
         fs::create_dir_all(path.parent()?).ok()?;
@@ -153,7 +153,7 @@ fn play(world: &World, act: &Act) -> Option<()> {
     }
 }
 
-fn index(world: &World, arguments: &[&str], path: &[u8]) -> Option<()> {
+fn index(world: &CapturedWorkspace, arguments: &[&str], path: &[u8]) -> Option<()> {
     let mut git = world.git_command(&world.root);
     git.env("GIT_LITERAL_PATHSPECS", "1")
         .args(arguments)
@@ -191,7 +191,7 @@ proptest! {
     fn a_random_workspace_is_the_tree_that_git_makes_of_it(
         rounds in proptest::collection::vec(proptest::collection::vec(act(), 1..16), 1..5)
     ) {
-        let world = World::git();
+        let world = CapturedWorkspace::git();
         for acts in rounds {
             for act in &acts {
                 let _ = play(&world, act);
@@ -207,7 +207,7 @@ proptest! {
     fn a_look_around_what_was_touched_sees_what_a_look_at_everything_does(
         rounds in proptest::collection::vec(proptest::collection::vec(act(), 1..8), 1..8)
     ) {
-        let world = World::git();
+        let world = CapturedWorkspace::git();
         for acts in rounds {
             // What is written through a link lands elsewhere.
             let acts: Vec<Act> = acts.into_iter().filter(|act| !matches!(act, Act::Link(..))).collect();

@@ -7,12 +7,12 @@ use std::time::{Duration, SystemTime};
 
 use ckpt_store::snapshot::{Request, Snapshots};
 
-use crate::nobody::as_nobody;
-use crate::scan_world::{World, path};
+use testing::nobody::as_nobody;
+use testing::snapshot::{CapturedWorkspace, path};
 
 /// A world with a few old files, of which the cache is full.
-fn remembered() -> World {
-    let world = World::git();
+fn remembered() -> CapturedWorkspace {
+    let world = CapturedWorkspace::git();
     for file in ["a/one", "a/two", "b/c/three", "four", "d/.gitignore"] {
         world.write(file, file);
         age(&world, file);
@@ -22,7 +22,7 @@ fn remembered() -> World {
 }
 
 /// Sets a file's mtime back; its ctime stays young, as that of any file of a test.
-fn age(world: &World, file: &str) {
+fn age(world: &CapturedWorkspace, file: &str) {
     let file = fs::File::options()
         .append(true)
         .open(world.root.join(file))
@@ -31,7 +31,7 @@ fn age(world: &World, file: &str) {
         .unwrap();
 }
 
-fn check(world: &World, why: &str) {
+fn check(world: &CapturedWorkspace, why: &str) {
     let taken = world.take();
     assert_eq!(taken.snapshot.tree.to_string(), world.git_tree(), "{why}");
     let fresh = Snapshots::open(
@@ -311,7 +311,7 @@ fn what_is_unreadable_is_a_gap_each_time_and_never_deleted() {
 }
 
 fn unreadable() {
-    let world = World::plain();
+    let world = CapturedWorkspace::plain();
     world.write("dir/file", "x");
     world.write("file", "x");
     let before = world.take();
@@ -336,7 +336,7 @@ fn unreadable() {
 
 #[test]
 fn a_cache_that_is_damaged_at_any_byte_gives_the_right_tree_or_a_full_look() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write(".gitignore", "*.log\n");
     world.write("a/one", "1");
     world.write("a/ignored.log", "x");

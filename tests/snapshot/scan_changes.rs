@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use ckpt_store::snapshot::{Snapshots, Taken};
 
-use crate::clock::await_tick;
-use crate::scan_world::World;
+use testing::clock::await_tick;
+use testing::snapshot::CapturedWorkspace;
 
 /// A world with so many files that their cache is much larger than a few changes.
-fn large() -> World {
-    let world = World::git();
+fn large() -> CapturedWorkspace {
+    let world = CapturedWorkspace::git();
     for number in 0..2000 {
         world.write(
             &format!("d{}/e{}/f{number}", number % 20, number % 100),
@@ -24,16 +24,16 @@ fn large() -> World {
     world
 }
 
-fn whole(world: &World) -> PathBuf {
+fn whole(world: &CapturedWorkspace) -> PathBuf {
     world.store.join("snapshots/key/cache")
 }
 
-fn changes(world: &World) -> PathBuf {
+fn changes(world: &CapturedWorkspace) -> PathBuf {
     world.store.join("snapshots/key/cache.changes")
 }
 
 /// Takes a snapshot, and compares it with one that remembers nothing.
-fn check(world: &World, why: &str) -> Taken {
+fn check(world: &CapturedWorkspace, why: &str) -> Taken {
     let taken = world.take();
     let fresh = tempfile::tempdir().unwrap();
     let fresh = Snapshots::open(fresh.path())

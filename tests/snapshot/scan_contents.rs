@@ -10,11 +10,11 @@ use ckpt_store::model::entry::{Entry, Mode, ObjectId};
 use ckpt_store::snapshot::{GapReason, Request, Taken};
 use proptest::prelude::*;
 
-use crate::scan_world::{World, path};
+use testing::snapshot::{CapturedWorkspace, path};
 
 #[test]
 fn two_snapshots_without_a_change_in_between_are_equal() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("a/b/c", "one");
     world.write("d", "two");
     let first = world.take();
@@ -28,7 +28,7 @@ fn two_snapshots_without_a_change_in_between_are_equal() {
 
 #[test]
 fn an_empty_workspace_is_the_empty_tree() {
-    let world = World::plain();
+    let world = CapturedWorkspace::plain();
     assert_eq!(
         world.take().snapshot.tree,
         ObjectId::EMPTY_TREE,
@@ -38,7 +38,7 @@ fn an_empty_workspace_is_the_empty_tree() {
 
 #[test]
 fn our_repository_is_clean_for_git() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("a/b", "one");
     let taken = world.take();
     assert_eq!(world.content(&taken, "a/b"), "one", "git shows it");
@@ -47,7 +47,7 @@ fn our_repository_is_clean_for_git() {
 
 #[test]
 fn any_name_is_captured() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     let names: [&[u8]; 14] = [
         b" leading",
         b"trailing ",
@@ -86,7 +86,7 @@ fn any_name_is_captured() {
 
 #[test]
 fn links_are_captured_and_never_followed() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("file", "x");
     for (target, link) in [
         ("file", "to-file"),
@@ -112,7 +112,7 @@ fn links_are_captured_and_never_followed() {
 
 #[test]
 fn pipes_and_sockets_are_gaps_and_do_not_hang() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("file", "x");
     assert!(
         Command::new("mkfifo")
@@ -133,7 +133,7 @@ fn pipes_and_sockets_are_gaps_and_do_not_hang() {
 
 #[test]
 fn look_alikes_of_dot_git_are_gaps_and_dot_git_is_passed_over() {
-    let world = World::plain();
+    let world = CapturedWorkspace::plain();
     for name in [
         ".GIT",
         "git~1",
@@ -170,7 +170,7 @@ fn look_alikes_of_dot_git_are_gaps_and_dot_git_is_passed_over() {
 
 #[test]
 fn files_of_a_nested_repository_are_captured_like_any_others() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("inner/file", "x");
     let output = world
         .git_command(&world.root.join("inner"))
@@ -189,7 +189,7 @@ fn files_of_a_nested_repository_are_captured_like_any_others() {
 
 #[test]
 fn modes_and_empty_directories_are_kept_beside_the_tree() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("plain", "x");
     let usual = world.take();
     assert_eq!(
@@ -214,7 +214,7 @@ fn modes_and_empty_directories_are_kept_beside_the_tree() {
 
 #[test]
 fn a_directory_with_ignored_files_only_is_no_empty_directory() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write(".gitignore", "*.log\n");
     let before = world.take();
     world.write("logs/deep/x.log", "x");
@@ -245,7 +245,7 @@ fn a_directory_with_ignored_files_only_is_no_empty_directory() {
 
 #[test]
 fn a_large_file_is_a_gap_unless_it_is_tracked_or_about_to_be_replaced() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("large", vec![7; 2000]);
     world.write("tracked", vec![8; 2000]);
     world.run_git(&["add", "tracked"]);
@@ -286,7 +286,7 @@ fn a_large_file_is_a_gap_unless_it_is_tracked_or_about_to_be_replaced() {
 
 #[test]
 fn a_file_that_is_streamed_is_captured_exactly() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     let content: Vec<u8> = (0..20_u32 << 18)
         .flat_map(|number| (number * 7).to_le_bytes())
         .collect();
@@ -300,7 +300,7 @@ fn a_file_that_is_streamed_is_captured_exactly() {
 
 #[test]
 fn thousands_of_files_in_one_directory_are_captured() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     fs::create_dir(world.root.join("many")).unwrap();
     for number in 0..3000 {
         fs::write(
@@ -318,7 +318,7 @@ fn thousands_of_files_in_one_directory_are_captured() {
 
 #[test]
 fn deep_directories_are_captured_or_a_gap() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     let mut directory = rustix::fs::open(
         &world.root,
         rustix::fs::OFlags::DIRECTORY,
@@ -363,7 +363,7 @@ fn remove_deep(root: &std::path::Path) {
 
 #[test]
 fn the_store_inside_the_workspace_is_left_out() {
-    let world = World::plain();
+    let world = CapturedWorkspace::plain();
     world.write("file", "x");
     let store = world.root.join("data/store");
     fs::create_dir_all(store.join("snapshots")).unwrap();
@@ -380,7 +380,7 @@ fn the_store_inside_the_workspace_is_left_out() {
 
 #[test]
 fn a_single_path_is_captured_as_it_is_now() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write(".gitignore", "x\n");
     world.write("x", "content");
     world.chmod("x", 0o640);
@@ -411,7 +411,7 @@ fn a_single_path_is_captured_as_it_is_now() {
 
 #[test]
 fn a_mount_is_a_gap_and_not_crossed() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("file", "x");
     fs::create_dir(world.root.join("mounted")).unwrap();
     let before = world.take();
@@ -442,7 +442,7 @@ fn a_mount_is_a_gap_and_not_crossed() {
 fn a_file_that_is_written_during_the_snapshot_does_not_fail_it() {
     use std::io::Write;
     use std::sync::atomic::{AtomicBool, Ordering};
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("growing", "");
     world.write("still", "x");
     let is_over = AtomicBool::new(false);
@@ -488,7 +488,7 @@ fn a_file_that_is_written_during_the_snapshot_does_not_fail_it() {
 
 #[test]
 fn a_snapshot_that_is_late_is_given_up_whole() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("file", "x");
     let request = Request {
         deadline: Some(std::time::Instant::now()),
@@ -521,7 +521,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-fn play(world: &World, act: &Act) {
+fn play(world: &CapturedWorkspace, act: &Act) {
     let at = |path: &str| world.root.join(path);
     let make_parent = |path: &str| {
         at(path)
@@ -546,7 +546,7 @@ proptest! {
 
     #[test]
     fn the_tree_is_that_of_git_in_any_workspace(rounds in proptest::collection::vec(proptest::collection::vec(act(), 1..12), 1..4)) {
-        let world = World::git();
+        let world = CapturedWorkspace::git();
         for acts in rounds {
             acts.iter().filter(|act| !format!("{act:?}").contains("..")).for_each(|act| play(&world, act));
             let taken = world.take();

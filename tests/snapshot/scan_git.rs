@@ -5,11 +5,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::scan_world::World;
+use testing::snapshot::CapturedWorkspace;
 
 #[test]
 fn head_branch_and_index_are_recorded() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("a", "x");
     let unborn = world.take().git.unwrap();
     assert_eq!(
@@ -42,7 +42,7 @@ fn head_branch_and_index_are_recorded() {
 
 #[test]
 fn a_linked_worktree_is_a_repository_too() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("a.log", "x");
     world.run_git(&["add", "a.log"]);
     world.run_git(&["commit", "-qm", "one"]);
@@ -76,7 +76,7 @@ fn a_linked_worktree_is_a_repository_too() {
 
 #[test]
 fn nonsense_in_dot_git_fails_nothing() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("a", "x");
     for file in ["HEAD", "index", "packed-refs", "config", "commondir"] {
         fs::write(world.root.join(".git").join(file), b"\xff\0ref: ../../x\n[").unwrap();
@@ -100,7 +100,7 @@ fn nonsense_in_dot_git_fails_nothing() {
 
 #[test]
 fn every_byte_and_time_below_dot_git_stays() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("a", "x");
     world.run_git(&["add", "a"]);
     world.run_git(&["commit", "-qm", "one"]);
@@ -141,7 +141,7 @@ fn everything(directory: &Path) -> BTreeMap<String, (i64, i64, Vec<u8>)> {
 
 #[test]
 fn conversions_of_git_do_not_change_a_byte() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     fs::write(
         world.home.join(".gitconfig"),
         "[core]\n\tautocrlf = true\n[filter \"f\"]\n\tclean = touch ran\n",
@@ -169,7 +169,7 @@ fn conversions_of_git_do_not_change_a_byte() {
 
 #[test]
 fn whatever_the_index_says_the_bytes_of_the_work_tree_are_captured() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     let files = ["modified", "deleted", "assumed", "skipped", "staged"];
     files.iter().for_each(|file| world.write(file, "old"));
     world.run_git(&["add", "."]);
@@ -201,7 +201,7 @@ fn whatever_the_index_says_the_bytes_of_the_work_tree_are_captured() {
 
 #[test]
 fn a_split_index_still_tells_what_is_tracked() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write(".gitignore", "*.log\n");
     world.write("a.log", "x");
     world.write("b.log", "x");

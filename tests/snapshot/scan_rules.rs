@@ -5,7 +5,7 @@ use std::process::Command;
 
 use ckpt_store::snapshot::Request;
 
-use crate::scan_world::{World, path};
+use testing::snapshot::{CapturedWorkspace, path};
 
 /// Odd patterns and names, each in a file of its own.
 const PATTERNS: [&str; 40] = [
@@ -58,7 +58,7 @@ const FILES: [&str; 22] = [
 #[test]
 fn single_patterns_are_read_as_git_reads_them() {
     for pattern in PATTERNS {
-        let world = World::git();
+        let world = CapturedWorkspace::git();
         FILES.iter().for_each(|file| world.write(file, file));
         world.write(".git/info/exclude", format!("{pattern}\n"));
         assert_eq!(
@@ -72,7 +72,7 @@ fn single_patterns_are_read_as_git_reads_them() {
 #[test]
 fn patterns_together_and_in_nested_files_are_read_as_git_reads_them() {
     for (number, patterns) in PATTERNS.chunks(4).enumerate() {
-        let world = World::git();
+        let world = CapturedWorkspace::git();
         FILES.iter().for_each(|file| world.write(file, file));
         world.write(".gitignore", patterns.join("\n"));
         world.write("b/.gitignore", "!b\n");
@@ -87,7 +87,7 @@ fn patterns_together_and_in_nested_files_are_read_as_git_reads_them() {
 
 #[test]
 fn a_rule_that_is_not_utf8_works() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write(".gitignore", b"\xff*\n");
     world.write("kept", "x");
     let odd = <std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"\xffx");
@@ -101,7 +101,7 @@ fn a_rule_that_is_not_utf8_works() {
 
 #[test]
 fn the_users_global_excludes_hold() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     ["a.global", "a.named", "kept"]
         .iter()
         .for_each(|file| world.write(file, "x"));
@@ -134,7 +134,7 @@ fn the_users_global_excludes_hold() {
 
 #[test]
 fn a_file_that_is_tracked_although_ignored_is_captured() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write(".gitignore", "*.log\nout/\n");
     for file in ["a.log", "b.log", "out/deep/kept", "out/other"] {
         world.write(file, "x");
@@ -156,7 +156,7 @@ fn a_file_that_is_tracked_although_ignored_is_captured() {
 
 #[test]
 fn a_path_that_a_tool_named_is_captured_although_ignored() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write(".gitignore", ".env\n/out\n");
     ["sub/.env", "out/a/b", "out/c"]
         .iter()
@@ -183,7 +183,7 @@ fn a_path_that_a_tool_named_is_captured_although_ignored() {
 
 #[test]
 fn the_settings_win_over_ignore_files() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write(".gitignore", ".env\n");
     ["sub/.env", "data/x.bin", "data/y"]
         .iter()
@@ -206,7 +206,7 @@ fn the_settings_win_over_ignore_files() {
 
 #[test]
 fn only_the_scope_is_captured_under_the_rules_above_it() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write(".gitignore", "*.log\n");
     ["a/b/x", "a/b/x.log", "a/y", "z"]
         .iter()
@@ -228,7 +228,7 @@ fn only_the_scope_is_captured_under_the_rules_above_it() {
 
 #[test]
 fn outside_a_repository_dependency_and_build_folders_are_left_out_too() {
-    let world = World::plain();
+    let world = CapturedWorkspace::plain();
     [
         "node_modules/x/y",
         "a/target/x",
@@ -254,7 +254,7 @@ fn outside_a_repository_dependency_and_build_folders_are_left_out_too() {
 
 #[test]
 fn hostile_ignore_files_neither_hang_nor_fail_anything() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     for directory in ["a", "b", "c", "d"] {
         world.write(&format!("{directory}/file"), "x");
     }
@@ -311,7 +311,7 @@ fn hostile_ignore_files_neither_hang_nor_fail_anything() {
 
 #[test]
 fn pathological_patterns_take_bounded_time() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     let pattern = format!("{}b\n", "*a".repeat(30));
     world.write(".gitignore", pattern.repeat(300));
     for number in 0..20 {

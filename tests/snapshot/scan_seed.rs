@@ -1,7 +1,5 @@
 //! What the first snapshot takes from the user's repository, and that it is never another byte than the file's.
 
-#![expect(clippy::print_stderr, reason = "a test that cannot run here says so")]
-
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -15,13 +13,13 @@ use ckpt_store::model::path::WorkspacePath;
 use ckpt_store::model::progress::SnapshotProgress;
 use ckpt_store::snapshot::{Request, Snapshots, Taken};
 
-use crate::scan_world::World;
+use testing::snapshot::CapturedWorkspace;
 
 const FILES: u64 = 100;
 
 /// A repository with committed and packed files.
-fn packed() -> World {
-    let world = World::git();
+fn packed() -> CapturedWorkspace {
+    let world = CapturedWorkspace::git();
     for number in 0..FILES {
         world.write(
             &format!("d{}/f{number}", number % 7),
@@ -32,7 +30,7 @@ fn packed() -> World {
     world
 }
 
-fn pack(world: &World) {
+fn pack(world: &CapturedWorkspace) {
     world.run_git(&["add", "-A"]);
     world.run_git(&["commit", "-q", "-m", "all"]);
     world.run_git(&["repack", "-adq"]);
@@ -40,7 +38,7 @@ fn pack(world: &World) {
 }
 
 /// Makes the index younger than the files, as if a moment had passed before it was written.
-fn grow_old(world: &World) {
+fn grow_old(world: &CapturedWorkspace) {
     let index = fs::File::options()
         .append(true)
         .open(world.root.join(".git/index"))
@@ -67,7 +65,7 @@ fn packs(repository: &Path) -> Vec<PathBuf> {
 }
 
 /// Takes the first snapshot, and returns how many files were read for it, told in steps of 64.
-fn first(world: &World) -> (Taken, u64) {
+fn first(world: &CapturedWorkspace) -> (Taken, u64) {
     let read = AtomicU64::new(0);
     let progress = |progress: SnapshotProgress| {
         read.fetch_max(progress.files, Ordering::Relaxed);
@@ -83,7 +81,7 @@ fn first(world: &World) -> (Taken, u64) {
 }
 
 /// Takes the first snapshot, and compares it with one that takes nothing from the repository, and with the files.
-fn check(world: &World, why: &str) {
+fn check(world: &CapturedWorkspace, why: &str) {
     let (seeded, _) = first(world);
     let plain = tempfile::tempdir().unwrap();
     let plain = Snapshots::open(plain.path())
@@ -191,7 +189,7 @@ fn what_git_converts_is_taken_from_the_file() {
             "sub/.gitattributes",
             ".git/info/attributes",
         ] {
-            let world = World::git();
+            let world = CapturedWorkspace::git();
             world.run_git(&["config", "filter.shout.clean", "tr a-z A-Z"]);
             world.write("sub/keep", "x");
             world.write(place, text);
@@ -212,7 +210,7 @@ fn what_git_converts_is_taken_from_the_file() {
 
 #[test]
 fn attributes_that_stand_in_the_index_alone_count() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.run_git(&["config", "filter.shout.clean", "tr a-z A-Z"]);
     world.write(".gitattributes", "*.txt filter=shout\n");
     for number in 0..FILES {
@@ -226,7 +224,7 @@ fn attributes_that_stand_in_the_index_alone_count() {
 #[test]
 fn line_endings_of_any_configuration_are_those_of_the_file() {
     for setting in ["true", "input"] {
-        let world = World::git();
+        let world = CapturedWorkspace::git();
         world.run_git(&["config", "core.autocrlf", setting]);
         for number in 0..FILES {
             world.write(&format!("f{number}"), format!("one\r\ntwo {number}\r\n"));
@@ -346,12 +344,12 @@ fn a_linked_worktree_takes_from_the_packs_of_its_repository() {
 
 #[test]
 fn repositories_with_other_ids_or_loose_objects_are_read() {
-    let world = World::plain();
+    let world = CapturedWorkspace::plain();
     world.run_git(&["init", "-q", "--object-format=sha256"]);
     world.write("f", "sha256");
     world.run_git(&["add", "-A"]);
     check(&world, "ids of SHA-256 are not ours");
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.write("f", "loose");
     world.run_git(&["add", "-A"]);
     grow_old(&world);
@@ -360,7 +358,7 @@ fn repositories_with_other_ids_or_loose_objects_are_read() {
 
 #[test]
 fn tracked_files_that_are_ignored_are_taken_as_well() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     for number in 0..FILES {
         world.write(&format!("out/f{number}"), format!("{number}"));
     }
@@ -393,7 +391,7 @@ fn damaged_packs_and_indexes_make_it_slower_and_nothing_else() {
 }
 
 /// Where another file system is there to be used.
-fn other_file_system(world: &World) -> Option<tempfile::TempDir> {
+fn other_file_system(world: &CapturedWorkspace) -> Option<tempfile::TempDir> {
     let here = fs::metadata(&world.root).unwrap().dev();
     let is_other = |place: &&&str| fs::metadata(place).is_ok_and(|metadata| metadata.dev() != here);
     tempfile::tempdir_in(["/dev/shm", "/run", "/var/tmp"].iter().find(is_other)?).ok()
@@ -403,8 +401,7 @@ fn other_file_system(world: &World) -> Option<tempfile::TempDir> {
 fn a_store_on_another_file_system_copies_what_is_worth_it() {
     let world = packed();
     let Some(other) = other_file_system(&world) else {
-        eprintln!("NOT RUN: no second file system is there to put a store on");
-        return;
+        return testing::skip::skip("no second file system is there to put a store on");
     };
     let snapshots = Snapshots::open(other.path()).unwrap();
     let taken = snapshots.take(&world.request()).unwrap();

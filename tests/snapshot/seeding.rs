@@ -10,17 +10,17 @@ use std::path::PathBuf;
 use ckpt_store::model::entry::ObjectId;
 use ckpt_store::snapshot::{Request, Snapshots, Taken};
 
-use crate::namespace::in_namespace;
-use crate::scan_world::World;
+use testing::namespace::in_namespace;
+use testing::snapshot::CapturedWorkspace;
 
 /// A repository of two commits, one packed, one loose; its files are not old yet.
-fn repository() -> World {
-    let world = World::git();
+fn repository() -> CapturedWorkspace {
+    let world = CapturedWorkspace::git();
     populate(&world);
     world
 }
 
-fn populate(world: &World) {
+fn populate(world: &CapturedWorkspace) {
     for number in 0..12 {
         world.write(
             &format!("d{}/f{number}", number % 3),
@@ -38,7 +38,7 @@ fn populate(world: &World) {
 }
 
 /// Lets files grow old, and lets git look at them once more, as `git status` of a user does.
-fn settle(world: &World) {
+fn settle(world: &CapturedWorkspace) {
     world.set_times_back();
     let _ = world
         .git_command(&world.root)
@@ -49,7 +49,7 @@ fn settle(world: &World) {
 
 /// Takes the first snapshot with the user's repository and one without, and checks that they are the same, that every blob
 /// is stored in full, and that the next snapshot agrees.
-fn agrees(world: &World, why: &str) -> (Snapshots, Taken) {
+fn agrees(world: &CapturedWorkspace, why: &str) -> (Snapshots, Taken) {
     let first = |name: &str, seed| {
         let folder = world
             .store
@@ -90,14 +90,14 @@ fn damaged(snapshots: &Snapshots, taken: &Taken) -> Vec<(ObjectId, String)> {
 
 fn content(snapshots: &Snapshots, taken: &Taken, path: &str) -> Vec<u8> {
     let states = snapshots
-        .states(&taken.snapshot, &[crate::scan_world::path(path)])
+        .states(&taken.snapshot, &[testing::snapshot::path(path)])
         .unwrap();
     snapshots
         .read_blob(states[0].unwrap().blob.unwrap())
         .unwrap()
 }
 
-fn user_packs(world: &World) -> Vec<PathBuf> {
+fn user_packs(world: &CapturedWorkspace) -> Vec<PathBuf> {
     let packs = fs::read_dir(world.root.join(".git/objects/pack")).unwrap();
     packs.map(|entry| entry.unwrap().path()).collect()
 }
@@ -196,7 +196,7 @@ fn a_conflict_has_no_stage_to_take() {
 
 #[test]
 fn conversions_give_blobs_that_are_not_the_files_bytes() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     fs::write(
         world.home.join(".gitconfig"),
         "[core]\n\tattributesFile = ~/mine\n[filter \"upper\"]\n\tclean = tr a-z A-Z\n\tsmudge = cat\n\trequired = true\n",
@@ -241,7 +241,7 @@ fn conversions_give_blobs_that_are_not_the_files_bytes() {
 
 #[test]
 fn line_endings_by_the_settings_of_git() {
-    let world = World::git();
+    let world = CapturedWorkspace::git();
     world.run_git(&["config", "core.autocrlf", "true"]);
     world.write("crlf", "one\r\ntwo\r\n");
     world.write("lf", "one\ntwo\n");
@@ -324,12 +324,12 @@ fn a_pack_that_lies_costs_a_restore_and_never_gives_other_bytes() {
 
 #[test]
 fn repositories_of_other_shapes() {
-    let world = World::plain();
+    let world = CapturedWorkspace::plain();
     world.run_git(&["init", "-q", "--object-format=sha256", "-b", "main"]);
     populate(&world);
     let linked = repository();
     linked.run_git(&["worktree", "add", "-q", "../linked"]);
-    let shared = World::plain();
+    let shared = CapturedWorkspace::plain();
     let origin = repository();
     let from = origin.root.to_str().unwrap();
     shared.run_git(&["clone", "-q", "--shared", from, "."]);
@@ -344,7 +344,7 @@ fn repositories_of_other_shapes() {
     }
     agrees(&world, "sha256");
     agrees(&linked, "with a linked worktree");
-    let mut inside = World::plain();
+    let mut inside = CapturedWorkspace::plain();
     inside.root = linked.root.parent().unwrap().join("linked");
     settle(&inside);
     agrees(&inside, "in a linked worktree");
@@ -389,7 +389,7 @@ fn packs_of_somebody_else_or_behind_a_link_are_not_linked() {
 }
 
 /// How many of our packs' files are the user's.
-fn shared_inodes(world: &World, seeded: &Snapshots) -> usize {
+fn shared_inodes(world: &CapturedWorkspace, seeded: &Snapshots) -> usize {
     let inode = |path: PathBuf| path.metadata().unwrap().ino();
     let theirs: Vec<_> = user_packs(world).into_iter().map(inode).collect();
     let Ok(ours) = fs::read_dir(seeded.repository().join("objects/pack")) else {

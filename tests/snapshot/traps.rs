@@ -17,8 +17,8 @@ use std::time::{Duration, SystemTime};
 
 use ckpt_store::snapshot::{Snapshots, Taken};
 
-use crate::namespace::in_namespace;
-use crate::scan_world::World;
+use testing::namespace::in_namespace;
+use testing::snapshot::CapturedWorkspace;
 
 const FILES: [&str; 9] = [
     "a/one",
@@ -33,8 +33,8 @@ const FILES: [&str; 9] = [
 ];
 
 /// A repository with old files, of which the cache is full and trusted.
-fn old() -> World {
-    let world = World::git();
+fn old() -> CapturedWorkspace {
+    let world = CapturedWorkspace::git();
     FILES.iter().for_each(|file| world.write(file, file));
     world.write(".gitignore", "*.log\nout/\n");
     world.write("d/.gitignore", "nothing\n");
@@ -48,7 +48,7 @@ fn old() -> World {
 }
 
 /// Checks that a snapshot is what git makes of the workspace, and what it would be without a cache.
-fn agrees(world: &World, why: &str) -> Taken {
+fn agrees(world: &CapturedWorkspace, why: &str) -> Taken {
     let taken = world.take();
     assert_eq!(
         taken.snapshot.tree.to_string(),
@@ -67,7 +67,7 @@ fn agrees(world: &World, why: &str) -> Taken {
 }
 
 /// Puts a file's mtime back to what it was; only its ctime tells.
-fn with_its_old_times(world: &World, path: &str, act: impl FnOnce()) {
+fn with_its_old_times(world: &CapturedWorkspace, path: &str, act: impl FnOnce()) {
     let path = world.root.join(path);
     let modified = path.metadata().unwrap().modified().unwrap();
     act();
@@ -167,7 +167,7 @@ fn read_while_written() {
 }
 
 /// Appends, truncates, replaces and deletes a file until it is over.
-fn restless(world: &World, number: usize, is_over: &std::sync::atomic::AtomicBool) {
+fn restless(world: &CapturedWorkspace, number: usize, is_over: &std::sync::atomic::AtomicBool) {
     let name = format!("restless/{number}");
     let mut round = 0_usize;
     while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
@@ -470,7 +470,7 @@ fn a_power_cut_between_the_cache_and_the_packs() {
 
 fn blob(snapshots: &Snapshots, taken: &Taken, path: &str) -> ckpt_store::model::entry::ObjectId {
     let states = snapshots
-        .states(&taken.snapshot, &[crate::scan_world::path(path)])
+        .states(&taken.snapshot, &[testing::snapshot::path(path)])
         .unwrap();
     states[0].unwrap().blob.unwrap()
 }

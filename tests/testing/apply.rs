@@ -70,7 +70,7 @@ pub fn path(name: impl AsRef<[u8]>) -> WorkspacePath {
 }
 
 /// What every test builds: a folder with the workspace in `work` and everything else beside it.
-pub struct World {
+pub struct PlannedWorkspace {
     _folder: Option<TempDir>,
     pub outside: PathBuf,
     pub root: PathBuf,
@@ -79,7 +79,7 @@ pub struct World {
     pub directories: Vec<WorkspacePath>,
 }
 
-impl World {
+impl PlannedWorkspace {
     /// In memory, where the system has such a folder: the syncs of some thousand plans take minutes on a busy disk.
     pub fn new() -> Self {
         let memory = Path::new("/dev/shm");

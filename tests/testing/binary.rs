@@ -1,11 +1,8 @@
 //! A world of its own for the tests that run the binary: home, store and workspace are fresh, nothing is inherited.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
@@ -15,6 +12,7 @@ use tempfile::TempDir;
 
 use crate::clock::await_tick;
 use crate::git;
+use crate::tree::{self, Tree};
 
 /// Returns the path of the binary under test, which cargo builds before the tests of its crate.
 pub fn binary() -> &'static str {
@@ -29,12 +27,12 @@ pub fn binary() -> &'static str {
 const SETTLED: &str = "36";
 
 /// A home, a store and a workspace in a scratch directory.
-pub struct World {
+pub struct Sandbox {
     scratch: TempDir,
     is_old: AtomicBool,
 }
 
-impl World {
+impl Sandbox {
     /// Makes an empty one.
     pub fn new() -> Self {
         Self::new_in(&std::env::temp_dir())
@@ -220,35 +218,9 @@ impl World {
         std::fs::remove_file(self.workspace().join(path)).expect("it is there");
     }
 
-    /// Returns everything in the workspace but `.git`: mode, and bytes, link target or nothing, by path.
-    pub fn tree(&self) -> BTreeMap<PathBuf, (u32, Vec<u8>)> {
-        let mut tree = BTreeMap::new();
-        collect(&self.workspace(), Path::new(""), &mut tree);
-        tree
-    }
-}
-
-fn collect(root: &Path, below: &Path, tree: &mut BTreeMap<PathBuf, (u32, Vec<u8>)>) {
-    for entry in std::fs::read_dir(root.join(below)).expect("a readable directory") {
-        let entry = entry.expect("a readable directory");
-        let path = below.join(entry.file_name());
-        let metadata = entry.metadata().expect("it is still there");
-        if entry.file_name() == ".git" {
-            continue;
-        }
-        let content = if metadata.is_dir() {
-            collect(root, &path, tree);
-            Vec::new()
-        } else if metadata.is_symlink() {
-            std::fs::read_link(root.join(&path))
-                .expect("a link")
-                .as_os_str()
-                .as_bytes()
-                .to_vec()
-        } else {
-            std::fs::read(root.join(&path)).expect("a readable file")
-        };
-        tree.insert(path, (metadata.permissions().mode(), content));
+    /// Returns everything in the workspace but `.git`.
+    pub fn tree(&self) -> Tree {
+        tree::read(&self.workspace())
     }
 }
 
@@ -289,13 +261,20 @@ impl From<Output> for Run {
 }
 
 impl Run {
+    /// Runs a command to its end.
+    pub fn of(command: &mut Command) -> Self {
+        Self::from(command.output().expect("the program starts"))
+    }
+
     /// Checks the exit code, and shows everything where it is another one.
+    #[track_caller]
     pub fn exits(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "the exit code of\n{self}");
         self
     }
 
     /// Checks that it exits with 0 and says nothing: how a hook ends.
+    #[track_caller]
     pub fn ends_silently(self) -> Self {
         assert_eq!(
             (self.code, self.stdout.as_str(), self.stderr.as_str()),

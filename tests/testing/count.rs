@@ -1,6 +1,6 @@
 //! Counting the system calls of a command, by `strace`.
 
-use crate::binary::{World, finish};
+use crate::binary::{Sandbox, finish};
 use crate::strace::{self, Call};
 
 /// What a command did.
@@ -25,12 +25,12 @@ pub struct Counts {
 pub const SERVED: [&str; 2] = ["-e", "inject=fstatfs:poke_exit=@arg2=6969000000000000"];
 
 /// Runs the binary on a payload and counts what it does; fails where `strace` does not run.
-pub fn count(world: &World, payload: &str, options: &[&str]) -> Counts {
+pub fn count(world: &Sandbox, payload: &str, options: &[&str]) -> Counts {
     count_run(world, &["event"], payload, options)
 }
 
 /// The same of any command that ends well.
-pub fn count_run(world: &World, arguments: &[&str], stdin: &str, options: &[&str]) -> Counts {
+pub fn count_run(world: &Sandbox, arguments: &[&str], stdin: &str, options: &[&str]) -> Counts {
     let trace = world.path("trace");
     let mut all = options.to_vec();
     all.extend(["-o", trace.to_str().expect("a plain path")]);

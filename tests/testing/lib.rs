@@ -39,3 +39,4 @@ pub mod skip;
 pub mod snapshot;
 pub mod strace;
 pub mod terminal;
+pub mod tree;

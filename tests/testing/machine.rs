@@ -1,27 +1,23 @@
 //! A person's machine in a scratch folder: a home with our binary in it, and a git work tree. Nothing is inherited.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::binary::Run;
+use crate::tree::{self, Tree};
 use crate::{executable, git};
 
-/// Everything below a workspace but `.git`: mode, and the bytes, the link's target, or nothing for a directory.
-pub type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
-
 /// See the module.
-pub struct World {
+pub struct Machine {
     root: TempDir,
     has_rights: bool,
 }
 
-impl World {
+impl Machine {
     /// Makes one, with a first commit in the work tree.
     pub fn new() -> Self {
         let world = Self {
@@ -78,8 +74,7 @@ impl World {
 
     /// Returns all that is below the home but our store.
     pub fn settings(&self) -> Tree {
-        let mut tree = Tree::new();
-        collect(&self.home(), Path::new(""), &mut tree);
+        let mut tree = tree::read(&self.home());
         tree.retain(|path, _| !path.starts_with(".local"));
         tree
     }
@@ -136,30 +131,22 @@ impl World {
 
     /// Returns what is in the work tree now.
     pub fn tree(&self) -> Tree {
-        let mut tree = Tree::new();
-        collect(&self.workspace(), Path::new(""), &mut tree);
-        tree
+        tree::read(&self.workspace())
     }
 
     /// Compares the work tree with a copy, byte for byte, and says what differs.
     #[track_caller]
     pub fn expect_tree(&self, expected: &Tree, why: &str) {
-        let found = self.tree();
-        let paths = found
-            .keys()
-            .chain(expected.keys())
-            .filter(|path| found.get(*path) != expected.get(*path));
-        let differences: Vec<String> = paths
-            .map(|path| {
-                format!(
-                    "{}: {}, expected {}",
-                    path.display(),
-                    shown(found.get(path)),
-                    shown(expected.get(path))
-                )
-            })
-            .collect();
-        assert!(differences.is_empty(), "{why}:\n{}", differences.join("\n"));
+        tree::assert_same(&self.tree(), expected, why);
+    }
+
+    /// Returns what a program said without what differs from run to run: where the scratch folder is.
+    pub fn without_chance(&self, mut run: Run) -> Run {
+        let scratch = self.path("").display().to_string();
+        for text in [&mut run.stdout, &mut run.stderr] {
+            *text = text.replace(&scratch, "<scratch>/");
+        }
+        run
     }
 }
 
@@ -172,7 +159,7 @@ fn without_rights(program: &Path) -> Command {
     command
 }
 
-impl Drop for World {
+impl Drop for Machine {
     /// Ends what an agent left running: it is known by its home.
     fn drop(&mut self) {
         let home = format!("HOME={}", self.home().display()).into_bytes();
@@ -191,84 +178,5 @@ impl Drop for World {
             // It fails only where it has ended by itself.
             let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
         }
-    }
-}
-
-fn shown(entry: Option<&(u32, Vec<u8>)>) -> String {
-    entry.map_or("absent".to_owned(), |(mode, content)| {
-        format!("{mode:o} `{}`", content.escape_ascii())
-    })
-}
-
-fn collect(root: &Path, below: &Path, tree: &mut Tree) {
-    for entry in fs::read_dir(root.join(below)).expect("a readable folder") {
-        let entry = entry.expect("a readable folder");
-        let path = below.join(entry.file_name());
-        if path == Path::new(".git") {
-            continue;
-        }
-        let metadata = entry.metadata().expect("it is still there");
-        let content = if metadata.is_dir() {
-            collect(root, &path, tree);
-            Vec::new()
-        } else if metadata.is_symlink() {
-            fs::read_link(root.join(&path))
-                .expect("a link")
-                .as_os_str()
-                .as_bytes()
-                .to_vec()
-        } else {
-            fs::read(root.join(&path)).expect("a readable file")
-        };
-        tree.insert(path, (metadata.permissions().mode(), content));
-    }
-}
-
-/// What a program said.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Run {
-    /// Its exit code; none where a signal ended it.
-    pub code: Option<i32>,
-    /// What it wrote to stdout.
-    pub stdout: String,
-    /// What it wrote to stderr.
-    pub stderr: String,
-}
-
-impl Run {
-    /// Runs a command to its end.
-    pub fn of(command: &mut Command) -> Self {
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = command.output().expect("the program starts");
-        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Self {
-            code: status.code(),
-            stdout: text(stdout),
-            stderr: text(stderr),
-        }
-    }
-
-    /// Returns it without what differs from run to run: where the scratch folder is.
-    pub fn without_chance(mut self, world: &World) -> Self {
-        let scratch = world.path("").display().to_string();
-        for text in [&mut self.stdout, &mut self.stderr] {
-            *text = text.replace(&scratch, "<scratch>/");
-        }
-        self
-    }
-
-    /// Fails with all that the program said unless it ended with this code.
-    #[track_caller]
-    pub fn expect_code(&self, code: i32) {
-        assert_eq!(
-            self.code,
-            Some(code),
-            "stdout:\n{}\nstderr:\n{}",
-            self.stdout,
-            self.stderr
-        );
     }
 }

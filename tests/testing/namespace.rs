@@ -6,8 +6,8 @@ use std::process::Command;
 
 use crate::skip::skip;
 
-/// Mounts: options, what, where.
-pub type Mount = fn(&[&str], &Path, &Path);
+/// What mounts: options, what, where.
+pub type MountCall = fn(&[&str], &Path, &Path);
 
 fn mount(options: &[&str], what: &Path, place: &Path) {
     let status = Command::new("mount")
@@ -24,7 +24,7 @@ fn mount(options: &[&str], what: &Path, place: &Path) {
 }
 
 /// Runs the body of the test of this name in a mount namespace. Where there is none to be had, it is skipped.
-pub fn in_namespace(test: &str, body: impl FnOnce(Mount)) {
+pub fn in_namespace(test: &str, body: impl FnOnce(MountCall)) {
     if std::env::var_os("CKPT_TEST_NAMESPACE").is_some() {
         return body(mount);
     }

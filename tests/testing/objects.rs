@@ -12,13 +12,13 @@ use ckpt_store::snapshot::{Gap, GapReason, Side, Snapshot, Snapshots};
 use tempfile::TempDir;
 
 /// A folder with snapshots, and a root that stands for the workspace.
-pub struct World {
+pub struct SnapshotFolder {
     pub folder: TempDir,
     pub root: TempDir,
     pub snapshots: Snapshots,
 }
 
-impl World {
+impl SnapshotFolder {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let snapshots = Snapshots::open(folder.path()).expect("a fresh folder");

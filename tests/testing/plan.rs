@@ -96,7 +96,7 @@ fn claude() -> Author {
 
 /// What happened to paths before a revert, what is there, and what to do about conflicts.
 #[derive(Default)]
-pub struct World {
+pub struct Story {
     pub blobs: Blobs,
     /// Oldest first.
     pub changes: Vec<PastChange>,
@@ -104,7 +104,7 @@ pub struct World {
     pub on_conflict: OnConflict,
 }
 
-impl World {
+impl Story {
     /// The agent changes a path; the change is to be undone.
     pub fn agent(&mut self, at: &str, old: State, new: State) {
         self.happens(at, old, new, claude(), Claim::Undo);

@@ -11,13 +11,13 @@ use tempfile::TempDir;
 pub const NOW: Milliseconds = 1_000_000;
 
 /// A store, its database, and the workspace `1`, which is `directory("project")`.
-pub struct World {
+pub struct RowStore {
     scratch: TempDir,
     pub store: Store,
     sql: Connection,
 }
 
-impl World {
+impl RowStore {
     /// A store that knows the workspace and nothing else.
     pub fn new() -> Self {
         let world = Self::blank();
@@ -40,7 +40,7 @@ impl World {
             file_clock: ckpt_store::file_clock,
         });
         let sql = Connection::open(scratch.path().join("store/sessions.db")).expect("the database");
-        World {
+        RowStore {
             store: store.expect("a fresh store"),
             sql,
             scratch,
@@ -124,7 +124,7 @@ impl World {
     }
 }
 
-/// The tree of [`World::snapshot`].
+/// The tree of [`RowStore::snapshot`].
 pub fn tree(id: i64) -> String {
     format!("{id:04}{}", "a".repeat(36))
 }

@@ -1,9 +1,7 @@
 //! A store and a workspace of a test's own, and what a user and an agent do in it, one line each.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -19,6 +17,7 @@ use ckpt_store::{
 use tempfile::TempDir;
 
 use crate::git;
+use crate::tree::{self, Tree};
 
 thread_local! {
     /// Every look at the clock of a test is a millisecond later; nothing waits.
@@ -53,32 +52,6 @@ pub fn set_clock_from_files(milliseconds: i64) {
 pub fn wait_ms(milliseconds: i64) {
     NOW.with(|now| now.set(now.get() + milliseconds));
 }
-
-/// What stands at a path: bytes of a file, target of a link, nothing of a directory; with the permission bits.
-#[derive(Clone, PartialEq, Eq)]
-pub enum Node {
-    File(Vec<u8>, u32),
-    Link(Vec<u8>),
-    Directory(u32),
-    Other,
-}
-
-impl std::fmt::Debug for Node {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::File(bytes, mode) if bytes.len() < 200 => {
-                write!(formatter, "{mode:o} {:?}", bytes.escape_ascii().to_string())
-            }
-            Self::File(bytes, mode) => write!(formatter, "{mode:o} {} bytes", bytes.len()),
-            Self::Link(target) => write!(formatter, "-> {:?}", target.escape_ascii().to_string()),
-            Self::Directory(mode) => write!(formatter, "{mode:o} directory"),
-            Self::Other => formatter.write_str("other"),
-        }
-    }
-}
-
-/// A whole tree, without `.git`: bytes, types and modes.
-pub type Tree = BTreeMap<PathBuf, Node>;
 
 /// What tells that a file was not touched at all: inode, mtime and ctime in nanoseconds.
 pub type Stamp = (u64, i128, i128);
@@ -218,9 +191,7 @@ impl World {
     }
 
     pub fn tree(&self) -> Tree {
-        let mut tree = Tree::new();
-        collect(&self.root, Path::new(""), &mut tree);
-        tree
+        tree::read(&self.root)
     }
 
     // What an agent's hooks send.
@@ -421,33 +392,4 @@ pub fn paths_with(report: &OperationReport, result: FileResult) -> Vec<&str> {
         .into_iter()
         .map(|file| file.path.path.as_str())
         .collect()
-}
-
-fn collect(root: &Path, below: &Path, tree: &mut Tree) {
-    for entry in fs::read_dir(root.join(below)).expect("readable") {
-        let entry = entry.expect("readable");
-        if entry.file_name() == ".git" {
-            continue;
-        }
-        let path = below.join(entry.file_name());
-        let metadata = entry.path().symlink_metadata().expect("it is there");
-        let mode = metadata.mode() & 0o7777;
-        let node = if metadata.is_dir() {
-            collect(root, &path, tree);
-            Node::Directory(mode)
-        } else if metadata.is_symlink() {
-            Node::Link(
-                fs::read_link(entry.path())
-                    .expect("readable")
-                    .as_os_str()
-                    .as_bytes()
-                    .to_vec(),
-            )
-        } else if metadata.is_file() {
-            Node::File(fs::read(entry.path()).expect("readable"), mode)
-        } else {
-            Node::Other
-        };
-        tree.insert(path, node);
-    }
 }

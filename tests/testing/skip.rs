@@ -40,6 +40,21 @@ pub fn has_strace() -> bool {
     works
 }
 
+/// Returns whether a program is there that only some of the tests need; says that the test is skipped where it is not.
+pub fn has_program(name: &str) -> bool {
+    let status = Command::new(name)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .stdout(Stdio::null())
+        .status();
+    let is_there = status.is_ok();
+    if !is_there {
+        skip(&format!("`{name}` is not there"));
+    }
+    is_there
+}
+
 /// Returns whether the binary is a debug build, which takes faults and clocks from its environment; says that the test is skipped
 /// where it is not. Cargo builds both in the same profile.
 pub fn is_debug_build() -> bool {

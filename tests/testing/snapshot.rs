@@ -19,7 +19,7 @@ use crate::git;
 const SETTLED: FileTime = 36_000_000_000;
 
 /// A world for one test.
-pub struct World {
+pub struct CapturedWorkspace {
     _folder: TempDir,
     pub root: PathBuf,
     pub home: PathBuf,
@@ -29,7 +29,7 @@ pub struct World {
     ahead: AtomicI64,
 }
 
-impl World {
+impl CapturedWorkspace {
     /// An empty workspace that is no git repository.
     pub fn plain() -> Self {
         let folder = TempDir::new().unwrap();

@@ -5,13 +5,13 @@ use std::fmt::Display;
 use std::process::Command;
 use std::sync::Mutex;
 
-use crate::binary::{Run, World, binary, finish};
+use crate::binary::{Run, Sandbox, binary, finish};
 
 /// A system call: its name and the how-manieth of its thread it is.
 pub type Point = (String, usize);
 
 /// Returns a command of the world below `strace` with these options, not yet started.
-pub fn command(world: &World, options: &[&str], arguments: &[&str]) -> Command {
+pub fn command(world: &Sandbox, options: &[&str], arguments: &[&str]) -> Command {
     let plain = world.command(arguments);
     let mut command = Command::new("strace");
     command
@@ -47,7 +47,7 @@ impl<'t> Call<'t> {
 }
 
 /// Returns the calls of a run in peace, in their order, once each.
-pub fn points(world: &World, arguments: &[&str], stdin: &[u8]) -> Vec<Point> {
+pub fn points(world: &Sandbox, arguments: &[&str], stdin: &[u8]) -> Vec<Point> {
     let trace = world.path("trace");
     finish(
         &mut command(
@@ -92,12 +92,18 @@ pub fn sample<T>(points: Vec<T>, quick: usize) -> Vec<T> {
 }
 
 /// Runs a command that is killed when it comes to a point.
-pub fn kill_at(world: &World, point: &Point, arguments: &[&str], stdin: &[u8]) {
+pub fn kill_at(world: &Sandbox, point: &Point, arguments: &[&str], stdin: &[u8]) {
     let _ = inject(world, &point.0, "signal=KILL", point.1, arguments, stdin);
 }
 
 /// Runs a command in which the call at a point fails.
-pub fn fail_at(world: &World, point: &Point, error: &str, arguments: &[&str], stdin: &[u8]) -> Run {
+pub fn fail_at(
+    world: &Sandbox,
+    point: &Point,
+    error: &str,
+    arguments: &[&str],
+    stdin: &[u8],
+) -> Run {
     inject(
         world,
         &point.0,
@@ -109,12 +115,12 @@ pub fn fail_at(world: &World, point: &Point, error: &str, arguments: &[&str], st
 }
 
 /// Runs a command in which every call of a name fails.
-pub fn fail_all(world: &World, name: &str, error: &str, arguments: &[&str]) -> Run {
+pub fn fail_all(world: &Sandbox, name: &str, error: &str, arguments: &[&str]) -> Run {
     inject(world, name, &format!("error={error}"), "1+", arguments, b"")
 }
 
 fn inject(
-    world: &World,
+    world: &Sandbox,
     name: &str,
     what: &str,
     when: impl Display,

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-use crate::machine::World;
+use crate::machine::Machine;
 
 /// How long an agent may take for anything; it is generous, because machines that run tests are busy.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -40,7 +40,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Runs a program in a terminal of this world's user; its arguments hold nothing that a shell would take apart.
-    pub fn open(world: &World, program: &Command) -> Self {
+    pub fn open(world: &Machine, program: &Command) -> Self {
         let words = [program.get_program()]
             .into_iter()
             .chain(program.get_args());

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Agent, Screen, our_package};
-use crate::world::World;
+use testing::machine::Machine;
 
 /// Claude Code. It runs the hook without a shell, and tells its user at a session's end where the binary is gone.
 pub const CLAUDE_CODE: Agent = Agent {
@@ -77,7 +77,7 @@ const VARIABLES: [(&str, &str); 6] = [
 ];
 
 /// Its first start asks for colours, the key and the folder.
-fn settle_screen(world: &World) {
+fn settle_screen(world: &Machine) {
     let workspace = world.workspace().display().to_string();
     let known = json!({
         "hasCompletedOnboarding": true,

@@ -1,7 +1,8 @@
 //! Cline's CLI.
 
 use super::Agent;
-use crate::world::{Run, World};
+use testing::binary::Run;
+use testing::machine::Machine;
 
 /// Cline. Each message is a session of its own where nobody sits at a terminal, and its start does not say what it asks.
 pub const CLINE: Agent = Agent {
@@ -35,7 +36,7 @@ fn counts(line: &str) -> Option<&str> {
 }
 
 /// Has it write its settings itself.
-fn settle(world: &World, url: &str) {
+fn settle(world: &Machine, url: &str) {
     // Cline's hooks are below the user's documents.
     world.write_home("Documents/letter.txt", "Dear Sir or Madam\n");
     let mut command = world.command(&CLINE.program());
@@ -50,7 +51,7 @@ fn settle(world: &World, url: &str) {
         "-m",
         "scripted",
     ]);
-    Run::of(command.env("PATH", super::path(world)).envs(VARIABLES)).expect_code(0);
+    Run::of(command.env("PATH", super::path(world)).envs(VARIABLES)).exits(0);
 }
 
 const VARIABLES: [(&str, &str); 5] = [

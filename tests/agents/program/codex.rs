@@ -1,7 +1,7 @@
 //! Codex.
 
 use super::{Agent, Screen, our_package};
-use crate::world::World;
+use testing::machine::Machine;
 
 /// Codex. It is told to trust the hook, because it runs no other.
 pub const CODEX: Agent = Agent {
@@ -67,7 +67,7 @@ fn counts(line: &str) -> Option<&str> {
     (is_failure || !of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
 }
 
-fn settle(world: &World, url: &str) {
+fn settle(world: &Machine, url: &str) {
     let text = CONFIG
         .replace("{url}", url)
         .replace("{workspace}", &world.workspace().display().to_string());

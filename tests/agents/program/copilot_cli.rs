@@ -1,7 +1,7 @@
 //! Copilot CLI, without GitHub: with a model of the user's own.
 
 use super::{Agent, our_package};
-use crate::world::World;
+use testing::machine::Machine;
 
 /// Copilot CLI.
 pub const COPILOT_CLI: Agent = Agent {
@@ -52,7 +52,7 @@ fn counts(line: &str) -> Option<&str> {
     (!of_no_account.iter().any(|start| line.starts_with(start))).then_some(line)
 }
 
-fn settle(world: &World, _: &str) {
+fn settle(world: &Machine, _: &str) {
     let workspace = world.workspace().display().to_string();
     let trusted =
         serde_json::json!({"trusted_folders": [workspace], "trustedFolders": [workspace]});

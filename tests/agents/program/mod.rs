@@ -12,8 +12,9 @@ mod qwen_code;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::terminal::Terminal;
-use crate::world::{Run, World};
+use testing::binary::Run;
+use testing::machine::Machine;
+use testing::terminal::Terminal;
 
 pub use claude_code::CLAUDE_CODE;
 pub use cline::CLINE;
@@ -31,7 +32,7 @@ pub struct Agent {
     /// What `install` is given beside the name.
     pub install: &'static [&'static str],
     /// Writes the user's settings, as they are before our hook comes; the text is the scripted model's address.
-    pub settle: fn(&World, &str),
+    pub settle: fn(&Machine, &str),
     /// Adds the variables and arguments with which one message is sent, and answered without a terminal.
     pub say: fn(&mut Command, &Message<'_>),
     /// Whether it tells its hooks what the user wrote.
@@ -47,7 +48,7 @@ pub struct Agent {
     /// Whether that is the last message of its own session, whoever else is at work.
     pub knows_session: bool,
     /// Puts in our package by the agent's own means, where there is one.
-    pub package: Option<fn(&World)>,
+    pub package: Option<fn(&Machine)>,
     /// Returns what of a line of its output is of account: neither chance nor its own word on what its hooks do.
     pub counts: fn(&str) -> Option<&str>,
     /// How it is used at a terminal, where the tests do that.
@@ -57,7 +58,7 @@ pub struct Agent {
 /// An agent at a terminal.
 pub struct Screen {
     /// Answers beforehand what it asks at its first start.
-    pub settle: fn(&World),
+    pub settle: fn(&Machine),
     /// Adds the variables and arguments with which it is started.
     pub start: fn(&mut Command, &str),
     /// What it asks before it listens, and the keys that answer, in its order.
@@ -87,18 +88,18 @@ const PATIENCE: [&str; 2] = ["--kill-after=5", "600"];
 
 impl Agent {
     /// Sends one message and waits for the answer.
-    pub fn say(&self, world: &World, message: &Message<'_>) -> Run {
+    pub fn say(&self, world: &Machine, message: &Message<'_>) -> Run {
         let mut command = world.command("timeout".as_ref());
         command
             .args(PATIENCE)
             .arg(self.program())
             .env("PATH", path(world));
         (self.say)(&mut command, message);
-        Run::of(&mut command).without_chance(world)
+        world.without_chance(Run::of(&mut command))
     }
 
     /// Has it do something without a message, as its user does with its settings.
-    pub fn manage(&self, world: &World, arguments: &[&str]) {
+    pub fn manage(&self, world: &Machine, arguments: &[&str]) {
         let mut command = world.command("timeout".as_ref());
         Run::of(
             command
@@ -107,32 +108,31 @@ impl Agent {
                 .env("PATH", path(world))
                 .args(arguments),
         )
-        .expect_code(0);
+        .exits(0);
     }
 
     /// Has our hook put into its settings, as its user does who has the program on the PATH.
-    pub fn install(&self, world: &World) -> Run {
+    pub fn install(&self, world: &Machine) -> Run {
         let arguments = [&["install", self.name], self.install].concat();
         self.ask_hook(world, &arguments)
     }
 
     /// Asks our binary, with the program on the PATH.
-    pub fn ask_hook(&self, world: &World, arguments: &[&str]) -> Run {
+    pub fn ask_hook(&self, world: &Machine, arguments: &[&str]) -> Run {
         let folder = self.program();
         let folder = folder.parent().expect("it is in a folder");
         let path = format!("{}:{}", folder.display(), path(world));
-        let run = Run::of(
+        Run::of(
             world
                 .command(&world.binary())
                 .args(arguments)
                 .env("PATH", path),
-        );
-        run.expect_code(0);
-        run
+        )
+        .exits(0)
     }
 
     /// Starts it in a terminal.
-    pub fn sit_down(&self, world: &World, url: &str) -> Terminal {
+    pub fn sit_down(&self, world: &Machine, url: &str) -> Terminal {
         let mut command = Command::new(self.program());
         command.env("PATH", path(world));
         (self.screen.as_ref().expect("it has a screen").start)(&mut command, url);
@@ -150,7 +150,7 @@ impl Agent {
 }
 
 /// Returns the folders of programs, with the node that agents are run by in front, and the user's own.
-pub fn path(world: &World) -> String {
+pub fn path(world: &Machine) -> String {
     let node = folder()
         .join(format!("node-{}", package("node").0))
         .join("node_modules/node/bin");
@@ -164,7 +164,7 @@ pub fn path(world: &World) -> String {
 }
 
 /// Returns where a copy of one of our packages is: Qwen Code leaves a folder of its own beside what it installs.
-fn our_package(world: &World, name: &str) -> String {
+fn our_package(world: &Machine, name: &str) -> String {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("packages")
         .join(name);
@@ -176,7 +176,7 @@ fn our_package(world: &World, name: &str) -> String {
                 .arg("-r")
                 .args([&packages, &copy]),
         )
-        .expect_code(0);
+        .exits(0);
     }
     copy.display().to_string()
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::{Agent, Message, all, our_package};
-use crate::world::World;
+use testing::machine::Machine;
 
 /// opencode.
 pub const OPENCODE: Agent = Agent {
@@ -34,7 +34,7 @@ pub const KILO: Agent = Agent {
     ..OPENCODE
 };
 
-fn settle(world: &World, url: &str, name: &str) {
+fn settle(world: &Machine, url: &str, name: &str) {
     let options = json!({"baseURL": format!("{url}/v1"), "apiKey": "dummy"});
     let limits = json!({"context": 200_000, "output": 8_000});
     let models = json!({"scripted": {"name": "scripted", "tool_call": true, "limit": limits}});
@@ -53,7 +53,7 @@ fn settle(world: &World, url: &str, name: &str) {
     );
 }
 
-fn add_package(world: &World, name: &str) {
+fn add_package(world: &Machine, name: &str) {
     let file = format!(".config/{name}/{name}.json");
     let text = fs::read_to_string(world.home().join(&file)).expect("it was written");
     let mut settings: Value = serde_json::from_str(&text).expect("it is JSON");

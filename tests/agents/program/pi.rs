@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Agent, all};
-use crate::world::World;
+use testing::machine::Machine;
 
 /// Pi. It has no sub-agents, so that the model does their work itself.
 pub const PI: Agent = Agent {
@@ -28,7 +28,7 @@ pub const PI: Agent = Agent {
     screen: None,
 };
 
-fn settle(world: &World, url: &str) {
+fn settle(world: &Machine, url: &str) {
     let abilities = json!({"supportsDeveloperRole": false, "supportsReasoningEffort": false});
     let provider = json!({
         "baseUrl": format!("{url}/v1"),

@@ -5,10 +5,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 /// Does what a tool did. A command that was interrupted came only as far as its first part.
-pub fn act(world: &World, input: &Value, is_interrupted: bool) {
+pub fn act(world: &Sandbox, input: &Value, is_interrupted: bool) {
     let text = |names: &[&str]| names.iter().find_map(|name| input[name].as_str());
     let path = text(&["file_path", "filePath", "path"]).map(Path::new);
     let whole = text(&["content", "file_text"])
@@ -76,7 +76,7 @@ fn patch(text: &str) {
     }
 }
 
-fn shell(world: &World, line: &str, is_interrupted: bool) {
+fn shell(world: &Sandbox, line: &str, is_interrupted: bool) {
     // So long a rest was never slept to its end, even where the agent tells of one.
     let line = match line.split_once(';') {
         Some((first, _)) if is_interrupted || line.contains("sleep 20") => first.to_owned(),

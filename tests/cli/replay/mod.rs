@@ -3,16 +3,14 @@
 mod effects;
 mod recording;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::World;
 use effects::act;
 use recording::Payload;
-
-type Tree = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+use testing::binary::Sandbox;
+use testing::tree::Tree;
 
 /// What was seen from outside while a recording was played.
 #[derive(Default)]
@@ -24,8 +22,8 @@ struct Seen {
 }
 
 /// Plays a recording; each payload is sent so many times.
-fn replay(agent: &str, set: &str, times: usize) -> (World, Seen) {
-    let world = World::new();
+fn replay(agent: &str, set: &str, times: usize) -> (Sandbox, Seen) {
+    let world = Sandbox::new();
     // A hook that is late on a busy machine is not asked for here.
     world.configure("hook_deadline = \"10 minutes\"\n");
     world.write("README.md", "hi\n");
@@ -183,7 +181,7 @@ fn every_recording_is_played() {
 
 #[test]
 fn events_without_any_id_that_come_twice_make_no_second_message_and_no_second_change() {
-    let world = World::new();
+    let world = Sandbox::new();
     world.write("menu", "soup\n");
     let twice = |event: &str, extra: Value| {
         let mut payload = serde_json::json!({"session_id": "s", "cwd": world.workspace()});

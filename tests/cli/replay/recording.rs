@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::common::World;
+use testing::binary::Sandbox;
 
 /// The workspace of the recordings.
 const RECORDED: &str = "/workspace";
@@ -84,7 +84,7 @@ impl Payload {
 }
 
 /// Returns a recording, as if it had been made in a workspace of this world.
-pub fn read(set: &str, world: &World) -> Vec<Payload> {
+pub fn read(set: &str, world: &Sandbox) -> Vec<Payload> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../tests/fixtures/agents")
         .join(set);

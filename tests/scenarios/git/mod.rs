@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{FileResult, GitPart, OperationReport, Outcome};
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
 
-use crate::world::{World, to, wait_ms};
+use testing::scenario::{World, to, wait_ms};
 
 /// What git says of everything that `--git` is about.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,15 +1,15 @@
 //! A workspace of known size whose files are old enough for their times to be trusted.
 
-use crate::common::World;
-use crate::strace::{self, Counts};
+use testing::binary::Sandbox;
+use testing::count::{self, Counts};
 
 /// A git repository with files in directories of ten, in which a session goes on.
-pub struct Tree {
-    world: World,
+pub struct SizedWorkspace {
+    world: Sandbox,
     directories: u64,
 }
 
-impl Tree {
+impl SizedWorkspace {
     /// Two hundred files.
     pub fn small() -> Self {
         Self::written(20).begun()
@@ -27,7 +27,7 @@ impl Tree {
 
     fn written(directories: u64) -> Self {
         let tree = Self {
-            world: World::new(),
+            world: Sandbox::new(),
             directories,
         };
         for number in 0..directories * 10 {
@@ -98,7 +98,7 @@ impl Tree {
 
     /// Runs a command and counts what it does.
     pub fn counts_of(&self, arguments: &[&str]) -> Counts {
-        strace::count_run(&self.world, arguments, "", &[])
+        count::count_run(&self.world, arguments, "", &[])
     }
 
     /// Sends an event and counts what the call does.
@@ -110,7 +110,7 @@ impl Tree {
     pub fn counts_with(&self, event: &str, options: &[&str]) -> Counts {
         let cwd = self.world.workspace();
         let payload = serde_json::json!({"event": event, "session_id": "s", "cwd": cwd.to_str().expect("a plain path")});
-        strace::count(&self.world, &payload.to_string(), options)
+        count::count(&self.world, &payload.to_string(), options)
     }
 
     /// Returns how many files the folders of packs hold.
