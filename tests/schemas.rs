@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::report::{
-    AgentsReport, DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport, LogReport,
-    OperationReport, OperationsReport, SessionsReport, ShowReport, SnapshotReport, StatusReport,
-    VERSION,
+    AgentsReport, DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport, LabelsReport,
+    LogReport, OperationReport, OperationsReport, SessionsReport, ShowReport, SnapshotReport,
+    StatusReport, VERSION,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -30,6 +30,7 @@ fn generate() -> Value {
         ("report-error", reports.subschema_for::<ErrorReport>()),
         ("report-event", reports.subschema_for::<EventReport>()),
         ("report-install", reports.subschema_for::<InstallReport>()),
+        ("report-label", reports.subschema_for::<LabelsReport>()),
         ("report-log", reports.subschema_for::<LogReport>()),
         (
             "report-operation",

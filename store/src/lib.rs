@@ -102,6 +102,24 @@ impl Store {
         record::snapshot(self, cwd, label, progress)
     }
 
+    /// Puts a label on the message or snapshot that an id means. A label is unique in its workspace.
+    pub fn label(&mut self, cwd: &Path, id: &str, text: &str) -> Result<report::LabelsReport> {
+        let (action, row) = record::label::label(self, cwd, id, text)?;
+        query::label(self, action, &row)
+    }
+
+    /// Takes a label off.
+    pub fn delete_label(&mut self, cwd: &Path, text: &str) -> Result<report::LabelsReport> {
+        let row = record::label::delete(self, cwd, text)?;
+        query::label(self, report::LabelAction::Deleted, &row)
+    }
+
+    /// Returns the labels of the workspace that holds `cwd`, newest first; with a pattern those of which the text, or the prompt,
+    /// has it in it.
+    pub fn labels(&mut self, cwd: &Path, pattern: Option<&str>) -> Result<report::LabelsReport> {
+        query::labels(self, cwd, pattern)
+    }
+
     /// Returns whether the last event's snapshot still depends on files of the user's repository: [`Store::settle`] ends that,
     /// and can take as long as it takes to copy them.
     pub fn is_unsettled(&self) -> bool {

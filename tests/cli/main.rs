@@ -8,6 +8,7 @@ mod database;
 mod generated;
 mod inside;
 mod install;
+mod label;
 mod manners;
 mod messages;
 mod outcome;

@@ -424,6 +424,8 @@ fn every_document_has_the_shape_of_its_schema() {
     let _: report::SessionsReport = read(&world, &["sessions"]);
     let _: report::DiffReport = read(&world, &["diff"]);
     let _: report::SnapshotReport = read(&world, &["snapshot", "--label", "x"]);
+    let _: report::LabelsReport = read(&world, &["label", "m1", "first"]);
+    let _: report::LabelsReport = read(&world, &["label", "--list"]);
     let _: report::OperationReport = read(&world, &["revert", "--message", "m2"]);
     let _: report::OperationReport = read(&world, &["redo"]);
     let _: report::OperationsReport = read(&world, &["log", "--operations"]);

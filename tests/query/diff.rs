@@ -28,9 +28,9 @@ fn world() -> RowStore {
     world.message("m1", "one", "live");
     world.step("s1", "one", "m1", "closed");
     world.rows(
-        "UPDATE messages SET snapshot_id = (SELECT id FROM snapshots WHERE label = 'before');
-         UPDATE steps SET start_snapshot_id = (SELECT id FROM snapshots WHERE label = 'before'),
-                          finish_snapshot_id = (SELECT id FROM snapshots WHERE label = 'after')",
+        "UPDATE messages SET snapshot_id = (SELECT snapshot_id FROM labels WHERE text = 'before');
+         UPDATE steps SET start_snapshot_id = (SELECT snapshot_id FROM labels WHERE text = 'before'),
+                          finish_snapshot_id = (SELECT snapshot_id FROM labels WHERE text = 'after')",
     );
     world
 }

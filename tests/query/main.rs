@@ -5,5 +5,6 @@ mod compare;
 mod diff;
 mod history;
 mod ids;
+mod label;
 mod show;
 mod status;

@@ -157,7 +157,8 @@ fn an_operation_is_shown_with_its_files_and_notes() {
 fn a_snapshot_is_shown_with_its_repository() {
     let mut world = world();
     world.rows(&format!(
-        "INSERT INTO snapshots (id, workspace_id, tree, label, taken_at) VALUES (9, 1, '{}', 'lunch', 99);
+        "INSERT INTO snapshots (id, workspace_id, tree, taken_at) VALUES (9, 1, '{}', 99);
+         INSERT INTO labels (workspace_id, text, snapshot_id, created_at) VALUES (1, 'lunch', 9, 100);
          INSERT INTO gaps (snapshot_id, path, reason) VALUES (9, 'big.iso', 'too large')",
         tree(2)
     ));

@@ -12,6 +12,7 @@ pub mod commands {
     pub mod history;
     pub mod inside;
     pub mod install;
+    pub mod label;
     pub mod operation;
     pub mod outcome;
     pub mod pick;
@@ -27,7 +28,8 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Common};
 use commands::{
-    demo, diff, doctor, generate, history, inside, install, operation, schema, snapshot, status,
+    demo, diff, doctor, generate, history, inside, install, label, operation, schema, snapshot,
+    status,
 };
 use invocation::Invocation;
 
@@ -115,6 +117,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Sessions(arguments) => history::sessions(invocation, arguments),
         Command::Diff(arguments) => diff::run(invocation, arguments),
         Command::Snapshot(arguments) => snapshot::run(invocation, arguments),
+        Command::Label(arguments) => label::run(invocation, arguments),
         Command::Install(arguments) => install::install(invocation, arguments),
         Command::Uninstall(arguments) => install::uninstall(invocation, arguments),
         Command::Settle => snapshot::settle(invocation),

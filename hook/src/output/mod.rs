@@ -9,6 +9,7 @@ pub mod diff;
 pub mod doctor;
 pub mod failure;
 pub mod history;
+pub mod label;
 pub mod operation;
 pub mod paint;
 pub mod progress;

@@ -6,6 +6,7 @@
 mod change;
 mod failure;
 mod history;
+mod label;
 mod operation;
 mod recording;
 mod setup;
@@ -19,6 +20,7 @@ pub use failure::{CandidateReport, ErrorReport, Failure, FailureKind};
 pub use history::{
     LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport, StepReport,
 };
+pub use label::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
 pub use operation::{
     FileAction, FileReport, FileResult, GitPart, GitReport, OperationEntry, OperationKind,
     OperationReport, OperationsReport, Outcome, RevertedSession,

@@ -1,11 +1,12 @@
 //! Which rows an id may mean, and which of them it does. Ids are compared as bytes, in one statement a kind.
 
+use ckpt_schema::report::MessageState;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::errors;
 use crate::error::{Context, Error, Result};
 use crate::sessions::read::all;
-use crate::sessions::{self, MessageRow};
+use crate::sessions::{self, Labelled, MessageRow};
 
 /// What an id can be of, in the order of precedence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -93,11 +94,10 @@ impl Kind {
                   ORDER BY seq DESC"
             }
             Self::Snapshot => {
-                "SELECT id AS seq, tree AS ours, label AS theirs, NULL AS session, 0 AS discarded
+                "SELECT id AS seq, tree AS ours, NULL AS theirs, NULL AS session, 0 AS discarded
                    FROM snapshots
                   WHERE workspace_id = ?1 AND ?2 IS NULL
-                    AND ((length(?3) >= 4 AND substr(CAST(tree AS BLOB), 1, length(?3)) = ?3)
-                         OR CAST(label AS BLOB) = ?3)
+                    AND length(?3) >= 4 AND substr(CAST(tree AS BLOB), 1, length(?3)) = ?3
                   ORDER BY id DESC"
             }
         }
@@ -114,6 +114,7 @@ pub(super) struct Scope {
 /// How an id fits, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
+    Label,
     Ours,
     Theirs,
     PrefixOfOurs,
@@ -209,6 +210,12 @@ impl Scope {
         } else {
             None
         };
+        let labelled = self.labelled(connection, id)?;
+        if let Some(candidate) = &labelled
+            && kinds.contains(&candidate.kind)
+        {
+            return Ok(candidate.clone());
+        }
         let mut candidates = Vec::new();
         for kind in kinds.iter().filter(|_| !id.is_empty()) {
             candidates.extend(self.candidates(connection, *kind, id)?);
@@ -217,10 +224,67 @@ impl Scope {
             Choice::One(candidate) => Ok(candidate),
             Choice::Many(candidates) => Err(errors::ambiguous(kind, id, &candidates)),
             Choice::None => {
+                if let (Some(candidate), Some(kind)) = (&labelled, kind) {
+                    return Err(errors::other_kind(kind, candidate));
+                }
                 let elsewhere = self.elsewhere(connection, kinds, id)?;
                 Err(errors::unknown(kind, self, id, elsewhere.as_deref()))
             }
         }
+    }
+
+    /// Returns what a label is on: it is none of what looks like an id, so it comes first.
+    fn labelled(&self, connection: &Connection, text: &str) -> Result<Option<Candidate>> {
+        let Some(workspace_id) = self.workspace_id else {
+            return Ok(None);
+        };
+        let Some(label) = sessions::label(connection, workspace_id, text)? else {
+            return Ok(None);
+        };
+        let found = |kind, seq, id, session_id, discarded| Candidate {
+            fit: Fit::Label,
+            name: label.text.clone(),
+            kind,
+            seq,
+            id,
+            session_id,
+            discarded,
+        };
+        let candidate = match &label.on {
+            Labelled::Message(id) => sessions::message(connection, id)?.map(|message| {
+                let is_discarded = message.state == MessageState::Discarded;
+                let session = Some(message.session_id);
+                found(
+                    Kind::Message,
+                    message.seq,
+                    message.id,
+                    session,
+                    is_discarded,
+                )
+            }),
+            Labelled::Snapshot(id) => {
+                let tree = sessions::snapshot(connection, *id)?.tree.to_string();
+                Some(found(Kind::Snapshot, *id, tree, None, false))
+            }
+        };
+        let is_in_scope = |candidate: &Candidate| {
+            self.session_id.is_none() || candidate.session_id == self.session_id
+        };
+        Ok(candidate.filter(is_in_scope))
+    }
+
+    /// Returns whether an id of ours or of an agent's is just this text.
+    pub(super) fn has_exactly(&self, connection: &Connection, id: &str) -> Result<bool> {
+        for kind in Kind::ALL {
+            let candidates = self.candidates(connection, kind, id)?;
+            if candidates
+                .iter()
+                .any(|candidate| candidate.fit != Fit::PrefixOfOurs)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Returns the other workspace that knows an id which this one does not.
@@ -232,6 +296,9 @@ impl Scope {
     ) -> Result<Option<String>> {
         if self.workspace_id.is_none() || self.session_id.is_some() || id.is_empty() {
             return Ok(None);
+        }
+        if let Some(path) = sessions::workspaces_with_label(connection, id)?.pop() {
+            return Ok(Some(path));
         }
         for kind in kinds {
             let exact = |candidate: &Candidate| matches!(candidate.fit, Fit::Ours | Fit::Theirs);

@@ -47,6 +47,23 @@ fn report(candidate: &Candidate) -> CandidateReport {
     }
 }
 
+/// Returns the error for a label that is on something else than what is asked for.
+pub(super) fn other_kind(kind: Kind, labelled: &Candidate) -> Error {
+    let is = labelled.kind.name();
+    let error = Error::unknown(format!(
+        "the label {} is on a {is}, and a {} is asked for",
+        quoted(&labelled.name),
+        kind.name()
+    ));
+    match labelled.kind {
+        Kind::Snapshot => error.hint(format!(
+            "`ckpt-hook restore {}` puts the workspace back to it",
+            quoted(&labelled.name).replace('`', "'")
+        )),
+        _ => error.hint(kind.hint()),
+    }
+}
+
 fn describe(candidate: &Candidate, with_kind: bool) -> String {
     let prefix = if with_kind {
         format!("{} ", candidate.kind.name())

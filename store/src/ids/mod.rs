@@ -1,6 +1,6 @@
-//! What an id means: ours or the agent's, a prefix of ours, or `last`. Ids are opaque text.
+//! What an id means: ours or the agent's, a prefix of ours, a label, or `last`. Ids are opaque text.
 //!
-//! In order: `last` and `last~N`, then an exact id of ours, an exact id of the agent's, a prefix of ours; the first of these
+//! In order: `last` and `last~N`, then a label, which looks like no id, an exact id of ours, an exact id of the agent's, a prefix of ours; the first of these
 //! that anything answers to decides. A prefix has four characters or more: one or two are rather a mistaken number than an
 //! id. An agent's id is whole, since agents count (`1` is not `12`). A prefix stands for one id: where several begin with
 //! it, it is ambiguous. An id that several sessions know is the newest session's (the one heard of last), and in that session
@@ -80,7 +80,12 @@ pub(crate) fn session_anywhere(connection: &Connection, id: &str) -> Result<Sess
     chosen.read(connection, sessions::session)
 }
 
-/// Returns whatever an id means; for a tree (four digits or more) or a label, the newest snapshot. An agent's id that is
+/// Returns whether text is an id in a workspace: ours or an agent's, in full.
+pub(crate) fn is_known(connection: &Connection, workspace_id: i64, id: &str) -> Result<bool> {
+    Scope::whole(workspace_id).has_exactly(connection, id)
+}
+
+/// Returns whatever an id means; for a tree (four digits or more), the newest snapshot. An agent's id that is
 /// of a message and of a step is the message's, and so on in the order of [`Any`]; our ids tell them apart.
 pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Result<Any> {
     if last(id).is_some() {

@@ -20,8 +20,8 @@ fn world() -> Connection {
         .execute_batch(&format!(
             "INSERT INTO workspaces (id, key, path, device, inode, created_at, used_at)
              VALUES (1, 'k1', '/one', 1, 1, 0, 0), (2, 'k2', '/two', 1, 2, 0, 0);
-             INSERT INTO snapshots (id, workspace_id, tree, label, taken_at)
-             VALUES (1, 1, '{TREE}', 'before lunch', 1), (2, 1, '{OTHER_TREE}', NULL, 2), (3, 1, '{TREE}', NULL, 3);
+             INSERT INTO snapshots (id, workspace_id, tree, taken_at)
+             VALUES (1, 1, '{TREE}', 1), (2, 1, '{OTHER_TREE}', 2), (3, 1, '{TREE}', 3);
              INSERT INTO sessions (id, workspace_id, agent, agent_id, parent_id, started_at, last_event_at)
              VALUES ('S-old', 1, 'generic', 's1', NULL, 0, 10), ('S-new', 1, 'generic', 's2', NULL, 0, 20),
                     ('S-sub', 1, 'generic', 'sub', 'S-new', 0, 30), ('S-far', 2, 'generic', 's1', NULL, 0, 40);
@@ -32,7 +32,9 @@ fn world() -> Connection {
              INSERT INTO steps (id, session_id, message_id, agent_id, state, started_at)
              VALUES ('step-1', 'S-new', 'bbb1', 'm1', 'closed', 1), ('step-2', 'S-sub', 'bbb1', 'x', 'closed', 2);
              INSERT INTO operations (id, workspace_id, kind, state, on_conflict, started_at)
-             VALUES ('op-1', 1, 'revert', 'done', 'merge', 1)"
+             VALUES ('op-1', 1, 'revert', 'done', 'merge', 1);
+             INSERT INTO labels (workspace_id, text, message_id, snapshot_id, created_at)
+             VALUES (1, 'before lunch', NULL, 1, 1), (1, 'it works', 'aaa1', NULL, 1), (2, 'far away', 'far1', NULL, 1)"
         ))
         .expect("the rows");
     connection
@@ -112,6 +114,37 @@ fn a_message_that_is_not_discarded_comes_before_one_that_is() {
 }
 
 #[test]
+fn a_label_stands_wherever_an_id_does() {
+    assert_eq!(message_id(None, "it works"), "aaa1", "of a message");
+    assert_eq!(message_id(Some("s1"), "it works"), "aaa1", "of its session");
+    assert!(
+        message(&world(), 1, Some("s2"), "it works").is_err(),
+        "of no other session"
+    );
+    let Any::Snapshot(row) = any(&world(), 1, "before lunch").expect("known") else {
+        panic!("of a snapshot")
+    };
+    assert_eq!(
+        row.id, 1,
+        "of this very one, although its tree was seen again"
+    );
+    for id in ["before", "before lunch ", "Before lunch"] {
+        assert!(any(&world(), 1, id).is_err(), "a label is whole: {id:?}");
+    }
+    let error = message_error(None, "before lunch");
+    assert_eq!(
+        error.to_string(),
+        "the label `before lunch` is on a snapshot, and a message is asked for",
+        "which is not to say that there is none"
+    );
+    assert_eq!(
+        message_error(None, "far away").hint_text(),
+        Some("it is known in `/two`: go there, or give --workspace"),
+        "a label of another workspace"
+    );
+}
+
+#[test]
 fn an_exact_id_wins_over_a_prefix() {
     let connection = world();
     connection
@@ -151,7 +184,7 @@ fn an_exact_id_wins_over_a_prefix() {
 fn a_prefix_of_our_id_has_at_least_four_characters() {
     let connection = world();
     connection
-        .execute_batch("UPDATE messages SET id = '0123456789' WHERE id = 'aaa1'")
+        .execute_batch("UPDATE messages SET id = '0123456789' WHERE id = 'aaa2'")
         .expect("writable");
     let resolve = |id: &str| message(&connection, 1, None, id).map(|message| message.id);
     for short in ["0", "01", "012"] {

@@ -3,6 +3,7 @@
 pub mod entry;
 pub mod hex;
 pub mod item;
+pub mod label;
 pub mod path;
 pub mod progress;
 pub mod request;

@@ -7,6 +7,7 @@ mod check;
 mod compare;
 mod diff;
 mod history;
+mod label;
 mod show;
 mod status;
 
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 pub(crate) use check::check;
 pub(crate) use diff::{blob, diff};
 pub(crate) use history::{log, operations, sessions};
+pub(crate) use label::{label, labels};
 pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
 

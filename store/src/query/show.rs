@@ -124,8 +124,8 @@ fn show_snapshot(
     snapshot: &SnapshotRow,
 ) -> Result<ShowReport> {
     let sql = "SELECT min(taken_at) AS first,
-                      (SELECT label FROM snapshots WHERE workspace_id = ?1 AND tree = ?2 AND label IS NOT NULL
-                        ORDER BY id DESC LIMIT 1) AS label
+                      (SELECT text FROM labels JOIN snapshots ON snapshots.id = labels.snapshot_id
+                        WHERE snapshots.workspace_id = ?1 AND tree = ?2 ORDER BY labels.id DESC LIMIT 1) AS label
                  FROM snapshots WHERE workspace_id = ?1 AND tree = ?2";
     let tree = snapshot.tree.to_string();
     let (time, label): (Milliseconds, Option<String>) = connection

@@ -5,6 +5,7 @@
 //! rows that name them. A snapshot that fails is recorded as failed, never as an old tree.
 
 mod decide;
+pub(crate) mod label;
 pub(crate) mod lost;
 mod view;
 mod write;
@@ -17,6 +18,7 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, SnapshotReport, VERSION};
 
 use crate::error::Result;
+use crate::model::label::Label;
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::Diagnostic;
 use crate::sessions::LastRows;
@@ -197,18 +199,20 @@ pub(crate) fn snapshot(
     label: Option<&str>,
     progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
 ) -> Result<SnapshotReport> {
+    let label = label.map(label::checked).transpose()?;
     let place = Place::claim(store, cwd)?;
     let lock = place.lock(PATIENCE)?;
     crate::timeline::notice(store, &place, &lock)?;
     let notes = crate::revert::finish_open_operations(store, &place)?;
     let done = notes.clone();
-    snapshot_under_lock(store, &place, label, progress, notes).map_err(|error| error.after(done))
+    snapshot_under_lock(store, &place, label.as_ref(), progress, notes)
+        .map_err(|error| error.after(done))
 }
 
 fn snapshot_under_lock(
     store: &mut Store,
     place: &Place,
-    label: Option<&str>,
+    label: Option<&Label>,
     progress: Option<&(dyn Fn(SnapshotProgress) + Sync)>,
     mut notes: Vec<String>,
 ) -> Result<SnapshotReport> {
@@ -228,16 +232,18 @@ fn snapshot_under_lock(
         },
     )?;
     let now = store.now();
-    store
-        .database
-        .write(|connection| observation.write(connection, place.row.id, label, now))?;
+    notes.extend(store.database.write(|connection| {
+        let moved = label::moved(connection, place, label)?;
+        observation.write(connection, place.row.id, label, now)?;
+        Ok(moved)
+    })?);
     notes.extend(crate::upkeep::settle::under_lock(store, place)?);
     crate::upkeep::check::name_to_git(store, place)?;
     Ok(SnapshotReport {
         version: VERSION,
         snapshot: observation.snapshot.tree.to_string(),
         repository: snapshots.repository().display().to_string(),
-        label: label.map(str::to_owned),
+        label: label.map(|label| label.as_str().to_owned()),
         gaps: observation
             .gaps
             .iter()

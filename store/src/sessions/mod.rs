@@ -7,6 +7,7 @@
 mod changes;
 mod database;
 mod git;
+mod labels;
 mod operations;
 pub(crate) mod read;
 mod roots;
@@ -26,6 +27,9 @@ pub(crate) use changes::{
 };
 pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans,
+};
+pub(crate) use labels::{
+    LabelRow, Labelled, delete_label, label, labels, put_label, workspaces_with_label,
 };
 pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, close_operation, has_open_operation,

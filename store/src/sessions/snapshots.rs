@@ -71,11 +71,10 @@ pub(crate) fn put_snapshot(
     connection: &Connection,
     row: &SnapshotRow,
     gaps: &[GapRow],
-    label: Option<&str>,
     last: Option<i64>,
     now: Milliseconds,
 ) -> Result<i64> {
-    if let Some(last) = last.filter(|_| label.is_none()) {
+    if let Some(last) = last {
         let known = snapshot(connection, last)?;
         let same = SnapshotRow {
             id: last,
@@ -88,9 +87,9 @@ pub(crate) fn put_snapshot(
     }
     connection
         .execute(
-            "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, git_state_id, label, taken_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-            params![row.workspace_id, row.tree, row.attributes, row.rules, row.git_state_id, label, now],
+            "INSERT INTO snapshots (workspace_id, tree, attributes_blob, rules_blob, git_state_id, taken_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![row.workspace_id, row.tree, row.attributes, row.rules, row.git_state_id, now],
         )
         .context(|| "cannot add a snapshot")?;
     let id = connection.last_insert_rowid();

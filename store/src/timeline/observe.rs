@@ -15,6 +15,7 @@ use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::git_item::GitStateRow;
+use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChangeRow, GapRow, OpenStep, SnapshotRow};
 use crate::snapshot::{Budget, Gap, GitState, Side, Snapshot, Snapshots, Taken};
@@ -110,7 +111,7 @@ impl Observation {
         &self,
         connection: &Connection,
         workspace_id: i64,
-        label: Option<&str>,
+        label: Option<&Label>,
         now: Milliseconds,
     ) -> Result<i64> {
         let git_state_id = self
@@ -127,7 +128,16 @@ impl Observation {
             git_state_id,
             taken_at: now,
         };
-        let id = sessions::put_snapshot(connection, &row, &self.gaps, label, self.previous, now)?;
+        let id = sessions::put_snapshot(connection, &row, &self.gaps, self.previous, now)?;
+        if let Some(label) = label {
+            sessions::put_label(
+                connection,
+                workspace_id,
+                label,
+                &sessions::Labelled::Snapshot(id),
+                now,
+            )?;
+        }
         sessions::delete_changes(connection, &self.replaced)?;
         for change in &self.changes {
             sessions::insert_change(connection, workspace_id, change, Some(id), now)?;

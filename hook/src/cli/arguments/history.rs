@@ -76,7 +76,7 @@ Examples:
 /// `snapshot`.
 #[derive(Debug, Args)]
 pub struct SnapshotArguments {
-    /// A name to find it by
+    /// A label to find it by; an older snapshot that has it gives it up
     #[arg(long, value_name = "TEXT")]
     pub label: Option<String>,
 }

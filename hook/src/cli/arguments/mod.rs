@@ -3,6 +3,7 @@
 mod history;
 mod inside;
 mod install;
+mod label;
 mod operation;
 mod record;
 
@@ -22,6 +23,7 @@ pub use history::{
 };
 pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::InstallArguments;
+pub use label::LabelArguments;
 pub use operation::{
     OnConflict, RedoArguments, RestoreArguments, RevertArguments, Unclear, UnrevertArguments,
 };
@@ -68,6 +70,7 @@ pub const COMMANDS: &[&str] = &[
     "sessions",
     "diff",
     "snapshot",
+    "label",
     "restore",
     "install",
     "uninstall",
@@ -130,6 +133,8 @@ pub enum Command {
     Diff(DiffArguments),
     /// Capture the workspace now, by hand, and print the snapshot's id
     Snapshot(SnapshotArguments),
+    /// Put a bookmark on a message or a snapshot
+    Label(LabelArguments),
     /// Put paths back to any captured state
     Restore(RestoreArguments),
     /// Put the hook into an agent's settings

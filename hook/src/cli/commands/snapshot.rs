@@ -2,6 +2,7 @@
 
 use ckpt_store::model::progress::SnapshotProgress;
 
+use super::label;
 use crate::cli::arguments::SnapshotArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
@@ -11,6 +12,7 @@ use crate::output::status;
 /// Captures the workspace and prints the snapshot's id.
 pub fn run(invocation: &Invocation, arguments: &SnapshotArguments) -> Result<u8, Failure> {
     let directory = invocation.directory()?;
+    arguments.label.as_deref().map_or(Ok(()), label::check)?;
     let mut store = invocation.open_to_record()?;
     let line = Line::new();
     let tell = |progress: SnapshotProgress| line.capture(progress);

@@ -1,0 +1,36 @@
+//! `label`: bookmarks on messages and snapshots.
+
+use ckpt_store::model::label::Label;
+
+use crate::cli::arguments::LabelArguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+use crate::output::label;
+use crate::output::text::safe;
+
+/// Puts a label on, takes one off, or lists them.
+pub fn run(invocation: &Invocation, arguments: &LabelArguments) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    let report = match (&arguments.delete, &arguments.id, &arguments.text) {
+        (Some(text), _, _) => invocation.open()?.delete_label(&directory, text)?,
+        (None, Some(id), Some(text)) => {
+            check(text)?;
+            invocation.open()?.label(&directory, id, text)?
+        }
+        (None, pattern, _) => invocation.open()?.labels(&directory, pattern.as_deref())?,
+    };
+    invocation
+        .output
+        .report(&report, |view| label::render(&report, view))?;
+    Ok(DONE)
+}
+
+/// Refuses text that cannot be a label.
+pub fn check(text: &str) -> Result<(), Failure> {
+    Label::new(text).map(drop).map_err(|problem| {
+        Failure::usage(
+            format!("`{}` cannot be a label: {problem}", safe(text)),
+            "a label is a short text that does not look like an id, such as `before lunch`",
+        )
+    })
+}

@@ -1,0 +1,66 @@
+//! What is told of labels.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a label is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelledKind {
+    /// A message.
+    Message,
+    /// A snapshot.
+    Snapshot,
+}
+
+impl LabelledKind {
+    /// Returns the name that the kind has in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Snapshot => "snapshot",
+        }
+    }
+}
+
+/// A label: a bookmark on a message or a snapshot, which stands wherever an id does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LabelEntry {
+    /// Its text, unique in its workspace.
+    pub label: String,
+    /// What it is on.
+    pub kind: LabelledKind,
+    /// The message's id, or the snapshot's tree.
+    pub id: String,
+    /// When the label was given.
+    pub time: i64,
+    /// What the user wrote in the message, as far as the settings let it be kept.
+    pub prompt: Option<String>,
+    /// When the message was sent, or the snapshot taken.
+    pub of: i64,
+}
+
+/// What `label` did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelAction {
+    /// The label is new.
+    Added,
+    /// It was there already.
+    Unchanged,
+    /// It is gone.
+    Deleted,
+    /// Labels were only listed.
+    Listed,
+}
+
+/// `label`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LabelsReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// What was done.
+    pub action: LabelAction,
+    /// The label that was added or deleted; those that are listed, newest first.
+    pub labels: Vec<LabelEntry>,
+}

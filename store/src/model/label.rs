@@ -1,0 +1,150 @@
+//! A label: a name that a person gives to a message or a snapshot.
+//!
+//! A label stands wherever an id does, so it must not look like one: what a label means may not depend on which ids there are.
+
+use std::fmt;
+
+/// The most characters that a label has.
+pub const LONGEST: usize = 100;
+
+/// Text that can be a label.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Label(String);
+
+/// Why text cannot be a label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelProblem {
+    /// It is empty.
+    Empty,
+    /// White space stands at one of its ends.
+    Space,
+    /// It has more than [`LONGEST`] characters.
+    Long,
+    /// It has a control character.
+    Control,
+    /// It begins with `-`, as an option does.
+    Option,
+    /// It is a word that means a state: `last`, `last~2`, `current`.
+    Word,
+    /// It looks like an id, or a part of one: hexadecimal digits, with or without dashes, or a number.
+    Id,
+}
+
+impl fmt::Display for LabelProblem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Empty => "a label has at least one character",
+            Self::Space => "a label neither begins nor ends with white space",
+            Self::Long => "a label has at most 100 characters",
+            Self::Control => "a label has no control characters",
+            Self::Option => "a label does not begin with `-`",
+            Self::Word => "`last` and `current` already have a meaning",
+            Self::Id => "it looks like an id",
+        })
+    }
+}
+
+impl std::error::Error for LabelProblem {}
+
+impl Label {
+    /// Checks text.
+    pub fn new(text: &str) -> Result<Self, LabelProblem> {
+        let problem = if text.is_empty() {
+            Some(LabelProblem::Empty)
+        } else if text.trim() != text {
+            Some(LabelProblem::Space)
+        } else if text.chars().count() > LONGEST {
+            Some(LabelProblem::Long)
+        } else if text.chars().any(char::is_control) {
+            Some(LabelProblem::Control)
+        } else if text.starts_with('-') {
+            Some(LabelProblem::Option)
+        } else if is_word(text) {
+            Some(LabelProblem::Word)
+        } else if looks_like_id(text) {
+            Some(LabelProblem::Id)
+        } else {
+            None
+        };
+        problem.map_or_else(|| Ok(Self(text.to_owned())), Err)
+    }
+
+    /// Returns the text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    text == "current" || text == "last" || text.starts_with("last~")
+}
+
+/// Agents number their messages, we and git write hexadecimal digits, and many agents' ids are UUIDs. A prefix of ours has at least
+/// four digits.
+fn looks_like_id(text: &str) -> bool {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_of_digits = text
+        .bytes()
+        .all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
+    is_number || (is_of_digits && text.bytes().filter(u8::is_ascii_hexdigit).count() >= 4)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_sentences_are_labels() {
+        for text in [
+            "before lunch",
+            "v1.2",
+            "it works!",
+            "日本語",
+            "12:30, all green",
+            "lasting",
+            "bad",
+            "x",
+        ] {
+            let label = Label::new(text);
+            assert_eq!(label.as_ref().map(Label::as_str), Ok(text), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_an_id_is_no_label() {
+        for text in [
+            "7c1e",
+            "DEADBEEF",
+            "0",
+            "12",
+            "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+            "0192f0a4-5b1c-7000-8000-000000000000",
+        ] {
+            assert_eq!(Label::new(text), Err(LabelProblem::Id), "{text:?}");
+        }
+        for text in ["last", "LAST", "last~3", "last~", "current"] {
+            assert_eq!(Label::new(text), Err(LabelProblem::Word), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_typed_or_seen_is_no_label() {
+        for (text, problem) in [
+            ("", LabelProblem::Empty),
+            (" x", LabelProblem::Space),
+            ("x\n", LabelProblem::Space),
+            ("a\u{1b}[2J", LabelProblem::Control),
+            ("a\nb", LabelProblem::Control),
+            ("--list", LabelProblem::Option),
+        ] {
+            assert_eq!(Label::new(text), Err(problem), "{text:?}");
+        }
+        assert_eq!(
+            Label::new(&"é".repeat(LONGEST + 1)),
+            Err(LabelProblem::Long),
+            "by characters"
+        );
+        assert!(Label::new(&"é".repeat(LONGEST)).is_ok(), "just as long");
+    }
+}

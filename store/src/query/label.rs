@@ -1,0 +1,72 @@
+//! `label --list`: the bookmarks of a workspace.
+
+use std::path::Path;
+
+use ckpt_schema::report::{LabelAction, LabelEntry, LabelledKind, LabelsReport, VERSION};
+use rusqlite::Connection;
+
+use crate::error::Result;
+use crate::sessions::{self, LabelRow, Labelled};
+use crate::store::Store;
+use crate::timeline::Place;
+
+/// Lists the labels of the workspace that holds a directory, newest first: those of which the text, or the prompt of the message,
+/// has `pattern` in it, whatever the case.
+pub(crate) fn labels(store: &Store, cwd: &Path, pattern: Option<&str>) -> Result<LabelsReport> {
+    let connection = store.database.connection();
+    let rows = match Place::find(store, cwd)? {
+        Some(place) => sessions::labels(connection, place.row.id)?,
+        None => Vec::new(),
+    };
+    let mut labels = Vec::new();
+    for row in &rows {
+        labels.extend(entry(connection, row)?);
+    }
+    if let Some(pattern) = pattern.map(str::to_lowercase) {
+        let has = |text: &str| text.to_lowercase().contains(&pattern);
+        labels.retain(|entry| has(&entry.label) || entry.prompt.as_deref().is_some_and(has));
+    }
+    Ok(LabelsReport {
+        version: VERSION,
+        action: LabelAction::Listed,
+        labels,
+    })
+}
+
+/// Returns the report of what was done to one label.
+pub(crate) fn label(store: &Store, action: LabelAction, row: &LabelRow) -> Result<LabelsReport> {
+    Ok(LabelsReport {
+        version: VERSION,
+        action,
+        labels: entry(store.database.connection(), row)?
+            .into_iter()
+            .collect(),
+    })
+}
+
+/// Returns a label as reports give it; none where what it is on was removed just now.
+fn entry(connection: &Connection, row: &LabelRow) -> Result<Option<LabelEntry>> {
+    let of = match &row.on {
+        Labelled::Message(id) => {
+            let Some(message) = sessions::message(connection, id)? else {
+                return Ok(None);
+            };
+            let time = sessions::message_time(connection, id)?;
+            (LabelledKind::Message, message.id, message.prompt, time)
+        }
+        Labelled::Snapshot(id) => {
+            let snapshot = sessions::snapshot(connection, *id)?;
+            let tree = snapshot.tree.to_string();
+            (LabelledKind::Snapshot, tree, None, snapshot.taken_at)
+        }
+    };
+    let (kind, id, prompt, of) = of;
+    Ok(Some(LabelEntry {
+        label: row.text.clone(),
+        kind,
+        id,
+        time: row.created_at,
+        prompt,
+        of,
+    }))
+}

@@ -1,0 +1,113 @@
+//! Rows of `labels`: names that people give to messages and snapshots.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::error::{Context, Result};
+use crate::model::Milliseconds;
+use crate::model::label::Label;
+
+/// What a label is on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Labelled {
+    /// The message with this id.
+    Message(String),
+    /// The snapshot with this row id.
+    Snapshot(i64),
+}
+
+/// A label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LabelRow {
+    pub text: String,
+    pub on: Labelled,
+    pub created_at: Milliseconds,
+}
+
+const COLUMNS: &str = "text, message_id, snapshot_id, created_at";
+
+impl LabelRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let message: Option<String> = row.get("message_id")?;
+        let on = match message {
+            Some(id) => Labelled::Message(id),
+            None => Labelled::Snapshot(row.get("snapshot_id")?),
+        };
+        Ok(Self {
+            text: row.get("text")?,
+            on,
+            created_at: row.get("created_at")?,
+        })
+    }
+}
+
+/// Returns the label of a workspace with a text.
+pub(crate) fn label(
+    connection: &Connection,
+    workspace_id: i64,
+    text: &str,
+) -> Result<Option<LabelRow>> {
+    connection
+        .query_row(
+            &format!("SELECT {COLUMNS} FROM labels WHERE workspace_id = ?1 AND text = ?2"),
+            params![workspace_id, text],
+            LabelRow::read,
+        )
+        .optional()
+        .context(|| "cannot look a label up")
+}
+
+/// Returns the labels of a workspace, newest first.
+pub(crate) fn labels(connection: &Connection, workspace_id: i64) -> Result<Vec<LabelRow>> {
+    super::read::all(
+        connection,
+        &format!(
+            "SELECT {COLUMNS} FROM labels WHERE workspace_id = ?1 ORDER BY created_at DESC, id DESC"
+        ),
+        [workspace_id],
+        LabelRow::read,
+    )
+}
+
+/// Returns the paths of other workspaces that have a label with a text.
+pub(crate) fn workspaces_with_label(connection: &Connection, text: &str) -> Result<Vec<String>> {
+    super::read::all(
+        connection,
+        "SELECT workspaces.path FROM labels JOIN workspaces ON workspaces.id = workspace_id WHERE text = ?1 ORDER BY labels.id",
+        [text],
+        |row| row.get("path"),
+    )
+}
+
+/// Puts a label on something; it is taken off what it was on.
+pub(crate) fn put_label(
+    connection: &Connection,
+    workspace_id: i64,
+    label: &Label,
+    on: &Labelled,
+    now: Milliseconds,
+) -> Result<()> {
+    let (message, snapshot) = match on {
+        Labelled::Message(id) => (Some(id), None),
+        Labelled::Snapshot(id) => (None, Some(id)),
+    };
+    connection
+        .execute(
+            "INSERT INTO labels (workspace_id, text, message_id, snapshot_id, created_at) VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (workspace_id, text) DO UPDATE
+                SET message_id = excluded.message_id, snapshot_id = excluded.snapshot_id, created_at = excluded.created_at",
+            params![workspace_id, label.as_str(), message, snapshot, now],
+        )
+        .context(|| "cannot add a label")?;
+    Ok(())
+}
+
+/// Removes a label, and returns whether there was one.
+pub(crate) fn delete_label(connection: &Connection, workspace_id: i64, text: &str) -> Result<bool> {
+    connection
+        .execute(
+            "DELETE FROM labels WHERE workspace_id = ?1 AND text = ?2",
+            params![workspace_id, text],
+        )
+        .map(|number| number > 0)
+        .context(|| "cannot remove a label")
+}

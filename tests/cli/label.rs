@@ -1,0 +1,78 @@
+//! `label`: bookmarks that stand wherever an id does.
+
+use testing::binary::Sandbox;
+
+fn world() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    world.play("m1", "make it work", |world| world.write("a", "1\n"));
+    world.play("m2", "make it fast", |world| world.write("a", "2\n"));
+    world
+}
+
+#[test]
+fn a_label_stands_wherever_an_id_does() {
+    let world = world();
+    let run = world.run(&["label", "m2", "it works"], b"").exits(0);
+    assert!(run.stdout.contains("labelled it works"), "{run}");
+    let message = world.json(&["show", "it works"]);
+    assert_eq!(message["message"]["agent_id"], "m2", "show");
+    let diff = world.run(&["diff", "it works", "--stat"], b"").exits(0);
+    assert!(diff.stdout.contains('a'), "diff: {diff}");
+    world
+        .run(&["revert", "--message", "it works"], b"")
+        .exits(0);
+    assert_eq!(world.read("a"), b"1\n", "revert");
+    world.run(&["unrevert"], b"").exits(0);
+    world.run(&["restore", "it works", "a"], b"").exits(0);
+    assert_eq!(world.read("a"), b"1\n", "restore");
+}
+
+#[test]
+fn labels_are_listed_with_what_they_are_on() {
+    let world = world();
+    let none = world.run(&["label", "--list"], b"").exits(0);
+    assert!(
+        none.stdout.contains("`ckpt-hook label ID TEXT`"),
+        "what to do: {none}"
+    );
+    world.run(&["label", "m2", "it works"], b"").exits(0);
+    world
+        .run(&["snapshot", "--label", "before lunch"], b"")
+        .exits(0);
+    let list = world.run(&["label", "--list"], b"").exits(0);
+    let lines: Vec<&str> = list.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with("before lunch  ") && lines[0].ends_with("a snapshot"),
+        "newest first: {list}"
+    );
+    assert!(
+        lines[1].starts_with("it works  ") && lines[1].ends_with("make it fast"),
+        "with the prompt: {list}"
+    );
+    let found = world.run(&["label", "--list", "LUNCH"], b"").exits(0);
+    assert_eq!(found.stdout.lines().count(), 1, "one has it: {found}");
+    world
+        .run(&["label", "--delete", "before lunch"], b"")
+        .exits(0);
+    world.run(&["show", "before lunch"], b"").exits(4);
+    world
+        .run(&["label", "--delete", "before lunch"], b"")
+        .exits(4);
+}
+
+#[test]
+fn what_looks_like_an_id_is_a_label_of_nothing() {
+    let world = world();
+    for text in ["7c1e", "last~1", "current", "12", "", "a\u{1b}[2J"] {
+        for arguments in [&["label", "m1", text][..], &["snapshot", "--label", text]] {
+            let run = world.run(arguments, b"").exits(2);
+            assert!(run.stderr.contains("cannot be a label"), "{text:?}: {run}");
+            assert!(!run.stderr.contains('\u{1b}'), "harmless: {run}");
+        }
+    }
+    world.run(&["label", "m1", "m2"], b"").exits(1);
+    world.run(&["label", "nothing", "here"], b"").exits(4);
+    world.run(&["label"], b"").exits(2);
+    world.run(&["label", "m1"], b"").exits(2);
+}
