@@ -8,7 +8,7 @@ use super::path::WorkspacePath;
 /// One path of a plan. A plan is a list of these, by path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Which path.
+    /// Where in the workspace.
     pub path: WorkspacePath,
     /// What the snapshot before the operation holds there; nothing else is ever replaced or removed.
     pub expected: State,

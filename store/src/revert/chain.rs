@@ -17,13 +17,22 @@
 //! The chain also tells what a session's agent does not know yet: the files that the user put back since its last message.
 //! Nothing remembers that it was told. The message that it is told with makes the reverts permanent, and is the last message
 //! for the next question; so it is told once.
+//!
+//! A new message makes a chain permanent: what was undone is never undone again ([`make_permanent`]). What a revert could not put
+//! back, because of an error or a conflict, was not undone: its changes stay those of the agent, though their message is
+//! discarded, and a later revert takes them up.
 
 use std::collections::BTreeMap;
 
 use ckpt_schema::report::{FileAction, FileReport, FileResult, OperationKind, PathText};
 use rusqlite::{Connection, Row, params};
+use serde_json::{Value, json};
 
+use super::movement::parts_of_chain;
 use crate::error::Result;
+use crate::model::path::WorkspacePath;
+pub(crate) use crate::model::path_list::{from_json, to_json};
+use crate::model::path_list::{path, value};
 use crate::sessions::read::{all, operation_file};
 use crate::sessions::{self, ChainOperation, SessionRow};
 
@@ -197,4 +206,91 @@ fn read_chain_file(row: &Row<'_>) -> rusqlite::Result<ChainFile> {
         expected: (row.get("expected_mode")?, row.get("expected_blob")?),
         goal: (row.get("goal_mode")?, row.get("goal_blob")?),
     })
+}
+
+/// Discards the hidden messages of a session and marks what was undone. The operations stay: what they put aside can be
+/// restored from them.
+pub(crate) fn make_permanent(connection: &Connection, session: &SessionRow) -> Result<()> {
+    let Some(base) = session.revert_base_id else {
+        return Ok(());
+    };
+    let chain = chain(connection, &session.id, base)?;
+    if let Some(newest) = chain.last() {
+        sessions::mark_undone(
+            connection,
+            &undone(connection, session, &chain)?,
+            &newest.row.id,
+        )?;
+    }
+    sessions::discard_hidden_messages(connection, &session.id)?;
+    sessions::set_revert_point(connection, &session.id, None, None)
+}
+
+/// Returns the changes that are undone: of the messages behind the point, and what a revert before had left of discarded ones;
+/// and those that parts are about. What was seen only after an operation, the agent did while reverted.
+fn undone(
+    connection: &Connection,
+    session: &SessionRow,
+    chain: &[ChainOperation],
+) -> Result<Vec<i64>> {
+    let moved = moved_by(chain);
+    let is_back = |path: &WorkspacePath, seen_in: Option<i64>| {
+        moved.get(path).is_some_and(|before| {
+            before.is_some_and(|before| seen_in.is_none_or(|seen| seen <= before))
+        })
+    };
+    let reverted = sessions::reverted_changes(connection, &session.id)?;
+    let mut ids: Vec<i64> = reverted
+        .into_iter()
+        .filter(|change| is_back(&change.path, change.seen_in))
+        .map(|change| change.id)
+        .collect();
+    let parts = parts_of_chain(connection, chain)?;
+    if !parts.is_empty() {
+        let live = sessions::live_changes(connection, &session.id, 0)?;
+        let of_parts = live.iter().filter(|change| {
+            is_back(&change.row.change.path, change.row.to_snapshot_id)
+                && parts.iter().any(|part| part.covers(change))
+        });
+        ids.extend(of_parts.filter_map(|change| change.row.id));
+    }
+    Ok(ids)
+}
+
+/// Returns, for each path that a chain was about, the snapshot before the operation that moved it last; none where it did not
+/// go where it should.
+fn moved_by(chain: &[ChainOperation]) -> BTreeMap<&WorkspacePath, Option<i64>> {
+    let mut moved = BTreeMap::new();
+    for operation in chain {
+        for item in &operation.items {
+            let is_whole = item.result == FileResult::Done && item.reason.is_none();
+            moved.insert(
+                &item.path,
+                operation.row.before_snapshot_id.filter(|_| is_whole),
+            );
+        }
+    }
+    moved
+}
+
+/// Returns a JSON array of the directories that may go, each as a path, and of those that are made again, each as an object
+/// with its permissions. [`from_json`] reads the first, [`made_from_json`] the others.
+pub(crate) fn directories_to_json(
+    leaving: &[WorkspacePath],
+    made: &BTreeMap<WorkspacePath, u32>,
+) -> String {
+    let made = made
+        .iter()
+        .map(|(path, permissions)| json!({"made": value(path), "permissions": permissions}));
+    Value::from_iter(leaving.iter().map(value).chain(made)).to_string()
+}
+
+/// Reads the directories that are made again, with their permissions.
+pub(crate) fn made_from_json(text: &str) -> BTreeMap<WorkspacePath, u32> {
+    let values: Vec<Value> = serde_json::from_str(text).unwrap_or_default();
+    let made = |value: Value| {
+        let permissions = u32::try_from(value.get("permissions")?.as_u64()?).ok()?;
+        Some((path(value.get("made")?.clone())?, permissions))
+    };
+    values.into_iter().filter_map(made).collect()
 }

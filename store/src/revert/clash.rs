@@ -13,7 +13,7 @@ use crate::model::path::WorkspacePath;
 /// A path that is to change.
 #[derive(Clone, Copy, Debug)]
 pub struct Step<'a> {
-    /// Which path.
+    /// The path that changes.
     pub path: &'a WorkspacePath,
     /// What is there.
     pub before: State,
@@ -34,6 +34,7 @@ pub fn blocked(
         return Vec::new();
     }
     let mut standing = standing(steps, before);
+    // First what is to come below a file that stays. What is refused here will not stand, and so must not refuse others below.
     let below_files: Vec<_> = meet(steps, |step| file_above(&standing, before, step)).collect();
     for (index, _) in &below_files {
         standing.remove(steps[*index].path);

@@ -20,13 +20,13 @@ use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::snapshot::{Snapshot, Snapshots};
 
-/// What SQLite writes beside a database. The last holds nothing that is not in the others.
+/// What SQLite writes next to a database. The last holds nothing that is not in the others.
 const BESIDE: [&str; 3] = ["-wal", "-journal", "-shm"];
 /// What files are called that are databases without anything beside them.
 const ENDINGS: [&str; 7] = ["db", "db3", "sqlite", "sqlite3", "sqlitedb", "s3db", "sl3"];
 
-/// Where a plan is to be carried out.
-pub(super) struct Scene<'a> {
+/// The workspace whose databases a plan touches.
+pub(super) struct Databases<'a> {
     pub root: &'a Path,
     pub snapshots: &'a Snapshots,
     /// What is there now.
@@ -37,7 +37,7 @@ pub(super) struct Scene<'a> {
     pub force: bool,
 }
 
-impl Scene<'_> {
+impl Databases<'_> {
     /// Turns the items of databases that cannot go back as a whole, or are open, into conflicts.
     pub fn keep_whole(&self, plan: &mut Plan) -> Result<()> {
         let mut groups: BTreeMap<WorkspacePath, Vec<usize>> = BTreeMap::new();

@@ -6,13 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::{FileAction, FileResult, OperationKind};
 
 use super::apply::{self, Root, Work};
-use super::chain::{chain, has_ended};
+use super::chain::{self, chain, has_ended};
 use super::git;
 use super::movement::Part;
 use super::operate::observe;
 use super::operation::Operation;
-use super::outcome::outcome;
-use super::paths;
+use super::report::outcome;
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::{Change, EntryKind, ObjectId};
@@ -26,6 +25,9 @@ use crate::store::Store;
 use crate::timeline::{How, Looking, Observation, Place, snapshot_of};
 
 /// The journal: from here on a crash leaves an operation that the next command finishes.
+///
+/// The rows are synced here, and not only written: were a file changed before they are on the disk, a power cut could leave a
+/// workspace half reverted of which no row tells. What they name is stored already.
 pub(super) fn write_down(
     store: &mut Store,
     place: &Place,
@@ -42,7 +44,7 @@ pub(super) fn write_down(
         Some(Part::Step { step, only }) => (None, Some(step.id.as_str()), only.as_slice()),
         None => (None, None, &[][..]),
     };
-    let (only_paths, notes) = (paths::to_json(only), notes_json(&operation.notes));
+    let (only_paths, warnings) = (chain::to_json(only), warnings_json(&operation.warnings));
     let leaving = directories_that_may_go(store, place, operation)?;
     let made = directories_to_make(store, place, operation, seen)?;
     operation.base = store.database.write_synced(|connection| {
@@ -67,8 +69,8 @@ pub(super) fn write_down(
             on_conflict: operation.on_conflict,
             unclear: operation.unclear,
             only_paths: &only_paths,
-            notes: &notes,
-            directories: &paths::directories_to_json(&leaving, &made),
+            notes: &warnings,
+            directories: &chain::directories_to_json(&leaving, &made),
             is_incomplete: operation.is_incomplete,
             git: operation.git.is_some(),
         };
@@ -115,7 +117,7 @@ fn directories_that_may_go(
         let operations = chain(connection, &movement.session.id, base)?;
         let made: BTreeSet<WorkspacePath> = operations
             .iter()
-            .flat_map(|operation| paths::made_from_json(&operation.row.directories).into_keys())
+            .flat_map(|operation| chain::made_from_json(&operation.row.directories).into_keys())
             .collect();
         // Whatever is in a hidden directory is hidden.
         let inside: Vec<WorkspacePath> = may_go
@@ -240,6 +242,7 @@ pub(crate) fn finish(
     let mut items = sessions::operation_items(connection, id)?;
     let planned_git = sessions::git_items(connection, id)?;
     let has_work = items.iter().any(is_planned) || planned_git.iter().any(GitItem::is_planned);
+    // Files first, then git's state, then the look at both. What fails after the files leaves the operation open.
     let (done, rest) = put_files(store, snapshots, root, &row, &items, || {
         // After the files: an index is believed of what is older than it.
         let git = git::carry_out(store, place, snapshots, id, row.kind)?;
@@ -277,6 +280,7 @@ pub(crate) fn finish(
             unfinished,
         });
     }
+    // Synced as well: the point must not seem to be where it was once the files are where it goes.
     let now = store.now();
     let closed = store.database.write_synced(|connection| {
         let after_id = match &after {
@@ -333,8 +337,8 @@ fn put_files<R>(
     items: &[Item],
     rest: impl FnOnce() -> Result<R>,
 ) -> (Vec<Done>, Result<R>) {
-    let directories = paths::from_json(&row.directories);
-    let made = paths::made_from_json(&row.directories);
+    let directories = chain::from_json(&row.directories);
+    let made = chain::made_from_json(&row.directories);
     let contents = |blob: ObjectId, to: &mut dyn std::io::Write| snapshots.copy_blob(blob, to);
     let of = items.iter().filter(|item| is_planned(item)).count();
     let watcher = store.watcher.as_deref();
@@ -449,6 +453,6 @@ fn close_steps(
     })
 }
 
-fn notes_json(notes: &[String]) -> String {
-    serde_json::Value::from(notes).to_string()
+fn warnings_json(warnings: &[String]) -> String {
+    serde_json::Value::from(warnings).to_string()
 }

@@ -29,7 +29,7 @@ pub struct Contents<'a> {
 pub enum Merge {
     /// The edits do not touch: the blob with both.
     Clean(ObjectId),
-    /// They do.
+    /// The edits touch each other.
     Overlap,
     /// A side is binary.
     Binary,

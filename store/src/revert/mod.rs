@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! request ─► movement ─► gather ─► target ─► plan ─► operate ─► apply ─► outcome
-//!                        (rows,    └── pure ──┘     (journal)  (the careful
-//!                         trees)                                hand)
+//!                        (rows,    └── pure ──┘     (journal)  (one path
+//!                         trees)                                at a time)
 //! ```
 
 pub mod apply;
@@ -11,7 +11,6 @@ pub mod clash;
 pub mod history;
 pub mod merge;
 pub mod plan;
-pub mod reason;
 pub mod rule;
 pub mod target;
 
@@ -24,17 +23,14 @@ mod gather;
 pub(crate) mod git;
 mod journal;
 mod movement;
-mod notes;
 mod operate;
 mod operation;
-mod outcome;
-mod paths;
-mod permanent;
-mod planning;
 mod recover;
 mod refuse;
+mod report;
 mod restore;
 mod unseen;
+mod warnings;
 
 use std::path::Path;
 
@@ -47,14 +43,12 @@ use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
 use movement::Movement;
-use operation::Manner;
+use operation::Options;
 use recover::Recovered;
 
-pub(crate) use chain::went_back;
-pub(crate) use outcome::short;
-
-pub(crate) use permanent::make_permanent;
+pub(crate) use chain::{make_permanent, went_back};
 pub(crate) use recover::{finish_open_operations, interrupted, is_open};
+pub(crate) use report::short;
 
 /// Goes back to just before a message.
 pub(crate) fn revert(
@@ -68,15 +62,15 @@ pub(crate) fn revert(
         ));
     }
     let place = Place::known(store, cwd)?;
-    let (_lock, Recovered { notes, done }) = enter(store, &place, request.dry_run)?;
+    let (_lock, Recovered { warnings, done }) = enter(store, &place, request.dry_run)?;
     Movement::of_revert(store, &place, request)
         .and_then(|movement| {
             operate::carry_out(
                 store,
                 &place,
                 &movement,
-                manner(request.dry_run, request.force, request.git),
-                notes,
+                options(request.dry_run, request.force, request.git),
+                warnings,
             )
         })
         .map_err(|error| error.after(done))
@@ -89,7 +83,7 @@ pub(crate) fn redo(
     request: &RedoRequest,
 ) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
-    let (_lock, Recovered { notes, done }) = enter(store, &place, request.dry_run)?;
+    let (_lock, Recovered { warnings, done }) = enter(store, &place, request.dry_run)?;
     let movement =
         Movement::of_redo(store, &place, request).map_err(|error| error.after(done.clone()))?;
     let Some(movement) = movement else {
@@ -100,14 +94,14 @@ pub(crate) fn redo(
         };
         let connection = store.database.connection();
         let others = sessions::other_reverted_sessions(connection, place.row.id, None)?;
-        return Ok(nothing_reverted(kind, request.dry_run, notes, others));
+        return Ok(nothing_reverted(kind, request.dry_run, warnings, others));
     };
     operate::carry_out(
         store,
         &place,
         &movement,
-        manner(request.dry_run, request.force, request.git),
-        notes,
+        options(request.dry_run, request.force, request.git),
+        warnings,
     )
     .map_err(|error| error.after(done))
 }
@@ -153,8 +147,8 @@ pub(crate) fn before(store: &Store, operation: &str) -> Result<Before> {
     })
 }
 
-fn manner(dry_run: bool, force: bool, git: bool) -> Manner {
-    Manner {
+fn options(dry_run: bool, force: bool, git: bool) -> Options {
+    Options {
         dry_run,
         force,
         git,
@@ -165,10 +159,10 @@ fn manner(dry_run: bool, force: bool, git: bool) -> Manner {
 fn nothing_reverted(
     kind: OperationKind,
     dry_run: bool,
-    mut notes: Vec<String>,
+    mut warnings: Vec<String>,
     also_reverted: Vec<RevertedSession>,
 ) -> OperationReport {
-    notes.push(if also_reverted.is_empty() {
+    warnings.push(if also_reverted.is_empty() {
         "nothing is reverted".to_owned()
     } else {
         "nothing of this session is reverted".to_owned()
@@ -186,6 +180,6 @@ fn nothing_reverted(
         files: Vec::new(),
         git: Vec::new(),
         also_reverted,
-        notes,
+        notes: warnings,
     }
 }

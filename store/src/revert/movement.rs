@@ -295,7 +295,7 @@ pub(crate) fn parts_of_chain(
 ) -> Result<Vec<Scope>> {
     let mut scopes = Vec::new();
     for operation in reverts_that_hold(chain) {
-        let only = super::paths::from_json(&operation.row.only_paths);
+        let only = super::chain::from_json(&operation.row.only_paths);
         let paths = Paths {
             only,
             except: operation.taken_back.clone(),

@@ -5,15 +5,15 @@ use rusqlite::Connection;
 
 use super::apply::Root;
 use super::chain::{chain, newest_of_chain};
-use super::gather::gather;
+use super::gather::{Material, gather};
 use super::git::{self, GitSide};
 use super::journal::{Finished, finish_first, keep_what_was_seen, write_down};
 use super::movement::Movement;
-use super::operation::{Manner, Operation};
-use super::outcome::report;
+use super::operation::{Operation, Options};
 use super::plan::Plan;
-use super::planning::{count_lines, plan_for};
-use super::{databases, notes, refuse};
+use super::plan::{count_lines, plan_for};
+use super::report::report;
+use super::{databases, refuse, warnings};
 use crate::error::Result;
 use crate::model::git_item::GitItem;
 use crate::model::progress::OperationProgress;
@@ -30,18 +30,20 @@ pub(crate) fn carry_out(
     store: &mut Store,
     place: &Place,
     movement: &Movement,
-    manner: Manner,
-    mut notes: Vec<String>,
+    options: Options,
+    warnings: Vec<String>,
 ) -> Result<OperationReport> {
-    let connection = store.database.connection();
-    let open = sessions::open_steps(connection, place.row.id)?;
+    // Resolve: who is at work here, and what may be done meanwhile.
+    let open = sessions::open_steps(store.database.connection(), place.row.id)?;
     let own: Vec<&OpenStep> = open
         .iter()
         .filter(|step| step.root_session_id == movement.session.id)
         .collect();
     let who = "the agent is at work in this session";
-    let busy = refuse::while_busy(who, own.iter().copied(), store.now(), manner)?;
+    let busy = refuse::while_busy(who, own.iter().copied(), store.now(), options)?;
     let snapshots = place.snapshots()?;
+
+    // Observe: one look at the workspace, with which the session's own steps end.
     let closing: Vec<_> = own
         .iter()
         .map(|step| (*step, evidence::Standing::Cut))
@@ -52,85 +54,143 @@ pub(crate) fn carry_out(
         ..Looking::default()
     };
     let seen = observe(store, place, &snapshots, looking)?;
-    let base = movement.session.revert_base_id;
-    notes.extend(notes::unprotected_message(movement));
-    notes.extend(notes::permissions_of_directories(
-        store, &snapshots, movement, &seen,
-    ));
-    notes.extend(notes::version_control_moved(connection, place, movement)?);
-    if !manner.git && is_there(connection, movement, &seen)? {
-        let side = GitSide {
-            connection,
-            place,
-            snapshots: &snapshots,
-            now: seen.git.as_ref(),
-        };
-        notes.extend(notes::head_moved(&side, movement, base)?);
-        notes.extend(notes::not_captured(movement, &Plan::default(), &seen));
-        let operation = Operation::nothing(movement, notes);
-        let report = execute(store, place, &snapshots, operation, &seen, &own, manner)?;
-        return Ok(OperationReport { busy, ..report });
-    }
-    let chain = match base {
-        Some(base) => chain(connection, &movement.session.id, base)?,
-        None => Vec::new(),
-    };
-    let unclear = movement
-        .unclear
-        .or_else(|| newest_revert(&chain).map(|operation| operation.unclear))
-        .unwrap_or(place.settings.unclear);
-    let material = gather(store, place, &snapshots, movement, &chain, &seen, unclear)?;
-    refuse::unavailable(movement, &material)?;
-    notes.extend(notes::unknown_paths(movement, &material)?);
-    let side = GitSide {
-        connection,
+
+    // Plan, and execute what was planned.
+    let scene = Scene {
+        store,
         place,
         snapshots: &snapshots,
-        now: seen.git.as_ref(),
+        movement,
+        seen: &seen,
     };
-    let moves_git = manner.git
-        || (movement.kind != OperationKind::Revert && git::was_moved(connection, &chain)?);
-    let git = if moves_git {
-        Some(side.plan(movement, &chain, base)?)
-    } else {
-        None
-    };
-    // What stayed when it was reverted stays, and is no news, when one goes forward.
-    let is_revert = movement.kind == OperationKind::Revert;
-    if is_revert {
-        notes.extend(notes::unprotected_notes(&material));
-    }
-    notes.extend(notes::unread_directories(&material));
-    notes.extend(match &git {
-        Some(_) => git::why_nothing(&place.root),
-        None => notes::head_moved(&side, movement, base)?,
-    });
-    // What is said holds. Else a movement forward merges edits made while reverted, whatever the reverts did about older ones.
-    let on_conflict = movement.on_conflict.unwrap_or_default();
-    let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
-    let plan = plan_for(&snapshots, &material, undoing, on_conflict)?;
-    notes.extend(notes::not_captured(movement, &plan, &seen));
-    let reference = movement.reference_snapshot(base);
-    notes.extend(notes::without_a_step(
-        store, place, &snapshots, movement, &plan, &seen,
-    )?);
-    let is_incomplete =
-        is_revert && !material.unprotected.is_empty() || !material.unread.is_empty();
-    let operation = Operation {
-        kind: movement.kind,
-        movement: Some(movement),
-        plan,
-        lines: material.lines,
-        git,
-        on_conflict,
-        unclear,
-        base,
-        reference,
-        notes,
-        is_incomplete,
-    };
-    let report = execute(store, place, &snapshots, operation, &seen, &own, manner)?;
+    let operation = scene.plan(options, warnings)?;
+    let report = execute(store, place, &snapshots, operation, &seen, &own, options)?;
     Ok(OperationReport { busy, ..report })
+}
+
+/// What a movement is planned with.
+struct Scene<'a, 'm> {
+    store: &'a Store,
+    place: &'a Place,
+    snapshots: &'a Snapshots,
+    movement: &'m Movement,
+    seen: &'a Observation,
+}
+
+impl<'a, 'm> Scene<'a, 'm> {
+    /// Plans the movement. Nothing is written.
+    fn plan(&self, options: Options, mut warnings: Vec<String>) -> Result<Operation<'m>> {
+        let Self {
+            store,
+            place,
+            snapshots,
+            movement,
+            seen,
+        } = *self;
+        let connection = store.database.connection();
+        let base = movement.session.revert_base_id;
+        warnings.extend(warnings::unprotected_message(movement));
+        warnings.extend(warnings::permissions_of_directories(
+            store, snapshots, movement, seen,
+        ));
+        warnings.extend(warnings::version_control_moved(
+            connection, place, movement,
+        )?);
+        // The whole history need not be read to find that nothing changed since the same revert.
+        if !options.git && is_there(connection, movement, seen)? {
+            warnings.extend(warnings::head_moved(&self.git_side(), movement, base)?);
+            warnings.extend(warnings::not_captured(movement, &Plan::default(), seen));
+            return Ok(Operation::nothing(movement, warnings));
+        }
+        let chain = match base {
+            Some(base) => chain(connection, &movement.session.id, base)?,
+            None => Vec::new(),
+        };
+        let unclear = movement
+            .unclear
+            .or_else(|| newest_revert(&chain).map(|operation| operation.unclear))
+            .unwrap_or(place.settings.unclear);
+        let material = gather(store, place, snapshots, movement, &chain, seen, unclear)?;
+        refuse::unavailable(movement, &material)?;
+        let git = self.plan_git(options, &chain)?;
+        // What is said holds. Else a movement forward merges edits made while reverted, whatever the reverts did about older ones.
+        let on_conflict = movement.on_conflict.unwrap_or_default();
+        let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
+        let plan = plan_for(snapshots, &material, undoing, on_conflict)?;
+        warnings.extend(self.warnings_of(&material, git.is_some(), &plan)?);
+        // What stayed when it was reverted stays, and is no news, when one goes forward.
+        let is_revert = movement.kind == OperationKind::Revert;
+        let is_incomplete =
+            is_revert && !material.unprotected.is_empty() || !material.unread.is_empty();
+        Ok(Operation {
+            kind: movement.kind,
+            movement: Some(movement),
+            plan,
+            lines: material.lines,
+            git,
+            on_conflict,
+            unclear,
+            base,
+            reference: movement.reference_snapshot(base),
+            warnings,
+            is_incomplete,
+        })
+    }
+
+    fn git_side(&self) -> GitSide<'a> {
+        GitSide {
+            connection: self.store.database.connection(),
+            place: self.place,
+            snapshots: self.snapshots,
+            now: self.seen.git.as_ref(),
+        }
+    }
+
+    /// Plans git's own state where that was asked for, or where a revert took it along that is taken back now.
+    fn plan_git(&self, options: Options, chain: &[ChainOperation]) -> Result<Option<Vec<GitItem>>> {
+        let Self { movement, .. } = *self;
+        let is_forward = movement.kind != OperationKind::Revert;
+        let moves_git =
+            options.git || (is_forward && git::was_moved(self.store.database.connection(), chain)?);
+        if !moves_git {
+            return Ok(None);
+        }
+        let base = movement.session.revert_base_id;
+        self.git_side().plan(movement, chain, base).map(Some)
+    }
+
+    /// Returns what is to be told besides the files, once the plan is known.
+    fn warnings_of(
+        &self,
+        material: &Material,
+        moves_git: bool,
+        plan: &Plan,
+    ) -> Result<Vec<String>> {
+        let Self {
+            store,
+            place,
+            snapshots,
+            movement,
+            seen,
+        } = *self;
+        let mut told = Vec::new();
+        told.extend(warnings::unknown_paths(movement, material)?);
+        if movement.kind == OperationKind::Revert {
+            told.extend(warnings::unprotected_steps(material));
+        }
+        told.extend(warnings::unread_directories(material));
+        told.extend(if moves_git {
+            git::why_nothing(&place.root)
+        } else {
+            let base = movement.session.revert_base_id;
+            warnings::head_moved(&self.git_side(), movement, base)?
+        });
+        told.extend(warnings::not_captured(movement, plan, seen));
+        told.extend(warnings::without_a_step(
+            store, place, snapshots, movement, plan, seen,
+        )?);
+        Ok(told)
+    }
 }
 
 /// Looks at the workspace, and tells whoever watches.
@@ -161,7 +221,7 @@ pub(crate) fn execute(
     mut operation: Operation<'_>,
     seen: &Observation,
     closing: &[&OpenStep],
-    manner: Manner,
+    options: Options,
 ) -> Result<OperationReport> {
     let then = match operation.reference {
         Some(id) => {
@@ -170,22 +230,23 @@ pub(crate) fn execute(
         }
         None => None,
     };
-    let scene = databases::Scene {
+    // Check: all that can be known to go wrong is found before anything is written, in a dry run as well.
+    let databases = databases::Databases {
         root: &place.root,
         snapshots,
         now: &seen.snapshot,
         then,
-        force: manner.force,
+        force: options.force,
     };
-    scene.keep_whole(&mut operation.plan)?;
+    databases.keep_whole(&mut operation.plan)?;
     count_lines(snapshots, &mut operation.plan, &operation.lines);
     refuse::damaged_objects(snapshots, &operation.plan)?;
-    if !manner.dry_run {
+    if !options.dry_run {
         refuse::no_way_back(store, place, snapshots, &operation.plan, seen)?;
     }
     let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-    refuse::what_must_fail(&root, snapshots, &operation.plan, manner)?;
-    if manner.dry_run {
+    refuse::what_must_fail(&root, snapshots, &operation.plan, options)?;
+    if options.dry_run {
         let git = operation.git.clone().unwrap_or_default();
         return Ok(report(
             store,
@@ -210,6 +271,8 @@ pub(crate) fn execute(
             false,
         ));
     }
+    // Execute. Objects first, then the rows that name them, and only then the first file: whatever is cut off after the rows are
+    // synced, the next command finishes.
     let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
     snapshots.write_blobs(&merged)?;
     let id = crate::sessions::new_id();
@@ -222,7 +285,7 @@ pub(crate) fn execute(
     } = finish_first(store, place, snapshots, &root, &id, &operation);
     if let Some(error) = unfinished {
         operation.is_incomplete = true;
-        operation.notes.push(notes::unfinished(&error));
+        operation.warnings.push(warnings::unfinished(&error));
     }
     Ok(report(store, &operation, Some(id), (&items, &git), false))
 }

@@ -3,14 +3,14 @@
 use ckpt_schema::report::OperationKind;
 
 use super::movement::Movement;
+use super::plan::Lines;
 use super::plan::Plan;
-use super::planning::Lines;
 use crate::model::git_item::GitItem;
 use crate::model::request::{OnConflict, Unclear};
 
 /// How an operation is to be carried out.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
+pub(crate) struct Options {
     pub dry_run: bool,
     pub force: bool,
     /// Whether HEAD, branches and the index move along.
@@ -32,14 +32,14 @@ pub(crate) struct Operation<'a> {
     pub base: Option<i64>,
     /// The snapshot that tells which directories may stay.
     pub reference: Option<i64>,
-    pub notes: Vec<String>,
+    pub warnings: Vec<String>,
     /// Whether something in question was never recorded, and so is not in the plan.
     pub is_incomplete: bool,
 }
 
 impl<'a> Operation<'a> {
     /// A movement to where everything is already.
-    pub fn nothing(movement: &'a Movement, notes: Vec<String>) -> Self {
+    pub fn nothing(movement: &'a Movement, warnings: Vec<String>) -> Self {
         Self {
             kind: movement.kind,
             movement: Some(movement),
@@ -50,7 +50,7 @@ impl<'a> Operation<'a> {
             unclear: movement.unclear.unwrap_or_default(),
             base: movement.session.revert_base_id,
             reference: None,
-            notes,
+            warnings,
             is_incomplete: false,
         }
     }

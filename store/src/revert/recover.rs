@@ -15,7 +15,7 @@ use crate::timeline::Place;
 /// What a command finds and does before anything else.
 pub(crate) struct Recovered {
     /// What to tell the user.
-    pub notes: Vec<String>,
+    pub warnings: Vec<String>,
     /// What of it changed the workspace, and stays so whatever fails afterwards.
     pub done: Vec<String>,
 }
@@ -24,15 +24,15 @@ pub(crate) struct Recovered {
 /// only says that there is something to finish. The caller holds the workspace's lock.
 pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result<Recovered> {
     // A disk that is full is no reason not to remove what fills it: the objects are checked before anything is touched.
-    let mut notes = crate::upkeep::settle::under_lock(store, place).unwrap_or_else(|error| {
+    let mut warnings = crate::upkeep::settle::under_lock(store, place).unwrap_or_else(|error| {
         vec![format!(
             "what the store borrowed of the repository could not be copied: {error}"
         )]
     });
     if !dry_run {
         let done = finish_open_operations(store, place)?;
-        notes.extend(done.iter().cloned());
-        return Ok(Recovered { notes, done });
+        warnings.extend(done.iter().cloned());
+        return Ok(Recovered { warnings, done });
     }
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
     let note = |row: &sessions::OperationRow| {
@@ -42,9 +42,9 @@ pub(crate) fn recover(store: &mut Store, place: &Place, dry_run: bool) -> Result
             super::short(&row.id)
         )
     };
-    notes.extend(open.iter().map(note));
+    warnings.extend(open.iter().map(note));
     Ok(Recovered {
-        notes,
+        warnings,
         done: Vec::new(),
     })
 }
@@ -87,7 +87,7 @@ pub(crate) fn interrupted(store: &Store, place: &Place) -> Result<Vec<String>> {
 /// closed.
 pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result<Vec<String>> {
     let open = sessions::open_operations(store.database.connection(), place.row.id)?;
-    let mut notes = Vec::new();
+    let mut warnings = Vec::new();
     for row in open {
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
@@ -97,25 +97,25 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
             git,
             unfinished,
         } = finish(store, place, &snapshots, &root, &row.id, Try::Again)
-            .map_err(|error| error.after(notes.clone()))?;
+            .map_err(|error| error.after(warnings.clone()))?;
         if let Some(error) = unfinished {
-            notes.push(format!(
+            warnings.push(format!(
                 "{name} was taken up again, and is still open: the next command or message finishes it"
             ));
-            return Err(error.after(notes));
+            return Err(error.after(warnings));
         }
         let also = if git.is_empty() {
             ""
         } else {
             ", and git's state"
         };
-        notes.push(format!(
+        warnings.push(format!(
             "finished {name} that was not done yet ({} files{also}{})",
             items.len(),
             failed(&items)
         ));
     }
-    Ok(notes)
+    Ok(warnings)
 }
 
 /// Returns how many files could not be written, with the first of them.

@@ -9,9 +9,9 @@ use super::apply::{self, Problem, Root};
 use super::gather::Material;
 use super::history::Claim;
 use super::movement::Movement;
-use super::notes::first_of;
-use super::operation::Manner;
+use super::operation::Options;
 use super::plan::Plan;
+use super::warnings::first_of;
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
@@ -29,12 +29,12 @@ pub(super) fn while_busy<'a>(
     who: &str,
     steps: impl IntoIterator<Item = &'a OpenStep>,
     now: Milliseconds,
-    manner: Manner,
+    options: Options,
 ) -> Result<bool> {
-    if manner.force || !steps.into_iter().any(|step| is_at_work(step, now)) {
+    if options.force || !steps.into_iter().any(|step| is_at_work(step, now)) {
         return Ok(false);
     }
-    if manner.dry_run {
+    if options.dry_run {
         return Ok(true);
     }
     Err(Error::busy(who).hint("wait until it is done, or give --force"))
@@ -69,7 +69,7 @@ pub(super) fn what_must_fail(
     root: &Root,
     snapshots: &Snapshots,
     plan: &Plan,
-    manner: Manner,
+    options: Options,
 ) -> Result<()> {
     let size = |blob: ObjectId| match plan.blobs.get(&blob) {
         Some(merged) => Ok(merged.len() as u64),
@@ -84,7 +84,7 @@ pub(super) fn what_must_fail(
             Problem::ReadOnly => {
                 reasons.push("the workspace's file system is read-only".to_owned())
             }
-            Problem::OtherUser if manner.force => {}
+            Problem::OtherUser if options.force => {}
             Problem::OtherUser => {
                 reasons.push("the workspace belongs to another user".to_owned());
                 hint = Some("--force goes on all the same");

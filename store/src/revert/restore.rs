@@ -8,7 +8,7 @@ use ckpt_schema::report::{FileResult, OperationKind, OperationReport};
 use super::gather::States;
 use super::git::GitSide;
 use super::operate;
-use super::operation::{Manner, Operation};
+use super::operation::{Operation, Options};
 use super::recover::Recovered;
 use super::refuse;
 use crate::error::{Error, Result};
@@ -32,8 +32,8 @@ pub(crate) fn restore(
         ));
     }
     let only = place.paths_asked_for(&request.paths)?;
-    let (_lock, Recovered { notes, done }) = super::enter(store, place, request.dry_run)?;
-    restore_under_lock(store, place, request, only, notes).map_err(|error| error.after(done))
+    let (_lock, Recovered { warnings, done }) = super::enter(store, place, request.dry_run)?;
+    restore_under_lock(store, place, request, only, warnings).map_err(|error| error.after(done))
 }
 
 fn restore_under_lock(
@@ -41,87 +41,132 @@ fn restore_under_lock(
     place: &Place,
     request: &RestoreRequest,
     only: Vec<WorkspacePath>,
-    notes: Vec<String>,
+    warnings: Vec<String>,
 ) -> Result<OperationReport> {
-    let connection = store.database.connection();
+    // Resolve: which state is wanted, and who is at work here.
     let wanted_id = snapshot_named(store, place, &request.id)?;
-    let open = sessions::open_steps(connection, place.row.id)?;
-    let manner = Manner {
+    let open = sessions::open_steps(store.database.connection(), place.row.id)?;
+    let options = Options {
         dry_run: request.dry_run,
         force: request.force,
         git: request.git,
     };
     let who = "an agent is at work in this workspace";
-    let busy = refuse::while_busy(who, &open, store.now(), manner)?;
+    let busy = refuse::while_busy(who, &open, store.now(), options)?;
     let snapshots = place.snapshots()?;
-    let seen = operate::observe(
+
+    // Observe.
+    let looking = Looking {
+        open: &open,
+        ..Looking::default()
+    };
+    let seen = operate::observe(store, place, &snapshots, looking)?;
+
+    // Plan, and execute what was planned.
+    let wanted = Wanted {
         store,
         place,
-        &snapshots,
-        Looking {
-            open: &open,
-            ..Looking::default()
-        },
-    )?;
-    let (wanted, current) = differing(
-        store,
-        place,
-        &snapshots,
-        wanted_id,
-        operation_named(store, place, &request.id)?.as_deref(),
-        &seen,
-        &only,
-    )?;
-    let git = if request.git {
-        Some(git_plan(store, place, &snapshots, &seen, wanted_id)?)
-    } else {
-        None
+        snapshots: &snapshots,
+        seen: &seen,
+        id: wanted_id,
+        only: &only,
     };
-    let mut notes = notes;
-    let differs = |path: &WorkspacePath| {
-        wanted
-            .keys()
-            .any(|differing| differing.is_at_or_below(std::slice::from_ref(path)))
-    };
-    let unclear: Vec<WorkspacePath> = only.iter().filter(|path| !differs(path)).cloned().collect();
-    notes.extend(unknown_paths(
-        store,
-        &snapshots,
-        wanted_id,
-        &seen,
-        &unclear,
-        only.len(),
-    )?);
-    notes.extend(super::notes::directories_stay(
-        store,
-        &snapshots,
-        wanted_id,
-        &seen,
-        |path| path.is_asked_for(&only),
-    ));
-    notes.extend(
-        git.as_ref()
-            .and_then(|_| super::git::why_nothing(&place.root)),
-    );
-    let plan = super::planning::plan_exactly(&snapshots, &wanted, &current)?;
-    let unseen = super::notes::left_alone(&plan, unseen(store, wanted_id, &seen, &only)?.iter());
-    let is_incomplete = unseen.is_some();
-    notes.extend(unseen);
-    let operation = Operation {
-        kind: OperationKind::Restore,
-        movement: None,
-        plan,
-        lines: super::planning::Lines::new(),
-        git,
-        on_conflict: OnConflict::Overwrite,
-        unclear: Unclear::default(),
-        base: None,
-        reference: Some(wanted_id),
-        notes,
-        is_incomplete,
-    };
-    let report = operate::execute(store, place, &snapshots, operation, &seen, &[], manner)?;
+    let operation = wanted.plan(request, warnings)?;
+    let report = operate::execute(store, place, &snapshots, operation, &seen, &[], options)?;
     Ok(OperationReport { busy, ..report })
+}
+
+/// A state that paths are to be put back to, and what is there now.
+struct Wanted<'a> {
+    store: &'a Store,
+    place: &'a Place,
+    snapshots: &'a Snapshots,
+    seen: &'a Observation,
+    /// The row of its snapshot.
+    id: i64,
+    /// The paths that are asked for; all where there are none.
+    only: &'a [WorkspacePath],
+}
+
+impl Wanted<'_> {
+    /// Plans the restore. Nothing is written.
+    fn plan(
+        &self,
+        request: &RestoreRequest,
+        mut warnings: Vec<String>,
+    ) -> Result<Operation<'static>> {
+        let Self {
+            store,
+            place,
+            snapshots,
+            seen,
+            id,
+            only,
+        } = *self;
+        let written_by = operation_named(store, place, &request.id)?;
+        let (wanted, current) = differing(
+            store,
+            place,
+            snapshots,
+            id,
+            written_by.as_deref(),
+            seen,
+            only,
+        )?;
+        let git = if request.git {
+            Some(git_plan(store, place, snapshots, seen, id)?)
+        } else {
+            None
+        };
+        let same: Vec<WorkspacePath> = only
+            .iter()
+            .filter(|path| !differs_below(&wanted, path))
+            .cloned()
+            .collect();
+        warnings.extend(unknown_paths(
+            store,
+            snapshots,
+            id,
+            seen,
+            &same,
+            only.len(),
+        )?);
+        warnings.extend(super::warnings::directories_stay(
+            store,
+            snapshots,
+            id,
+            seen,
+            |path| path.is_asked_for(only),
+        ));
+        if git.is_some() {
+            warnings.extend(super::git::why_nothing(&place.root));
+        }
+        let plan = super::plan::plan_exactly(snapshots, &wanted, &current)?;
+        let unseen = unseen(store, id, seen, only)?;
+        let left_alone = super::warnings::left_alone(&plan, unseen.iter());
+        let is_incomplete = left_alone.is_some();
+        warnings.extend(left_alone);
+        Ok(Operation {
+            kind: OperationKind::Restore,
+            movement: None,
+            plan,
+            lines: super::plan::Lines::new(),
+            git,
+            on_conflict: OnConflict::Overwrite,
+            unclear: Unclear::default(),
+            base: None,
+            reference: Some(id),
+            warnings,
+            is_incomplete,
+        })
+    }
+}
+
+/// Returns whether the state and what is there now differ at a path or below it.
+fn differs_below(wanted: &States, path: &WorkspacePath) -> bool {
+    wanted
+        .keys()
+        .any(|differing| differing.is_at_or_below(std::slice::from_ref(path)))
 }
 
 fn git_plan(
@@ -259,7 +304,7 @@ fn differing(
             .into_iter()
             .filter(|(path, _)| path.is_asked_for(only)),
     );
-    let current = super::gather::current_states(
+    let current = super::gather::states::current_states(
         place,
         snapshots,
         &seen.snapshot,

@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::request::OnConflict;
+use crate::revert::history::{Difference, Missing};
 use crate::revert::merge::{Contents, Merge};
-use crate::revert::reason::{Difference, Missing};
 
 /// The three states of a path: `ancestor` → `theirs` is what is to happen, `ours` is what it is to happen to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,8 @@ use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
 use crate::revert::clash::{self, Step};
 use crate::revert::history::{Claim, History, PastChange, Source};
+use crate::revert::history::{Difference, Missing, Reason};
 use crate::revert::merge::Contents;
-use crate::revert::reason::{Difference, Missing, Reason};
 use crate::revert::rule::{Ruling, Sides, three_way};
 
 /// What a revert point asks for at a path.

@@ -119,7 +119,7 @@ impl Unseen<'_> {
 
     /// Returns what others are known to have removed.
     fn removed_by_others(&self) -> Result<BTreeSet<WorkspacePath>> {
-        let oldest = self.live.iter().map(|change| change.row.id).min();
+        let oldest = self.live.iter().filter_map(|change| change.row.id).min();
         let others = sessions::changes_of_others(
             self.connection,
             self.place.row.id,
@@ -230,7 +230,7 @@ impl Unseen<'_> {
     ) -> Option<LiveChange> {
         let change = LiveChange {
             row: ChangeRow {
-                id: i64::MAX,
+                id: None,
                 step_id: Some(span.step_id.clone()),
                 attribution: Attribution::Agent,
                 reason: None,

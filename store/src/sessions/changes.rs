@@ -14,8 +14,8 @@ use crate::model::path::WorkspacePath;
 /// A change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ChangeRow {
-    /// 0 until it is inserted.
-    pub id: i64,
+    /// None until it is inserted.
+    pub id: Option<i64>,
     pub step_id: Option<String>,
     pub attribution: Attribution,
     /// Why it is unclear whose it is.

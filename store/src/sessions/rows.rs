@@ -166,13 +166,13 @@ pub(crate) struct SteplessMessage {
     pub next_snapshot_id: Option<i64>,
 }
 
-/// Returns the messages of a session from one place in the order of messages up to, and without, another that have a snapshot
+/// Returns the messages of a session from one place in the order of messages up to, and without, another (or to the end) that have a snapshot
 /// and not a single step, oldest first.
 pub(crate) fn stepless_messages(
     connection: &Connection,
     session: &str,
     from_seq: i64,
-    to_seq: i64,
+    to_seq: Option<i64>,
 ) -> Result<Vec<SteplessMessage>> {
     let sql = "
         SELECT id, snapshot_id,
@@ -180,7 +180,7 @@ pub(crate) fn stepless_messages(
                  WHERE next.session_id = ?1 AND next.seq > messages.seq AND next.snapshot_id IS NOT NULL
                    AND next.state <> 'discarded' ORDER BY next.seq LIMIT 1) AS next_snapshot_id
           FROM messages
-         WHERE session_id = ?1 AND seq >= ?2 AND seq < ?3 AND state <> 'discarded' AND snapshot_id IS NOT NULL
+         WHERE session_id = ?1 AND seq >= ?2 AND (?3 IS NULL OR seq < ?3) AND state <> 'discarded' AND snapshot_id IS NOT NULL
            AND NOT EXISTS (SELECT 1 FROM steps WHERE steps.message_id = messages.id)
          ORDER BY seq";
     super::read::all(connection, sql, params![session, from_seq, to_seq], |row| {

@@ -94,7 +94,7 @@ fn rows_of(
     from: Option<i64>,
 ) -> Vec<ChangeRow> {
     let row = |step: Option<usize>, attribution, reason: Option<String>| ChangeRow {
-        id: 0,
+        id: None,
         step_id: step.map(|step| acting[step].step.row.id.clone()),
         attribution,
         reason,
@@ -162,7 +162,7 @@ fn is_hidden(step: &OpenStep, path: &WorkspacePath) -> bool {
 ///
 /// A file that was changed and changed back is no change.
 pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
-    let mut chains: std::collections::BTreeMap<&WorkspacePath, Vec<(Vec<i64>, ChangeRow)>> =
+    let mut chains: std::collections::BTreeMap<&WorkspacePath, Vec<(Vec<Option<i64>>, ChangeRow)>> =
         std::collections::BTreeMap::new();
     for row in rows {
         let chain = chains.entry(&row.change.path).or_default();
@@ -181,11 +181,11 @@ pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
     let mut removed = Vec::new();
     let mut added = Vec::new();
     for (ids, row) in chains.into_values().flatten() {
-        let stays = ids.len() == 1 && row.id != 0;
+        let stays = ids.len() == 1 && row.id.is_some();
         if stays {
             continue;
         }
-        removed.extend(ids.into_iter().filter(|id| *id != 0));
+        removed.extend(ids.into_iter().flatten());
         if row.change.old != row.change.new {
             added.push(row);
         }
@@ -364,7 +364,7 @@ mod tests {
 
     fn row(id: i64, name: &str, old: State, new: State) -> ChangeRow {
         ChangeRow {
-            id,
+            id: (id != 0).then_some(id),
             step_id: Some("a".into()),
             attribution: Attribution::Agent,
             reason: None,

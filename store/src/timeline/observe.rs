@@ -318,7 +318,7 @@ fn hidden_changes(
         .filter(|((_, old), new)| old != new);
     Ok(changes
         .map(|((path, old), new)| ChangeRow {
-            id: 0,
+            id: None,
             step_id: Some(step.row.id.clone()),
             attribution: Attribution::Agent,
             reason: None,

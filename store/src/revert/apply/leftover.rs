@@ -1,4 +1,4 @@
-//! What an interrupted try left beside an item: recognised by its name and by its bytes, and put in order. This module does
+//! What an interrupted try left next to an item: recognised by its name and by its bytes, and put in order. This module does
 //! IO.
 //!
 //! The name is made of the operation and of the item's own name, so a later try of the same operation finds it without a
@@ -24,15 +24,15 @@ use sha1::{Digest, Sha1};
 use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::hex::Hex;
 
+use super::failure::{Failure, Outcome};
 use super::found::{Found, look, open_file};
-use super::hand::{Hand, Place, discard};
 use super::sys;
-use super::trouble::{Outcome, Trouble};
+use super::writer::{Slot, Writer, discard};
 
 /// How every name begins that this program uses in a workspace.
 pub const PREFIX: &str = ".ckpt-hook-";
 
-/// Returns the name that an operation uses beside an entry of this name.
+/// Returns the name that an operation uses for the temporary file of an entry of this name.
 pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
     let operation: String = operation
         .chars()
@@ -43,12 +43,12 @@ pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
     format!("{PREFIX}{operation}-{}", Hex(&hash[..8])).into_bytes()
 }
 
-impl Hand<'_> {
+impl Writer<'_> {
     /// Puts what an interrupted try left at the place's own name in order; afterwards nothing stands there, or the item is
     /// not to be touched.
-    pub(super) fn settle(&self, place: &Place<'_>, expected: State, target: State) -> Outcome<()> {
+    pub(super) fn settle(&self, place: &Slot<'_>, expected: State, target: State) -> Outcome<()> {
         let what = |error: Errno| {
-            Trouble::of(
+            Failure::of(
                 "what an interrupted try left beside it cannot be put in order",
                 error,
             )
@@ -74,17 +74,17 @@ impl Hand<'_> {
                     .map_err(what)
             }
             (standing, Some(target)) if standing.is(Some(target)) => {
-                Err(self.swap_back(place, target, Trouble::unexpected(&left)))
+                Err(self.swap_back(place, target, Failure::unexpected(&left)))
             }
             _ => Err(
-                Trouble::conflict("an interrupted try left bytes that no snapshot holds")
+                Failure::conflict("an interrupted try left bytes that no snapshot holds")
                     .kept_in(&place.own),
             ),
         }
     }
 
     /// Returns whether what is left is the beginning of the target, or a hole where a power cut lost its bytes.
-    fn is_part_of(&self, place: &Place<'_>, left: &Found, target: State) -> Outcome<bool> {
+    fn is_part_of(&self, place: &Slot<'_>, left: &Found, target: State) -> Outcome<bool> {
         let Some(target) = target else {
             return Ok(false);
         };
@@ -98,9 +98,9 @@ impl Hand<'_> {
         }
     }
 
-    fn is_beginning_of(&self, place: &Place<'_>, target: Entry) -> Outcome<bool> {
+    fn is_beginning_of(&self, place: &Slot<'_>, target: Entry) -> Outcome<bool> {
         let what = |error| {
-            Trouble::of(
+            Failure::of(
                 "what an interrupted try left beside it cannot be read",
                 error,
             )
@@ -115,11 +115,11 @@ impl Hand<'_> {
             left: File::from(left),
             equal: true,
         };
-        (self.contents)(blob, &mut comparison).map_err(|error| Trouble::from_error(&error))?;
+        (self.contents)(blob, &mut comparison).map_err(|error| Failure::from_error(&error))?;
         let ended = comparison
             .left
             .read(&mut [0])
-            .map_err(|error| Trouble::Failed(error.to_string()))?
+            .map_err(|error| Failure::Failed(error.to_string()))?
             == 0;
         Ok(comparison.equal && ended)
     }

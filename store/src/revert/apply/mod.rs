@@ -1,18 +1,17 @@
-//! The careful hand: puts each target of a plan where exactly what the plan expects stands, and leaves everything else
+//! Apply: puts each target of a plan where exactly what the plan expects stands, and leaves everything else
 //! alone. This folder does IO, and nothing else writes to a workspace.
 //!
 //! It does not decide anything (that is the plan), keep a journal (that is the operation), or take a snapshot. It promises:
 //!
 //! - Nothing outside the root, through a symbolic link or at or below a `.git` is ever written, whoever renames what
 //!   meanwhile: `root` walks by descriptors.
-//! - What stands at a path is replaced or removed only after it was hashed where nobody else looks for it: `hand`.
+//! - What stands at a path is replaced or removed only after it was hashed where nobody else looks for it: `writer`.
 //! - A crash at any point leaves every file whole, old or new; [`apply`] called again with the same items finishes the work:
 //!   `leftover`.
 //! - Nothing is removed recursively.
 
-mod beside;
+mod failure;
 mod found;
-mod hand;
 mod lease;
 mod leftover;
 mod order;
@@ -20,14 +19,15 @@ mod preflight;
 mod root;
 mod run;
 pub(in crate::revert) mod sys;
-mod trouble;
+mod temporary;
 mod workers;
+mod writer;
 
 pub use found::Found;
-pub use hand::Contents;
 pub use leftover::PREFIX;
 pub use preflight::{Problem, preflight};
 pub use root::{Abilities, Permissions, Root};
+pub use writer::Contents;
 
 use crate::error::{Error, Result};
 use crate::model::path::WorkspacePath;

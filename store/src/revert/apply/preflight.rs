@@ -32,7 +32,7 @@ pub enum Problem {
 /// Looks for what will go wrong when a plan is carried out.
 ///
 /// `size` gives a blob's size in bytes; where it decodes the blob in full, a damaged one is found here, too. What stands in the
-/// way of a path and is not what was expected is no problem of this kind: the hand finds it, as a conflict of that path.
+/// way of a path and is not what was expected is no problem of this kind: the writer finds it, as a conflict of that path.
 pub fn preflight(
     root: &Root,
     items: &[Item],
@@ -185,7 +185,7 @@ fn why_closed(
                 };
             }
             Ok(Descent::Missing) => next = next?.parent(),
-            // What stands in the way may be going; the hand looks again.
+            // What stands in the way may be going; the writer looks again.
             Ok(Descent::Replaced | Descent::Blocked(_)) => return None,
             Err(error) => return Some((next, error.to_string())),
         }

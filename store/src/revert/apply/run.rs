@@ -13,14 +13,14 @@ use crate::model::item::{Done, Item};
 use crate::model::path::WorkspacePath;
 
 use super::Work;
+use super::failure::{Failure, Outcome};
 use super::found::{Found, look};
-use super::hand::{Hand, Place, Prepared};
 use super::leftover::own_name;
 use super::order::{Chunk, Order, chunks, order};
 use super::root::{Descent, Identity, Root};
 use super::sys::{self, Answer};
-use super::trouble::{Outcome, Trouble};
-use super::workers::{beside, share};
+use super::workers::{alongside, share};
+use super::writer::{Prepared, Slot, Writer};
 
 /// Up to this many files are synced one by one; more of them by one sync of the file system.
 const SYNC_EACH: usize = 16;
@@ -29,7 +29,7 @@ const SYNC_EACH: usize = 16;
 pub(super) struct Run<'a> {
     root: &'a Root,
     work: &'a Work<'a>,
-    hand: Hand<'a>,
+    writer: Writer<'a>,
     order: Order,
     done: AtomicUsize,
     /// Directories that were made for a file to be put into.
@@ -41,8 +41,8 @@ pub(super) struct Run<'a> {
 /// How it went with some items: whether each was changed, or why not.
 type Results = Vec<(usize, Outcome<bool>)>;
 
-/// Items of which the targets stand beside what they replace.
-struct Beside {
+/// Items whose targets stand as temporary files next to what they replace.
+struct Ready {
     chunk: Chunk,
     directory: OwnedFd,
     identity: Identity,
@@ -51,7 +51,7 @@ struct Beside {
 impl<'a> Run<'a> {
     pub(super) fn new(root: &'a Root, work: &'a Work<'a>) -> Self {
         let order = order(work.items, work.directories);
-        let hand = Hand {
+        let writer = Writer {
             rename_flags: root.abilities().rename_flags,
             sync_each: order.files.len() <= SYNC_EACH,
             contents: work.contents,
@@ -59,7 +59,7 @@ impl<'a> Run<'a> {
         Self {
             root,
             work,
-            hand,
+            writer,
             order,
             done: AtomicUsize::new(0),
             made: Mutex::default(),
@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
                 .collect(),
         );
         // Bytes have to be on the disk before a name points at them; directories and links have none.
-        let sync_before = !self.hand.sync_each;
+        let sync_before = !self.writer.sync_each;
         // A directory takes the place of a file before anything is put below it.
         let depth = |index: &usize| self.item(*index).path.components().count();
         let directories = self
@@ -138,19 +138,19 @@ impl<'a> Run<'a> {
     /// Whatever planned it: what has bytes that nobody stored is not touched.
     fn refuse(item: &Item) -> Outcome<()> {
         if item.expected.is_some_and(|entry| !entry.is_stored()) {
-            return Err(Trouble::conflict("what stands there is not stored"));
+            return Err(Failure::conflict("what stands there is not stored"));
         }
         if item.target.is_some_and(|entry| !entry.is_stored()) {
-            return Err(Trouble::Failed(
+            return Err(Failure::Failed(
                 "what shall be put there is not stored".to_owned(),
             ));
         }
         Ok(())
     }
 
-    fn place<'p>(&self, directory: &'p OwnedFd, path: &'p WorkspacePath) -> Place<'p> {
+    fn place<'p>(&self, directory: &'p OwnedFd, path: &'p WorkspacePath) -> Slot<'p> {
         let own = own_name(self.work.operation, path.name());
-        Place {
+        Slot {
             directory: directory.as_fd(),
             name: path.name(),
             own,
@@ -192,12 +192,12 @@ impl<'a> Run<'a> {
             // Nothing stands there, and nothing shall.
             Ok(Descent::Missing | Descent::Replaced) => return self.all(chunk, &Ok(false)),
             Ok(Descent::Blocked(reason)) => {
-                return self.all(chunk, &Err(Trouble::conflict(reason)));
+                return self.all(chunk, &Err(Failure::conflict(reason)));
             }
             Err(error) => {
                 return self.all(
                     chunk,
-                    &Err(Trouble::of("its directory cannot be entered", error).into_failure()),
+                    &Err(Failure::of("its directory cannot be entered", error).into_failure()),
                 );
             }
         };
@@ -207,7 +207,7 @@ impl<'a> Run<'a> {
             let place = self.place(&directory, &item.path);
             (
                 *index,
-                Self::refuse(item).and_then(|()| self.hand.remove(&place, item.expected, filled)),
+                Self::refuse(item).and_then(|()| self.writer.remove(&place, item.expected, filled)),
             )
         };
         let results: Results = chunk.items.iter().map(act).collect();
@@ -240,7 +240,7 @@ impl<'a> Run<'a> {
             let remove = || self.remove_directory(path, index.map(|index| self.item(index)));
             // What was in it is gone by now; a call that failed by chance need not leave the empty directory behind.
             let removed = match remove() {
-                Err(Trouble::Failed(_)) => remove(),
+                Err(Failure::Failed(_)) => remove(),
                 removed => removed,
             };
             if matches!(removed, Ok(true)) {
@@ -252,7 +252,7 @@ impl<'a> Run<'a> {
                     results.push((*index, removed));
                 }
                 // The directory has no item: what it could not be removed for is told of the item that emptied it.
-                (None, Err(Trouble::Failed(reason))) => results.extend(self.blame(path, &reason)),
+                (None, Err(Failure::Failed(reason))) => results.extend(self.blame(path, &reason)),
                 (None, _) => {}
             }
         }
@@ -260,7 +260,7 @@ impl<'a> Run<'a> {
     }
 
     fn remove_directory(&self, path: &WorkspacePath, item: Option<&Item>) -> Outcome<bool> {
-        let failed = |error| Trouble::of("its directory cannot be entered", error).into_failure();
+        let failed = |error| Failure::of("its directory cannot be entered", error).into_failure();
         let Descent::Directory(directory, _) =
             self.root.descend(path.parent().as_ref()).map_err(failed)?
         else {
@@ -269,7 +269,7 @@ impl<'a> Run<'a> {
         if let Some(item) = item {
             Self::refuse(item)?;
             return self
-                .hand
+                .writer
                 .remove_directory(&self.place(&directory, path), item.expected);
         }
         match sys::remove_directory(directory.as_fd(), path.name()) {
@@ -277,7 +277,7 @@ impl<'a> Run<'a> {
             Err(Errno::NOENT | Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR | Errno::LOOP) => {
                 Ok(false)
             }
-            Err(error) => Err(Trouble::of("the directory cannot be removed", error).into_failure()),
+            Err(error) => Err(Failure::of("the directory cannot be removed", error).into_failure()),
         }
     }
 
@@ -291,7 +291,7 @@ impl<'a> Run<'a> {
         let index = removed.find(|index| self.item(**index).path.is_below(directory))?;
         Some((
             *index,
-            Err(Trouble::Failed(format!(
+            Err(Failure::Failed(format!(
                 "`{}`: {reason}",
                 directory.to_text()
             ))),
@@ -302,7 +302,7 @@ impl<'a> Run<'a> {
     fn check_filled(&self, index: usize) -> Outcome<bool> {
         self.tell_progress(1);
         let path = &self.item(index).path;
-        let failed = |error| Trouble::of("cannot be read", error).into_failure();
+        let failed = |error| Failure::of("cannot be read", error).into_failure();
         let Descent::Directory(directory, _) =
             self.root.descend(path.parent().as_ref()).map_err(failed)?
         else {
@@ -310,57 +310,57 @@ impl<'a> Run<'a> {
         };
         match look(directory.as_fd(), path.name()).map_err(failed)?.0 {
             Found::Directory { .. } | Found::Nothing => Ok(false),
-            found => Err(Trouble::unexpected(&found)),
+            found => Err(Failure::unexpected(&found)),
         }
     }
 
     // Writes
 
-    /// Puts all targets beside, syncs once, and puts them into their places.
+    /// Makes all targets as temporary files, syncs once, and puts them into their places.
     fn write(&self, batch: Vec<Chunk>, sync_before: bool) -> Results {
         let mut results = Vec::new();
         let mut ready = Vec::new();
-        for (these, beside) in share(self.helped(), batch, |chunk| self.prepare(chunk)) {
+        for (these, made) in share(self.helped(), batch, |chunk| self.prepare(chunk)) {
             results.extend(these);
-            ready.extend(beside);
+            ready.extend(made);
         }
         let synced = if sync_before && !ready.is_empty() {
             sys::sync_all(self.root.as_fd())
         } else {
             Ok(())
         };
-        let finished = share(self.helped(), ready, |beside| match synced {
-            Ok(()) => self.finish(&beside),
+        let finished = share(self.helped(), ready, |ready| match synced {
+            Ok(()) => self.finish(&ready),
             Err(error) => self.give_up(
-                &beside,
-                &Trouble::of("cannot be synced", error).into_failure(),
+                &ready,
+                &Failure::of("cannot be synced", error).into_failure(),
             ),
         });
         results.extend(finished.into_iter().flatten());
         results
     }
 
-    fn prepare(&self, chunk: Chunk) -> (Results, Option<Beside>) {
+    fn prepare(&self, chunk: Chunk) -> (Results, Option<Ready>) {
         let (directory, identity) = match self.enter_to_write(&chunk) {
             Ok(entered) => entered,
-            Err(trouble) => return (self.all(&chunk, &Err(trouble)), None),
+            Err(failure) => return (self.all(&chunk, &Err(failure)), None),
         };
         let mut results = Vec::new();
-        let mut beside = Vec::new();
+        let mut made = Vec::new();
         for index in &chunk.items {
             match self.prepare_item(&directory, self.item(*index)) {
                 Ok(Prepared::Already) => results.push((*index, Ok(false))),
                 Ok(Prepared::Done) => results.push((*index, Ok(true))),
-                Ok(Prepared::Beside) => beside.push(*index),
-                Err(trouble) => results.push((*index, Err(trouble))),
+                Ok(Prepared::Temporary) => made.push(*index),
+                Err(failure) => results.push((*index, Err(failure))),
             }
         }
         let results = self.close_chunk(&chunk, results);
         let chunk = Chunk {
-            items: beside,
+            items: made,
             ..chunk
         };
-        let ready = (!chunk.items.is_empty()).then_some(Beside {
+        let ready = (!chunk.items.is_empty()).then_some(Ready {
             chunk,
             directory,
             identity,
@@ -372,7 +372,7 @@ impl<'a> Run<'a> {
     /// expected.
     fn enter_to_write(&self, chunk: &Chunk) -> Outcome<(OwnedFd, Identity)> {
         let failed =
-            |error| Trouble::of("its directory cannot be entered or made", error).into_failure();
+            |error| Failure::of("its directory cannot be entered or made", error).into_failure();
         let is_new = |index: &usize| self.item(*index).expected.is_none();
         let mut made = Vec::new();
         let descent = if chunk.items.iter().any(is_new) {
@@ -386,13 +386,13 @@ impl<'a> Run<'a> {
         }
         match descent.map_err(failed)? {
             Descent::Directory(directory, identity) => Ok((directory, identity)),
-            Descent::Missing => Err(Trouble::conflict(
+            Descent::Missing => Err(Failure::conflict(
                 "it is not what was expected: its directory is gone",
             )),
-            Descent::Replaced => Err(Trouble::conflict(
+            Descent::Replaced => Err(Failure::conflict(
                 "a directory above it is not a directory any more",
             )),
-            Descent::Blocked(reason) => Err(Trouble::conflict(reason)),
+            Descent::Blocked(reason) => Err(Failure::conflict(reason)),
         }
     }
 
@@ -400,7 +400,7 @@ impl<'a> Run<'a> {
         Self::refuse(item)?;
         let emptied = self.order.losing.contains(&item.path);
         let target = self.target(item);
-        self.hand.prepare(
+        self.writer.prepare(
             &self.place(directory, &item.path),
             item.expected,
             target,
@@ -414,46 +414,44 @@ impl<'a> Run<'a> {
     }
 
     /// The way down is walked again: if another directory stands there by now, nothing is put into the old one.
-    fn finish(&self, beside: &Beside) -> Results {
-        let same = match self.root.descend(beside.chunk.directory.as_ref()) {
-            Ok(Descent::Directory(_, identity)) => identity == beside.identity,
+    fn finish(&self, ready: &Ready) -> Results {
+        let same = match self.root.descend(ready.chunk.directory.as_ref()) {
+            Ok(Descent::Directory(_, identity)) => identity == ready.identity,
             Ok(Descent::Missing | Descent::Replaced | Descent::Blocked(_)) => false,
             Err(error) => {
                 return self.give_up(
-                    beside,
-                    &Trouble::of("its directory cannot be entered", error).into_failure(),
+                    ready,
+                    &Failure::of("its directory cannot be entered", error).into_failure(),
                 );
             }
         };
         if !same {
             return self.give_up(
-                beside,
-                &Trouble::conflict("its directory was moved or replaced meanwhile"),
+                ready,
+                &Failure::conflict("its directory was moved or replaced meanwhile"),
             );
         }
         let act = |index: &usize| {
             let item = self.item(*index);
-            let place = self.place(&beside.directory, &item.path);
+            let place = self.place(&ready.directory, &item.path);
             (
                 *index,
-                self.hand
+                self.writer
                     .finish(&place, item.expected, self.target(item))
                     .map(|()| true),
             )
         };
-        let results = beside.chunk.items.iter().map(act).collect();
-        self.close_chunk(&beside.chunk, results)
+        let results = ready.chunk.items.iter().map(act).collect();
+        self.close_chunk(&ready.chunk, results)
     }
 
-    fn give_up(&self, beside: &Beside, trouble: &Trouble) -> Results {
-        for index in &beside.chunk.items {
+    fn give_up(&self, ready: &Ready, failure: &Failure) -> Results {
+        for index in &ready.chunk.items {
             let item = self.item(*index);
-            self.hand.drop_prepared(
-                &self.place(&beside.directory, &item.path),
-                self.target(item),
-            );
+            self.writer
+                .drop_prepared(&self.place(&ready.directory, &item.path), self.target(item));
         }
-        self.all(&beside.chunk, &Err(trouble.clone()))
+        self.all(&ready.chunk, &Err(failure.clone()))
     }
 
     // The end
@@ -497,8 +495,8 @@ impl<'a> Run<'a> {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let sync_all = || sys::sync_all(self.root.as_fd());
-        if changed.len() > SYNC_EACH || !self.hand.sync_each && !changed.is_empty() {
-            return beside(sync_all, meanwhile);
+        if changed.len() > SYNC_EACH || !self.writer.sync_each && !changed.is_empty() {
+            return alongside(sync_all, meanwhile);
         }
         let each = || {
             for path in changed.iter() {
@@ -528,7 +526,7 @@ impl<'a> Run<'a> {
                 result: item.result,
                 reason: item.reason.clone(),
             },
-            Some(Err(trouble)) => trouble.into(),
+            Some(Err(failure)) => failure.into(),
             Some(Ok(false)) => Done {
                 result: FileResult::Done,
                 reason: None,

@@ -1,4 +1,4 @@
-//! The system calls of the careful hand: each repeated where a signal cut it short, and replaced where a kernel or a file
+//! The system calls of the apply step: each repeated where a signal cut it short, and replaced where a kernel or a file
 //! system does not have it. This module does IO.
 //!
 //! Every name here is one component in a directory that is already open.

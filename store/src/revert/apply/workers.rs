@@ -38,7 +38,7 @@ pub(super) fn share<T: Send, R: Send>(
 }
 
 /// Does two things, the first of them in a thread of its own: it waits for the disk.
-pub(super) fn beside<A: Send, B>(
+pub(super) fn alongside<A: Send, B>(
     waiting: impl Fn() -> A + Sync,
     other: impl FnOnce() -> B,
 ) -> (A, B) {

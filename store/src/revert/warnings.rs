@@ -8,8 +8,8 @@ use rusqlite::Connection;
 use super::gather::Material;
 use super::git::GitSide;
 use super::movement::{Movement, Part, Scope};
-use super::outcome::short;
 use super::plan::Plan;
+use super::report::short;
 use crate::error::{Error, Result};
 use crate::model::git_item::GitStateRow;
 use crate::model::path::WorkspacePath;
@@ -47,7 +47,7 @@ pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
     Ok(Some(what))
 }
 
-pub(super) fn unprotected_notes(material: &Material) -> impl Iterator<Item = String> {
+pub(super) fn unprotected_steps(material: &Material) -> impl Iterator<Item = String> {
     let note = |(step, why): &(String, String)| {
         format!(
             "step `{}` was not recorded, and its changes stay: {why}",
@@ -119,7 +119,7 @@ pub(super) fn without_a_step(
         return Ok(Vec::new());
     };
     let connection = store.database.connection();
-    let until = movement.from.as_ref().map_or(i64::MAX, |from| from.seq);
+    let until = movement.from.as_ref().map(|from| from.seq);
     let messages = sessions::stepless_messages(connection, &movement.session.id, since, until)?;
     let told: BTreeSet<&WorkspacePath> = plan
         .items
@@ -127,7 +127,7 @@ pub(super) fn without_a_step(
         .filter(|item| item.action != FileAction::None)
         .map(|item| &item.path)
         .collect();
-    let mut notes = Vec::new();
+    let mut warnings = Vec::new();
     for message in messages {
         let outside = outside_of(connection, place, &message, seen)?;
         if outside.is_empty() {
@@ -142,14 +142,14 @@ pub(super) fn without_a_step(
             .map(|path| format!("`{}`", path.to_text()))
             .collect();
         if !names.is_empty() {
-            notes.push(format!(
+            warnings.push(format!(
                 "no step was recorded of message `{}`: these files differ from then and are taken for yours: {}",
                 short(&message.id),
                 first_of(names.into_iter(), 5)
             ));
         }
     }
-    Ok(notes)
+    Ok(warnings)
 }
 
 /// Returns what changed in a message's time and belongs to no step.

@@ -21,17 +21,17 @@ use rustix::io::{Errno, retry_on_intr};
 use crate::error::Result;
 use crate::model::entry::{Entry, EntryKind, ObjectId, State};
 
-use super::beside::permissions;
+use super::failure::{Failure, Outcome};
 use super::found::{Found, look, open_file};
 use super::lease::{self, Lease};
 use super::sys::{self, Answer};
-use super::trouble::{Outcome, Trouble};
+use super::temporary::permissions;
 
 /// Writes a blob's bytes, decoded and hashed in full, and returns how many there are.
 pub type Contents<'a> = dyn Fn(ObjectId, &mut dyn Write) -> Result<u64> + Sync + 'a;
 
-/// What the hand needs for any item.
-pub(super) struct Hand<'a> {
+/// What the writer needs for any item.
+pub(super) struct Writer<'a> {
     /// Whether `renameat2` may be used.
     pub(super) rename_flags: bool,
     /// Whether each file is synced by itself, before its rename.
@@ -41,16 +41,16 @@ pub(super) struct Hand<'a> {
 }
 
 /// Where an item is.
-pub(super) struct Place<'a> {
+pub(super) struct Slot<'a> {
     /// The directory that holds it, open.
     pub(super) directory: BorrowedFd<'a>,
     /// Its name there.
     pub(super) name: &'a [u8],
-    /// The name beside it that this operation uses for this item and for nothing else.
+    /// The name of the temporary file next to it, which this operation uses for this item and for nothing else.
     pub(super) own: Vec<u8>,
 }
 
-/// How far an item is after [`Hand::prepare`].
+/// How far an item is after [`Writer::prepare`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prepared {
     /// The target stands there already.
@@ -58,26 +58,26 @@ pub(super) enum Prepared {
     /// It was done without a new file.
     Done,
     /// The target stands, whole, at the place's own name.
-    Beside,
+    Temporary,
 }
 
-impl Hand<'_> {
+impl Writer<'_> {
     /// Removes a file or link that is what was expected. Returns whether something was removed. `filled` says that a
     /// directory shall take its place, and may have done so.
-    pub(super) fn remove(&self, place: &Place<'_>, expected: State, filled: bool) -> Outcome<bool> {
+    pub(super) fn remove(&self, place: &Slot<'_>, expected: State, filled: bool) -> Outcome<bool> {
         self.settle(place, expected, None)?;
         let (found, _) = look(place.directory, place.name)
-            .map_err(|error| Trouble::of("cannot be read", error))?;
+            .map_err(|error| Failure::of("cannot be read", error))?;
         match found {
             Found::Nothing => return Ok(false),
             Found::Directory { .. } if filled => return Ok(false),
             found if found.is(expected) => {}
-            found => return Err(Trouble::unexpected(&found)),
+            found => return Err(Failure::unexpected(&found)),
         }
         match sys::take_out(self.rename_flags, place.directory, place.name, &place.own) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(false),
-            Err(error) => return Err(Trouble::of("cannot be moved aside", error)),
+            Err(error) => return Err(Failure::of("cannot be moved aside", error)),
         }
         // Held until it is gone.
         let lease = lease_on(place.directory, &place.own, expected);
@@ -89,55 +89,55 @@ impl Hand<'_> {
                 match sys::unlink(place.directory, &place.own) {
                     Ok(()) => Ok(true),
                     Err(error) => {
-                        Err(self.move_back(place, Trouble::of("cannot be removed", error)))
+                        Err(self.move_back(place, Failure::of("cannot be removed", error)))
                     }
                 }
             }
-            Ok((found, _)) => Err(self.move_back(place, Trouble::unexpected(&found))),
-            Err(error) => Err(self.move_back(place, Trouble::of("cannot be read", error))),
+            Ok((found, _)) => Err(self.move_back(place, Failure::unexpected(&found))),
+            Err(error) => Err(self.move_back(place, Failure::of("cannot be read", error))),
         }
     }
 
     /// Gives what was moved aside its name again, if nobody took the name meanwhile.
-    pub(super) fn move_back(&self, place: &Place<'_>, trouble: Trouble) -> Trouble {
+    pub(super) fn move_back(&self, place: &Slot<'_>, failure: Failure) -> Failure {
         match sys::put_in(self.rename_flags, place.directory, &place.own, place.name) {
-            Ok(()) => trouble,
-            Err(_) => trouble.kept_in(&place.own),
+            Ok(()) => failure,
+            Err(_) => failure.kept_in(&place.own),
         }
     }
 
     /// Removes a directory that is what was expected, if it is empty. Returns whether it was removed.
-    pub(super) fn remove_directory(&self, place: &Place<'_>, expected: State) -> Outcome<bool> {
+    pub(super) fn remove_directory(&self, place: &Slot<'_>, expected: State) -> Outcome<bool> {
         self.settle(place, expected, None)?;
         let (found, _) = look(place.directory, place.name)
-            .map_err(|error| Trouble::of("cannot be read", error))?;
+            .map_err(|error| Failure::of("cannot be read", error))?;
         match found {
             Found::Nothing => return Ok(false),
             found if found.is(expected) => {}
-            found => return Err(Trouble::unexpected(&found)),
+            found => return Err(Failure::unexpected(&found)),
         }
         match sys::remove_directory(place.directory, place.name) {
             Ok(()) => Ok(true),
             Err(Errno::NOENT) => Ok(false),
             Err(Errno::NOTEMPTY | Errno::EXIST) => {
-                Err(Trouble::conflict("the directory is not empty"))
+                Err(Failure::conflict("the directory is not empty"))
             }
-            Err(error) => Err(Trouble::of("cannot be removed", error)),
+            Err(error) => Err(Failure::of("cannot be removed", error)),
         }
     }
 
-    /// Checks what is there, and puts the target beside it. `emptied` says that this operation emptied the directory that
+    /// Checks what is there, and makes the target as a temporary file next to it. `emptied` says that this operation emptied the directory that
     /// stands there, so that its permissions are ours to set.
     pub(super) fn prepare(
         &self,
-        place: &Place<'_>,
+        place: &Slot<'_>,
         expected: State,
         target: Entry,
         emptied: bool,
     ) -> Outcome<Prepared> {
         self.settle(place, expected, Some(target))?;
         let (found, stat) = look(place.directory, place.name)
-            .map_err(|error| Trouble::of("cannot be read", error))?;
+            .map_err(|error| Failure::of("cannot be read", error))?;
         if found.is(Some(target)) {
             return Ok(Prepared::Already);
         }
@@ -151,25 +151,25 @@ impl Hand<'_> {
             );
         }
         if !found.is(expected) {
-            return Err(Trouble::unexpected(&found));
+            return Err(Failure::unexpected(&found));
         }
         if matches!(found, Found::Directory { empty: false, .. }) {
-            return Err(Trouble::conflict("the directory is not empty"));
+            return Err(Failure::conflict("the directory is not empty"));
         }
         if let (Some(stat), Some(expected)) = (&stat, expected)
             && self.change_mode(place, stat, expected, target)?
         {
             return Ok(Prepared::Done);
         }
-        self.put_beside(place, stat.as_ref(), target)?;
-        Ok(Prepared::Beside)
+        self.make_temporary(place, stat.as_ref(), target)?;
+        Ok(Prepared::Temporary)
     }
 
     /// A directory is there and shall be: only its permissions are wrong, and they are changed where they are what was
     /// expected, or where this operation emptied it.
     fn adjust_directory(
         &self,
-        place: &Place<'_>,
+        place: &Slot<'_>,
         ours: bool,
         empty: bool,
         target: Entry,
@@ -180,13 +180,13 @@ impl Hand<'_> {
             } else {
                 "it is not empty, so its permissions stay"
             };
-            return Err(Trouble::conflict(format!(
+            return Err(Failure::conflict(format!(
                 "it is not what was expected: {why}"
             )));
         }
         let changed = sys::open_readable(place.directory, place.name)
             .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))));
-        changed.map_err(|error| Trouble::of("its permissions cannot be changed", error))?;
+        changed.map_err(|error| Failure::of("its permissions cannot be changed", error))?;
         Ok(Prepared::Done)
     }
 
@@ -194,7 +194,7 @@ impl Hand<'_> {
     /// where that is not enough, or where another name of the same file would change, too.
     fn change_mode(
         &self,
-        place: &Place<'_>,
+        place: &Slot<'_>,
         stat: &Stat,
         expected: Entry,
         target: Entry,
@@ -206,27 +206,27 @@ impl Hand<'_> {
         }
         let what = "its permissions cannot be changed";
         let file =
-            open_file(place.directory, place.name).map_err(|error| Trouble::of(what, error))?;
+            open_file(place.directory, place.name).map_err(|error| Failure::of(what, error))?;
         let Some((file, now)) = file else {
-            return Err(Trouble::unexpected(&Found::Changing));
+            return Err(Failure::unexpected(&Found::Changing));
         };
         if now.st_ino != stat.st_ino || now.st_nlink != 1 {
-            return Err(Trouble::unexpected(&Found::Changing));
+            return Err(Failure::unexpected(&Found::Changing));
         }
         retry_on_intr(|| fchmod(&file, permissions(target)))
-            .map_err(|error| Trouble::of(what, error))?;
+            .map_err(|error| Failure::of(what, error))?;
         if self.sync_each
             && let Err(error) = retry_on_intr(|| fsync(&file))
         {
             // What failed is as it was.
             let _ = retry_on_intr(|| fchmod(&file, permissions(expected)));
-            return Err(Trouble::of("cannot be synced", error).into_failure());
+            return Err(Failure::of("cannot be synced", error).into_failure());
         }
         Ok(true)
     }
 
-    /// Puts what [`Hand::prepare`] made into its place.
-    pub(super) fn finish(&self, place: &Place<'_>, expected: State, target: Entry) -> Outcome<()> {
+    /// Puts what [`Writer::prepare`] made into its place.
+    pub(super) fn finish(&self, place: &Slot<'_>, expected: State, target: Entry) -> Outcome<()> {
         let moved = match expected {
             None => sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
                 .map(|()| None),
@@ -245,96 +245,91 @@ impl Hand<'_> {
             Err(error) => {
                 self.drop_prepared(place, target);
                 Err(match error {
-                    Errno::EXIST => Trouble::conflict("something was put there meanwhile"),
-                    Errno::NOENT => Trouble::conflict("it is not what was expected: it is gone"),
-                    error => Trouble::of("cannot be put into its place", error).into_failure(),
+                    Errno::EXIST => Failure::conflict("something was put there meanwhile"),
+                    Errno::NOENT => Failure::conflict("it is not what was expected: it is gone"),
+                    error => Failure::of("cannot be put into its place", error).into_failure(),
                 })
             }
         }
     }
 
-    fn check_what_came_out(
-        &self,
-        place: &Place<'_>,
-        expected: State,
-        target: Entry,
-    ) -> Outcome<()> {
+    fn check_what_came_out(&self, place: &Slot<'_>, expected: State, target: Entry) -> Outcome<()> {
         let lease = lease_on(place.directory, &place.own, expected);
-        let trouble = match look(place.directory, &place.own) {
+        let failure = match look(place.directory, &place.own) {
             _ if matches!(lease, Lease::Busy) => in_use(),
             Ok((found, _)) if found.is(expected) => match discard(place, &found) {
                 Ok(()) => return Ok(()),
-                Err(error) => Trouble::of("what stood there cannot be removed", error),
+                Err(error) => Failure::of("what stood there cannot be removed", error),
             },
-            Ok((found, _)) => Trouble::unexpected(&found),
-            Err(error) => Trouble::of("what stood there cannot be read", error),
+            Ok((found, _)) => Failure::unexpected(&found),
+            Err(error) => Failure::of("what stood there cannot be read", error),
         };
         match look(place.directory, place.name) {
-            Ok((found, _)) if found.is(Some(target)) => Err(self.swap_back(place, target, trouble)),
+            Ok((found, _)) if found.is(Some(target)) => Err(self.swap_back(place, target, failure)),
             // Somebody saved again, over ours: the name belongs to what is newest.
-            _ => Err(trouble.kept_in(&place.own)),
+            _ => Err(failure.kept_in(&place.own)),
         }
     }
 
     /// Undoes an exchange, and lets go of what was ours of it, if that is still what we wrote.
-    pub(super) fn swap_back(&self, place: &Place<'_>, target: Entry, trouble: Trouble) -> Trouble {
+    pub(super) fn swap_back(&self, place: &Slot<'_>, target: Entry, failure: Failure) -> Failure {
         match sys::exchange(self.rename_flags, place.directory, &place.own, place.name) {
             Ok(true) => {}
-            Ok(false) | Err(_) => return trouble.kept_in(&place.own),
+            Ok(false) | Err(_) => return failure.kept_in(&place.own),
         }
         match look(place.directory, &place.own) {
             Ok((found, _)) if found.is(Some(target)) => {
                 self.drop_prepared(place, target);
-                trouble
+                failure
             }
             Ok((Found::Entry(_) | Found::Changing, _)) => {
                 // Somebody saved just now, over ours.
                 let _ = sys::exchange(self.rename_flags, place.directory, &place.own, place.name);
-                trouble.kept_in(&place.own)
+                failure.kept_in(&place.own)
             }
-            _ => trouble.kept_in(&place.own),
+            _ => failure.kept_in(&place.own),
         }
     }
 
     /// The weaker way, where nothing can be exchanged: the check and the rename are two calls, and what is written between
     /// them is replaced. A directory cannot be replaced by a rename at all and goes first; the place's own name is then kept
     /// whatever happens, so that the next try ends it.
-    fn replace_checked(&self, place: &Place<'_>, expected: State, target: Entry) -> Outcome<()> {
+    fn replace_checked(&self, place: &Slot<'_>, expected: State, target: Entry) -> Outcome<()> {
         let lease = lease_on(place.directory, place.name, expected);
         let checked = match look(place.directory, place.name) {
             _ if matches!(lease, Lease::Busy) => Err(in_use()),
-            Ok((found, _)) if !found.is(expected) => Err(Trouble::unexpected(&found)),
+            Ok((found, _)) if !found.is(expected) => Err(Failure::unexpected(&found)),
             Ok((found, _)) if is_directory(expected) || is_directory(Some(target)) => {
                 remove_found(place.directory, place.name, &found).map(|()| true)
             }
             Ok(_) => Ok(false),
-            Err(error) => Err(Trouble::of("cannot be read", error)),
+            Err(error) => Err(Failure::of("cannot be read", error)),
         };
         match checked {
             Ok(true) => self.move_in(place),
             Ok(false) => sys::replace(place.directory, &place.own, place.name).map_err(|error| {
                 self.drop_prepared(place, target);
-                Trouble::of("cannot be put into its place", error).into_failure()
+                Failure::of("cannot be put into its place", error).into_failure()
             }),
-            Err(trouble) => {
+            Err(failure) => {
                 self.drop_prepared(place, target);
-                Err(trouble)
+                Err(failure)
             }
         }
     }
 
     /// What stood there is gone, so a second try is better than none, and what was made is not taken away.
-    fn move_in(&self, place: &Place<'_>) -> Outcome<()> {
+    fn move_in(&self, place: &Slot<'_>) -> Outcome<()> {
         let put = || sys::put_in(self.rename_flags, place.directory, &place.own, place.name);
         put().or_else(|_| put()).map_err(|error| {
-            Trouble::of("cannot be put into its place", error)
+            Failure::of("cannot be put into its place", error)
                 .into_failure()
                 .waits_in(&place.own)
         })
     }
 
-    /// Lets go of what [`Hand::prepare`] made.
-    pub(super) fn drop_prepared(&self, place: &Place<'_>, target: Entry) {
+    /// Lets go of what [`Writer::prepare`] made.
+    pub(super) fn drop_prepared(&self, place: &Slot<'_>, target: Entry) {
         // A leftover is recognised and removed by the next try, so this one may fail.
         let _ = match target.mode.kind() {
             EntryKind::Directory => sys::remove_directory(place.directory, &place.own),
@@ -351,8 +346,8 @@ fn lease_on(directory: BorrowedFd<'_>, name: &[u8], expected: State) -> Lease {
     }
 }
 
-fn in_use() -> Trouble {
-    Trouble::conflict(
+fn in_use() -> Failure {
+    Failure::conflict(
         "a program has it open to write to it, and what it goes on writing would be lost",
     )
 }
@@ -362,7 +357,7 @@ fn is_directory(state: State) -> bool {
 }
 
 /// Removes what stands at a place's own name, after it was checked.
-pub(super) fn discard(place: &Place<'_>, found: &Found) -> Answer<()> {
+pub(super) fn discard(place: &Slot<'_>, found: &Found) -> Answer<()> {
     match found {
         Found::Directory { .. } => sys::remove_directory(place.directory, &place.own),
         _ => sys::unlink(place.directory, &place.own),
@@ -374,5 +369,5 @@ fn remove_found(directory: BorrowedFd<'_>, name: &[u8], found: &Found) -> Outcom
         Found::Directory { .. } => sys::remove_directory(directory, name),
         _ => sys::unlink(directory, name),
     };
-    removed.map_err(|error| Trouble::of("cannot be removed", error))
+    removed.map_err(|error| Failure::of("cannot be removed", error))
 }

@@ -69,7 +69,7 @@ pub(super) fn report(
         also_reverted: movement
             .map(|movement| also_reverted(store, movement))
             .unwrap_or_default(),
-        notes: operation.notes.clone(),
+        notes: operation.warnings.clone(),
     }
 }
 

@@ -11,17 +11,17 @@ use super::found::Found;
 
 /// Why an item was not carried out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum Failure {
     /// What is there is not what was expected.
     Conflict(String),
     /// The system said no; a later try may go better.
     Failed(String),
 }
 
-/// What most functions of the hand return.
-pub(super) type Outcome<T> = Result<T, Trouble>;
+/// What most functions of the writer return.
+pub(super) type Outcome<T> = Result<T, Failure>;
 
-impl Trouble {
+impl Failure {
     pub(super) fn conflict(reason: impl Into<String>) -> Self {
         Self::Conflict(reason.into())
     }
@@ -77,14 +77,14 @@ impl Trouble {
     }
 }
 
-impl From<Trouble> for Done {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Conflict(reason) => Self {
+impl From<Failure> for Done {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Conflict(reason) => Self {
                 result: FileResult::Conflict,
                 reason: Some(reason),
             },
-            Trouble::Failed(reason) => Self {
+            Failure::Failed(reason) => Self {
                 result: FileResult::Failed,
                 reason: Some(reason),
             },

@@ -1,4 +1,4 @@
-//! Makes the target beside its place: whole, with its permissions and its owner, under a name that nobody else uses. This
+//! Makes the target as a temporary file next to its place: whole, with its permissions and its owner, under a name that nobody else uses. This
 //! module does IO.
 
 use std::fs::File;
@@ -11,16 +11,16 @@ use rustix::io::{Errno, retry_on_intr};
 
 use crate::model::entry::{Entry, EntryKind};
 
-use super::hand::{Hand, Place};
+use super::failure::{Failure, Outcome};
 use super::sys::{self, Answer};
-use super::trouble::{Outcome, Trouble};
+use super::writer::{Slot, Writer};
 
-impl Hand<'_> {
+impl Writer<'_> {
     /// Makes the target at the place's own name, where nothing stands. `old` is what it will replace. What fails half-way
     /// is taken away again.
-    pub(super) fn put_beside(
+    pub(super) fn make_temporary(
         &self,
-        place: &Place<'_>,
+        place: &Slot<'_>,
         old: Option<&Stat>,
         target: Entry,
     ) -> Outcome<()> {
@@ -31,7 +31,7 @@ impl Hand<'_> {
         }
     }
 
-    fn make_file(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+    fn make_file(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let own = &place.own[..];
@@ -44,7 +44,7 @@ impl Hand<'_> {
 
     fn write(
         &self,
-        place: &Place<'_>,
+        place: &Slot<'_>,
         old: Option<&Stat>,
         target: Entry,
         mut file: File,
@@ -53,42 +53,42 @@ impl Hand<'_> {
         keep_owner_of_file(place.directory, old, &file)
             .and_then(|()| retry_on_intr(|| fchmod(&file, permissions(target))))
             .map_err(|error| {
-                Trouble::of("cannot be given its owner and permissions", error).into_failure()
+                Failure::of("cannot be given its owner and permissions", error).into_failure()
             })?;
         if !self.sync_each {
             return Ok(());
         }
         // All of it is written, and whether the disk has it is not known.
         retry_on_intr(|| fsync(&file))
-            .map_err(|error| Trouble::of("cannot be synced", error).into_failure())
+            .map_err(|error| Failure::of("cannot be synced", error).into_failure())
     }
 
     fn fill(&self, to: &mut dyn Write, target: Entry) -> Outcome<()> {
         let blob = target
             .blob
-            .ok_or_else(|| Trouble::Failed("its bytes are not stored".to_owned()))?;
-        (self.contents)(blob, to).map_err(|error| Trouble::from_error(&error))?;
+            .ok_or_else(|| Failure::Failed("its bytes are not stored".to_owned()))?;
+        (self.contents)(blob, to).map_err(|error| Failure::from_error(&error))?;
         Ok(())
     }
 
-    fn make_link(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+    fn make_link(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
         let mut text = LinkText(Vec::new());
         self.fill(&mut text, target)?;
         retry_on_intr(|| symlinkat(&text.0[..], place.directory, &place.own[..]))
             .map_err(blocked)?;
         let kept = keep_owner(place, old)
-            .map_err(|error| Trouble::of("cannot be given to its owner", error).into_failure());
+            .map_err(|error| Failure::of("cannot be given to its owner", error).into_failure());
         kept.inspect_err(|_| self.drop_prepared(place, target))
     }
 
-    fn make_directory(&self, place: &Place<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
+    fn make_directory(&self, place: &Slot<'_>, old: Option<&Stat>, target: Entry) -> Outcome<()> {
         let own = &place.own[..];
         retry_on_intr(|| mkdirat(place.directory, own, OpenMode::from_raw_mode(0o700)))
             .map_err(blocked)?;
         keep_owner(place, old)
             .and_then(|()| sys::open_readable(place.directory, own))
             .and_then(|directory| retry_on_intr(|| fchmod(&directory, permissions(target))))
-            .map_err(|error| Trouble::of("cannot be made", error).into_failure())
+            .map_err(|error| Failure::of("cannot be made", error).into_failure())
             .inspect_err(|_| self.drop_prepared(place, target))
     }
 }
@@ -98,8 +98,8 @@ pub(super) fn permissions(entry: Entry) -> OpenMode {
     OpenMode::from_raw_mode(RawMode::try_from(entry.mode.permissions()).unwrap_or(0))
 }
 
-fn blocked(error: Errno) -> Trouble {
-    Trouble::of("cannot make a temporary file beside it", error).into_failure()
+fn blocked(error: Errno) -> Failure {
+    Failure::of("cannot make a temporary file beside it", error).into_failure()
 }
 
 /// As root, what is made belongs to whom the old entry belonged, or else to whom the directory belongs.
@@ -114,7 +114,7 @@ fn owner(directory: BorrowedFd<'_>, old: Option<&Stat>) -> Answer<Option<(Uid, G
     }
 }
 
-fn keep_owner(place: &Place<'_>, old: Option<&Stat>) -> Answer<()> {
+fn keep_owner(place: &Slot<'_>, old: Option<&Stat>) -> Answer<()> {
     let Some((user, group)) = owner(place.directory, old)? else {
         return Ok(());
     };

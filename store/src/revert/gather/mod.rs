@@ -1,0 +1,248 @@
+//! The material of a plan, read from rows and snapshots: the history, the state before the first revert, what the reverts
+//! since asked for, and what is there now.
+
+mod past;
+pub(in crate::revert) mod states;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::Connection;
+
+use super::bases::{Base, pasts};
+use super::history::PastChange;
+use super::movement::{Movement, Scope};
+use super::plan::{Lines, known_lines};
+use super::unseen::Unseen;
+use crate::error::Result;
+use crate::model::entry::State;
+use crate::model::path::WorkspacePath;
+use crate::model::request::Unclear;
+use crate::sessions::{self, ChainOperation, GapRow, LiveChange, StepGap};
+use crate::snapshot::{GapReason, Snapshots};
+use crate::store::Store;
+use crate::timeline::{Observation, Place, gaps_of_rows};
+use past::{Asked, live_changes, past_changes, paths_in_question, sightings};
+use states::{
+    base_states, current_states, emptied_since, hidden_then, read_since, with_directories_above,
+};
+
+/// States by path.
+pub(crate) type States = BTreeMap<WorkspacePath, State>;
+
+/// What a plan is made of.
+#[derive(Debug, Default)]
+pub(crate) struct Material {
+    /// Newest first.
+    pub changes: Vec<PastChange>,
+    /// The lines of the session's own.
+    pub lines: Lines,
+    pub base: States,
+    pub goals: States,
+    pub current: States,
+    /// The steps in question whose changes nobody saw, by id, with the reason.
+    pub unprotected: Vec<(String, String)>,
+    /// The directories that could not be read when one of the steps in question began or ended, with the reason.
+    pub unread: Vec<GapRow>,
+    /// The paths that were named and at or below which nothing of what is asked for ever changed.
+    pub unknown: Vec<WorkspacePath>,
+}
+
+/// Gathers the material for a movement, with the workspace as it was just seen.
+pub(crate) fn gather(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    movement: &Movement,
+    chain: &[ChainOperation],
+    seen: &Observation,
+    unclear: Unclear,
+) -> Result<Material> {
+    let connection = store.database.connection();
+    let base = movement.session.revert_base_id;
+    let scopes = movement.scopes(store, chain)?;
+    let mut live = live_changes(connection, movement, chain, seen)?;
+    let unseen = Unseen {
+        connection,
+        place,
+        snapshots,
+        seen,
+        session: (&movement.session.id, &movement.session.agent),
+        scopes: &scopes,
+        base,
+        chain,
+        live: &live,
+    };
+    let first = movement.first_seq(connection, chain)?;
+    let reference = movement.reference_snapshot(base);
+    let unseen = match first {
+        Some(first) => unseen.changes(first, reference)?,
+        None => Vec::new(),
+    };
+    // They are newer than what rows tell of.
+    live.splice(0..0, unseen);
+    let paths = paths_in_question(movement, chain, &live, &scopes);
+    let asked = Asked {
+        scopes: &scopes,
+        unclear,
+    };
+    let changes = past_changes(connection, place, movement, seen, &live, asked, &paths)?;
+    let current = current_states(place, snapshots, &seen.snapshot, &paths)?;
+    let places = with_directories_above(&paths);
+    let (base_states, goals) = match base {
+        Some(base) => {
+            let ground = Ground {
+                connection,
+                snapshots,
+                chain,
+                base,
+                current: &current,
+            };
+            ground.states_and_goals(movement, &live, &scopes, (&paths, &places))?
+        }
+        None => (only_states(&current, places), States::new()),
+    };
+    let unprotected =
+        sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
+    let unread = unread(connection, movement, &scopes, seen)?;
+    let unknown = unknown_paths(movement, &live);
+    let lines = known_lines(live.iter().map(|change| &change.row));
+    Ok(Material {
+        changes,
+        lines,
+        base: base_states,
+        goals,
+        current,
+        unprotected,
+        unread,
+        unknown,
+    })
+}
+
+/// Returns what is at each place now, also where nothing is: the base of a path that was never reverted.
+fn only_states(current: &States, places: BTreeSet<WorkspacePath>) -> States {
+    let now = |path: WorkspacePath| {
+        let state = current.get(&path).copied().flatten();
+        (path, state)
+    };
+    places.into_iter().map(now).collect()
+}
+
+/// What a chain that began at a snapshot stands on.
+struct Ground<'a> {
+    connection: &'a Connection,
+    snapshots: &'a Snapshots,
+    chain: &'a [ChainOperation],
+    base: i64,
+    current: &'a States,
+}
+
+impl Ground<'_> {
+    /// Returns what stood at each place before the first revert, or what counts as that since, and what the newest move of each
+    /// path asked for.
+    fn states_and_goals(
+        &self,
+        movement: &Movement,
+        live: &[LiveChange],
+        scopes: &[Scope],
+        (paths, places): (&BTreeSet<WorkspacePath>, &BTreeSet<WorkspacePath>),
+    ) -> Result<(States, States)> {
+        let Self {
+            connection,
+            snapshots,
+            chain,
+            base,
+            current,
+        } = *self;
+        let mut states = base_states(connection, snapshots, chain, base, places)?;
+        let asked = sightings(
+            live.iter()
+                .filter(|change| scopes.iter().any(|scope| scope.covers(change))),
+        );
+        let own = sightings(live.iter());
+        let mut hidden = hidden_then(connection, snapshots, base, &states, paths)?;
+        hidden.extend(emptied_since(
+            connection, snapshots, base, chain, &states, current,
+        )?);
+        let mut goals = States::new();
+        for (path, past) in pasts(chain, base, movement.kind, &hidden, &own, &asked) {
+            let found = match past.base {
+                Base::Snapshot => None,
+                Base::Found(state) => Some(state),
+                Base::Current => Some(current.get(&path).copied().flatten()),
+            };
+            if let Some(state) = states.get_mut(&path) {
+                *state = found.unwrap_or(*state);
+            }
+            goals.extend(past.goal.map(|goal| (path, goal)));
+        }
+        // The last word: what could not be read then was never touched before it could be.
+        read_since(&mut states, chain, current);
+        Ok((states, goals))
+    }
+}
+
+fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath> {
+    let Some(scope) = movement.part.as_ref().map(Scope::of_part) else {
+        return Vec::new();
+    };
+    let changed: Vec<&WorkspacePath> = live
+        .iter()
+        .filter(|change| scope.covers(change))
+        .map(|change| &change.row.change.path)
+        .collect();
+    let is_known = |named: &&WorkspacePath| {
+        changed
+            .iter()
+            .any(|path| path.is_at_or_below(std::slice::from_ref(*named)))
+    };
+    scope
+        .only()
+        .iter()
+        .filter(|named| !is_known(named))
+        .cloned()
+        .collect()
+}
+
+/// What was made or removed below a directory that could not be read at one side of a step is not in the step's patch, and what
+/// could not be read at either side and can be now may be the agent's, too. One that could never be read is told as a gap of now.
+fn unread(
+    connection: &Connection,
+    movement: &Movement,
+    scopes: &[Scope],
+    seen: &Observation,
+) -> Result<Vec<GapRow>> {
+    let Some(first) = first_seq(scopes) else {
+        return Ok(Vec::new());
+    };
+    let is_now = |gap: &GapRow| seen.gaps.iter().any(|now| now.path == gap.path);
+    let is_uncertain = |around: &StepGap| {
+        let at_finish = around.at_finish.unwrap_or_else(|| is_now(&around.gap));
+        around.at_start != at_finish || !is_now(&around.gap)
+    };
+    let mut gaps = sessions::gaps_around_steps(connection, &movement.session.id, first)?;
+    gaps.retain(|around| is_unread_directory(&around.gap) && is_uncertain(around));
+    let mut unread: Vec<GapRow> = gaps.into_iter().map(|around| around.gap).collect();
+    unread.sort_by(|one, other| one.path.cmp(&other.path));
+    unread.dedup_by(|one, other| one.path == other.path);
+    Ok(unread)
+}
+
+/// A directory has no size; neither has a file that could not even be looked at, of which no more is known.
+fn is_unread_directory(gap: &GapRow) -> bool {
+    gaps_of_rows(std::slice::from_ref(gap)).iter().any(|gap| {
+        gap.size.is_none() && matches!(gap.reason, GapReason::Unreadable(_) | GapReason::Mount)
+    })
+}
+
+fn first_seq(scopes: &[Scope]) -> Option<i64> {
+    scopes
+        .iter()
+        .filter_map(|scope| {
+            if let Scope::From { seq, .. } = scope {
+                Some(*seq)
+            } else {
+                None
+            }
+        })
+        .min()
+}

@@ -1,0 +1,243 @@
+//! What happened to the paths of a movement, as rows and the look at the workspace tell it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::Connection;
+
+use crate::error::Result;
+use crate::model::attribution::Attribution;
+use crate::model::path::WorkspacePath;
+use crate::model::request::Unclear;
+use crate::revert::bases::Sightings;
+use crate::revert::history::{Author, Claim, PastChange, Source};
+use crate::revert::movement::{Movement, Scope};
+use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange};
+use crate::timeline::{Observation, Place};
+
+/// The changes of the session's messages since the first that any of the reverts is about, newest first; those that are only
+/// being observed come before all rows.
+pub(super) fn live_changes(
+    connection: &Connection,
+    movement: &Movement,
+    chain: &[ChainOperation],
+    seen: &Observation,
+) -> Result<Vec<LiveChange>> {
+    let mut live: Vec<LiveChange> = Vec::new();
+    for row in seen.changes.iter().rev() {
+        // The step may have ended before, where a command of it went on in the background.
+        let step = match row.step_id.as_deref() {
+            Some(id) => sessions::step(connection, id)?,
+            None => None,
+        };
+        let Some(step) = step else { continue };
+        if let Some(message) = sessions::message(connection, &step.message_id)?
+            && message.session_id == movement.session.id
+        {
+            live.push(LiveChange {
+                row: ChangeRow {
+                    id: None,
+                    ..row.clone()
+                },
+                session_id: step.session_id,
+                message_id: message.id,
+                message_seq: message.seq,
+                agent: movement.session.agent.clone(),
+            });
+        }
+    }
+    let first = movement.first_seq(connection, chain)?;
+    let rows = match first {
+        Some(first) => sessions::live_changes(connection, &movement.session.id, first)?,
+        None => Vec::new(),
+    };
+    live.extend(
+        rows.into_iter()
+            .filter(|change| !change.row.id.is_some_and(|id| seen.replaced.contains(&id))),
+    );
+    Ok(live)
+}
+
+pub(super) fn paths_in_question(
+    movement: &Movement,
+    chain: &[ChainOperation],
+    live: &[LiveChange],
+    scopes: &[Scope],
+) -> BTreeSet<WorkspacePath> {
+    let undone = live
+        .iter()
+        .filter(|change| scopes.iter().any(|scope| scope.covers(change)));
+    let mut paths: BTreeSet<WorkspacePath> = undone
+        .map(|change| change.row.change.path.clone())
+        .collect();
+    paths.extend(
+        chain
+            .iter()
+            .flat_map(|operation| &operation.items)
+            .map(|item| item.path.clone()),
+    );
+    let of_step: BTreeSet<(&str, &WorkspacePath)> = live
+        .iter()
+        .filter_map(|change| Some((change.row.step_id.as_deref()?, &change.row.change.path)))
+        .collect();
+    paths.retain(|path| {
+        movement.moves(path, |step| of_step.contains(&(step, path)))
+            && !path.is_in_version_control()
+    });
+    paths
+}
+
+/// The session's own changes of the paths with whether they are undone, and everybody else's since, to tell who it was.
+pub(super) fn past_changes(
+    connection: &Connection,
+    place: &Place,
+    movement: &Movement,
+    seen: &Observation,
+    live: &[LiveChange],
+    asked: Asked<'_>,
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<Vec<PastChange>> {
+    let own = live
+        .iter()
+        .filter(|change| paths.contains(&change.row.change.path))
+        .map(|change| {
+            let claim = claim(connection, change, asked)?;
+            Ok((
+                change.row.id,
+                PastChange {
+                    change: change.row.change.clone(),
+                    author: author(change),
+                    claim,
+                },
+            ))
+        });
+    let mut changes: Vec<(Option<i64>, PastChange)> = own.collect::<Result<_>>()?;
+    let oldest = changes.iter().filter_map(|(id, _)| *id).min();
+    let mut nobodys = Nobodys {
+        connection,
+        workspace_id: place.row.id,
+        known: BTreeMap::new(),
+    };
+    let others = match oldest {
+        Some(oldest) => {
+            sessions::changes_of_others(connection, place.row.id, &movement.session.id, oldest)?
+        }
+        None => Vec::new(),
+    };
+    for other in others {
+        if paths.contains(&other.row.change.path) {
+            let author = if other.row.step_id.is_some() {
+                author(&other)
+            } else {
+                nobodys.author(&other.row)?
+            };
+            changes.push((
+                other.row.id,
+                PastChange {
+                    change: other.row.change,
+                    author,
+                    claim: Claim::Keep,
+                },
+            ));
+        }
+    }
+    for row in seen
+        .changes
+        .iter()
+        .filter(|row| row.step_id.is_none() && paths.contains(&row.change.path))
+    {
+        let author = nobodys.author(row)?;
+        changes.push((
+            None,
+            PastChange {
+                change: row.change.clone(),
+                author,
+                claim: Claim::Keep,
+            },
+        ));
+    }
+    // Newest first: what is only being observed has no row yet, and is newer than all rows.
+    changes.sort_by_key(|(id, _)| (id.is_some(), std::cmp::Reverse(*id)));
+    Ok(changes.into_iter().map(|(_, change)| change).collect())
+}
+
+/// What is to be undone of the session's own changes.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub scopes: &'a [Scope],
+    /// Whether what is unclear is among it.
+    pub unclear: Unclear,
+}
+
+fn claim(connection: &Connection, change: &LiveChange, asked: Asked<'_>) -> Result<Claim> {
+    let Asked { scopes, unclear } = asked;
+    if !scopes.iter().any(|scope| scope.covers(change)) {
+        return Ok(Claim::Keep);
+    }
+    let by_name = scopes
+        .iter()
+        .any(|scope| scope.covers(change) && scope.names(&change.row.change.path));
+    Ok(match change.row.attribution {
+        Attribution::Shared if !by_name => {
+            let others = sessions::sharers(connection, &change.row)?;
+            Claim::Shared(others.iter().map(source).collect())
+        }
+        // A directory's name says nothing about what of it is meant: what is unclear is asked for as such.
+        Attribution::Unclear if unclear == Unclear::Keep => {
+            Claim::Unclear(change.row.reason.clone().unwrap_or_default())
+        }
+        Attribution::Agent | Attribution::Shared | Attribution::Outside | Attribution::Unclear => {
+            Claim::Undo
+        }
+    })
+}
+
+/// Who made the changes that belong to no step: where one was at work that was not recorded, it may have been that one.
+struct Nobodys<'a> {
+    connection: &'a Connection,
+    workspace_id: i64,
+    /// Between two snapshots it is the same for all changes.
+    known: BTreeMap<(Option<i64>, Option<i64>), Author>,
+}
+
+impl Nobodys<'_> {
+    fn author(&mut self, row: &ChangeRow) -> Result<Author> {
+        let between = (row.from_snapshot_id, row.to_snapshot_id);
+        if let Some(author) = self.known.get(&between) {
+            return Ok(author.clone());
+        }
+        let is_unsure =
+            sessions::was_unrecorded(self.connection, self.workspace_id, between.0, between.1)?;
+        let author = if is_unsure {
+            Author::Unrecorded
+        } else {
+            Author::User
+        };
+        self.known.insert(between, author.clone());
+        Ok(author)
+    }
+}
+
+fn author(change: &LiveChange) -> Author {
+    Author::Agent(source(change))
+}
+
+fn source(change: &LiveChange) -> Source {
+    Source {
+        step: change.row.step_id.clone().unwrap_or_default(),
+        session: change.session_id.clone(),
+        message: change.message_id.clone(),
+        agent: change.agent.clone(),
+    }
+}
+
+/// Returns when changes were first seen, by path.
+pub(super) fn sightings<'a>(changes: impl Iterator<Item = &'a LiveChange>) -> Sightings<'a> {
+    let mut sightings = Sightings::new();
+    for change in changes {
+        sightings
+            .entry(&change.row.change.path)
+            .or_default()
+            .push(change.row.to_snapshot_id);
+    }
+    sightings
+}

@@ -1,0 +1,204 @@
+//! What stands at the paths of a movement, and what stood there before the first revert. This module does IO; it reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ckpt_schema::report::FileResult;
+use rusqlite::Connection;
+
+use super::States;
+use crate::error::Result;
+use crate::model::entry::{Entry, EntryKind, Mode, State};
+use crate::model::path::WorkspacePath;
+use crate::sessions::{self, ChainOperation};
+use crate::snapshot::{Snapshot, Snapshots};
+use crate::timeline::{Place, snapshot_of};
+
+/// What is there now, at, above and below the paths. What no snapshot holds, because an ignore rule hides it or because it is
+/// too large, is captured one by one: nothing that is not stored is ever replaced.
+pub(crate) fn current_states(
+    place: &Place,
+    snapshots: &Snapshots,
+    now: &Snapshot,
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<States> {
+    let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
+    let mut current: States = snapshots
+        .around(now, &wanted)?
+        .into_iter()
+        .map(|(path, entry)| (path, Some(entry)))
+        .collect();
+    let is_unknown = |path: &WorkspacePath| {
+        current.get(path).copied().flatten().is_none() && !has_below(&current, path)
+    };
+    let unknown: Vec<WorkspacePath> = wanted.into_iter().filter(is_unknown).collect();
+    let may_be_there = snapshots.may_be_there(&place.root, &unknown)?;
+    let (there, gone): (Vec<_>, Vec<_>) = unknown
+        .into_iter()
+        .zip(may_be_there)
+        .partition(|(_, may_be)| *may_be);
+    current.extend(gone.into_iter().map(|(path, _)| (path, None)));
+    let there: Vec<WorkspacePath> = there.into_iter().map(|(path, _)| path).collect();
+    let captured = snapshots.capture_all(&place.root, &there)?;
+    for (path, state) in there.into_iter().zip(captured) {
+        current.insert(path, state.unwrap_or(Some(unreadable())));
+    }
+    // A directory is no entry where what is in it is known; what else there may be in it keeps it from going.
+    let is_occupied = |path: &WorkspacePath, state: &State| {
+        state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory && !entry.is_stored())
+            && something_below(&current, path)
+    };
+    let occupied: Vec<WorkspacePath> = current
+        .iter()
+        .filter(|(path, state)| is_occupied(path, state))
+        .map(|(path, _)| path.clone())
+        .collect();
+    for path in occupied {
+        current.insert(path, None);
+    }
+    Ok(current)
+}
+
+/// Returns whether something is known to stand below a directory.
+fn something_below(states: &States, directory: &WorkspacePath) -> bool {
+    let Ok(first) = directory.join(b"\x01") else {
+        return false;
+    };
+    states
+        .range(first..)
+        .take_while(|(path, _)| path.is_below(directory))
+        .any(|(_, state)| state.is_some())
+}
+
+/// What is there and cannot be read.
+fn unreadable() -> Entry {
+    Entry {
+        mode: Mode::file(0o600),
+        blob: None,
+    }
+}
+
+/// Returns whether there is a path below a directory. Nothing sorts before the name of one byte that is 1.
+fn has_below(states: &States, directory: &WorkspacePath) -> bool {
+    let first = directory.join(b"\x01").ok();
+    first
+        .and_then(|first| states.range(first..).next())
+        .is_some_and(|(path, _)| path.is_below(directory))
+}
+
+/// What could be in a path's way stands at it or above it.
+pub(super) fn with_directories_above(paths: &BTreeSet<WorkspacePath>) -> BTreeSet<WorkspacePath> {
+    let above = paths
+        .iter()
+        .flat_map(|path| std::iter::successors(path.parent(), WorkspacePath::parent));
+    above.chain(paths.iter().cloned()).collect()
+}
+
+/// What stood there before the first revert of a chain. What its snapshot did not hold, its operation wrote down.
+pub(super) fn base_states(
+    connection: &Connection,
+    snapshots: &Snapshots,
+    chain: &[ChainOperation],
+    base: i64,
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<States> {
+    let snapshot = snapshot_of(&sessions::snapshot(connection, base)?);
+    let wanted: Vec<WorkspacePath> = paths.iter().cloned().collect();
+    let states = snapshots.states(&snapshot, &wanted)?;
+    let mut base_states: States = wanted.into_iter().zip(states).collect();
+    if let Some(first) = chain
+        .first()
+        .filter(|first| first.row.before_snapshot_id == Some(base))
+    {
+        base_states.extend(
+            first
+                .items
+                .iter()
+                .filter(|item| paths.contains(&item.path))
+                .map(|item| (item.path.clone(), item.expected)),
+        );
+    }
+    Ok(base_states)
+}
+
+/// Returns the paths that are not in a snapshot because ignore rules hid them.
+pub(super) fn hidden_then(
+    connection: &Connection,
+    snapshots: &Snapshots,
+    snapshot: i64,
+    states: &States,
+    paths: &BTreeSet<WorkspacePath>,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let absent: Vec<WorkspacePath> = paths
+        .iter()
+        .filter(|path| states.get(path).copied().flatten().is_none())
+        .cloned()
+        .collect();
+    if absent.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let snapshot = snapshot_of(&sessions::snapshot(connection, snapshot)?);
+    let are_hidden = snapshots.are_hidden(&snapshot, &absent)?;
+    let hidden = absent.into_iter().zip(are_hidden);
+    Ok(hidden
+        .filter(|(_, is_hidden)| *is_hidden)
+        .map(|(path, _)| path)
+        .collect())
+}
+
+/// Returns the directories that are, or were when they were first moved, empty, and that held others in a snapshot: no entries
+/// there.
+pub(super) fn emptied_since(
+    connection: &Connection,
+    snapshots: &Snapshots,
+    snapshot: i64,
+    chain: &[ChainOperation],
+    states: &States,
+    current: &States,
+) -> Result<Vec<WorkspacePath>> {
+    let mut first = BTreeMap::new();
+    for item in chain.iter().flat_map(|operation| &operation.items) {
+        first.entry(&item.path).or_insert(item.expected);
+    }
+    let is_empty = |path: &WorkspacePath| {
+        let now = || current.get(path).copied().flatten();
+        let state = first.get(path).copied().unwrap_or_else(now);
+        state.as_ref().is_some_and(Entry::is_empty_directory)
+    };
+    let empty: Vec<WorkspacePath> = states
+        .iter()
+        .filter(|(path, state)| state.is_none() && is_empty(path))
+        .map(|(path, _)| path.clone())
+        .collect();
+    if empty.is_empty() {
+        return Ok(Vec::new());
+    }
+    let snapshot = snapshot_of(&sessions::snapshot(connection, snapshot)?);
+    let were_there = snapshots.are_directories(&snapshot, &empty)?;
+    let emptied = empty.into_iter().zip(were_there);
+    Ok(emptied
+        .filter(|(_, was_there)| *was_there)
+        .map(|(path, _)| path)
+        .collect())
+}
+
+/// What could not be read before the first revert was left alone as long as that was so: it stood there when it was moved at
+/// last, or stands there now.
+pub(super) fn read_since(base_states: &mut States, chain: &[ChainOperation], current: &States) {
+    let mut first_moved = BTreeMap::new();
+    for item in chain
+        .iter()
+        .flat_map(|operation| &operation.items)
+        .filter(|item| item.result == FileResult::Done)
+    {
+        first_moved.entry(&item.path).or_insert(item.expected);
+    }
+    for (path, state) in base_states
+        .iter_mut()
+        .filter(|(_, state)| state.is_some_and(|entry| !entry.is_stored()))
+    {
+        *state = first_moved
+            .get(path)
+            .copied()
+            .unwrap_or_else(|| current.get(path).copied().flatten());
+    }
+}
