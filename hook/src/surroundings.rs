@@ -130,6 +130,29 @@ pub fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// Returns the pager that a variable names; an empty one says that none is wanted.
+pub fn pager(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// Variables that agents set for the commands that they run on a terminal of their own.
+const OF_AGENTS: [&str; 8] = [
+    "CLAUDECODE",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "QWEN_CODE",
+    "OPENCODE",
+    "CURSOR_AGENT",
+    "COPILOT_CLI",
+    "AI_AGENT",
+];
+
+/// Returns whether an agent or a program reads the terminal: nobody turns pages there.
+pub fn is_read_by_no_person() -> bool {
+    OF_AGENTS.iter().any(|name| variable(name).is_some())
+        || variable("TERM").is_some_and(|terminal| terminal == "dumb")
+}
+
 /// Returns the time in milliseconds since the Unix epoch.
 pub fn now() -> Milliseconds {
     let since = SystemTime::now()

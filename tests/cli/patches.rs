@@ -99,10 +99,11 @@ fn apply(world: &Sandbox, directory: &Path, arguments: &[&str], patch: &[u8]) {
 }
 
 fn patch(world: &Sandbox, arguments: &[&str]) -> Vec<u8> {
-    let output = world
-        .command(&[&["diff"][..], arguments].concat())
-        .output()
-        .expect("it runs");
+    printed(world, &[&["diff"][..], arguments].concat())
+}
+
+fn printed(world: &Sandbox, arguments: &[&str]) -> Vec<u8> {
+    let output = world.command(arguments).output().expect("it runs");
     assert!(output.status.success(), "there is a difference");
     output.stdout
 }
@@ -136,6 +137,113 @@ fn git_applies_every_printed_patch_forwards_and_in_reverse() {
     );
     apply(&world, &place, &["--reverse"], &backwards);
     is(&new, "in both directions");
+}
+
+#[test]
+fn what_a_message_did_is_a_patch_of_its_own_changes() {
+    let world = Sandbox::new();
+    before(&world);
+    let old = files(&world);
+    world.play("m1", "change everything", after);
+    let new = files(&world);
+    let of_message = printed(&world, &["show", "m1", "-p"]);
+    world.play("m2", "something else", |world| {
+        world.write("text", "quite another\n")
+    });
+    assert_eq!(
+        printed(&world, &["show", "m1", "-p"]),
+        of_message,
+        "what came after it changes nothing of what it did"
+    );
+    world.run(&["revert", "--message", "m2"], b"").exits(0);
+    let operations = world.json(&["log", "--operations"]);
+    let operation = operations["operations"][0]["id"].as_str().expect("an id");
+    let of_operation = printed(&world, &["show", operation, "-p"]);
+    assert!(
+        files(&world) == new,
+        "the revert took the second message back"
+    );
+    let place = world.workspace();
+    apply(&world, &place, &["--reverse"], &of_message);
+    assert!(
+        files(&world) == old,
+        "in reverse it is the state before the message"
+    );
+    apply(&world, &place, &[], &of_message);
+    assert!(files(&world) == new, "forwards the one after it");
+    apply(&world, &place, &["--reverse"], &of_operation);
+    assert_eq!(
+        world.read("text"),
+        b"quite another\n",
+        "an operation is a patch as well"
+    );
+}
+
+#[test]
+fn renamed_files_are_renamed_by_the_patch() {
+    let world = Sandbox::new();
+    let lines: String = (0..40).map(|number| format!("line {number}\n")).collect();
+    world.write("old/a name.txt", &lines);
+    world.write("same", noise(500, 3));
+    world.play("m1", "move them", |world| {
+        world.remove("old/a name.txt");
+        world.remove("same");
+        world.write("new/ä name.txt", lines.replace("line 7\n", "LINE 7\n"));
+        world.write("same again", noise(500, 3));
+    });
+    let status = world
+        .run(&["show", "m1", "--name-status"], b"")
+        .exits(0)
+        .stdout;
+    assert_eq!(
+        status, "R097\told/a name.txt\tnew/ä name.txt\nR100\tsame\tsame again\n",
+        "as git tells it"
+    );
+    let raw = world
+        .run(&["diff", "m1", "--name-only", "-z"], b"")
+        .exits(0)
+        .stdout;
+    assert_eq!(raw, "new/ä name.txt\0same again\0", "names for programs");
+    let text = printed(&world, &["show", "m1", "-p"]);
+    let shown = String::from_utf8_lossy(&text).into_owned();
+    assert!(
+        shown.contains("rename from same\nrename to same again\n")
+            && shown.contains("-line 7\n+LINE 7\n"),
+        "as renames: {shown}"
+    );
+    let new = files(&world);
+    apply(&world, &world.workspace(), &["--reverse"], &text);
+    assert_eq!(
+        world.read("old/a name.txt"),
+        lines.as_bytes(),
+        "the old name is back"
+    );
+    apply(&world, &world.workspace(), &[], &text);
+    assert!(files(&world) == new, "and the new one");
+}
+
+#[test]
+fn a_page_shows_both_sides_and_runs_nothing() {
+    let world = Sandbox::new();
+    world.write("<script>a", "<b>one</b>\n");
+    world.play("m1", "make it <img src=x onerror=alert(1)>", |world| {
+        world.write("<script>a", "<b>two</b> \u{202e}\n");
+    });
+    world
+        .run(&["show", "m1", "--html", "page.html"], b"")
+        .exits(0);
+    let page = String::from_utf8(world.read("page.html")).expect("text");
+    assert!(
+        page.contains("default-src 'none'") && page.contains("width=device-width"),
+        "nothing is loaded, and it fits a phone: {page}"
+    );
+    for hostile in ["<script", "<img", "<b>", "\u{202e}"] {
+        assert!(!page.contains(hostile), "`{hostile}` is escaped: {page}");
+    }
+    assert!(
+        page.contains("<del>one</del>") && page.contains("<ins>two</ins>"),
+        "{page}"
+    );
 }
 
 #[test]

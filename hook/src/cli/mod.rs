@@ -4,6 +4,7 @@ pub mod arguments;
 /// One file a command or family: arguments become a request to the library, its report becomes output.
 pub mod commands {
     pub mod ask;
+    pub mod changes;
     pub mod demo;
     pub mod diff;
     pub mod doctor;
@@ -21,6 +22,7 @@ pub mod commands {
     pub mod status;
 }
 mod invocation;
+mod pager;
 
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};

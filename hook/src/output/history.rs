@@ -5,7 +5,7 @@ use ckpt_schema::report::{
     OperationsReport, Outcome, SessionReport, SessionsReport, ShowReport, StepReport,
 };
 
-use super::diff::{counts, kind};
+use super::diff::{self, counts};
 use super::operation;
 use super::paint::Paint;
 use super::table::Table;
@@ -182,16 +182,98 @@ fn session_row(session: &SessionReport, view: &View) -> Vec<String> {
     ]
 }
 
+/// How much of a thing is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Its steps one by one, not what they did in all.
+    pub steps: bool,
+    /// No list of its files: they follow in another way.
+    pub no_files: bool,
+}
+
+/// Returns what a thing did to files, by path; nothing of a session, which is many things.
+pub fn changes_of(report: &ShowReport) -> Option<&[ChangeReport]> {
+    match report {
+        ShowReport::Message { changes, .. }
+        | ShowReport::Step { changes, .. }
+        | ShowReport::Operation { changes, .. }
+        | ShowReport::Snapshot { changes, .. } => Some(changes),
+        ShowReport::Session { .. } => None,
+    }
+}
+
+/// Returns a thing in a few words, as the title of a page, and what is known of it.
+pub fn caption(report: &ShowReport, view: &View) -> (String, Vec<String>) {
+    let title = |kind: &str, id: &str| format!("{kind} {}", short(id));
+    match report {
+        ShowReport::Message { message, .. } => (
+            message
+                .prompt
+                .clone()
+                .unwrap_or_else(|| title("Message", &message.id)),
+            vec![
+                title("message", &message.id),
+                message.agent.clone(),
+                view.times.exact(message.time),
+            ],
+        ),
+        ShowReport::Step { step, .. } => (
+            title("Step", &step.id),
+            vec![
+                title("of message", &step.message),
+                view.times.exact(step.started),
+            ],
+        ),
+        ShowReport::Session { session, .. } => (title("Session", &session.id), Vec::new()),
+        ShowReport::Operation { operation, .. } => (
+            title("Operation", &operation.id),
+            vec![
+                operation.kind.name().to_owned(),
+                view.times.exact(operation.time),
+            ],
+        ),
+        ShowReport::Snapshot { snapshot, time, .. } => {
+            (title("Snapshot", snapshot), vec![view.times.exact(*time)])
+        }
+    }
+}
+
+/// Returns what a thing changed, with the sum below.
+fn in_all(changes: &[ChangeReport], parts: Parts, view: &View) -> String {
+    if changes.is_empty() || parts.no_files {
+        return String::new();
+    }
+    format!("\n{}", diff::stat(changes, view))
+}
+
 /// Returns everything about one thing.
-pub fn show(report: &ShowReport, view: &View) -> String {
+pub fn show(report: &ShowReport, parts: Parts, view: &View) -> String {
     match report {
         ShowReport::Message {
             message,
             snapshot,
             steps,
+            changes,
             ..
-        } => show_message(message, snapshot.as_deref(), steps, view),
-        ShowReport::Step { step, .. } => show_step(step, view),
+        } => {
+            let head = show_message(message, snapshot.as_deref(), steps, view);
+            if parts.steps || view.verbose {
+                let steps = steps.iter();
+                head + &steps
+                    .map(|step| format!("\n{}", show_step(step, view)))
+                    .collect::<String>()
+            } else {
+                head + &in_all(changes, parts, view)
+            }
+        }
+        ShowReport::Step { step, changes, .. } => {
+            let files = Vec::new();
+            let head = StepReport {
+                files,
+                ..step.clone()
+            };
+            show_step(&head, view) + &in_all(changes, parts, view)
+        }
         ShowReport::Session {
             session, messages, ..
         } => show_session(session, messages, view),
@@ -214,6 +296,8 @@ pub fn show(report: &ShowReport, view: &View) -> String {
             time,
             label,
             gaps,
+            previous,
+            changes,
             ..
         } => {
             let mut fields = vec![
@@ -225,7 +309,13 @@ pub fn show(report: &ShowReport, view: &View) -> String {
                     .as_deref()
                     .map(|label| ("label", safe(label).into_owned())),
             );
-            heading("Snapshot", snapshot, view) + &list(fields, view) + &gap_lines(gaps)
+            if let Some(previous) = previous {
+                fields.push(("after", field_id(previous, view)));
+            }
+            heading("Snapshot", snapshot, view)
+                + &list(fields, view)
+                + &gap_lines(gaps)
+                + &in_all(changes, parts, view)
         }
     }
 }
@@ -300,12 +390,24 @@ fn show_message(
         .lines()
         .map(|line| format!("    {}\n", safe(line)))
         .collect();
-    let steps: String = steps
-        .iter()
-        .map(|step| format!("\n{}", show_step(step, view)))
-        .collect();
+    if let Some(took) = took(message.time, steps) {
+        fields.insert(
+            3,
+            (
+                "took",
+                format!("{took}, {}", count(steps.len() as u64, "step")),
+            ),
+        );
+    }
     let gap = if prompt.is_empty() { "" } else { "\n" };
-    heading("Message", &message.id, view) + &list(fields, view) + gap + &prompt + &steps
+    heading("Message", &message.id, view) + &list(fields, view) + gap + &prompt
+}
+
+/// Returns how long it took from the message to the end of its last step; nothing while one goes on.
+fn took(sent: i64, steps: &[StepReport]) -> Option<String> {
+    let ends: Option<Vec<i64>> = steps.iter().map(|step| step.finished).collect();
+    let last = ends?.into_iter().max()?;
+    Some(super::time::duration(last.saturating_sub(sent)))
 }
 
 fn show_step(step: &StepReport, view: &View) -> String {
@@ -332,7 +434,7 @@ fn show_step(step: &StepReport, view: &View) -> String {
             .as_deref()
             .map(|why| ("unprotected", paint.bad(&safe(why)))),
     );
-    heading("Step", &step.id, view) + &list(fields, view) + &changes(&step.files, view)
+    heading("Step", &step.id, view) + &list(fields, view) + &diff::listing(&step.files, view)
 }
 
 fn trees(step: &StepReport, paint: Paint) -> String {
@@ -341,35 +443,6 @@ fn trees(step: &StepReport, paint: Paint) -> String {
             .map_or_else(|| "none".to_owned(), |tree| paint.id(&short(tree)))
     };
     format!("{} → {}", tree(&step.start), tree(&step.finish))
-}
-
-fn changes(files: &[ChangeReport], view: &View) -> String {
-    let mut table = Table::new(&[1, 2])
-        .indented(2)
-        .dropping(&[1, 2])
-        .ending_with_path();
-    for change in files {
-        let [additions, deletions] = counts(change.additions, change.deletions, view.paint);
-        let by = match change.attribution.as_deref() {
-            None | Some("agent") => String::new(),
-            Some(other) => {
-                let why = change
-                    .reason
-                    .as_deref()
-                    .map(|why| format!(": {}", safe(why)));
-                let why = why.unwrap_or_default();
-                view.paint.warning(&format!(" ({}{why})", safe(other)))
-            }
-        };
-        let cells = vec![
-            kind(change, view.paint),
-            additions,
-            deletions,
-            path(&change.path),
-        ];
-        table.noted(cells, by);
-    }
-    table.render(view)
 }
 
 fn show_session(session: &SessionReport, all: &[MessageReport], view: &View) -> String {

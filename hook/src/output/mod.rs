@@ -5,13 +5,18 @@
 
 pub mod agents;
 mod binary;
+pub mod columns;
 pub mod diff;
 pub mod doctor;
 pub mod failure;
+pub mod fold;
 pub mod history;
+pub mod html;
 pub mod label;
+pub mod lines;
 pub mod operation;
 pub mod paint;
+pub mod patch;
 pub mod progress;
 pub mod status;
 pub mod table;
@@ -19,6 +24,7 @@ pub mod text;
 pub mod time;
 mod view;
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use console::Term;
@@ -56,6 +62,8 @@ pub struct Output {
     errors: Paint,
     /// The width of the terminal on stderr.
     error_width: Option<usize>,
+    /// How many lines the terminal on stdout has.
+    height: Option<usize>,
 }
 
 impl Output {
@@ -66,6 +74,9 @@ impl Output {
             When::Never => false,
             When::Auto => terminal && !surroundings.no_color,
         };
+        let lines = Term::stdout()
+            .size_checked()
+            .map(|(lines, _)| usize::from(lines));
         let columns = |terminal: Term| {
             let size = terminal.is_term().then(|| terminal.size_checked())?;
             size.map(|(_, columns)| usize::from(columns))
@@ -84,6 +95,7 @@ impl Output {
             view,
             errors: Paint::new(color(io::stderr().is_terminal())),
             error_width: columns(Term::stderr()),
+            height: lines.filter(|lines| terminal && *lines > 0),
         }
     }
 
@@ -125,10 +137,20 @@ impl Output {
 
     /// Writes text for people on stdout; on a terminal, long lines are broken between words.
     pub fn text(&self, text: &str) -> Result<(), Failure> {
+        self.bytes(self.wrapped(text).as_bytes())
+    }
+
+    /// Returns text as it fits into the terminal.
+    pub fn wrapped<'a>(&self, text: &'a str) -> Cow<'a, str> {
         match self.view.width {
-            Some(columns) => self.bytes(wrap(text, columns, HANGING).as_bytes()),
-            None => self.bytes(text.as_bytes()),
+            Some(columns) => wrap(text, columns, HANGING).into(),
+            None => text.into(),
         }
+    }
+
+    /// Returns how many lines the terminal has; nothing where no person reads text on one.
+    pub fn height(&self) -> Option<usize> {
+        self.height.filter(|_| !self.json)
     }
 
     /// Returns whether only what is not well is to be shown.

@@ -67,6 +67,26 @@ impl Paint {
         self.with(AnsiColor::Red.on_default().bold(), text)
     }
 
+    /// A line that is gone here and stands elsewhere: git's colour for it.
+    pub fn moved_away(self, text: &str) -> String {
+        self.with(AnsiColor::Magenta.on_default().bold(), text)
+    }
+
+    /// A line that stood elsewhere.
+    pub fn moved_here(self, text: &str) -> String {
+        self.with(AnsiColor::Blue.on_default().bold(), text)
+    }
+
+    /// A word that is gone from its line.
+    pub fn word_gone(self, text: &str) -> String {
+        self.with(AnsiColor::Red.on_default().invert(), text)
+    }
+
+    /// A word that came into its line.
+    pub fn word_come(self, text: &str) -> String {
+        self.with(AnsiColor::Green.on_default().invert(), text)
+    }
+
     fn with(self, style: Style, text: &str) -> String {
         if self.on && !text.is_empty() {
             format!("{style}{text}{style:#}")

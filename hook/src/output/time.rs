@@ -54,6 +54,18 @@ impl Times {
     }
 }
 
+/// Returns how long something took: "0.4 s", "12 s", "3 min 5 s", "2 h 4 min".
+pub fn duration(milliseconds: Milliseconds) -> String {
+    let (seconds, minutes) = (milliseconds / 1000, milliseconds / 60_000);
+    match seconds {
+        _ if milliseconds < 0 => "no time".to_owned(),
+        0..10 => format!("{seconds}.{} s", milliseconds % 1000 / 100),
+        10..60 => format!("{seconds} s"),
+        60..3600 => format!("{minutes} min {} s", seconds % 60),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
 /// Returns a time as RFC 3339 has it, in UTC.
 pub fn utc(time: Milliseconds) -> String {
     date(time).format(&UTC).unwrap_or_else(|_| time.to_string())
@@ -66,6 +78,20 @@ fn date(time: Milliseconds) -> OffsetDateTime {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_duration_is_as_exact_as_somebody_wants_to_know_it() {
+        let cases = [
+            (420, "0.4 s"),
+            (12_900, "12 s"),
+            (185_000, "3 min 5 s"),
+            (7_440_000, "2 h 4 min"),
+            (-1, "no time"),
+        ];
+        for (milliseconds, shown) in cases {
+            assert_eq!(duration(milliseconds), shown, "of {milliseconds}");
+        }
+    }
 
     #[test]
     fn what_was_just_now_is_counted_and_what_was_long_ago_is_dated() {

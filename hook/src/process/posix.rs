@@ -76,6 +76,11 @@ extern "C" fn crashed(_signal: libc::c_int) {
     exit_now();
 }
 
+/// Leaves Ctrl-C to the program that has the terminal now.
+pub fn ignore_interrupts() {
+    ignore(libc::SIGINT);
+}
+
 fn ignore(signal: libc::c_int) {
     // SAFETY: SIG_IGN is a valid disposition of a signal that can be ignored.
     unsafe { libc::signal(signal, libc::SIG_IGN) };

@@ -64,6 +64,26 @@ pub struct ChangeReport {
     /// Why it is unclear whose it is.
     #[serde(default)]
     pub reason: Option<String>,
+    /// Of an added path: which deleted path of the same difference it was before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_from: Option<Rename>,
+    /// Of a deleted path: which added path of the same difference it became.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub renamed_to: Option<PathText>,
+}
+
+/// What an added file was before, as `git diff -M` tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Rename {
+    /// The path before.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// How much of the content is the same, in per cent.
+    pub similarity: u8,
+    /// Lines added to what was there under the other name; null for what has no lines.
+    pub additions: Option<u64>,
+    /// Lines taken away from it.
+    pub deletions: Option<u64>,
 }
 
 /// `diff`.
@@ -75,6 +95,12 @@ pub struct DiffReport {
     pub from: String,
     /// The tree on the right.
     pub to: String,
+    /// What the left side is, where an id was given or assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_name: Option<String>,
+    /// What the right side is: `current` is the workspace as it is now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to_name: Option<String>,
     /// By path.
     pub files: Vec<ChangeReport>,
 }

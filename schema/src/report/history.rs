@@ -145,6 +145,9 @@ pub enum ShowReport {
         snapshot: Option<String>,
         /// Its steps, oldest first.
         steps: Vec<StepReport>,
+        /// What its steps did in all, by path; a path occurs once more for each time that somebody else changed it in between.
+        #[serde(default)]
+        changes: Vec<ChangeReport>,
     },
     /// A step.
     Step {
@@ -152,6 +155,9 @@ pub enum ShowReport {
         version: u32,
         /// The step.
         step: StepReport,
+        /// What it did, by path, with renames.
+        #[serde(default)]
+        changes: Vec<ChangeReport>,
     },
     /// A session with its messages.
     Session {
@@ -175,6 +181,9 @@ pub enum ShowReport {
         git: Vec<GitReport>,
         /// What it noted.
         notes: Vec<String>,
+        /// What it did to files, by path.
+        #[serde(default)]
+        changes: Vec<ChangeReport>,
     },
     /// A snapshot.
     Snapshot {
@@ -190,5 +199,11 @@ pub enum ShowReport {
         label: Option<String>,
         /// What it does not hold.
         gaps: Vec<GapReport>,
+        /// The tree of the snapshot before it; null for the first of its workspace, and where one of the two cannot be read.
+        #[serde(default)]
+        previous: Option<String>,
+        /// What differs from the snapshot before it, whoever did it, by path.
+        #[serde(default)]
+        changes: Vec<ChangeReport>,
     },
 }

@@ -15,7 +15,7 @@ mod status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use change::{ChangeKind, ChangeReport, DiffReport};
+pub use change::{ChangeKind, ChangeReport, DiffReport, Rename};
 pub use failure::{CandidateReport, ErrorReport, Failure, FailureKind};
 pub use history::{
     LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport, StepReport,

@@ -65,6 +65,8 @@ fn with_lines(
             && both.is_some_and(|(old, new)| lines::differs_in_whitespace_only(old, new)),
         attribution: None,
         reason: None,
+        renamed_from: None,
+        renamed_to: None,
     }
 }
 

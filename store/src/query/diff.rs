@@ -5,13 +5,13 @@ use std::path::Path;
 use ckpt_schema::report::{ChangeReport, DiffReport, VERSION};
 use rusqlite::Connection;
 
-use super::{DiffRequest, compare};
-use crate::error::{Error, Result};
+use super::{DiffRequest, compare, renames};
+use crate::error::{Context, Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
-use crate::model::entry::ObjectId;
+use crate::model::entry::{Change, ObjectId};
 use crate::sessions::{self, ChangeRow, MessageRow, StepRow};
-use crate::snapshot::{self, Gap, Snapshot};
+use crate::snapshot::{self, Gap, Snapshot, Snapshots};
 use crate::store::Store;
 use crate::timeline::{self, Place};
 
@@ -28,8 +28,8 @@ enum State {
 
 /// What a snapshot holds, and what it could not hold.
 #[derive(Clone)]
-struct Seen {
-    snapshot: Snapshot,
+pub(super) struct Seen {
+    pub(super) snapshot: Snapshot,
     gaps: Vec<Gap>,
 }
 
@@ -55,30 +55,25 @@ enum Side {
 pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Result<DiffReport> {
     let place = Place::known(store, cwd)?;
     let only = place.paths_asked_for(&request.paths)?;
-    match question(store.database.connection(), place.row.id, request)? {
+    let (names, question) = question(store.database.connection(), place.row.id, request)?;
+    match question {
         Question::Patch { from, to, changes } => {
             let snapshots = place.snapshots()?;
             let changes: Vec<_> = changes
                 .iter()
                 .filter(|row| row.change.path.is_asked_for(&only))
                 .collect();
-            Ok(document(
-                from,
-                to,
-                threads::map(&changes, |row| compare::report_row(&snapshots, row)),
-            ))
+            let files = threads::map(&changes, |row| compare::report_row(&snapshots, row));
+            Ok(document(&snapshots, names, [from, to], files))
         }
         Question::Difference { from, to } => {
             let (from, to) = capture(store, &place, from, to)?;
             let snapshots = place.snapshots()?;
-            // The trees alone would call what an ignore rule or a gap hides deleted.
-            let changes = snapshots.patch(&place.root, from.side(), to.side())?;
-            let changes: Vec<_> = changes
-                .iter()
-                .filter(|change| change.path.is_asked_for(&only))
-                .collect();
+            let mut changes = patched(&snapshots, &place.root, &from, &to)?;
+            changes.retain(|change| change.path.is_asked_for(&only));
             let files = threads::map(&changes, |change| compare::report(&snapshots, change));
-            Ok(document(from.snapshot, to.snapshot, files))
+            let sides = [from.snapshot, to.snapshot];
+            Ok(document(&snapshots, names, sides, files))
         }
     }
 }
@@ -102,33 +97,118 @@ pub(crate) fn blob(store: &Store, cwd: &Path, blob: &str) -> Result<Vec<u8>> {
     place.snapshots()?.read_blob(id)
 }
 
-fn document(from: Snapshot, to: Snapshot, mut files: Vec<ChangeReport>) -> DiffReport {
+/// What the sides of a difference are called.
+struct Names {
+    from: String,
+    to: String,
+}
+
+/// Returns what an id is of, and our id; nothing stands for [`CURRENT`].
+fn name(any: Option<&Any>) -> String {
+    let Some(any) = any else {
+        return CURRENT.to_owned();
+    };
+    match any {
+        Any::Message(message) => format!("message {}", message.id),
+        Any::Step(step) => format!("step {}", step.id),
+        Any::Session(session) => format!("session {}", session.id),
+        Any::Operation(operation) => format!("operation {}", operation.id),
+        Any::Snapshot(snapshot) => format!("snapshot {}", snapshot.tree),
+    }
+}
+
+fn document(
+    snapshots: &Snapshots,
+    names: Names,
+    [from, to]: [Snapshot; 2],
+    mut files: Vec<ChangeReport>,
+) -> DiffReport {
     files.sort_by(|one, other| one.path.cmp(&other.path));
+    renames::find(snapshots, &mut files);
     DiffReport {
         version: VERSION,
         from: from.tree.to_string(),
         to: to.tree.to_string(),
+        from_name: Some(names.from),
+        to_name: Some(names.to),
         files,
     }
 }
 
+/// The trees alone would call what an ignore rule or a gap hides deleted.
+fn patched(snapshots: &Snapshots, root: &Path, from: &Seen, to: &Seen) -> Result<Vec<Change>> {
+    snapshots.patch(root, from.side(), to.side())
+}
+
+/// Returns what differs between two captured states, by path, with renames.
+pub(super) fn between(
+    snapshots: &Snapshots,
+    root: &Path,
+    from: &Seen,
+    to: &Seen,
+) -> Result<Vec<ChangeReport>> {
+    let changes = patched(snapshots, root, from, to)?;
+    let mut files = threads::map(&changes, |change| compare::report(snapshots, change));
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    renames::find(snapshots, &mut files);
+    Ok(files)
+}
+
+/// Returns the snapshot before the first one with a tree, and that one; nothing where none was before.
+pub(super) fn before(
+    connection: &Connection,
+    workspace_id: i64,
+    tree: &str,
+) -> Result<Option<(Seen, Seen)>> {
+    let sql = "SELECT first.id AS first,
+                      (SELECT max(id) FROM snapshots WHERE workspace_id = ?1 AND id < first.id) AS previous
+                 FROM (SELECT min(id) AS id FROM snapshots WHERE workspace_id = ?1 AND tree = ?2) AS first";
+    let (first, previous): (i64, Option<i64>) = connection
+        .query_row(sql, (workspace_id, tree), |row| {
+            Ok((row.get("first")?, row.get("previous")?))
+        })
+        .context(|| "cannot read a snapshot's row")?;
+    match previous {
+        Some(previous) => Ok(Some((
+            seen(connection, previous)?,
+            seen(connection, first)?,
+        ))),
+        None => Ok(None),
+    }
+}
+
 /// Reads all rows that a request is about.
-fn question(connection: &Connection, workspace_id: i64, request: &DiffRequest) -> Result<Question> {
+fn question(
+    connection: &Connection,
+    workspace_id: i64,
+    request: &DiffRequest,
+) -> Result<(Names, Question)> {
     let named = |id: &str| match id {
         CURRENT => Ok(None),
         _ => ids::any(connection, workspace_id, id).map(Some),
     };
     let from = named(request.from.as_deref().unwrap_or("last"))?;
-    let to = match (&from, &request.to) {
-        (Some(Any::Step(step)), None) => return patch(connection, step),
-        (_, None) => None,
-        (_, Some(to)) => named(to)?,
+    let to = request.to.as_deref().map_or(Ok(None), named)?;
+    let names = Names {
+        from: name(from.as_ref()),
+        to: name(to.as_ref()),
     };
+    if let (Some(Any::Step(step)), None) = (&from, &request.to) {
+        let question = patch(connection, step)?;
+        let names = match question {
+            Question::Patch { .. } => Names {
+                to: names.from.clone(),
+                ..names
+            },
+            Question::Difference { .. } => names,
+        };
+        return Ok((names, question));
+    }
     let (from, to) = (
         state(connection, from, Side::Left)?,
         state(connection, to, Side::Right)?,
     );
-    Ok(Question::Difference { from, to })
+    Ok((names, Question::Difference { from, to }))
 }
 
 /// A step that is still open is compared with what is there now.

@@ -8,6 +8,8 @@ mod compare;
 mod diff;
 mod history;
 mod label;
+mod own;
+mod renames;
 mod show;
 mod status;
 

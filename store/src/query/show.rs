@@ -3,15 +3,17 @@
 use std::path::Path;
 
 use ckpt_schema::report::{
-    FileReport, MessageReport, OperationEntry, SessionReport, ShowReport, StepReport, VERSION,
+    ChangeReport, FileAction, FileReport, FileResult, MessageReport, OperationEntry, SessionReport,
+    ShowReport, StepReport, VERSION,
 };
 use rusqlite::{Connection, Row};
 
-use super::{compare, history};
+use super::{compare, diff, history, own, renames};
 use crate::error::{Context, Error, Result};
 use crate::fs::threads;
 use crate::ids::{self, Any};
 use crate::model::Milliseconds;
+use crate::model::entry::Change;
 use crate::model::git_item::GitItem;
 use crate::sessions::read::{StepState, Table, all, gaps, operation_file, word};
 use crate::sessions::{self, ChangeRow, SnapshotRow};
@@ -29,13 +31,17 @@ pub(crate) fn show(store: &Store, cwd: &Path, id: &str) -> Result<ShowReport> {
             let step = read_steps(connection, "id", &step.id)?
                 .pop()
                 .ok_or_else(|| gone(id))?;
+            let snapshots = place.snapshots()?;
+            let step = step.report(&snapshots);
+            let changes = with_renames(&snapshots, step.files.clone());
             Ok(ShowReport::Step {
                 version: VERSION,
-                step: step.report(&place.snapshots()?),
+                step,
+                changes,
             })
         }
         Any::Session(session) => show_session(connection, &session.id),
-        Any::Operation(operation) => show_operation(connection, &operation.id),
+        Any::Operation(operation) => show_operation(connection, &place, &operation.id),
         Any::Snapshot(snapshot) => show_snapshot(connection, &place, &snapshot),
     }
 }
@@ -69,15 +75,37 @@ fn show_message(
         .transpose()?;
     let steps = read_steps(connection, "message_id", id)?;
     let snapshots = place.snapshots()?;
+    let rows: Vec<ChangeRow> = steps
+        .iter()
+        .flat_map(|step| step.changes.iter().cloned())
+        .collect();
+    let steps: Vec<StepReport> = steps
+        .into_iter()
+        .map(|step| step.report(&snapshots))
+        .collect();
+    let changes = match &steps[..] {
+        [step] => with_renames(&snapshots, step.files.clone()),
+        _ => changes_in_all(&snapshots, rows),
+    };
     Ok(ShowReport::Message {
         version: VERSION,
         message,
         snapshot: snapshot.map(|snapshot| snapshot.tree.to_string()),
-        steps: steps
-            .into_iter()
-            .map(|step| step.report(&snapshots))
-            .collect(),
+        steps,
+        changes,
     })
+}
+
+/// Returns what steps did in all, by path, with renames.
+fn changes_in_all(snapshots: &Snapshots, rows: Vec<ChangeRow>) -> Vec<ChangeReport> {
+    let rows = own::in_all(rows);
+    let files = threads::map(&rows, |row| compare::report_row(snapshots, row));
+    with_renames(snapshots, files)
+}
+
+fn with_renames(snapshots: &Snapshots, mut files: Vec<ChangeReport>) -> Vec<ChangeReport> {
+    renames::find(snapshots, &mut files);
+    files
 }
 
 fn show_session(connection: &Connection, id: &str) -> Result<ShowReport> {
@@ -95,7 +123,7 @@ fn show_session(connection: &Connection, id: &str) -> Result<ShowReport> {
     })
 }
 
-fn show_operation(connection: &Connection, id: &str) -> Result<ShowReport> {
+fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<ShowReport> {
     let operation: OperationEntry = history::read_operations(connection, "id", id)?
         .pop()
         .ok_or_else(|| gone(id))?;
@@ -108,13 +136,40 @@ fn show_operation(connection: &Connection, id: &str) -> Result<ShowReport> {
         .iter()
         .map(GitItem::report)
         .collect();
+    let snapshots = place.snapshots()?;
+    let done = changes_of_operation(connection, id)?;
+    let changes = threads::map(&done, |change| compare::report(&snapshots, change));
     Ok(ShowReport::Operation {
         version: VERSION,
         operation,
         files,
         git,
         notes,
+        changes: with_renames(&snapshots, changes),
     })
+}
+
+/// Returns what an operation did to files, by path: what it planned for them and carried out.
+fn changes_of_operation(connection: &Connection, id: &str) -> Result<Vec<Change>> {
+    let items = sessions::operation_items(connection, id)?;
+    let mut changes: Vec<Change> = items
+        .into_iter()
+        .filter(|item| item.result == FileResult::Done && changes_file(item.action))
+        .map(|item| Change {
+            path: item.path,
+            old: item.expected,
+            new: item.target,
+        })
+        .collect();
+    changes.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(changes)
+}
+
+fn changes_file(action: FileAction) -> bool {
+    match action {
+        FileAction::Write | FileAction::Delete | FileAction::Merge => true,
+        FileAction::Keep | FileAction::None => false,
+    }
 }
 
 /// A tree that was taken several times is shown as it was taken first, with the newest label and what is known of it now.
@@ -134,7 +189,15 @@ fn show_snapshot(
         })
         .context(|| "cannot read a snapshot's row")?;
     let gaps = gaps(connection, snapshot.id)?;
-    let repository = place.snapshots()?.repository().display().to_string();
+    let snapshots = place.snapshots()?;
+    let repository = snapshots.repository().display().to_string();
+    let previous = diff::before(connection, place.row.id, &tree)?;
+    // A damaged tree hides nothing else that there is to say.
+    let difference = previous.and_then(|(previous, first)| {
+        let changes = diff::between(&snapshots, &place.root, &previous, &first).ok()?;
+        Some((previous.snapshot.tree.to_string(), changes))
+    });
+    let (previous, changes) = difference.unzip();
     Ok(ShowReport::Snapshot {
         version: VERSION,
         snapshot: tree,
@@ -142,6 +205,8 @@ fn show_snapshot(
         time,
         label,
         gaps,
+        previous,
+        changes: changes.unwrap_or_default(),
     })
 }
 

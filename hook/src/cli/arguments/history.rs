@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::ChangesArguments;
+
 /// `status`.
 #[derive(Debug, Args)]
 pub struct StatusArguments {
@@ -31,11 +33,26 @@ pub struct LogArguments {
 
 /// `show`.
 #[derive(Debug, Args)]
+#[command(after_help = SHOW_EXAMPLES)]
 pub struct ShowArguments {
     /// The message, step, session, operation or snapshot
     #[arg(value_name = "ID")]
     pub id: String,
+    /// Step by step, not in all
+    #[arg(long)]
+    pub steps: bool,
+    /// How its changes are shown.
+    #[command(flatten)]
+    pub changes: ChangesArguments,
 }
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook show last                     what the newest message did, and nothing that came after it
+  ckpt-hook show 7c1e -p                  as a patch
+  ckpt-hook show 7c1e -p | git apply -R   take it back by hand
+  ckpt-hook show 7c1e --steps             step by step
+  ckpt-hook show 7c1e --html page.html    a page to read in a browser";
 
 /// `sessions`.
 #[derive(Debug, Args)]
@@ -58,12 +75,12 @@ pub struct DiffArguments {
     /// Only paths at or below these
     #[arg(last = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Only a line a file, with its additions and deletions
-    #[arg(long, conflicts_with = "name_only")]
-    pub stat: bool,
-    /// Only the names
-    #[arg(long)]
-    pub name_only: bool,
+    /// How they are shown: as a patch where nothing is said.
+    #[command(flatten)]
+    pub changes: ChangesArguments,
+    /// Show both sides in the program that git's diff.tool names, or $CKPT_HOOK_DIFFTOOL
+    #[arg(long, conflicts_with_all = ["html", "stat", "name_only", "name_status"])]
+    pub tool: bool,
 }
 
 const DIFF_EXAMPLES: &str = "\
@@ -71,6 +88,7 @@ Examples:
   ckpt-hook diff                    what happened since just before the newest message
   ckpt-hook diff last~1 last        what the message before it did
   ckpt-hook diff 7c1e --stat        what happened since that message, as a summary
+  ckpt-hook diff -w --word-diff     words, without white space
   ckpt-hook diff -- src/main.rs     only one file";
 
 /// `snapshot`.

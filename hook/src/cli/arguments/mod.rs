@@ -1,5 +1,6 @@
 //! The command line in clap's words. Nothing here decides or does anything.
 
+mod changes;
 mod history;
 mod inside;
 mod install;
@@ -17,6 +18,7 @@ use clap_complete::Shell;
 use crate::output::Wanted;
 use crate::output::paint::When;
 
+pub use changes::ChangesArguments;
 pub use history::{
     DiffArguments, DoctorArguments, LogArguments, SessionsArguments, ShowArguments,
     SnapshotArguments, StatusArguments,

@@ -1,18 +1,23 @@
-//! `diff`: what differs between two states, as a summary, as names, or line by line.
+//! `diff`: what differs between two states.
 
+use std::ffi::OsString;
 use std::path::Path;
+use std::process::Command;
 
 use ckpt_schema::report::{ChangeReport, DiffReport};
-use ckpt_store::Store;
+use ckpt_store::error::Context;
 use ckpt_store::query::DiffRequest;
+use ckpt_store::{Error, Store};
 
+use super::changes::Changes;
 use crate::cli::arguments::DiffArguments;
 use crate::cli::invocation::Invocation;
+use crate::cli::pager::{Pages, git_value};
 use crate::failure::{DONE, Failure};
-use crate::output::diff::{self, Sides};
-
-/// No side larger than this, in bytes, is shown line by line.
-const LARGEST_SIDE: usize = 16 << 20;
+use crate::output::html::Top;
+use crate::output::patch::{self, Sides};
+use crate::output::{diff, text};
+use crate::surroundings;
 
 /// Shows what differs.
 pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Failure> {
@@ -29,59 +34,128 @@ pub fn run(invocation: &Invocation, arguments: &DiffArguments) -> Result<u8, Fai
     let mut store = invocation.open()?;
     let report = store.diff(&directory, &request)?;
     let output = &invocation.output;
-    if output.is_json() || arguments.stat {
-        output.report(&report, |view| diff::stat(&report, view))?;
-    } else if arguments.name_only {
-        output.bytes(diff::names(&report).as_bytes())?;
-    } else {
-        hunks(invocation, &mut store, &directory, &report)?;
+    if output.is_json() {
+        output.report(&report, |_| String::new())?;
+        return Ok(DONE);
     }
+    show(invocation, &mut store, &directory, arguments, &report)?;
     Ok(DONE)
 }
 
-/// File by file, so that a large diff needs no large memory.
-fn hunks(
+fn show(
     invocation: &Invocation,
     store: &mut Store,
     directory: &Path,
+    arguments: &DiffArguments,
     report: &DiffReport,
 ) -> Result<(), Failure> {
-    for change in &report.files {
-        let sides = sides(store, directory, change)?;
-        invocation
-            .output
-            .bytes(&diff::file(change, &sides, invocation.output.view()))?;
+    let (files, view) = (&report.files, invocation.output.view());
+    let mut changes = Changes {
+        invocation,
+        store,
+        directory,
+        arguments: &arguments.changes,
+    };
+    if arguments.tool {
+        return tool(&mut changes, files);
     }
+    let heading = diff::heading(report, view);
+    if let Some(to) = &arguments.changes.html {
+        let plain = crate::output::View {
+            paint: crate::output::paint::Paint::new(false),
+            ..*view
+        };
+        let top = Top {
+            title: diff::heading(report, &plain).trim_end().to_owned(),
+            facts: Vec::new(),
+        };
+        return changes.page(&top, files, to);
+    }
+    let mut pages = match arguments.changes.stat || changes.are_names() {
+        true => Pages::new(invocation),
+        false => Pages::of_patch(invocation),
+    };
+    if changes.are_names() {
+        changes.names(files, &mut pages)?;
+    } else if arguments.changes.stat {
+        pages.text(&(heading + &diff::stat(files, view)))?;
+    } else {
+        // A program would take it for a part of the patch.
+        if view.width.is_some() {
+            pages.text(&heading)?;
+        }
+        if files.is_empty() && view.width.is_some() {
+            pages.text("Nothing differs.\n")?;
+        }
+        changes.patch(files, &mut pages)?;
+    }
+    pages.end()
+}
+
+/// Shows both sides to the user's program for it, in temporary directories that are removed then.
+fn tool(changes: &mut Changes<'_>, files: &[ChangeReport]) -> Result<(), Failure> {
+    let folder = tempfile::tempdir().context(|| "cannot make a temporary directory")?;
+    let (old, new) = (folder.path().join("before"), folder.path().join("after"));
+    for side in [&old, &new] {
+        std::fs::create_dir(side).context(|| format!("cannot make `{}`", side.display()))?;
+    }
+    let mut number = 0_u64;
+    for change in diff::shown(files) {
+        let whole = patch::rename(change, files).unwrap_or_else(|| change.clone());
+        let (before, after) = match changes.sides(&whole)? {
+            Sides::Text { old, new } | Sides::Bytes { old, new, .. } => (old, new),
+            Sides::Equal | Sides::Missing => continue,
+        };
+        number += 1;
+        let name = text::bytes(&whole.path);
+        put(&old, &name, whole.old_mode.is_some().then_some(before))?;
+        put(&new, &name, whole.new_mode.is_some().then_some(after))?;
+    }
+    if number == 0 {
+        return changes.invocation.output.text("Nothing differs.\n");
+    }
+    let mut command = tool_command(&old, &new);
+    command.current_dir(folder.path());
+    let status = command.status().context(|| "cannot start the program")?;
+    // git's own ends with 1 where something differs.
+    match status.code() {
+        Some(0 | 1) => Ok(()),
+        _ => Err(Error::failed(format!("the program ended with {status}"))
+            .hint("name one: `git config --global diff.tool NAME`, or $CKPT_HOOK_DIFFTOOL")
+            .into()),
+    }
+}
+
+/// Writes a side of a file, where it was there.
+fn put(side: &Path, name: &[u8], content: Option<Vec<u8>>) -> Result<(), Failure> {
+    use std::os::unix::ffi::OsStrExt;
+    let Some(content) = content else {
+        return Ok(());
+    };
+    let path = side.join(std::ffi::OsStr::from_bytes(name));
+    let why = || format!("cannot write `{}`", path.display());
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent).context(why)?;
+    }
+    std::fs::write(&path, content).context(why)?;
     Ok(())
 }
 
-fn sides(store: &mut Store, directory: &Path, change: &ChangeReport) -> Result<Sides, Failure> {
-    let is_missing = |blob: &Option<String>, mode: &Option<String>| {
-        blob.is_none() && mode.is_some() && !diff::is_directory(mode.as_deref())
-    };
-    if is_missing(&change.old_blob, &change.old_mode)
-        || is_missing(&change.new_blob, &change.new_mode)
-    {
-        return Ok(Sides::Missing);
+/// `$CKPT_HOOK_DIFFTOOL` is a command that gets both directories; else git runs the tool that it is configured for.
+fn tool_command(old: &Path, new: &Path) -> Command {
+    if let Some(own) = surroundings::variable("CKPT_HOOK_DIFFTOOL") {
+        let mut line = own;
+        line.push(" \"$@\"");
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(line).arg("difftool").args([old, new]);
+        return command;
     }
-    if change.old_blob == change.new_blob && diff::is_of_one_kind(change) {
-        return Ok(Sides::Equal);
+    let mut command = Command::new("git");
+    command.args(["difftool", "--no-prompt", "--no-index"]);
+    let configured = git_value("diff.tool").or_else(|| git_value("merge.tool"));
+    if configured.is_none() {
+        command.arg("--tool-help");
     }
-    let mut side = |blob: &Option<String>, mode: &Option<String>| match blob {
-        Some(blob) if !diff::is_directory(mode.as_deref()) => store.blob(directory, blob),
-        _ => Ok(Vec::new()),
-    };
-    let old = side(&change.old_blob, &change.old_mode)?;
-    let new = side(&change.new_blob, &change.new_mode)?;
-    let why = if change.binary {
-        Some("Binary files differ")
-    } else if old.len().max(new.len()) > LARGEST_SIDE {
-        Some("The file is too large to be shown line by line")
-    } else {
-        None
-    };
-    if let Some(why) = why {
-        return Ok(Sides::Bytes { old, new, why });
-    }
-    Ok(Sides::Text { old, new })
+    command.args([old, new].map(OsString::from));
+    command
 }

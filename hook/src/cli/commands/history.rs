@@ -1,11 +1,16 @@
 //! `log`, `show`, `sessions`: what was recorded.
 
+use ckpt_schema::report::ShowReport;
 use ckpt_store::query::LogFilter;
 
+use super::changes::Changes;
 use crate::cli::arguments::{LogArguments, SessionsArguments, ShowArguments};
 use crate::cli::invocation::Invocation;
+use crate::cli::pager::Pages;
 use crate::failure::{DONE, Failure};
-use crate::output::history;
+use crate::output::history::{self, Parts};
+use crate::output::html::Top;
+use crate::output::{View, diff};
 
 /// Lists messages, or operations.
 pub fn log(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
@@ -30,15 +35,87 @@ pub fn log(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
     Ok(DONE)
 }
 
-/// Shows whatever an id is of.
+/// Shows whatever an id is of, and what it did.
 pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Failure> {
-    let report = invocation
-        .open()?
-        .show(&invocation.directory()?, &arguments.id)?;
-    invocation
-        .output
-        .report(&report, |view| history::show(&report, view))?;
+    let directory = invocation.directory()?;
+    let mut store = invocation.open()?;
+    let report = store.show(&directory, &arguments.id)?;
+    if invocation.output.is_json() {
+        invocation.output.report(&report, |_| String::new())?;
+        return Ok(DONE);
+    }
+    let mut changes = Changes {
+        invocation,
+        store: &mut store,
+        directory: &directory,
+        arguments: &arguments.changes,
+    };
+    show_text(&mut changes, arguments, &report)?;
     Ok(DONE)
+}
+
+fn show_text(
+    changes: &mut Changes<'_>,
+    arguments: &ShowArguments,
+    report: &ShowReport,
+) -> Result<(), Failure> {
+    let (invocation, shape) = (changes.invocation, &arguments.changes);
+    let view = invocation.output.view();
+    let is_about_files =
+        shape.wants_lines() || changes.are_names() || shape.stat || shape.html.is_some();
+    let files = match history::changes_of(report) {
+        Some(files) => files,
+        None if is_about_files => {
+            return Err(Failure::usage(
+                "a session is shown by its messages",
+                "give one of them: `ckpt-hook log --session ID` lists them",
+            ));
+        }
+        None => &[],
+    };
+    if let Some(to) = &shape.html {
+        let (title, facts) = history::caption(report, view);
+        return changes.page(&Top { title, facts }, files, to);
+    }
+    if changes.are_names() {
+        let mut pages = Pages::new(invocation);
+        changes.names(files, &mut pages)?;
+        return pages.end();
+    }
+    let parts = Parts {
+        steps: arguments.steps,
+        no_files: shape.wants_lines(),
+    };
+    if !shape.wants_lines() {
+        let mut pages = Pages::new(invocation);
+        match shape.stat {
+            true => pages.text(&diff::stat(files, view))?,
+            false => pages.text(&history::show(report, parts, view))?,
+        }
+        return pages.end();
+    }
+    let mut pages = Pages::of_patch(invocation);
+    match report {
+        ShowReport::Message { steps, .. } if arguments.steps => {
+            for step in steps {
+                heading(&format!("step {}", step.id), view, &mut pages)?;
+                changes.patch(&step.files, &mut pages)?;
+            }
+        }
+        _ => {
+            // To a program, all that stands before a patch is a remark.
+            if view.width.is_some() {
+                pages.text(&(history::show(report, parts, view) + "\n"))?;
+            }
+            changes.patch(files, &mut pages)?;
+        }
+    }
+    pages.end()
+}
+
+/// A patch passes over a line that begins so.
+fn heading(text: &str, view: &View, pages: &mut Pages<'_>) -> Result<(), Failure> {
+    pages.text(&format!("{}\n", view.paint.faint(&format!("# {text}"))))
 }
 
 /// Lists sessions.

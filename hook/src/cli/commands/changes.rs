@@ -1,0 +1,142 @@
+//! Changes in whatever way they are asked for: names, a summary, a patch, both sides beside each other, or a page.
+
+use std::path::Path;
+
+use ckpt_schema::report::ChangeReport;
+use ckpt_store::Store;
+use ckpt_store::error::Context;
+
+use crate::cli::arguments::ChangesArguments;
+use crate::cli::invocation::Invocation;
+use crate::cli::pager::Pages;
+use crate::failure::Failure;
+use crate::output::html::{self, Top};
+use crate::output::lines::{self, Look, Moved};
+use crate::output::patch::{self, Sides};
+use crate::output::{columns, diff};
+
+/// No side larger than this, in bytes, is shown line by line.
+const LARGEST_SIDE: usize = 16 << 20;
+
+/// Lines that moved are looked for in so many files at most.
+const MOVES: usize = 200;
+
+/// What shows changes.
+pub struct Changes<'a> {
+    pub invocation: &'a Invocation,
+    pub store: &'a mut Store,
+    pub directory: &'a Path,
+    pub arguments: &'a ChangesArguments,
+}
+
+impl Changes<'_> {
+    /// Returns whether names are asked for, with nothing around them.
+    pub fn are_names(&self) -> bool {
+        self.arguments.name_only || self.arguments.name_status
+    }
+
+    /// Writes the names.
+    pub fn names(&self, files: &[ChangeReport], pages: &mut Pages<'_>) -> Result<(), Failure> {
+        let raw = self.arguments.raw;
+        pages.bytes(&match self.arguments.name_status {
+            true => diff::name_status(files, raw),
+            false => diff::names(files, raw),
+        })
+    }
+
+    /// Writes every file's part of the patch, one after the other, so that a large one needs no large memory.
+    pub fn patch(&mut self, files: &[ChangeReport], pages: &mut Pages<'_>) -> Result<(), Failure> {
+        let look = look(self.arguments);
+        let view = self.invocation.output.view();
+        let moved = self.moved(files, &look)?;
+        let style = patch::style(view, look, &moved);
+        for change in diff::shown(files) {
+            if pages.is_over() {
+                break;
+            }
+            let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
+            let sides = self.sides(&change)?;
+            match &sides {
+                Sides::Text { old, new } if look.columns => {
+                    let mut head = diff::listing(std::slice::from_ref(&change), view).into_bytes();
+                    head.extend(columns::render(old, new, &style, view.width));
+                    pages.bytes(&head)?;
+                }
+                _ => pages.bytes(&patch::file(&change, &sides, &style))?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a page to a file.
+    pub fn page(&mut self, top: &Top, files: &[ChangeReport], to: &Path) -> Result<(), Failure> {
+        let mut sides = Vec::new();
+        for change in diff::shown(files) {
+            let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
+            let both = self.sides(&change)?;
+            sides.push((change, both));
+        }
+        let page = html::page(top, files, &sides, self.invocation.output.view());
+        let to = self.invocation.surroundings.absolute(to)?;
+        std::fs::write(&to, page).context(|| format!("cannot write `{}`", to.display()))?;
+        Ok(())
+    }
+
+    /// Only colours tell what moved.
+    fn moved(&mut self, files: &[ChangeReport], look: &Look) -> Result<Moved, Failure> {
+        let mut moved = Moved::default();
+        if !self.invocation.output.view().paint.is_on() || files.len() > MOVES {
+            return Ok(moved);
+        }
+        for change in diff::shown(files) {
+            let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
+            if let Sides::Text { old, new } = self.sides(&change)? {
+                moved.add(&lines::difference(&old, &new, look));
+            }
+        }
+        Ok(moved)
+    }
+
+    /// Reads both sides of a change.
+    pub fn sides(&mut self, change: &ChangeReport) -> Result<Sides, Failure> {
+        let is_missing = |blob: &Option<String>, mode: &Option<String>| {
+            blob.is_none() && mode.is_some() && !patch::is_directory(mode.as_deref())
+        };
+        if is_missing(&change.old_blob, &change.old_mode)
+            || is_missing(&change.new_blob, &change.new_mode)
+        {
+            return Ok(Sides::Missing);
+        }
+        if change.old_blob == change.new_blob && patch::is_of_one_kind(change) {
+            return Ok(Sides::Equal);
+        }
+        let mut side = |blob: &Option<String>, mode: &Option<String>| match blob {
+            Some(blob) if !patch::is_directory(mode.as_deref()) => {
+                self.store.blob(self.directory, blob)
+            }
+            _ => Ok(Vec::new()),
+        };
+        let old = side(&change.old_blob, &change.old_mode)?;
+        let new = side(&change.new_blob, &change.new_mode)?;
+        let why = if change.binary {
+            Some("Binary files differ")
+        } else if old.len().max(new.len()) > LARGEST_SIDE {
+            Some("The file is too large to be shown line by line")
+        } else {
+            None
+        };
+        if let Some(why) = why {
+            return Ok(Sides::Bytes { old, new, why });
+        }
+        Ok(Sides::Text { old, new })
+    }
+}
+
+fn look(arguments: &ChangesArguments) -> Look {
+    Look {
+        context: arguments.context,
+        ignore_space: arguments.ignore_all_space,
+        words: arguments.word_diff,
+        columns: arguments.side_by_side,
+    }
+}

@@ -1,0 +1,134 @@
+//! Output that is longer than the screen goes to the user's pager. It starts a process, and asks git which pager is meant.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::{Child, Command, Stdio};
+
+use super::invocation::Invocation;
+use crate::failure::Failure;
+use crate::process::posix;
+use crate::surroundings;
+
+/// `less` ends at once where a page is enough, keeps colours, and leaves the text on the screen.
+const LESS: &str = "FRX";
+
+/// Text on its way to the screen: held back until it is longer than that, then handed to the pager.
+pub struct Pages<'a> {
+    invocation: &'a Invocation,
+    /// How many lines the screen has; none where nothing is paged.
+    height: Option<usize>,
+    is_patch: bool,
+    kept: Vec<u8>,
+    pager: Option<Child>,
+    is_over: bool,
+}
+
+impl<'a> Pages<'a> {
+    /// Begins a listing.
+    pub fn new(invocation: &'a Invocation) -> Self {
+        let height = invocation.output.height();
+        Self {
+            invocation,
+            height: height.filter(|_| !surroundings::is_read_by_no_person()),
+            is_patch: false,
+            kept: Vec::new(),
+            pager: None,
+            is_over: false,
+        }
+    }
+
+    /// Begins a patch: the pager that git has for patches is meant, too.
+    pub fn of_patch(invocation: &'a Invocation) -> Self {
+        Self {
+            is_patch: true,
+            ..Self::new(invocation)
+        }
+    }
+
+    /// Returns whether nobody reads any more.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Adds text for people; long lines are broken between words.
+    pub fn text(&mut self, text: &str) -> Result<(), Failure> {
+        self.bytes(self.invocation.output.wrapped(text).as_bytes())
+    }
+
+    /// Adds bytes.
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let Some(height) = self.height else {
+            return self.invocation.output.bytes(bytes);
+        };
+        if let Some(pager) = &mut self.pager {
+            self.is_over = !pass_on(pager, bytes).map_err(Failure::output)?;
+            return Ok(());
+        }
+        self.kept.extend(bytes);
+        let lines = self.kept.iter().filter(|byte| **byte == b'\n').count();
+        // The prompt of the shell takes a line.
+        if lines < height {
+            return Ok(());
+        }
+        self.pager = command(self.is_patch).and_then(|command| start(&command));
+        if self.pager.is_none() {
+            self.height = None;
+        }
+        let kept = std::mem::take(&mut self.kept);
+        self.bytes(&kept)
+    }
+
+    /// Writes what is held back, or waits until the reader is done.
+    pub fn end(mut self) -> Result<(), Failure> {
+        if let Some(mut pager) = self.pager.take() {
+            drop(pager.stdin.take());
+            return pager.wait().map(drop).map_err(Failure::output);
+        }
+        self.invocation.output.bytes(&self.kept)
+    }
+}
+
+/// Returns whether the pager still reads.
+fn pass_on(pager: &mut Child, bytes: &[u8]) -> io::Result<bool> {
+    let Some(stream) = &mut pager.stdin else {
+        return Ok(false);
+    };
+    match stream.write_all(bytes) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        written => written.map(|()| true),
+    }
+}
+
+/// Returns the command line of the pager; nothing where none is wanted.
+fn command(is_patch: bool) -> Option<OsString> {
+    let command = surroundings::pager("CKPT_HOOK_PAGER")
+        .or_else(|| is_patch.then(of_git).flatten())
+        .or_else(|| surroundings::pager("PAGER"))
+        .unwrap_or_else(|| "less".into());
+    (!command.is_empty() && command != "cat").then_some(command)
+}
+
+fn of_git() -> Option<OsString> {
+    ["pager.diff", "core.pager"].into_iter().find_map(git_value)
+}
+
+/// Returns a value of the user's git configuration.
+pub fn git_value(name: &str) -> Option<OsString> {
+    let mut git = Command::new("git");
+    let output = git.args(["config", "--get", name]).output().ok()?;
+    let value = String::from_utf8(output.stdout).ok()?;
+    let value = value.trim();
+    (output.status.success() && !value.is_empty()).then(|| value.into())
+}
+
+/// Starts it through a shell, as git does. The keys that interrupt are the pager's from then on.
+fn start(command: &OsString) -> Option<Child> {
+    let mut pager = Command::new("sh");
+    pager.arg("-c").arg(command).stdin(Stdio::piped());
+    if surroundings::variable("LESS").is_none() {
+        pager.env("LESS", LESS);
+    }
+    let child = pager.spawn().ok()?;
+    posix::ignore_interrupts();
+    Some(child)
+}

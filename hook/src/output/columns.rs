@@ -1,0 +1,186 @@
+//! Two texts beside each other: on a terminal, and the rows of a page.
+
+use std::ops::Range;
+
+use similar::DiffTag;
+
+use super::lines::{self, Difference, Style, changed_words};
+use super::paint::Paint;
+use super::text::{fit, width};
+
+/// The width where no terminal tells one.
+const WIDTH: usize = 160;
+
+/// On fewer columns, lines stand below each other.
+const NARROW: usize = 60;
+
+/// Where a side has a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cell<'a> {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Its bytes, without the end of the line.
+    pub line: &'a [u8],
+    /// The places in it that changed, where most of it stayed.
+    pub marked: Vec<Range<usize>>,
+}
+
+/// A line, or two that took each other's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// Before.
+    pub old: Option<Cell<'a>>,
+    /// After.
+    pub new: Option<Cell<'a>>,
+    /// Whether it differs.
+    pub differs: bool,
+}
+
+/// Returns the rows of each group.
+pub fn rows<'a>(difference: &Difference<'a>) -> Vec<Vec<Row<'a>>> {
+    let cell = |lines: &[&'a [u8]], place: Option<usize>| {
+        let place = place?;
+        let whole = lines[place];
+        Some(Cell {
+            number: place + 1,
+            line: whole.strip_suffix(b"\n").unwrap_or(whole),
+            marked: Vec::new(),
+        })
+    };
+    let group = |ops: &Vec<similar::DiffOp>| {
+        let mut rows = Vec::new();
+        for op in ops {
+            let (old, new) = (op.old_range(), op.new_range());
+            for place in 0..old.len().max(new.len()) {
+                let nth = |range: &Range<usize>| range.clone().nth(place);
+                let mut row = Row {
+                    old: cell(&difference.old, nth(&old)),
+                    new: cell(&difference.new, nth(&new)),
+                    differs: op.tag() != DiffTag::Equal,
+                };
+                if let (true, Some(old), Some(new)) = (row.differs, &mut row.old, &mut row.new) {
+                    [old.marked, new.marked] = changed_words(old.line, new.line);
+                }
+                rows.push(row);
+            }
+        }
+        rows
+    };
+    difference.groups.iter().map(group).collect()
+}
+
+/// Returns two texts beside each other, or as hunks where the terminal is narrow.
+pub fn render(old: &[u8], new: &[u8], style: &Style<'_>, columns: Option<usize>) -> Vec<u8> {
+    let columns = columns.unwrap_or(WIDTH);
+    if columns < NARROW {
+        return lines::hunks(old, new, style);
+    }
+    let difference = lines::difference(old, new, &style.look);
+    let digits = difference
+        .old
+        .len()
+        .max(difference.new.len())
+        .to_string()
+        .len();
+    let room = (columns - 3) / 2 - digits - 1;
+    let mut text = String::new();
+    for group in rows(&difference) {
+        let head = group.first().map_or(0, |row| {
+            let cell = row.old.as_ref().or(row.new.as_ref());
+            cell.map_or(0, |cell| cell.number)
+        });
+        text.push_str(&format!("{}\n", style.paint.id(&format!("@@ {head} @@"))));
+        for row in group {
+            let old = side(
+                row.old.as_ref(),
+                row.differs.then_some(false),
+                digits,
+                room,
+                style.paint,
+            );
+            let new = side(
+                row.new.as_ref(),
+                row.differs.then_some(true),
+                digits,
+                room,
+                style.paint,
+            );
+            let mark = match (&row.old, &row.new) {
+                _ if !row.differs => ' ',
+                (Some(_), Some(_)) => '|',
+                (Some(_), None) => '<',
+                (None, _) => '>',
+            };
+            let padding = " ".repeat((digits + 1 + room).saturating_sub(width(&old)));
+            let line = format!("{old}{padding} {mark} {new}");
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+    text.into_bytes()
+}
+
+/// Returns a side of a row; `come` says whether it came, where it differs.
+fn side(
+    cell: Option<&Cell<'_>>,
+    come: Option<bool>,
+    digits: usize,
+    room: usize,
+    paint: Paint,
+) -> String {
+    let Some(cell) = cell else {
+        return String::new();
+    };
+    // A tab would end in another column on the right side.
+    let text = lines::with_tabs(cell.line).replace('\t', "    ");
+    let text = fit(&text, room);
+    let text = match come {
+        None => text.into_owned(),
+        Some(false) => paint.bad(&text),
+        Some(true) => paint.good(&text),
+    };
+    format!(
+        "{} {text}",
+        paint.faint(&format!("{:>digits$}", cell.number))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::lines::{Look, Moved};
+    use expect_test::expect;
+
+    fn shown(columns: usize) -> String {
+        let style = Style {
+            look: Look::default(),
+            is_for_people: true,
+            paint: Paint::new(false),
+            moved: &Moved::default(),
+        };
+        let (old, new) = ("one\ntwo 日本\nthree\n", "one\nzwei\nthree\nfour\n");
+        let bytes = render(old.as_bytes(), new.as_bytes(), &style, Some(columns));
+        String::from_utf8(bytes).expect("text")
+    }
+
+    #[test]
+    fn both_sides_stand_beside_each_other() {
+        expect![[r#"
+            @@ 1 @@
+            1 one                            1 one
+            2 two 日本                     | 2 zwei
+            3 three                          3 three
+                                           > 4 four
+        "#]]
+        .assert_eq(&shown(64));
+    }
+
+    #[test]
+    fn where_there_is_no_room_for_two_sides_they_stand_below_each_other() {
+        assert!(
+            shown(40).contains("\n-two 日本\n"),
+            "as hunks: {}",
+            shown(40)
+        );
+    }
+}

@@ -1,0 +1,168 @@
+//! Long lists of files, folded by directory. Pure.
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::PathText;
+
+use super::text::safe_bytes;
+
+/// A list of more files than this is folded.
+const MANY: usize = 20;
+
+/// A file of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// Its path.
+    pub path: &'a PathText,
+    /// Whether nothing has to be said of it alone.
+    pub is_foldable: bool,
+    /// Lines added.
+    pub additions: Option<u64>,
+    /// Lines taken away.
+    pub deletions: Option<u64>,
+}
+
+/// A row of a folded list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The file at a place of the list.
+    One(usize),
+    /// Several files of a directory.
+    Directory {
+        /// The directory, with a slash behind it, safe.
+        name: String,
+        /// How many files it has in the list.
+        files: u64,
+        /// Their lines added.
+        additions: u64,
+        /// Their lines taken away.
+        deletions: u64,
+    },
+}
+
+/// Returns the rows of a list: all files where they are few or `all` are asked for, else directories with what they have.
+///
+/// The deepest directories are folded first, until the list is short or only the topmost are left. What has to be named, is.
+pub fn fold(lines: &[Line<'_>], all: bool) -> Vec<Part> {
+    let mut depth = lines.iter().map(|line| depth(line.path)).max().unwrap_or(0);
+    if all || lines.len() <= MANY || depth == 0 {
+        return (0..lines.len()).map(Part::One).collect();
+    }
+    loop {
+        let parts = folded_at(lines, depth);
+        if parts.len() <= MANY || depth == 1 {
+            return parts;
+        }
+        depth -= 1;
+    }
+}
+
+/// How many directories a path is in.
+fn depth(path: &PathText) -> usize {
+    path.path.matches('/').count()
+}
+
+/// Folds what is in a directory that is so deep, or deeper.
+fn folded_at(lines: &[Line<'_>], depth: usize) -> Vec<Part> {
+    let mut directories: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (place, line) in lines.iter().enumerate() {
+        if let Some(name) = directory(line, depth) {
+            directories.entry(name).or_default().push(place);
+        }
+    }
+    directories.retain(|_, places| places.len() > 1);
+    let mut parts = Vec::new();
+    for (place, line) in lines.iter().enumerate() {
+        let name = directory(line, depth).filter(|name| directories.contains_key(name));
+        let Some(name) = name else {
+            parts.push(Part::One(place));
+            continue;
+        };
+        let places = &directories[&name];
+        if places[0] != place {
+            continue;
+        }
+        let sum = |lines_of: fn(&Line<'_>) -> Option<u64>| {
+            let counts = places.iter().filter_map(|place| lines_of(&lines[*place]));
+            counts.sum()
+        };
+        parts.push(Part::Directory {
+            name: safe_bytes(name.as_bytes()),
+            files: places.len() as u64,
+            additions: sum(|line| line.additions),
+            deletions: sum(|line| line.deletions),
+        });
+    }
+    parts
+}
+
+/// Returns the directory under which a file is folded.
+fn directory(line: &Line<'_>, depth: usize) -> Option<String> {
+    let path = &line.path.path;
+    let (end, _) = path.match_indices('/').nth(depth.checked_sub(1)?)?;
+    line.is_foldable.then(|| path[..=end].to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(names: impl Iterator<Item = String>) -> Vec<PathText> {
+        names
+            .map(|path| PathText {
+                path,
+                path_hex: None,
+            })
+            .collect()
+    }
+
+    fn lines(paths: &[PathText]) -> Vec<Line<'_>> {
+        paths
+            .iter()
+            .map(|path| Line {
+                path,
+                is_foldable: path.path != "a/kept",
+                additions: Some(2),
+                deletions: None,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_short_list_and_one_that_is_wanted_whole_are_not_folded() {
+        let few = paths((0..20).map(|number| format!("a/{number}")));
+        assert_eq!(
+            fold(&lines(&few), false).len(),
+            20,
+            "twenty are read at once"
+        );
+        let many = paths((0..30).map(|number| format!("a/{number}")));
+        assert_eq!(fold(&lines(&many), true).len(), 30, "all were asked for");
+    }
+
+    #[test]
+    fn many_files_are_folded_by_directory_and_what_matters_is_named() {
+        let many = (0..30).map(|number| format!("a/b/{number:02}"));
+        let others = ["a/kept", "top"].map(str::to_owned);
+        let paths = paths(many.chain(others));
+        let directory = Part::Directory {
+            name: "a/b/".to_owned(),
+            files: 30,
+            additions: 60,
+            deletions: 0,
+        };
+        assert_eq!(
+            fold(&lines(&paths), false),
+            [directory, Part::One(30), Part::One(31)],
+            "one row for thirty files"
+        );
+    }
+
+    #[test]
+    fn directories_are_folded_into_those_above_them_until_the_list_is_short() {
+        let many = (0..60).map(|number| format!("a/{}/{number}", number / 2));
+        let paths = paths(many);
+        let parts = fold(&lines(&paths), false);
+        assert_eq!(parts.len(), 1, "thirty directories are too many: {parts:?}");
+    }
+}

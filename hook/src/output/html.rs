@@ -1,0 +1,173 @@
+//! Changes as one page for a browser: nothing is loaded, nothing runs, and every name and line is escaped by the template.
+
+use std::ops::Range;
+
+use ckpt_schema::report::ChangeReport;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::columns::{Cell, Row, rows};
+use super::diff;
+use super::lines::{Look, difference, with_tabs};
+use super::paint::Paint;
+use super::patch::Sides;
+use super::text::{path, safe};
+use super::view::View;
+
+/// What stands at the top of the page.
+#[derive(Clone, Debug, Default)]
+pub struct Top {
+    /// What it shows, such as a message's prompt.
+    pub title: String,
+    /// Facts below the title.
+    pub facts: Vec<String>,
+}
+
+/// Only the styles of the page itself are allowed.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+
+/// On a narrow screen the new side stands below the old one.
+const STYLE: &str = "
+:root{color-scheme:light dark;--gone:#ffd7d5;--come:#ccffd8;--goneword:#ff8182;--comeword:#4ac26b;--line:#8884}
+@media(prefers-color-scheme:dark){:root{--gone:#4b1113;--come:#033a16;--goneword:#8e1519;--comeword:#196c2e}}
+body{font:16px/1.5 system-ui,sans-serif;margin:0 auto;max-width:110em;padding:1em;overflow-wrap:anywhere}
+h1{font-size:1.3em;white-space:pre-wrap}h2{font-size:1em;font-family:ui-monospace,monospace;margin:2em 0 .3em}
+summary{cursor:pointer}ul{padding-left:1.2em}
+table{border-collapse:collapse;width:100%;table-layout:fixed;font:13px/1.45 ui-monospace,monospace;border:1px solid var(--line)}
+td{vertical-align:top;white-space:pre-wrap;padding:0 .5em}td.n{width:3.5em;text-align:right;opacity:.6;user-select:none}
+tr.gap td{border-top:1px solid var(--line);padding:.2em}
+.g{background:var(--gone)}.c{background:var(--come)}del{background:var(--goneword);text-decoration:none}
+ins{background:var(--comeword);text-decoration:none}.up{color:#1a7f37}.down{color:#cf222e}
+@media(max-width:50em){table,tbody,tr{display:block}td{display:block}td.n{display:none}td:empty{display:none}tr.same td.old{display:none}}
+";
+
+/// Returns a page with the changes of each file.
+pub fn page(
+    top: &Top,
+    files: &[ChangeReport],
+    sides: &[(ChangeReport, Sides)],
+    view: &View,
+) -> String {
+    let total = diff::total(
+        files,
+        &View {
+            paint: Paint::new(false),
+            ..*view
+        },
+    );
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { (safe(top.title.lines().next().unwrap_or_default())) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                h1 { (lines(&top.title)) }
+                ul { @for fact in &top.facts { li { (safe(fact)) } } }
+                p { (total.trim_end()) }
+                ul {
+                    @for (place, (change, _)) in sides.iter().enumerate() {
+                        li { a href=(format!("#f{place}")) { (name(change)) } " " (counts(change)) }
+                    }
+                }
+                @for (place, (change, sides)) in sides.iter().enumerate() {
+                    section id=(format!("f{place}")) { (file(change, sides)) }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// Returns lines in which nothing turns the reading direction.
+fn lines(text: &str) -> String {
+    text.lines().map(safe).collect::<Vec<_>>().join("\n")
+}
+
+fn name(change: &ChangeReport) -> String {
+    match &change.renamed_from {
+        Some(rename) => format!("{} → {}", path(&rename.path), path(&change.path)),
+        None => path(&change.path),
+    }
+}
+
+fn counts(change: &ChangeReport) -> Markup {
+    html! {
+        span.up { "+" (change.additions.unwrap_or(0)) } " "
+        span.down { "-" (change.deletions.unwrap_or(0)) }
+    }
+}
+
+fn file(change: &ChangeReport, sides: &Sides) -> Markup {
+    html! {
+        h2 { (name(change)) " " (counts(change)) }
+        details open {
+            summary { (diff::kind(change, Paint::new(false))) }
+            @match sides {
+                Sides::Text { old, new } => (text(old, new)),
+                Sides::Bytes { old, new, why } => p { (why) ": " (old.len()) " → " (new.len()) " bytes" },
+                Sides::Equal => p { "The content is the same." },
+                Sides::Missing => p { "No snapshot holds all of its contents." },
+            }
+        }
+    }
+}
+
+fn text(old: &[u8], new: &[u8]) -> Markup {
+    let difference = difference(old, new, &Look::default());
+    html! {
+        table {
+            @for group in rows(&difference) {
+                tr.gap { td colspan="4" {} }
+                @for row in &group { (line(row)) }
+            }
+        }
+    }
+}
+
+fn line(row: &Row<'_>) -> Markup {
+    let (gone, come) = match row.differs {
+        true => ("old g", "new c"),
+        false => ("old", "new"),
+    };
+    html! {
+        tr class=(if row.differs { "differs" } else { "same" }) {
+            (side(row.old.as_ref(), gone, false))
+            (side(row.new.as_ref(), come, true))
+        }
+    }
+}
+
+fn side(cell: Option<&Cell<'_>>, class: &str, is_new: bool) -> Markup {
+    let Some(cell) = cell else {
+        return html! { td.n {} td {} };
+    };
+    html! {
+        td.n { (cell.number) }
+        td class=(class) {
+            @for (part, is_marked) in parts(cell.line, &cell.marked) {
+                @match (is_marked, is_new) {
+                    (false, _) => (part),
+                    (true, true) => ins { (part) },
+                    (true, false) => del { (part) },
+                }
+            }
+        }
+    }
+}
+
+/// Returns a line in pieces, each with whether it is marked.
+fn parts(line: &[u8], marked: &[Range<usize>]) -> Vec<(String, bool)> {
+    let mut parts = Vec::new();
+    let mut end = 0;
+    for range in marked {
+        parts.push((with_tabs(&line[end..range.start]), false));
+        parts.push((with_tabs(&line[range.clone()]), true));
+        end = range.end;
+    }
+    parts.push((with_tabs(&line[end..]), false));
+    parts
+}

@@ -1,0 +1,408 @@
+//! Two texts line by line: which lines stay, go and come, with what of them changed. It knows nothing of files.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
+use std::time::Duration;
+
+use similar::udiff::UnifiedHunkHeader;
+use similar::{ChangeTag, DiffOp, DiffTag, TextDiff};
+
+use super::paint::Paint;
+use super::text::safe_bytes;
+
+/// A diff that takes longer is made coarser.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// So many letters and digits make a line one that is known again elsewhere.
+const KNOWN_AGAIN: usize = 10;
+
+/// How lines are compared and shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// So many lines that stay are shown around those that changed.
+    pub context: usize,
+    /// Whether lines that differ in white space only are the same.
+    pub ignore_space: bool,
+    /// Whether single words are shown as gone and come.
+    pub words: bool,
+    /// Whether both sides stand beside each other.
+    pub columns: bool,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            context: 3,
+            ignore_space: false,
+            words: false,
+            columns: false,
+        }
+    }
+}
+
+/// What differs between two texts, in groups with the lines around them.
+pub struct Difference<'a> {
+    /// The lines before.
+    pub old: Vec<&'a [u8]>,
+    /// The lines after.
+    pub new: Vec<&'a [u8]>,
+    /// Groups of what stays, goes and comes.
+    pub groups: Vec<Vec<DiffOp>>,
+}
+
+/// Compares two texts. Only a newline ends a line for git; a carriage return does not.
+pub fn difference<'a>(old: &'a [u8], new: &'a [u8], look: &Look) -> Difference<'a> {
+    let (old, new) = (split(old), split(new));
+    let mut configuration = TextDiff::configure();
+    configuration.timeout(PATIENCE);
+    let groups = if look.ignore_space {
+        let (old, new) = (keys(&old), keys(&new));
+        let (old, new) = (refer(&old), refer(&new));
+        let difference = configuration.diff_slices(&old, &new);
+        difference.grouped_ops(look.context)
+    } else {
+        let difference = configuration.diff_slices(&old, &new);
+        difference.grouped_ops(look.context)
+    };
+    Difference { old, new, groups }
+}
+
+fn split(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+fn keys(lines: &[&[u8]]) -> Vec<Vec<u8>> {
+    let visible = |line: &&[u8]| {
+        let bytes = line.iter().copied();
+        bytes.filter(|byte| !byte.is_ascii_whitespace()).collect()
+    };
+    lines.iter().map(visible).collect()
+}
+
+fn refer(keys: &[Vec<u8>]) -> Vec<&[u8]> {
+    keys.iter().map(Vec::as_slice).collect()
+}
+
+/// The lines that go in one place and come in another, by their hashes.
+#[derive(Debug, Default)]
+pub struct Moved {
+    gone: HashSet<u64>,
+    come: HashSet<u64>,
+}
+
+impl Moved {
+    /// Takes in the lines of one file.
+    pub fn add(&mut self, difference: &Difference<'_>) {
+        for op in difference.groups.iter().flatten() {
+            if op.tag() != DiffTag::Equal {
+                let (old, new) = (
+                    &difference.old[op.old_range()],
+                    &difference.new[op.new_range()],
+                );
+                self.gone.extend(old.iter().filter_map(|line| mark(line)));
+                self.come.extend(new.iter().filter_map(|line| mark(line)));
+            }
+        }
+    }
+
+    fn has(&self, line: &[u8]) -> bool {
+        mark(line).is_some_and(|mark| self.gone.contains(&mark) && self.come.contains(&mark))
+    }
+}
+
+/// Returns by what a line is known again, however it is indented; nothing of one that may stand anywhere.
+fn mark(line: &[u8]) -> Option<u64> {
+    let line = line.trim_ascii();
+    let letters = line.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    if letters.count() < KNOWN_AGAIN {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    Some(hasher.finish())
+}
+
+/// How the hunks are written.
+pub struct Style<'a> {
+    /// How lines are compared and shown.
+    pub look: Look,
+    /// Whether somebody looks: else the bytes stay as they are, so that they can be applied.
+    pub is_for_people: bool,
+    /// The colours.
+    pub paint: Paint,
+    /// The lines that moved.
+    pub moved: &'a Moved,
+}
+
+/// Returns the hunks of two texts.
+///
+/// For people, lines are made safe like names; what goes to a file or a program stays as it is, so that it can be applied.
+pub fn hunks(old: &[u8], new: &[u8], style: &Style<'_>) -> Vec<u8> {
+    let difference = difference(old, new, &style.look);
+    let mut bytes = Vec::new();
+    for group in &difference.groups {
+        let header = UnifiedHunkHeader::new(group).to_string();
+        bytes.extend(format!("{}\n", style.paint.id(&header)).as_bytes());
+        for op in group {
+            if style.look.words {
+                words_of(op, &difference, style, &mut bytes);
+            } else {
+                lines_of(op, &difference, style, &mut bytes);
+            }
+        }
+    }
+    bytes
+}
+
+fn lines_of(op: &DiffOp, difference: &Difference<'_>, style: &Style<'_>, bytes: &mut Vec<u8>) {
+    let (old, new) = (
+        &difference.old[op.old_range()],
+        &difference.new[op.new_range()],
+    );
+    if op.tag() == DiffTag::Equal {
+        // Where white space is ignored the sides may differ; git shows the new one.
+        for line in new {
+            one(ChangeTag::Equal, line, &[], style, bytes);
+        }
+        return;
+    }
+    let marked = |position: usize| -> [Vec<Range<usize>>; 2] {
+        match (old.get(position), new.get(position)) {
+            (Some(old_line), Some(new_line)) if style.paint.is_on() && old.len() == new.len() => {
+                changed_words(old_line, new_line)
+            }
+            _ => [Vec::new(), Vec::new()],
+        }
+    };
+    for (position, line) in old.iter().enumerate() {
+        one(ChangeTag::Delete, line, &marked(position)[0], style, bytes);
+    }
+    for (position, line) in new.iter().enumerate() {
+        one(ChangeTag::Insert, line, &marked(position)[1], style, bytes);
+    }
+}
+
+/// Writes one line; `marked` are the places in it that changed.
+fn one(
+    tag: ChangeTag,
+    whole: &[u8],
+    marked: &[Range<usize>],
+    style: &Style<'_>,
+    bytes: &mut Vec<u8>,
+) {
+    let line = whole.strip_suffix(b"\n").unwrap_or(whole);
+    if style.is_for_people {
+        bytes.extend(shown(tag, line, marked, style).as_bytes());
+    } else {
+        bytes.extend(tag.to_string().as_bytes());
+        bytes.extend(line);
+    }
+    bytes.push(b'\n');
+    if line.len() == whole.len() {
+        bytes.extend(b"\\ No newline at end of file\n");
+    }
+}
+
+fn shown(tag: ChangeTag, line: &[u8], marked: &[Range<usize>], style: &Style<'_>) -> String {
+    let paint = style.paint;
+    let is_moved = tag != ChangeTag::Equal && style.moved.has(line);
+    let colour = |text: &str| match tag {
+        ChangeTag::Equal => text.to_owned(),
+        ChangeTag::Delete if is_moved => paint.moved_away(text),
+        ChangeTag::Insert if is_moved => paint.moved_here(text),
+        ChangeTag::Delete => paint.bad(text),
+        ChangeTag::Insert => paint.good(text),
+    };
+    if marked.is_empty() || is_moved {
+        return colour(&format!("{tag}{}", with_tabs(line)));
+    }
+    let mark = |text: &str| match tag {
+        ChangeTag::Delete => paint.word_gone(text),
+        ChangeTag::Equal | ChangeTag::Insert => paint.word_come(text),
+    };
+    let mut shown = colour(&tag.to_string());
+    let mut end = 0;
+    for range in marked {
+        shown.push_str(&colour(&with_tabs(&line[end..range.start.max(end)])));
+        let stop = range.end.min(line.len());
+        shown.push_str(&mark(&with_tabs(&line[range.start.min(stop)..stop])));
+        end = stop;
+    }
+    shown + &colour(&with_tabs(&line[end..]))
+}
+
+/// Returns a line in which nothing but a tab acts on a terminal.
+pub fn with_tabs(line: &[u8]) -> String {
+    let parts = line.split(|byte| *byte == b'\t').map(safe_bytes);
+    parts.collect::<Vec<_>>().join("\t")
+}
+
+/// Returns the places of both lines that the other does not have; none where little of them is the same.
+pub fn changed_words(old: &[u8], new: &[u8]) -> [Vec<Range<usize>>; 2] {
+    let (old_words, new_words) = (words(old), words(new));
+    let difference = TextDiff::configure()
+        .timeout(PATIENCE)
+        .diff_slices(&old_words, &new_words);
+    let place = |words: &[&[u8]], range: Range<usize>| {
+        let length = |words: &[&[u8]]| words.iter().map(|word| word.len()).sum::<usize>();
+        let start = length(&words[..range.start]);
+        start..start + length(&words[range])
+    };
+    let (mut gone, mut come, mut same) = (Vec::new(), Vec::new(), 0);
+    for op in difference.ops() {
+        let (old, new) = (
+            place(&old_words, op.old_range()),
+            place(&new_words, op.new_range()),
+        );
+        if op.tag() == DiffTag::Equal {
+            same += old.len();
+            continue;
+        }
+        gone.extend((!old.is_empty()).then_some(old));
+        come.extend((!new.is_empty()).then_some(new));
+    }
+    if same * 3 < old.len().max(new.len()) {
+        return [Vec::new(), Vec::new()];
+    }
+    [gone, come]
+}
+
+/// Returns the words of a text and what stands between them.
+fn words(text: &[u8]) -> Vec<&[u8]> {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii();
+    let is_space = |byte: u8| matches!(byte, b' ' | b'\t');
+    text.chunk_by(|one, next| {
+        (is_word(*one) && is_word(*next)) || (is_space(*one) && is_space(*next))
+    })
+    .collect()
+}
+
+/// Writes what stays, goes and comes as one text, with marks around words.
+fn words_of(op: &DiffOp, difference: &Difference<'_>, style: &Style<'_>, bytes: &mut Vec<u8>) {
+    let paint = style.paint;
+    let (old, new) = (
+        difference.old[op.old_range()].concat(),
+        difference.new[op.new_range()].concat(),
+    );
+    let lines = |text: &[u8]| {
+        let lines = text.split(|byte| *byte == b'\n').map(with_tabs);
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let mut text = String::new();
+    if op.tag() == DiffTag::Equal {
+        text = lines(&new);
+    } else {
+        let (old_words, new_words) = (words(&old), words(&new));
+        let difference = TextDiff::configure()
+            .timeout(PATIENCE)
+            .diff_slices(&old_words, &new_words);
+        for op in difference.ops() {
+            let (gone, come) = (
+                old_words[op.old_range()].concat(),
+                new_words[op.new_range()].concat(),
+            );
+            if op.tag() == DiffTag::Equal {
+                text.push_str(&lines(&come));
+                continue;
+            }
+            text.push_str(&around(&lines(&gone), "[-", "-]", |text| paint.bad(text)));
+            text.push_str(&around(&lines(&come), "{+", "+}", |text| paint.good(text)));
+        }
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    bytes.extend(text.as_bytes());
+}
+
+/// Puts marks around a text; its line ends stay outside of them.
+fn around(text: &str, open: &str, close: &str, paint: impl Fn(&str) -> String) -> String {
+    let part = |line: &str| match line {
+        "" => String::new(),
+        _ => paint(&format!("{open}{line}{close}")),
+    };
+    text.split('\n').map(part).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    fn shown(old: &str, new: &str, look: Look) -> String {
+        let style = Style {
+            look,
+            is_for_people: true,
+            paint: Paint::new(false),
+            moved: &Moved::default(),
+        };
+        String::from_utf8(hunks(old.as_bytes(), new.as_bytes(), &style)).expect("text")
+    }
+
+    #[test]
+    fn words_are_marked_as_git_marks_them() {
+        let look = Look {
+            words: true,
+            ..Look::default()
+        };
+        expect![[r#"
+            @@ -1,2 +1,2 @@
+            one
+            the [-quick-]{+slow+} fox
+        "#]]
+        .assert_eq(&shown("one\nthe quick fox\n", "one\nthe slow fox\n", look));
+    }
+
+    #[test]
+    fn white_space_is_no_difference_where_it_is_ignored() {
+        let look = Look {
+            ignore_space: true,
+            ..Look::default()
+        };
+        assert_eq!(shown("a\n  b\n", "a\n\tb\n", look), "", "only indented");
+        expect![[r#"
+            @@ -1,2 +1,3 @@
+             a
+             	b
+            +c
+        "#]]
+        .assert_eq(&shown("a\n  b\n", "a\n\tb\nc\n", look));
+    }
+
+    #[test]
+    fn as_many_lines_around_are_shown_as_asked_for() {
+        let look = Look {
+            context: 0,
+            ..Look::default()
+        };
+        assert_eq!(
+            shown("1\n2\n3\n", "1\n2\nx\n", look),
+            "@@ -3 +3 @@\n-3\n+x\n",
+            "none"
+        );
+    }
+
+    #[test]
+    fn a_line_that_went_in_one_place_and_came_in_another_has_moved() {
+        let mut moved = Moved::default();
+        let look = Look::default();
+        let line = b"fn a_function_that_moves() {\n";
+        moved.add(&difference(line, b"", &look));
+        moved.add(&difference(
+            b"x\n}\n",
+            b"x\n    fn a_function_that_moves() {\n",
+            &look,
+        ));
+        assert!(moved.has(line), "in two files, and indented");
+        assert!(!moved.has(b"}\n"), "a brace may stand anywhere");
+    }
+
+    #[test]
+    fn the_words_of_a_line_that_changed_are_known_by_their_place() {
+        let [gone, come] = changed_words(b"let a = old(b);", b"let a = new(b);");
+        assert_eq!((gone, come), (vec![8..11], vec![8..11]), "one word of it");
+        let [gone, _] = changed_words(b"something", b"else");
+        assert!(gone.is_empty(), "nothing of it is the same: {gone:?}");
+    }
+}

@@ -1,0 +1,214 @@
+//! Which deleted file became which added one, as `git diff -M` tells it: the same bytes first, then half of them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ckpt_schema::report::{ChangeKind, ChangeReport, PathText, Rename};
+
+use crate::lines;
+use crate::model::entry::ObjectId;
+use crate::snapshot::Snapshots;
+
+/// From this similarity on, in per cent, a file is the other one under a new name: git's default.
+const ENOUGH: u8 = 50;
+
+/// So many pairs of files are compared by content at most; git's `diff.renameLimit` is a bound of the same kind.
+const MAX_PAIRS: usize = 10_000;
+
+/// Larger files, in bytes, are only renamed where their bytes are the same.
+const MAX_SIZE: u64 = 1 << 20;
+
+/// A line longer than this counts as several pieces, as in git's `diffcore-delta.c`.
+const PIECE: usize = 64;
+
+/// Notes the renames among the paths of one difference.
+pub(super) fn find(snapshots: &Snapshots, files: &mut [ChangeReport]) {
+    let mut gone = places(files, ChangeKind::Deleted);
+    let mut come = places(files, ChangeKind::Added);
+    let mut pairs = same_bytes(files, &mut gone, &mut come);
+    if !gone.is_empty() && gone.len().saturating_mul(come.len()) <= MAX_PAIRS {
+        let pieces = |place: &usize, old: bool| {
+            let file = &files[*place];
+            let blob = if old { &file.old_blob } else { &file.new_blob };
+            let blob = ObjectId::from_hex(blob.as_deref()?)?;
+            let bytes = snapshots.read_blob_up_to(blob, MAX_SIZE).ok()??;
+            Some((*place, pieces(&bytes)))
+        };
+        let old: Vec<_> = gone
+            .iter()
+            .filter_map(|place| pieces(place, true))
+            .collect();
+        let new: Vec<_> = come
+            .iter()
+            .filter_map(|place| pieces(place, false))
+            .collect();
+        pairs.extend(alike(files, &old, &new));
+    }
+    for (from, to, similarity) in pairs {
+        let lines = match similarity {
+            100 => Some((0, 0)),
+            _ => lines(snapshots, &files[from], &files[to]),
+        };
+        let path = files[from].path.clone();
+        files[from].renamed_to = Some(files[to].path.clone());
+        files[to].renamed_from = Some(Rename {
+            path,
+            similarity,
+            additions: lines.map(|(added, _)| added),
+            deletions: lines.map(|(_, deleted)| deleted),
+        });
+    }
+}
+
+fn lines(snapshots: &Snapshots, old: &ChangeReport, new: &ChangeReport) -> Option<(u64, u64)> {
+    let read = |blob: &Option<String>| {
+        let blob = ObjectId::from_hex(blob.as_deref()?)?;
+        snapshots.read_blob_up_to(blob, MAX_SIZE).ok()?
+    };
+    lines::count(&read(&old.old_blob)?, &read(&new.new_blob)?)
+}
+
+/// Returns the places of what was added or deleted and has bytes. An empty file is every other one.
+fn places(files: &[ChangeReport], kind: ChangeKind) -> Vec<usize> {
+    let is_candidate = |file: &ChangeReport| {
+        let blob = side(file, kind).1;
+        file.kind == kind && blob.is_some_and(|blob| blob != EMPTY)
+    };
+    let places = files.iter().enumerate();
+    places
+        .filter(|(_, file)| is_candidate(file))
+        .map(|(place, _)| place)
+        .collect()
+}
+
+/// The id of the blob that has no bytes.
+const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+
+/// Returns the mode and the blob of the side that is there.
+fn side(file: &ChangeReport, kind: ChangeKind) -> (Option<&str>, Option<&str>) {
+    match kind {
+        ChangeKind::Deleted => (file.old_mode.as_deref(), file.old_blob.as_deref()),
+        _ => (file.new_mode.as_deref(), file.new_blob.as_deref()),
+    }
+}
+
+/// A link is no file: `120000` and `100644` begin differently.
+fn is_link(mode: Option<&str>) -> bool {
+    mode.is_some_and(|mode| mode.starts_with("12"))
+}
+
+/// Takes out those whose bytes are the same; of several, the one that kept its name goes first.
+fn same_bytes(
+    files: &[ChangeReport],
+    gone: &mut Vec<usize>,
+    come: &mut Vec<usize>,
+) -> Vec<(usize, usize, u8)> {
+    let mut by_blob: BTreeMap<(bool, &str), Vec<usize>> = BTreeMap::new();
+    for place in gone.iter() {
+        let (mode, blob) = side(&files[*place], ChangeKind::Deleted);
+        if let Some(blob) = blob {
+            by_blob
+                .entry((is_link(mode), blob))
+                .or_default()
+                .push(*place);
+        }
+    }
+    let mut pairs = Vec::new();
+    for only_same_name in [true, false] {
+        come.retain(|to| {
+            let (mode, blob) = side(&files[*to], ChangeKind::Added);
+            let key = (is_link(mode), blob.unwrap_or_default());
+            let Some(sources) = by_blob.get_mut(&key) else {
+                return true;
+            };
+            let is_it = |from: &usize| {
+                !only_same_name || name(&files[*from].path) == name(&files[*to].path)
+            };
+            let Some(position) = sources.iter().position(is_it) else {
+                return true;
+            };
+            pairs.push((sources.remove(position), *to, 100));
+            false
+        });
+    }
+    gone.retain(|from| !pairs.iter().any(|(taken, _, _)| taken == from));
+    pairs
+}
+
+fn name(path: &PathText) -> &str {
+    path.path.rsplit('/').next().unwrap_or_default()
+}
+
+/// How many bytes of each piece a content has.
+type Pieces = HashMap<u64, usize>;
+
+fn pieces(bytes: &[u8]) -> Pieces {
+    let mut pieces = Pieces::new();
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    for piece in lines.flat_map(|line| line.chunks(PIECE)) {
+        let mut hasher = DefaultHasher::new();
+        piece.hash(&mut hasher);
+        *pieces.entry(hasher.finish()).or_default() += piece.len();
+    }
+    pieces
+}
+
+/// Returns how much of the larger content is in the other, in per cent.
+fn similarity(old: &Pieces, new: &Pieces) -> u8 {
+    let size = |pieces: &Pieces| pieces.values().sum::<usize>();
+    let common: usize = old
+        .iter()
+        .map(|(piece, bytes)| new.get(piece).map_or(0, |other| *bytes.min(other)))
+        .sum();
+    let larger = size(old).max(size(new)).max(1);
+    u8::try_from(common * 100 / larger).unwrap_or(100)
+}
+
+/// Pairs contents that are alike enough, the most alike first, each once.
+fn alike(
+    files: &[ChangeReport],
+    old: &[(usize, Pieces)],
+    new: &[(usize, Pieces)],
+) -> Vec<(usize, usize, u8)> {
+    let mut scored: Vec<(u8, bool, usize, usize)> = Vec::new();
+    for (from, before) in old {
+        for (to, after) in new {
+            let (one, other) = (&files[*from], &files[*to]);
+            if is_link(one.old_mode.as_deref()) || is_link(other.new_mode.as_deref()) {
+                continue;
+            }
+            let score = similarity(before, after);
+            if score >= ENOUGH {
+                scored.push((score, name(&one.path) == name(&other.path), *from, *to));
+            }
+        }
+    }
+    scored.sort_by_key(|(score, same_name, from, to)| {
+        (std::cmp::Reverse((*score, *same_name)), *from, *to)
+    });
+    let mut pairs: Vec<(usize, usize, u8)> = Vec::new();
+    for (score, _, from, to) in scored {
+        if pairs.iter().all(|pair| pair.0 != from && pair.1 != to) {
+            // What is not the same is never called so.
+            pairs.push((from, to, score.min(99)));
+        }
+    }
+    pairs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similarity_is_what_the_larger_content_has_of_the_other() {
+        let content = |lines: &[&str]| pieces(lines.concat().as_bytes());
+        let old = content(&["one\n", "two\n", "six\n", "ten\n"]);
+        assert_eq!(similarity(&old, &old), 100, "the same");
+        let half = content(&["one\n", "two\n"]);
+        assert_eq!(similarity(&old, &half), 50, "of the larger one");
+        assert_eq!(similarity(&half, &old), 50, "whichever side it is");
+        let other = content(&["a\n", "b\n"]);
+        assert_eq!(similarity(&old, &other), 0, "nothing in common");
+    }
+}
