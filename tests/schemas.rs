@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::report::{
     AgentsReport, DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport, LabelsReport,
-    LogReport, OperationReport, OperationsReport, SessionsReport, ShowReport, SnapshotReport,
-    StatusReport, VERSION,
+    LogReport, Notification, OperationReport, OperationsReport, SessionsReport, ShowReport,
+    SnapshotReport, StatusReport, VERSION,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -24,6 +24,7 @@ fn generate() -> Value {
     let mut reports = generator(SchemaSettings::draft2020_12().for_serialize());
     let documents = [
         ("event", events.subschema_for::<Event>()),
+        ("notification", reports.subschema_for::<Notification>()),
         ("report-agents", reports.subschema_for::<AgentsReport>()),
         ("report-diff", reports.subschema_for::<DiffReport>()),
         ("report-doctor", reports.subschema_for::<DoctorReport>()),

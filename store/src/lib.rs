@@ -24,6 +24,7 @@ mod store;
 mod timeline;
 mod upkeep;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::EventKind;
@@ -201,6 +202,28 @@ impl Store {
     /// Returns what differs between two states: ids of messages, steps, snapshots, operations, or `current`.
     pub fn diff(&mut self, cwd: &Path, request: &query::DiffRequest) -> Result<report::DiffReport> {
         query::diff(self, cwd, request)
+    }
+
+    /// Returns what happened after a place in the order of everything, in the workspace that holds `cwd` or everywhere, and from
+    /// where to go on. A place after the newest one is of another store: the answer is a reset.
+    pub fn feed(&mut self, cwd: Option<&Path>, since: i64) -> Result<query::Feed> {
+        query::feed(self, cwd, since)
+    }
+
+    /// Returns the newest place in the order of everything that happened; 0 in an empty store.
+    pub fn newest_in_feed(&mut self) -> Result<i64> {
+        query::newest(self)
+    }
+
+    /// Returns the sessions with a tool at work, by agent and session, of each workspace in which there are any.
+    pub fn agents_at_work(&mut self) -> Result<BTreeMap<String, Vec<String>>> {
+        query::agents_at_work(self)
+    }
+
+    /// Returns a number that changes when another process has written to the session store: SQLite's `data_version`. Asking costs
+    /// no access to the disk.
+    pub fn data_version(&mut self) -> Result<i64> {
+        self.database.data_version()
     }
 
     /// Returns what is and what is not as it should be in the store itself. Objects are read for some seconds, or `all` of them,

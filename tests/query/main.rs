@@ -3,6 +3,7 @@
 
 mod compare;
 mod diff;
+mod feed;
 mod history;
 mod ids;
 mod label;

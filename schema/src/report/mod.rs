@@ -5,6 +5,7 @@
 
 mod change;
 mod failure;
+mod feed;
 mod history;
 mod label;
 mod operation;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use change::{ChangeKind, ChangeReport, DiffReport, Rename};
 pub use failure::{CandidateReport, ErrorReport, Failure, FailureKind};
+pub use feed::{Notification, StepSummary};
 pub use history::{
     LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport, StepReport,
 };

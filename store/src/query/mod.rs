@@ -6,6 +6,7 @@
 mod check;
 mod compare;
 mod diff;
+mod feed;
 mod history;
 mod label;
 mod own;
@@ -17,6 +18,8 @@ use std::path::PathBuf;
 
 pub(crate) use check::check;
 pub(crate) use diff::{blob, diff};
+pub use feed::Feed;
+pub(crate) use feed::{agents_at_work, feed, newest};
 pub(crate) use history::{log, operations, sessions};
 pub(crate) use label::{label, labels};
 pub(crate) use show::{prompt, show};

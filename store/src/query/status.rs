@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{DiagnosticReport, StatusReport, UnclearReport, VERSION};
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Context, Result};
 use crate::fs::layout;
@@ -166,7 +166,7 @@ fn readable<T: Default>(read: Result<T>, now: Milliseconds, report: &mut StatusR
 }
 
 /// Names the sessions that a revert would refuse to get in the way of.
-fn agents_at_work(
+pub(super) fn agents_at_work(
     connection: &Connection,
     steps: &[OpenStep],
     now: Milliseconds,
@@ -228,14 +228,25 @@ fn count_diagnostics(connection: &Connection) -> Result<u64> {
 
 fn latest_diagnostics(connection: &Connection) -> Result<Vec<DiagnosticReport>> {
     let sql = "SELECT at, level, agent, event, message, detail FROM diagnostics ORDER BY id DESC LIMIT ?1";
-    all(connection, sql, [DIAGNOSTICS], |row| {
-        Ok(DiagnosticReport {
-            time: row.get("at")?,
-            level: row.get("level")?,
-            agent: row.get("agent")?,
-            event: row.get("event")?,
-            message: row.get("message")?,
-            detail: row.get("detail")?,
-        })
+    all(connection, sql, [DIAGNOSTICS], read_diagnostic)
+}
+
+/// Returns a diagnostic by the text of its number; nothing where it is gone.
+pub(super) fn diagnostic(connection: &Connection, id: &str) -> Result<Option<DiagnosticReport>> {
+    let sql = "SELECT at, level, agent, event, message, detail FROM diagnostics WHERE id = CAST(?1 AS INTEGER)";
+    connection
+        .query_row(sql, [id], read_diagnostic)
+        .optional()
+        .context(|| "cannot read the diagnostics")
+}
+
+fn read_diagnostic(row: &Row<'_>) -> rusqlite::Result<DiagnosticReport> {
+    Ok(DiagnosticReport {
+        time: row.get("at")?,
+        level: row.get("level")?,
+        agent: row.get("agent")?,
+        event: row.get("event")?,
+        message: row.get("message")?,
+        detail: row.get("detail")?,
     })
 }

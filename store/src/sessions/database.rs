@@ -12,6 +12,7 @@ use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 
+use super::feed;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::ownership::DATABASE;
@@ -125,6 +126,13 @@ impl Database {
         &self.connection
     }
 
+    /// Returns a number that changes when another connection has committed something.
+    pub fn data_version(&self) -> Result<i64> {
+        self.connection
+            .pragma_query_value(None, "data_version", |row| row.get(0))
+            .context(|| "cannot read the session store")
+    }
+
     /// Runs `work`, which only reads, in one transaction: all statements see the same rows, and the locks are taken once.
     pub fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let path = &self.path;
@@ -191,7 +199,7 @@ impl Database {
                     ],
                 )
                 .context(|| "cannot note a diagnostic")?;
-            Ok(())
+            feed::diagnostic(connection, connection.last_insert_rowid())
         })
     }
 }

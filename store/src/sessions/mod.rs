@@ -6,6 +6,7 @@
 
 mod changes;
 mod database;
+mod feed;
 mod git;
 mod labels;
 mod operations;

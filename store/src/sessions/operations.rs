@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::{FileResult, OperationKind, Outcome};
 use rusqlite::{Connection, Row, params};
 
+use super::feed;
 use super::words::{Table, optional_word, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -134,7 +135,7 @@ pub(crate) fn insert_operation(
     for (position, item) in (0_i64..).zip(items) {
         insert_item(connection, new.id, position, item)?;
     }
-    Ok(())
+    feed::operation(connection, new.id)
 }
 
 fn insert_item(connection: &Connection, operation: &str, position: i64, item: &Item) -> Result<()> {
@@ -204,7 +205,7 @@ pub(crate) fn close_operation(
             params![operation, outcome.name(), after_snapshot_id, notes, now],
         )
         .context(|| "cannot close the operation")?;
-    Ok(())
+    feed::operation(connection, operation)
 }
 
 /// Returns the operations of a workspace that a crash left open, oldest first.

@@ -4,7 +4,7 @@ use ckpt_schema::report::{FileReport, GapReport, PathText};
 use rusqlite::{Connection, Row};
 
 pub(crate) use super::words::{
-    OperationState, StepState, Table, optional_word, unknown_words, word,
+    FeedKind, OperationState, StepState, Table, optional_word, unknown_words, word,
 };
 use crate::error::{Context, Result};
 use crate::model::attribution::is_unclear;

@@ -4,6 +4,7 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::{MessageState, RevertedSession};
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
+use super::feed;
 use super::words::{Table, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -399,7 +400,7 @@ pub(crate) fn insert_message(
             ],
         )
         .context(|| "cannot add a message")?;
-    Ok(())
+    feed::message_added(connection, &row.id, &row.session_id)
 }
 
 /// Gives the messages that were sent while a tool ran the snapshot of the boundary that was reached.
@@ -424,6 +425,7 @@ pub(crate) fn set_hidden_from(
     session: &str,
     seq: Option<i64>,
 ) -> Result<()> {
+    feed::messages_hidden_from(connection, session, seq)?;
     connection
         .execute(
             "UPDATE messages SET state = iif(?2 IS NOT NULL AND seq >= ?2, 'hidden', 'live') WHERE session_id = ?1 AND state <> 'discarded'",
@@ -435,6 +437,7 @@ pub(crate) fn set_hidden_from(
 
 /// Makes a pending revert permanent: hidden messages are discarded.
 pub(crate) fn discard_hidden_messages(connection: &Connection, session: &str) -> Result<usize> {
+    feed::hidden_messages_discarded(connection, session)?;
     connection
         .execute(
             "UPDATE messages SET state = 'discarded' WHERE session_id = ?1 AND state = 'hidden'",

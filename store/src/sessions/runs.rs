@@ -5,7 +5,7 @@ use rusqlite::{Connection, params};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 
-use super::Database;
+use super::{Database, feed};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 
@@ -54,6 +54,7 @@ pub(crate) fn note_killed(database: &mut Database, now: Milliseconds) -> Result<
                     ],
                 )
                 .context(|| "cannot note a diagnostic")?;
+            feed::diagnostic(connection, connection.last_insert_rowid())?;
             end_run(connection, run)?;
         }
         Ok(())

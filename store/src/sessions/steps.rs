@@ -6,7 +6,7 @@ use ckpt_schema::ToolKind;
 use ckpt_schema::event::Event;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::rows;
+use super::{feed, rows};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::{ObjectId, State};
@@ -320,7 +320,7 @@ pub(crate) fn insert_step(connection: &Connection, row: &StepRow, now: Milliseco
             params![row.id, row.session_id, row.message_id, row.agent_id, row.unprotected, row.start_snapshot_id, now],
         )
         .context(|| "cannot add a step")?;
-    Ok(())
+    feed::step_opened(connection, &row.id)
 }
 
 /// Moves the start of a step whose first tool is about to run to now.
@@ -357,6 +357,7 @@ pub(crate) fn close_step(
             params![step, agent_id, finish, recovered, unprotected, now],
         )
         .context(|| "cannot close a step")?;
+    feed::step_closed(connection, step)?;
     finish_tools(connection, step, None, now)
 }
 

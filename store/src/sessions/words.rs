@@ -44,6 +44,7 @@ words! {
     GitPart: Branch Head Index;
     Attribution: Agent Shared Outside Unclear;
     StepState: Open Closed;
+    FeedKind: Message Step Operation Gap Failed;
 }
 
 impl Word for MessageState {
@@ -93,6 +94,30 @@ impl StepState {
     }
 }
 
+/// What a row of the feed speaks of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FeedKind {
+    Message,
+    Step,
+    Operation,
+    /// A step at whose end a snapshot could not hold everything.
+    Gap,
+    /// A diagnostic.
+    Failed,
+}
+
+impl FeedKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Message => "message",
+            Self::Step => "step",
+            Self::Operation => "operation",
+            Self::Gap => "gap",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// A table that has words in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
@@ -102,6 +127,7 @@ pub(crate) enum Table {
     Operations,
     OperationFiles,
     OperationGit,
+    Feed,
 }
 
 impl Table {
@@ -114,6 +140,7 @@ impl Table {
             Self::Operations => "operations",
             Self::OperationFiles => "operation_files",
             Self::OperationGit => "operation_git",
+            Self::Feed => "feed",
         }
     }
 
@@ -122,6 +149,7 @@ impl Table {
         match self {
             Self::Messages | Self::Steps | Self::Changes | Self::Operations => &["id"],
             Self::OperationFiles | Self::OperationGit => &["operation_id", "position"],
+            Self::Feed => &["seq"],
         }
     }
 
@@ -200,7 +228,7 @@ fn unknown(row: &Row<'_>, table: Table, column: &str, word: Option<String>) -> r
 type Words = fn() -> Vec<&'static str>;
 
 /// The columns of words, with the words of each.
-const COLUMNS: [(Table, &str, Words); 12] = [
+const COLUMNS: [(Table, &str, Words); 13] = [
     (Table::Operations, "kind", texts::<OperationKind>),
     (Table::Operations, "state", texts::<OperationState>),
     (Table::Operations, "outcome", texts::<Outcome>),
@@ -213,6 +241,7 @@ const COLUMNS: [(Table, &str, Words); 12] = [
     (Table::Changes, "attribution", texts::<Attribution>),
     (Table::Messages, "state", texts::<MessageState>),
     (Table::Steps, "state", texts::<StepState>),
+    (Table::Feed, "kind", texts::<FeedKind>),
 ];
 
 fn texts<T: Word>() -> Vec<&'static str> {
@@ -336,7 +365,8 @@ mod tests {
         check::<Attribution>(connection, Table::Changes, "attribution");
         check::<MessageState>(connection, Table::Messages, "state");
         check::<StepState>(connection, Table::Steps, "state");
-        assert_eq!(COLUMNS.len(), 12, "every column of words is checked above");
+        check::<FeedKind>(connection, Table::Feed, "kind");
+        assert_eq!(COLUMNS.len(), 13, "every column of words is checked above");
     }
 
     #[test]

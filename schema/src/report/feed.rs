@@ -1,0 +1,125 @@
+//! What is told, as it happens, of what any process records or reverts.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DiagnosticReport, GapReport, MessageReport, OperationEntry};
+
+/// Something that happened. Go on from the `seq` of the last one that you have handled; `busy` is a state and not an event, and
+/// has the `seq` of the last event before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Notification {
+    /// A message was sent, or its state changed.
+    Message {
+        /// Where it stands in the order of everything that happened in this store.
+        seq: i64,
+        /// The workspace's directory.
+        workspace: Option<String>,
+        /// The message as it is now.
+        message: MessageReport,
+    },
+    /// A step began or ended.
+    Step {
+        /// Where it stands in the order of everything that happened in this store.
+        seq: i64,
+        /// The workspace's directory.
+        workspace: Option<String>,
+        /// The step as it is now.
+        step: StepSummary,
+    },
+    /// A revert, redo, unrevert or restore began or ended.
+    Operation {
+        /// Where it stands in the order of everything that happened in this store.
+        seq: i64,
+        /// The workspace's directory.
+        workspace: Option<String>,
+        /// The operation as it is now.
+        operation: OperationEntry,
+    },
+    /// A snapshot could not hold paths that the one before it could.
+    Gap {
+        /// Where it stands in the order of everything that happened in this store.
+        seq: i64,
+        /// The workspace's directory.
+        workspace: Option<String>,
+        /// The step that ended with it.
+        step: String,
+        /// The paths, and why.
+        gaps: Vec<GapReport>,
+    },
+    /// Something went wrong in a hook.
+    Failed {
+        /// Where it stands in the order of everything that happened in this store.
+        seq: i64,
+        /// The workspace's directory.
+        workspace: Option<String>,
+        /// What.
+        diagnostic: DiagnosticReport,
+    },
+    /// Who is at work in a workspace is another now.
+    Busy {
+        /// The event before it.
+        seq: i64,
+        /// The workspace's directory.
+        workspace: Option<String>,
+        /// Sessions with a tool at work, by agent and session; empty where nobody is.
+        agents_at_work: Vec<String>,
+    },
+    /// The store is another one, or was made anew: what was known of it is of no use.
+    Reset {
+        /// Where the order of this store stands.
+        seq: i64,
+    },
+}
+
+impl Notification {
+    /// Returns where it stands in the order of everything that happened in the store.
+    pub fn seq(&self) -> i64 {
+        match self {
+            Self::Message { seq, .. }
+            | Self::Step { seq, .. }
+            | Self::Operation { seq, .. }
+            | Self::Gap { seq, .. }
+            | Self::Failed { seq, .. }
+            | Self::Busy { seq, .. }
+            | Self::Reset { seq } => *seq,
+        }
+    }
+
+    /// Returns the name that its type has in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Message { .. } => "message",
+            Self::Step { .. } => "step",
+            Self::Operation { .. } => "operation",
+            Self::Gap { .. } => "gap",
+            Self::Failed { .. } => "failed",
+            Self::Busy { .. } => "busy",
+            Self::Reset { .. } => "reset",
+        }
+    }
+}
+
+/// A step without what it changed: `show` tells that.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepSummary {
+    /// Our id.
+    pub id: String,
+    /// Its session.
+    pub session: String,
+    /// Its message.
+    pub message: String,
+    /// Whether it is still open.
+    pub open: bool,
+    /// Whether it was closed without its own finish.
+    pub recovered: bool,
+    /// Why its changes cannot be put back, where that is so.
+    pub unprotected: Option<String>,
+    /// When it began.
+    pub started: i64,
+    /// When it ended.
+    pub finished: Option<i64>,
+    /// How many files it changed.
+    pub files: u64,
+}

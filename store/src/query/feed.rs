@@ -1,0 +1,206 @@
+//! `watch` and `serve`: what happened since a place in the order of everything, whichever process did it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ckpt_schema::report::{GapReport, Notification, StepSummary};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{history, status};
+use crate::error::{Context, Result};
+use crate::sessions;
+use crate::sessions::read::{FeedKind, StepState, Table, all, count, gaps, word};
+use crate::store::Store;
+use crate::timeline::Place;
+
+/// How many rows of the feed are read at a time, so that a client that was away for months costs no more memory.
+const AT_A_TIME: i64 = 500;
+
+/// What happened, and from where to go on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Feed {
+    /// The place in the order up to which it was read: `since` of the next question.
+    pub seq: i64,
+    /// Oldest first.
+    pub notifications: Vec<Notification>,
+    /// Whether there is more to read at once.
+    pub has_more: bool,
+}
+
+/// A row of the feed.
+struct Entry {
+    seq: i64,
+    kind: FeedKind,
+    subject: String,
+    workspace: Option<String>,
+}
+
+/// Returns the newest place in the order of everything that happened; 0 in an empty store.
+pub(crate) fn newest(store: &Store) -> Result<i64> {
+    store
+        .database
+        .connection()
+        .query_row("SELECT ifnull(max(seq), 0) FROM feed", [], |row| row.get(0))
+        .context(|| "cannot read the session store")
+}
+
+/// Returns what happened after a place in the order, in the workspace that holds a directory, or everywhere.
+///
+/// A place that lies after the newest one is of another store: the answer is a reset.
+pub(crate) fn feed(store: &Store, cwd: Option<&Path>, since: i64) -> Result<Feed> {
+    let connection = store.database.connection();
+    let newest = newest(store)?;
+    if since > newest {
+        return Ok(Feed {
+            seq: newest,
+            notifications: vec![Notification::Reset { seq: newest }],
+            has_more: false,
+        });
+    }
+    let workspace_id = match cwd {
+        None => None,
+        Some(cwd) => match Place::find(store, cwd)? {
+            Some(place) => Some(place.row.id),
+            None => {
+                return Ok(Feed {
+                    seq: since,
+                    ..Feed::default()
+                });
+            }
+        },
+    };
+    let sql = "SELECT feed.seq AS seq, feed.kind AS kind, feed.subject AS subject, workspaces.path AS workspace
+                 FROM feed LEFT JOIN workspaces ON workspaces.id = feed.workspace_id
+                WHERE feed.seq > ?1 AND (?2 IS NULL OR feed.workspace_id = ?2)
+                ORDER BY feed.seq LIMIT ?3";
+    let entries = all(
+        connection,
+        sql,
+        params![since, workspace_id, AT_A_TIME],
+        |row| {
+            Ok(Entry {
+                seq: row.get("seq")?,
+                kind: word(row, Table::Feed, "kind")?,
+                subject: row.get("subject")?,
+                workspace: row.get("workspace")?,
+            })
+        },
+    )?;
+    let has_more = entries.len() as i64 == AT_A_TIME;
+    let seq = match entries.last() {
+        Some(last) if has_more => last.seq,
+        _ => newest,
+    };
+    let mut notifications = Vec::new();
+    for entry in entries {
+        notifications.extend(notification(connection, entry)?);
+    }
+    Ok(Feed {
+        seq,
+        notifications,
+        has_more,
+    })
+}
+
+/// Returns what a row of the feed tells; nothing where what it speaks of was removed since.
+fn notification(connection: &Connection, entry: Entry) -> Result<Option<Notification>> {
+    let Entry {
+        seq,
+        kind,
+        subject,
+        workspace,
+    } = entry;
+    Ok(match kind {
+        FeedKind::Message => {
+            let chosen = history::Messages {
+                message_id: Some(&subject),
+                ..history::Messages::default()
+            };
+            let message = history::messages(connection, chosen)?.pop();
+            message.map(|message| Notification::Message {
+                seq,
+                workspace,
+                message,
+            })
+        }
+        FeedKind::Step => step(connection, &subject)?.map(|step| Notification::Step {
+            seq,
+            workspace,
+            step,
+        }),
+        FeedKind::Operation => history::read_operations(connection, "id", &subject)?
+            .pop()
+            .map(|operation| Notification::Operation {
+                seq,
+                workspace,
+                operation,
+            }),
+        FeedKind::Gap => gaps_of_step(connection, &subject)?.map(|gaps| Notification::Gap {
+            seq,
+            workspace,
+            step: subject,
+            gaps,
+        }),
+        FeedKind::Failed => {
+            status::diagnostic(connection, &subject)?.map(|diagnostic| Notification::Failed {
+                seq,
+                workspace,
+                diagnostic,
+            })
+        }
+    })
+}
+
+fn step(connection: &Connection, id: &str) -> Result<Option<StepSummary>> {
+    let sql = "SELECT steps.*, (SELECT count(DISTINCT ifnull(path_raw, path)) FROM changes
+                                 WHERE step_id = steps.id AND attribution <> 'unclear') AS files
+                 FROM steps WHERE id = ?1";
+    let read = |row: &Row<'_>| {
+        Ok(StepSummary {
+            id: row.get("id")?,
+            session: row.get("session_id")?,
+            message: row.get("message_id")?,
+            open: word::<StepState>(row, Table::Steps, "state")? == StepState::Open,
+            recovered: row.get("recovered")?,
+            unprotected: row.get("unprotected")?,
+            started: row.get("started_at")?,
+            finished: row.get("finished_at")?,
+            files: count(row, "files")?,
+        })
+    };
+    connection
+        .query_row(sql, [id], read)
+        .optional()
+        .context(|| "cannot read a step")
+}
+
+/// Returns what the snapshot at a step's end does not hold; nothing where the step or its snapshot is gone.
+fn gaps_of_step(connection: &Connection, id: &str) -> Result<Option<Vec<GapReport>>> {
+    let Some(step) = sessions::step(connection, id)? else {
+        return Ok(None);
+    };
+    step.finish_snapshot_id
+        .map(|snapshot| gaps(connection, snapshot))
+        .transpose()
+}
+
+/// Returns the sessions with a tool at work, by agent and session, of each workspace in which there are any.
+pub(crate) fn agents_at_work(store: &Store) -> Result<BTreeMap<String, Vec<String>>> {
+    let connection = store.database.connection();
+    let sql = "SELECT DISTINCT workspaces.id AS id, workspaces.path AS path
+                 FROM steps JOIN sessions ON sessions.id = steps.session_id
+                 JOIN workspaces ON workspaces.id = sessions.workspace_id
+                WHERE steps.state = 'open'";
+    let workspaces: Vec<(i64, String)> = all(connection, sql, [], |row| {
+        Ok((row.get("id")?, row.get("path")?))
+    })?;
+    let mut working = BTreeMap::new();
+    for (id, path) in workspaces {
+        let open = sessions::open_steps(connection, id)?;
+        let agents = status::agents_at_work(connection, &open, store.now())?;
+        if !agents.is_empty() {
+            working.insert(path, agents);
+        }
+    }
+    Ok(working)
+}

@@ -1,0 +1,109 @@
+//! The table `feed`: what happened, in one order, for clients that go on from where they were. Every row is written in the
+//! transaction of the change that it tells of.
+
+use rusqlite::{Connection, params};
+
+use crate::error::{Context, Result};
+
+/// Notes that a message was added.
+pub(super) fn message_added(connection: &Connection, id: &str, session: &str) -> Result<()> {
+    note(
+        connection,
+        "INSERT INTO feed (kind, workspace_id, subject)
+         SELECT 'message', workspace_id, ?1 FROM sessions WHERE id = ?2",
+        params![id, session],
+    )
+}
+
+/// Notes which messages of a session are about to change their state: those from a place in the order on are to be hidden, those
+/// before it live; all are to be live without a place.
+pub(super) fn messages_hidden_from(
+    connection: &Connection,
+    session: &str,
+    seq: Option<i64>,
+) -> Result<()> {
+    note(
+        connection,
+        "INSERT INTO feed (kind, workspace_id, subject)
+         SELECT 'message', sessions.workspace_id, messages.id
+           FROM messages JOIN sessions ON sessions.id = messages.session_id
+          WHERE messages.session_id = ?1 AND messages.state <> 'discarded'
+            AND messages.state <> iif(?2 IS NOT NULL AND messages.seq >= ?2, 'hidden', 'live')
+          ORDER BY messages.seq",
+        params![session, seq],
+    )
+}
+
+/// Notes that the hidden messages of a session are about to be discarded.
+pub(super) fn hidden_messages_discarded(connection: &Connection, session: &str) -> Result<()> {
+    note(
+        connection,
+        "INSERT INTO feed (kind, workspace_id, subject)
+         SELECT 'message', sessions.workspace_id, messages.id
+           FROM messages JOIN sessions ON sessions.id = messages.session_id
+          WHERE messages.session_id = ?1 AND messages.state = 'hidden' ORDER BY messages.seq",
+        params![session],
+    )
+}
+
+/// Notes that a step began.
+pub(super) fn step_opened(connection: &Connection, id: &str) -> Result<()> {
+    step(connection, id)
+}
+
+/// Notes that a step ended, and the gaps that came with it: what a snapshot could not hold is news once, and not with every
+/// snapshot after it.
+pub(super) fn step_closed(connection: &Connection, id: &str) -> Result<()> {
+    step(connection, id)?;
+    note(
+        connection,
+        "INSERT INTO feed (kind, workspace_id, subject)
+         SELECT 'gap', sessions.workspace_id, steps.id
+           FROM steps JOIN sessions ON sessions.id = steps.session_id
+          WHERE steps.id = ?1 AND EXISTS (
+                SELECT 1 FROM gaps WHERE gaps.snapshot_id = steps.finish_snapshot_id AND NOT EXISTS (
+                       SELECT 1 FROM gaps AS before
+                        WHERE before.snapshot_id = steps.start_snapshot_id AND before.path = gaps.path))",
+        params![id],
+    )
+}
+
+fn step(connection: &Connection, id: &str) -> Result<()> {
+    note(
+        connection,
+        "INSERT INTO feed (kind, workspace_id, subject)
+         SELECT 'step', sessions.workspace_id, steps.id
+           FROM steps JOIN sessions ON sessions.id = steps.session_id WHERE steps.id = ?1",
+        params![id],
+    )
+}
+
+/// Notes that an operation was begun or closed.
+pub(super) fn operation(connection: &Connection, id: &str) -> Result<()> {
+    note(
+        connection,
+        "INSERT INTO feed (kind, workspace_id, subject)
+         SELECT 'operation', workspace_id, id FROM operations WHERE id = ?1",
+        params![id],
+    )
+}
+
+/// Notes the newest diagnostic, where it is an error.
+pub(super) fn diagnostic(connection: &Connection, id: i64) -> Result<()> {
+    note(
+        connection,
+        "INSERT INTO feed (kind, workspace_id, subject)
+         SELECT 'failed', (SELECT id FROM workspaces WHERE path = diagnostics.workspace AND replaced_at IS NULL),
+                CAST(id AS TEXT)
+           FROM diagnostics WHERE id = ?1 AND level = 'error'",
+        params![id],
+    )
+}
+
+fn note(connection: &Connection, sql: &str, parameters: impl rusqlite::Params) -> Result<()> {
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut statement| statement.execute(parameters))
+        .map(drop)
+        .context(|| "cannot note what happened")
+}
