@@ -210,3 +210,108 @@ fn an_ignore_file_that_nobody_ever_read_may_hide_everything_beside_it() {
         },
     );
 }
+
+/// A file with ignore rules outside the workspace's tree: its path, what it says, and what else has to be there.
+type Source = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+const OUTER_RULES: [Source; 4] = [
+    ("work/.git/info/exclude", "x/\n", &[]),
+    ("home/.config/git/ignore", "x/\n", &[]),
+    (
+        "work/.git/config",
+        "[core]\n\texcludesFile = ~/mine\n",
+        &[("home/mine", "x/\n")],
+    ),
+    (
+        "home/.gitconfig",
+        "[core]\n\texcludesFile = ~/mine\n",
+        &[("home/mine", "x/\n")],
+    ),
+];
+
+/// Makes a repository that has an ignored file, by one of the sources.
+fn with_outer_rules((file, text, more): Source) -> (World, std::path::PathBuf) {
+    let world = World::git(&[("tracked", "0\n")]);
+    for (file, text) in more.iter().chain(&[(file, text)]) {
+        let path = world.base().join(file);
+        std::fs::create_dir_all(path.parent().expect("it has one")).expect("ours");
+        std::fs::write(path, text).expect("ours");
+    }
+    world.write("x/secret", "0\n");
+    let file = world.base().join(file);
+    (world, file)
+}
+
+fn close(file: &std::path::Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(mode)).expect("ours");
+}
+
+#[test]
+fn excludes_outside_the_tree_that_cannot_be_read_hide_what_they_hid() {
+    as_nobody(
+        "unreadable::excludes_outside_the_tree_that_cannot_be_read_hide_what_they_hid",
+        || {
+            for source in OUTER_RULES {
+                let (mut world, file) = with_outer_rules(source);
+                world.message("m1");
+                world.step(|world| {
+                    world.write("y/seen", "1\n");
+                    close(&file, 0o000);
+                });
+                world.message("m2");
+                world.step(|world| {
+                    world.write("x/secret", "1\n");
+                    world.write("x/made", "1\n");
+                    world.write("y/seen", "2\n");
+                });
+                let said = format!("{:?}", world.status().latest_diagnostics);
+                assert!(
+                    said.matches(source.0).count() == 1,
+                    "{source:?} is said, and once: {said}"
+                );
+                let report = world.revert("m2");
+                let read = |name| world.read(name);
+                assert_eq!(
+                    (read("x/secret"), read("x/made"), read("y/seen")),
+                    ("1\n".to_owned(), "1\n".to_owned(), "1\n".to_owned()),
+                    "{source:?}: what is ignored is nobody's to take: {report:?}"
+                );
+                world.unrevert();
+                close(&file, 0o644);
+                world.message("m3");
+                world.step(|world| world.write("z", "1\n"));
+                world.revert("m1");
+                assert!(
+                    world.exists("x/secret") && world.exists("x/made") && !world.exists("y/seen"),
+                    "{source:?}: nor when it can be read again"
+                );
+            }
+        },
+    );
+}
+
+#[test]
+fn excludes_outside_the_tree_that_nobody_ever_read_may_hide_everything_that_git_does_not_track() {
+    as_nobody(
+        "unreadable::excludes_outside_the_tree_that_nobody_ever_read_may_hide_everything_that_git_does_not_track",
+        || {
+            for source in &OUTER_RULES[..2] {
+                let (mut world, file) = with_outer_rules(*source);
+                close(&file, 0o000);
+                world.message("m1");
+                world.step(|world| {
+                    world.write("x/secret", "1\n");
+                    world.write("tracked", "1\n");
+                });
+                world.revert("m1");
+                assert_eq!(world.read("x/secret"), "1\n", "{source:?}: it is not ours to know");
+                assert_eq!(world.read("tracked"), "0\n", "what git tracks is in view");
+            }
+        },
+    );
+}

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::glob::{Glob, Steps};
-use super::{Location, SMALL, read_small, state};
+use super::{Location, SMALL, read_small, state, try_read_small};
 
 /// How deep files may include each other; git's own limit.
 const DEEPEST: usize = 10;
@@ -29,6 +29,8 @@ pub(crate) struct Config {
     pub attributes_file: Option<PathBuf>,
     /// `core.ignoreCase`.
     pub ignores_case: bool,
+    /// The first of its files that is there and could not be read.
+    pub unread: Option<PathBuf>,
 }
 
 impl Config {
@@ -90,8 +92,14 @@ impl Reading<'_> {
         }
         self.left -= 1;
         // People keep their own files elsewhere and link to them.
-        let Some(bytes) = read_small(path, SMALL, OFlags::empty()) else {
-            return;
+        let bytes = match try_read_small(path, SMALL, OFlags::empty()) {
+            Ok(Some(bytes)) => bytes,
+            Ok(None) => return,
+            Err(_) => {
+                let unread = &mut self.config.unread;
+                unread.get_or_insert_with(|| path.to_owned());
+                return;
+            }
         };
         entries(&bytes, |entry| self.take(entry, path, depth));
     }

@@ -5,30 +5,46 @@
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 
 use super::config::{self, Config};
-use super::{Location, SMALL, read_small};
+use super::{Location, SMALL, read_small, try_read_small};
 
-/// Returns the bytes of the repository's `info/exclude`.
-pub(crate) fn of_repository(location: &Location) -> Vec<u8> {
-    read_small(
-        &location.common.join("info/exclude"),
-        SMALL,
-        OFlags::NOFOLLOW,
-    )
-    .unwrap_or_default()
+/// An excludes file: its path, and its bytes. Empty where there is none; an error where one may be there and cannot be read.
+pub(crate) struct Excludes {
+    /// Its path; none where nothing names one.
+    pub path: Option<PathBuf>,
+    /// Its bytes.
+    pub bytes: Result<Vec<u8>, Errno>,
 }
 
-/// Returns the bytes of the excludes file that the configuration names, or of the one beside `git/config`.
-pub(crate) fn of_user(config: &Config, home: Option<&Path>, config_home: Option<&Path>) -> Vec<u8> {
-    let path = or_default(
-        config.excludes_file.clone(),
-        home,
-        config_home,
-        "git/ignore",
-    );
-    path.and_then(|path| read_small(&path, SMALL, OFlags::empty()))
-        .unwrap_or_default()
+impl Excludes {
+    fn read(path: Option<PathBuf>, more_flags: OFlags) -> Self {
+        let read = path
+            .as_deref()
+            .map(|path| try_read_small(path, SMALL, more_flags));
+        let bytes = read
+            .transpose()
+            .map(|read| read.flatten().unwrap_or_default());
+        Self { path, bytes }
+    }
+}
+
+/// Reads the repository's `info/exclude`.
+pub(crate) fn of_repository(location: Option<&Location>) -> Excludes {
+    let path = location.map(|location| location.common.join("info/exclude"));
+    Excludes::read(path, OFlags::NOFOLLOW)
+}
+
+/// Reads the excludes file that the configuration names, or the one beside `git/config`.
+pub(crate) fn of_user(
+    config: &Config,
+    home: Option<&Path>,
+    config_home: Option<&Path>,
+) -> Excludes {
+    let named = config.excludes_file.clone();
+    let path = or_default(named, home, config_home, "git/ignore");
+    Excludes::read(path, OFlags::empty())
 }
 
 /// Returns the bytes of the user's and the system's attributes.

@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::fs::beneath;
+
 /// The largest ignore or configuration file that is read, in bytes.
 pub(crate) const SMALL: u64 = 1 << 20;
 
@@ -81,6 +83,24 @@ pub(crate) fn read_small(path: &Path, limit: u64, more_flags: OFlags) -> Option<
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | more_flags;
     let file = rustix::fs::open(path, flags, Mode::empty()).ok()?;
     read_small_file(file.into(), limit)
+}
+
+/// The same, where it matters whether nothing is there to be read, or it could not be read.
+pub(crate) fn try_read_small(
+    path: &Path,
+    limit: u64,
+    more_flags: OFlags,
+) -> Result<Option<Vec<u8>>, Errno> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY | more_flags;
+    let read = || {
+        let file = rustix::fs::open(path, flags, Mode::empty())?;
+        try_read_small_file(file.into(), limit)
+    };
+    match beneath::twice(read) {
+        // Nothing, a link that is not followed or leads nowhere, or a socket.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::NXIO) => Ok(None),
+        read => read,
+    }
 }
 
 /// The same for a file that is open.

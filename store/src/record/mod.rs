@@ -84,10 +84,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let borrows = observation
         .as_ref()
         .is_ok_and(|observation| observation.borrows);
-    let undecided = observation
-        .as_ref()
-        .map(|observation| observation.undecided.clone())
-        .unwrap_or_default();
+    let doubts = observation.as_ref().map(doubts).unwrap_or_default();
     let tree = observation.as_ref().ok().map(|seen| seen.snapshot.tree);
     let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
     if let (Some(lock), Some(tree), Ok(report)) = (&lock, tree, &report) {
@@ -102,7 +99,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         );
     }
     drop(lock);
-    tell_of_undecided(store, &place, event, &undecided)?;
+    tell_of_doubts(store, &place, event, &doubts)?;
     store.is_unsettled = borrows;
     if borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
         store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, &place);
@@ -113,26 +110,37 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
 /// So much of a pattern is told, in characters.
 const LONGEST_PATTERN: usize = 80;
 
-/// What ignore patterns may match that are too complicated is captured; that is said once of each.
-fn tell_of_undecided(
+/// Returns what is to be said of the ignore rules of a snapshot.
+fn doubts(observation: &Observation) -> Vec<String> {
+    let undecided = observation.undecided.iter().map(|pattern| {
+        let pattern: String = pattern.chars().take(LONGEST_PATTERN).collect();
+        format!("the ignore pattern `{pattern}` is too complicated: what it may match is captured")
+    });
+    let unread = observation.unread.iter().map(|file| {
+        format!(
+            "the ignore rules of `{file}` cannot be read: what they hid last is hidden still, and where nobody read them before, \
+             whatever git does not track"
+        )
+    });
+    undecided.chain(unread).collect()
+}
+
+/// What ignore rules leave in doubt is said once.
+fn tell_of_doubts(
     store: &mut Store,
     place: &Place,
     event: &Event,
-    undecided: &[String],
+    doubts: &[String],
 ) -> Result<()> {
     let workspace = place.root.to_string_lossy().into_owned();
-    undecided.iter().try_for_each(|pattern| {
-        let pattern: String = pattern.chars().take(LONGEST_PATTERN).collect();
-        let message = format!(
-            "the ignore pattern `{pattern}` is too complicated: what it may match is captured"
-        );
+    doubts.iter().try_for_each(|message| {
         store.diagnose_once(&Diagnostic {
             level: "warning",
             agent: Some(&event.agent),
             event: Some(event.event.name()),
             session: Some(&event.session_id),
             workspace: Some(&workspace),
-            message: &message,
+            message,
             detail: None,
         })
     })

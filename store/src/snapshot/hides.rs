@@ -22,8 +22,8 @@ pub(crate) fn hides(request: &Request<'_>, path: &WorkspacePath) -> Result<bool>
         .map_err(std::io::Error::from)
         .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
     let (used, anchor) = (Mutex::default(), Mutex::default());
-    let matcher = outer_rules(request, location.as_ref());
-    let matcher = matcher.matcher(|directory| {
+    let outer = outer_rules(request, location.as_ref(), || None);
+    let matcher = outer.rules.matcher(|directory| {
         // What cannot be known is looked at by itself, as what is hidden is.
         read_rules(&root, directory, &used, &anchor)
             .unwrap_or_else(|_| Some(UNKNOWN_LINES.to_vec()))

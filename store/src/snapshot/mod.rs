@@ -188,6 +188,8 @@ pub struct Taken {
     pub git: Option<GitState>,
     /// Some of the ignore patterns that are too complicated to be decided: what they may match is captured.
     pub undecided: Vec<String>,
+    /// Files with ignore rules outside the workspace's tree that are there and could not be read: what they said last holds.
+    pub unread: Vec<String>,
     /// When what changed since the scan before last changed.
     pub times: Times,
 }

@@ -55,6 +55,8 @@ pub(crate) struct Observation {
     pub borrows: bool,
     /// Some of the ignore patterns that are too complicated to be decided.
     pub undecided: Vec<String>,
+    /// Files with ignore rules that are there and could not be read.
+    pub unread: Vec<String>,
 }
 
 impl Observation {
@@ -103,6 +105,7 @@ impl Observation {
             replaced,
             borrows: snapshots.borrows(),
             undecided: taken.undecided,
+            unread: taken.unread,
         })
     }
 

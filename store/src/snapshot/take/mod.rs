@@ -36,7 +36,7 @@ use scan::Scanned;
 
 /// Takes a snapshot, with the stat cache in `folder`.
 pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> Result<Taken> {
-    let scene = Scene::open(objects, request)?;
+    let scene = Scene::open(folder, objects, request)?;
     let boot = boot();
     let cache = if request.anew {
         None
@@ -85,16 +85,20 @@ struct Scene<'a> {
     store: Option<(u64, u64)>,
     location: Option<Location>,
     rules: Rules,
+    /// The files with rules that are there and could not be read.
+    unread: Vec<String>,
     now: FileTime,
     is_remote: bool,
 }
 
 impl<'a> Scene<'a> {
-    fn open(objects: &'a Objects, request: &'a Request<'a>) -> Result<Self> {
+    fn open(folder: &Path, objects: &'a Objects, request: &'a Request<'a>) -> Result<Self> {
         let root = beneath::open_root(request.root)
             .map_err(std::io::Error::from)
             .context(|| format!("cannot open the directory `{}`", request.root.display()))?;
         let location = Location::of(request.root);
+        let outer = outer_rules(request, location.as_ref(), || last_rules(folder, objects));
+        let unread = outer.unread.iter();
         Ok(Self {
             request,
             objects,
@@ -104,7 +108,10 @@ impl<'a> Scene<'a> {
                 .metadata()
                 .ok()
                 .map(|metadata| (metadata.dev(), metadata.ino())),
-            rules: outer_rules(request, location.as_ref()),
+            rules: outer.rules,
+            unread: unread
+                .map(|path| path.to_string_lossy().into_owned())
+                .collect(),
             location,
             now: request.now,
             root,
@@ -312,8 +319,18 @@ impl<'a> Scene<'a> {
             gaps,
             git,
             undecided,
+            unread: self.unread.clone(),
             times,
         }
+    }
+}
+
+/// Returns the rules of the snapshot that a cache is of.
+fn last_rules(folder: &Path, objects: &Objects) -> Option<Rules> {
+    let cache = contained(|| Cache::read(folder)).flatten()?;
+    match cache.header.snapshot.rules {
+        Some(blob) => Rules::decode(&objects.reader().ok()?.blob(blob).ok()?).ok(),
+        None => Some(Rules::default()),
     }
 }
 

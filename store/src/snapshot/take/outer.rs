@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
 
 use crate::fs::beneath::{self, Anchor};
+use crate::git::Location;
 use crate::git::config::Config;
-use crate::git::{Location, excludes};
+use crate::git::excludes::{self, Excludes};
 use crate::model::entry::ObjectId;
 use crate::objects::Objects;
 use crate::snapshot::Request;
@@ -17,14 +18,29 @@ use crate::snapshot::cache::Cache;
 use crate::snapshot::rules::{self, Rules, UNKNOWN_LINES, UNKNOWN_RULES};
 use crate::snapshot::scan::directory;
 
-pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) -> Rules {
+/// The rules that stand outside the snapshot's tree.
+pub(crate) struct Outer {
+    pub rules: Rules,
+    /// The files with rules that are there and could not be read.
+    pub unread: Vec<PathBuf>,
+}
+
+/// Reads the rules that stand outside the snapshot's tree. In the place of what cannot be read stands what it said last, in
+/// `last`; where nobody knows that, it may hide everything.
+pub(crate) fn outer_rules(
+    request: &Request<'_>,
+    location: Option<&Location>,
+    last: impl FnOnce() -> Option<Rules>,
+) -> Outer {
     let lines = |patterns: &[String]| rules::significant_lines(patterns.join("\n").as_bytes());
     let (home, config_home) = (request.home, request.config_home);
     let config = Config::read(request.root, location, home, config_home);
-    Rules {
-        global: rules::significant_lines(&excludes::of_user(&config, home, config_home)),
+    let global = excludes::of_user(&config, home, config_home);
+    let info = excludes::of_repository(location);
+    let mut rules = Rules {
+        global: significant(&global),
         ignores_case: config.ignores_case,
-        info: rules::significant_lines(&location.map(excludes::of_repository).unwrap_or_default()),
+        info: significant(&info),
         untracked: request
             .scope
             .map(|scope| rules_above(request.root, scope.as_bytes()))
@@ -34,6 +50,55 @@ pub(crate) fn outer_rules(request: &Request<'_>, location: Option<&Location>) ->
         exclude: lines(request.exclude),
         built_in: location.is_none(),
         forced: BTreeSet::new(),
+    };
+    let is_unread = [
+        config.unread.is_some(),
+        global.bytes.is_err(),
+        info.bytes.is_err(),
+    ];
+    if is_unread.contains(&true) {
+        substitute(&mut rules, last(), is_unread, &global);
+    }
+    let files = [config.unread, global.path, info.path];
+    let unread = files.into_iter().zip(is_unread);
+    let unread = unread.filter_map(|(file, is_unread)| file.filter(|_| is_unread));
+    Outer {
+        rules,
+        unread: unread.collect(),
+    }
+}
+
+fn significant(excludes: &Excludes) -> Vec<u8> {
+    let bytes = excludes.bytes.as_deref().unwrap_or_default();
+    rules::significant_lines(bytes)
+}
+
+/// Puts what was known last in the place of what could not be read: of the configuration, the user's file and the repository's.
+fn substitute(rules: &mut Rules, last: Option<Rules>, is_unread: [bool; 3], global: &Excludes) {
+    let [config, user, repository] = is_unread;
+    match last {
+        Some(last) => {
+            // Which file of the user's counts stands in the configuration.
+            if config || user {
+                rules.global = last.global;
+            }
+            if config {
+                rules.ignores_case = last.ignores_case;
+            }
+            if repository {
+                rules.info = last.info;
+            }
+        }
+        None => {
+            // In a home that is closed nobody knows of a file, and git asks for none.
+            let is_seen = global.path.as_ref().map(|path| path.symlink_metadata());
+            if user && is_seen.is_some_and(|seen| seen.is_ok()) {
+                rules.global = UNKNOWN_LINES.to_vec();
+            }
+            if repository {
+                rules.info = UNKNOWN_LINES.to_vec();
+            }
+        }
     }
 }
 
