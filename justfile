@@ -67,12 +67,13 @@ agents-versions *names:
 cost:
     cargo test -p ckpt-hook --locked --test cost -- --nocapture
 
-# Every operation killed at every system call, twice and thrice too, and failed at every call, and two hundred power cuts: an
-# hour on two cores
+# Every operation killed at every system call, twice and thrice too, and failed at every call, two hundred power cuts, and every byte
+# of a small store damaged: two hours on two cores
 crash:
     @strace -o /dev/null true || { echo "NOT RUN: kills and errors: strace does not run here"; exit 77; }
     CKPT_FULL=1 cargo test -p ckpt-store --locked --test apply crash -- --nocapture
     CKPT_FULL=1 cargo test -p ckpt-hook --locked --test crash -- --nocapture
+    CKPT_FULL=1 cargo test -p ckpt-store --locked --test scenarios damaged_anywhere -- --nocapture
 
 # Fuzzers of what is read of others' bytes, with address sanitizer: so many seconds each (an hour), those named or all; exit code
 # 77: no nightly toolchain, none ran

@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use testing::scenario::World;
+use ckpt_schema::report::Outcome;
+use testing::scenario::{World, to};
 
 /// The packs of the only workspace, the newest last.
 fn packs(world: &World) -> Vec<PathBuf> {
@@ -95,7 +96,7 @@ fn an_operation_with_damage_anywhere_gives_the_right_bytes_or_changes_nothing() 
         damaged[at] ^= 0x55;
         put(&pack, &damaged);
         world.reopen(ckpt_store::Settings::default());
-        if world.try_revert(&testing::scenario::to("m1")).is_err() {
+        if world.try_revert(&to("m1")).is_err() {
             assert_eq!(world.read("file"), text(), "byte {at}: nothing was changed");
             put(&pack, &sound);
             continue;
@@ -131,4 +132,71 @@ fn an_ignore_pattern_out_of_all_bounds_costs_no_step_and_is_told_once() {
         world.exists(format!("{deep}file")),
         "what cannot be decided is captured"
     );
+}
+
+#[test]
+fn an_event_goes_on_where_the_last_snapshot_is_lost_beyond_healing() {
+    for is_in_a_step in [false, true] {
+        let mut world = World::new();
+        for name in ["a/same", "b/edited", "c/lost"] {
+            world.write(name, "0\n");
+        }
+        world.turn("m1", |world| world.write("b/edited", "1\n"));
+        if is_in_a_step {
+            world.start();
+        }
+        for pack in packs(&world) {
+            put(&pack, b"");
+        }
+        world.reopen(ckpt_store::Settings::default());
+        world.write("c/lost", "1\n");
+        if is_in_a_step {
+            world.finish();
+        }
+        let report = world.message("m2");
+        assert!(report.message.is_some(), "it is recorded");
+        let told = world.status().latest_diagnostics;
+        assert!(
+            told.iter().any(|told| told.message.contains("is lost")),
+            "and the loss is told: {told:?}"
+        );
+        world.step(|world| {
+            world.write("a/same", "2\n");
+            world.write("b/edited", "2\n");
+        });
+        world.revert("m2");
+        let read = |name| world.read(name);
+        assert_eq!(
+            (read("a/same"), read("b/edited"), read("c/lost")),
+            ("0\n".to_owned(), "1\n".to_owned(), "1\n".to_owned()),
+            "what was recorded since goes back, in whole (in a step: {is_in_a_step})"
+        );
+        world.unrevert();
+        let before = world.tree();
+        match world.try_revert(&to("m1")) {
+            Err(error) => assert_eq!(world.tree(), before, "refused, and nothing done: {error}"),
+            Ok(report) => {
+                assert_eq!(world.read("c/lost"), "1\n", "nobody's: {report:?}");
+                assert_eq!(report.outcome, Outcome::Partial, "and said: {report:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_event_heals_what_of_the_last_snapshot_still_stands_in_the_workspace() {
+    let mut world = World::new();
+    world.write("a/same", "0\n");
+    world.write("b/edited", "0\n");
+    world.turn("m1", |world| world.write("b/edited", "1\n"));
+    for pack in packs(&world) {
+        put(&pack, b"");
+    }
+    world.reopen(ckpt_store::Settings::default());
+    // Another look at the same finds the same; what comes next is compared with it.
+    world.message("m2");
+    world.step(|world| world.write("b/edited", "2\n"));
+    world.revert("m2");
+    assert_eq!(world.read("b/edited"), "1\n", "it is whole again");
+    assert_eq!(world.read("a/same"), "0\n", "and so is the rest");
 }

@@ -4,6 +4,7 @@ mod again;
 mod basic;
 mod borrowed;
 mod damaged;
+mod damaged_anywhere;
 mod databases;
 mod doctor;
 mod evidence;

@@ -309,7 +309,11 @@ fn excludes_outside_the_tree_that_nobody_ever_read_may_hide_everything_that_git_
                     world.write("tracked", "1\n");
                 });
                 world.revert("m1");
-                assert_eq!(world.read("x/secret"), "1\n", "{source:?}: it is not ours to know");
+                assert_eq!(
+                    world.read("x/secret"),
+                    "1\n",
+                    "{source:?}: it is not ours to know"
+                );
                 assert_eq!(world.read("tracked"), "0\n", "what git tracks is in view");
             }
         },

@@ -103,7 +103,13 @@ impl World {
 
     /// Opens the store anew, as another process does.
     pub fn reopen(&mut self, settings: Settings) {
-        self.store = open(&self.base(), settings);
+        self.try_reopen(settings).expect("a store of our own");
+    }
+
+    /// The same, where the store may be damaged.
+    pub fn try_reopen(&mut self, settings: Settings) -> Result<(), Error> {
+        self.store = try_open(&self.base(), settings)?;
+        Ok(())
     }
 
     /// Returns git in the workspace, not yet started.
@@ -350,6 +356,10 @@ impl World {
 }
 
 fn open(base: &Path, settings: Settings) -> Store {
+    try_open(base, settings).expect("a store of our own")
+}
+
+fn try_open(base: &Path, settings: Settings) -> Result<Store, Error> {
     let surroundings = Surroundings {
         directory: base.join("store"),
         settings,
@@ -358,7 +368,7 @@ fn open(base: &Path, settings: Settings) -> Store {
         clock,
         file_clock: ckpt_store::file_clock,
     };
-    Store::open(surroundings).expect("a store of our own")
+    Store::open(surroundings)
 }
 
 /// A request to go back to before a message.

@@ -85,6 +85,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         .as_ref()
         .is_ok_and(|observation| observation.borrows);
     let doubts = observation.as_ref().map(doubts).unwrap_or_default();
+    let lost = observation.as_ref().ok().and_then(|seen| seen.lost.clone());
     let tree = observation.as_ref().ok().map(|seen| seen.snapshot.tree);
     let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
     if let (Some(lock), Some(tree), Ok(report)) = (&lock, tree, &report) {
@@ -100,6 +101,9 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     }
     drop(lock);
     tell_of_doubts(store, &place, event, &doubts)?;
+    if let Some(why) = lost {
+        tell_of_loss(store, &place, event, &why)?;
+    }
     store.is_unsettled = borrows;
     if borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
         store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, &place);
@@ -143,6 +147,20 @@ fn tell_of_doubts(
             message,
             detail: None,
         })
+    })
+}
+
+/// The last snapshot is lost beyond healing: what changed since is nobody's, and whoever asks is told.
+fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> Result<()> {
+    let workspace = place.root.to_string_lossy().into_owned();
+    store.diagnose(&Diagnostic {
+        level: "error",
+        agent: Some(&event.agent),
+        event: Some(event.event.name()),
+        session: Some(&event.session_id),
+        workspace: Some(&workspace),
+        message: "the last snapshot is lost: nobody knows what changed since",
+        detail: Some(why),
     })
 }
 

@@ -8,7 +8,7 @@ use super::evidence::Standing;
 use super::gaps;
 use super::life;
 use super::workspace::{How, Place};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::fs::threads;
 use crate::lines;
 use crate::model::Milliseconds;
@@ -57,6 +57,8 @@ pub(crate) struct Observation {
     pub undecided: Vec<String>,
     /// Files with ignore rules that are there and could not be read.
     pub unread: Vec<String>,
+    /// Why the last snapshot cannot be read any more, where it cannot: nobody knows what changed since.
+    pub lost: Option<String>,
 }
 
 impl Observation {
@@ -73,13 +75,28 @@ impl Observation {
             how,
             ..
         } = looking;
-        let taken = place.take(store, snapshots, how)?;
+        let mut taken = place.take(store, snapshots, how)?;
         let connection = store.database.connection();
         let last = store
             .database
             .read(|connection| Last::of(connection, place.row.id))?;
         let previous = last.as_ref().map(|last| last.id);
-        let mut patch = patch_since(last, place, snapshots, &taken)?;
+        let mut lost = None;
+        let mut patch = match patch_since(last.as_ref(), place, snapshots, &taken) {
+            Err(error) if error.kind == ErrorKind::Unavailable => {
+                // Where one object is lost, others may be that this snapshot counts on. All is read anew and stored whole, which
+                // heals what still stands in the workspace; what the last snapshot knew besides is lost, and life goes on.
+                taken = place.take(store, snapshots, How { anew: true, ..how })?;
+                match patch_since(last.as_ref(), place, snapshots, &taken) {
+                    Err(error) if error.kind == ErrorKind::Unavailable => {
+                        lost = Some(error.with_causes());
+                        Vec::new()
+                    }
+                    healed => healed?,
+                }
+            }
+            patch => patch?,
+        };
         patch.retain(|change| !known.is_some_and(|is_known| is_known(change)));
         let mut drafts = if patch.is_empty() {
             Vec::new()
@@ -106,6 +123,7 @@ impl Observation {
             borrows: snapshots.borrows(),
             undecided: taken.undecided,
             unread: taken.unread,
+            lost,
         })
     }
 
@@ -131,6 +149,9 @@ impl Observation {
             git_state_id,
             taken_at: now,
         };
+        if self.lost.is_some() {
+            sessions::mark_lost(connection, workspace_id, LOST, now)?;
+        }
         let id = sessions::put_snapshot(connection, &row, &self.gaps, self.previous, now)?;
         if let Some(label) = label {
             sessions::put_label(
@@ -175,6 +196,9 @@ impl Observation {
             .count() as u64
     }
 }
+
+/// What is noted of a step whose changes cannot be told since the snapshot before them is lost.
+pub(crate) const LOST: &str = "the snapshot before it was lost: the store is damaged";
 
 fn git_row(git: GitState) -> GitStateRow {
     GitStateRow {
@@ -276,7 +300,7 @@ fn attributed(
 }
 
 fn patch_since(
-    last: Option<Last>,
+    last: Option<&Last>,
     place: &Place,
     snapshots: &Snapshots,
     taken: &Taken,
