@@ -230,7 +230,6 @@ fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost)
         }
     };
     let step = StepRow {
-        seq: 0,
         id: new_id(),
         session_id: session.id,
         message_id,

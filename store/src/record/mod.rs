@@ -7,6 +7,7 @@
 mod decide;
 pub(crate) mod label;
 pub(crate) mod lost;
+mod recording;
 mod view;
 mod write;
 

@@ -124,7 +124,6 @@ impl View {
         {
             open.push(OpenStep {
                 row: StepRow {
-                    seq: i64::MAX,
                     id: supposed.id.clone(),
                     session_id: session.id.clone(),
                     message_id: String::new(),

@@ -1,0 +1,74 @@
+//! Whether a user message is one, and when it begins.
+
+use ckpt_schema::EventKind;
+use ckpt_schema::event::Event;
+
+use super::{Action, Decision, with_children};
+use crate::model::Milliseconds;
+use crate::record::view::View;
+
+/// Two calls of hooks for one message are no further apart; nobody types the same message again as fast.
+const AT_ONCE: Milliseconds = 500;
+
+/// Decides what a user message asks for: to begin now, at the next boundary, or nothing.
+pub(super) fn begin(event: &Event, view: &View) -> Decision {
+    if is_of_sub_agent(event, view) || is_doubled_message(event, view) {
+        return Decision::default();
+    }
+    if is_steered(event, view) {
+        return Decision {
+            action: Action::SteeredMessage,
+            ..Decision::default()
+        };
+    }
+    Decision {
+        action: Action::Message,
+        closing: with_children(view),
+        supposed: None,
+    }
+}
+
+/// What a sub-agent is told is no message of the user's; some agents say whose it is only where it starts.
+fn is_of_sub_agent(event: &Event, view: &View) -> bool {
+    let session = view.session.as_ref();
+    event.parent_session_id.is_some() || session.is_some_and(|session| session.parent_id.is_some())
+}
+
+/// A message id is one message's. A turn id may be several messages': the same words again, with nothing in between, are the
+/// same message. An agent that has neither, and calls us twice, does so at once. One that does not say what was asked has a
+/// message a turn, and the next one after the turn's end.
+fn is_doubled_message(event: &Event, view: &View) -> bool {
+    if event.message_id.is_some() {
+        return view.named_message.is_some();
+    }
+    let last_event = view
+        .session
+        .as_ref()
+        .and_then(|session| session.last_event.as_deref());
+    if event.turn_id.is_some() && event.prompt.is_none() {
+        return is_same_turn(event, view) && !has_turn_ended(last_event);
+    }
+    let is_at_once = event.prompt.is_some() && view.since_last < AT_ONCE;
+    // Where no tool's start is told, the message's own step begins with it.
+    let begins_step = event.turn_id.is_none() && last_event == Some(EventKind::StepStart.name());
+    (event.turn_id.is_some() || is_at_once)
+        && (begins_step || last_event == Some(EventKind::UserMessage.name()))
+        && view.message.as_ref().is_some_and(|message| {
+            message.turn_id == event.turn_id && message.prompt == event.prompt
+        })
+}
+
+/// While a tool of the same turn runs, the model has not seen the message: what the tool still does is the old message's.
+fn is_steered(event: &Event, view: &View) -> bool {
+    is_same_turn(event, view) && view.own_step().is_some_and(|step| step.has_running)
+}
+
+fn is_same_turn(event: &Event, view: &View) -> bool {
+    let message = view.message.as_ref();
+    event.turn_id.is_some() && message.is_some_and(|message| message.turn_id == event.turn_id)
+}
+
+fn has_turn_ended(last_event: Option<&str>) -> bool {
+    let ends = [EventKind::TurnEnd, EventKind::SessionEnd];
+    ends.iter().any(|end| last_event == Some(end.name()))
+}

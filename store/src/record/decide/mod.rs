@@ -1,0 +1,153 @@
+//! What an event asks for, from what is known: a value, decided without a disk.
+
+mod message;
+mod step;
+#[cfg(test)]
+mod tests;
+
+use ckpt_schema::EventKind;
+use ckpt_schema::event::Event;
+
+use super::view::View;
+use crate::sessions::OpenStep;
+use crate::settings::Settings;
+use crate::timeline::evidence::Standing;
+
+/// What is to be done about an event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Decision {
+    /// What the event does.
+    pub action: Action,
+    /// The steps that end.
+    pub closing: Vec<Closing>,
+    /// A step whose finish came without its start.
+    pub supposed: Option<Supposed>,
+}
+
+/// What an event does, beside ending steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Only that it was heard of is noted: it is doubled, or says nothing new.
+    #[default]
+    Note,
+    /// A message begins now.
+    Message,
+    /// A message was sent while a tool runs; it begins at the next boundary.
+    SteeredMessage,
+    /// A step begins now.
+    OpenStep,
+    /// The open step's first tool is about to run: the step begins only now.
+    MoveStart,
+    /// Another tool of the open step is about to run.
+    AddTool,
+    /// A tool of the open step waits for permission.
+    WaitTool,
+    /// A tool ended.
+    EndTool,
+    /// Steps end, and nothing else.
+    Close,
+}
+
+/// A step that ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Closing {
+    pub step: String,
+    /// Whether something else than its own finish ends it.
+    pub recovered: bool,
+    /// What the way in which it ends says of its tools.
+    pub standing: Standing,
+}
+
+/// A step whose start was never heard of: it begins where the session last was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Supposed {
+    pub id: String,
+    pub start: Option<i64>,
+}
+
+impl Decision {
+    /// Ends the steps of other conversations whose agent is gone: nobody else would, and they hold nothing any more.
+    pub fn close_dead(&mut self, view: &View, is_dead: impl Fn(&OpenStep) -> bool) {
+        let own = view.root.as_ref().map(|root| root.id.as_str());
+        let others = view
+            .open
+            .iter()
+            .filter(|step| Some(step.root_session_id.as_str()) != own);
+        let dead = others.filter(|step| is_dead(step));
+        let ends = dead.map(|step| closing(step, true, Standing::Cut));
+        // Those that end by the event itself come last: the report tells of them.
+        self.closing.splice(0..0, ends);
+    }
+
+    /// Returns whether the workspace has to be looked at.
+    pub fn takes_snapshot(&self) -> bool {
+        match self.action {
+            Action::Message | Action::OpenStep | Action::MoveStart | Action::Close => true,
+            Action::Note
+            | Action::SteeredMessage
+            | Action::AddTool
+            | Action::WaitTool
+            | Action::EndTool => false,
+        }
+    }
+}
+
+/// Decides what an event asks for.
+pub(crate) fn decide(event: &Event, view: &View, settings: &Settings) -> Decision {
+    match event.event {
+        EventKind::SessionStart => close(own(view, true, Standing::Cut)),
+        EventKind::UserMessage => message::begin(event, view),
+        EventKind::StepStart => step::start(event, view),
+        EventKind::ToolStart if settings.tool_events => step::tool_start(view),
+        EventKind::ToolStart => Decision::default(),
+        EventKind::ToolWait => Decision {
+            action: Action::WaitTool,
+            ..Decision::default()
+        },
+        EventKind::ToolFinish => Decision {
+            action: Action::EndTool,
+            ..Decision::default()
+        },
+        EventKind::StepFinish => step::finish(event, view),
+        EventKind::TurnEnd => close(own(view, false, Standing::TurnEnded)),
+        EventKind::SessionEnd => close(with_children(view)),
+    }
+}
+
+fn close(closing: Vec<Closing>) -> Decision {
+    let action = if closing.is_empty() {
+        Action::Note
+    } else {
+        Action::Close
+    };
+    Decision {
+        action,
+        closing,
+        supposed: None,
+    }
+}
+
+fn own(view: &View, recovered: bool, standing: Standing) -> Vec<Closing> {
+    view.own_step()
+        .map(|step| closing(step, recovered, standing))
+        .into_iter()
+        .collect()
+}
+
+fn closing(step: &OpenStep, recovered: bool, standing: Standing) -> Closing {
+    Closing {
+        step: step.row.id.clone(),
+        recovered,
+        standing,
+    }
+}
+
+/// A turn that ended well leaves its background sub-agents at work; one that was interrupted took them along.
+fn with_children(view: &View) -> Vec<Closing> {
+    let mut ending = own(view, true, Standing::Cut);
+    if !ending.is_empty() {
+        let children = view.steps_of_children();
+        ending.extend(children.map(|step| closing(step, true, Standing::Cut)));
+    }
+    ending
+}

@@ -1,0 +1,98 @@
+//! What begins and ends a step.
+
+use ckpt_schema::event::Event;
+
+use super::{Action, Closing, Decision, Supposed, close, closing};
+use crate::record::view::View;
+use crate::sessions::new_id;
+use crate::timeline::evidence::Standing;
+
+/// Decides what a step's start asks for. One that is open already ends; its own start once more says nothing.
+pub(super) fn start(event: &Event, view: &View) -> Decision {
+    let Some(open) = view.own_step() else {
+        return Decision {
+            action: Action::OpenStep,
+            ..Decision::default()
+        };
+    };
+    if event.step_id.is_some() && event.step_id == open.row.agent_id {
+        return Decision::default();
+    }
+    Decision {
+        action: Action::OpenStep,
+        closing: vec![closing(open, true, Standing::Finished)],
+        supposed: None,
+    }
+}
+
+/// Decides what the start of a tool asks for. Until a step's first tool the model was only thinking.
+pub(super) fn tool_start(view: &View) -> Decision {
+    let action = match view.own_step() {
+        None => Action::OpenStep,
+        Some(step) if !step.has_tools => Action::MoveStart,
+        Some(_) => Action::AddTool,
+    };
+    Decision {
+        action,
+        ..Decision::default()
+    }
+}
+
+/// A finish that names a tool is that of an agent which tells of tools alone: it is early where another one still runs.
+pub(super) fn finish(event: &Event, view: &View) -> Decision {
+    if let Some(open) = view.own_step() {
+        let another = event.step_id.is_some()
+            && open.row.agent_id.is_some()
+            && event.step_id != open.row.agent_id;
+        let doubled = another && view.named_step.is_some();
+        let early = event.tool_use_id.is_some() && open.has_running;
+        return if doubled || early {
+            Decision::default()
+        } else {
+            close(vec![closing(open, false, Standing::Finished)])
+        };
+    }
+    if view.named_step.is_some() || view.session.is_none() || is_doubled_finish(view) {
+        return Decision::default();
+    }
+    let id = new_id();
+    let supposed = Supposed {
+        id: id.clone(),
+        start: last_boundary(view),
+    };
+    Decision {
+        action: Action::Close,
+        closing: vec![Closing {
+            step: id,
+            recovered: true,
+            standing: Standing::Finished,
+        }],
+        supposed: Some(supposed),
+    }
+}
+
+/// An agent that told of the start of this message's last step tells of every start: another finish is the same once more. To
+/// suppose a step would make what the user did since the agent's.
+fn is_doubled_finish(view: &View) -> bool {
+    let of_message = |message_id: &str| {
+        view.bound_message
+            .as_ref()
+            .is_none_or(|message| message.id == message_id)
+    };
+    view.last_step
+        .as_ref()
+        .is_some_and(|step| !step.recovered && of_message(&step.message_id))
+}
+
+/// Where the session last was: its newest message, or the step after that.
+fn last_boundary(view: &View) -> Option<i64> {
+    let message = view.bound_message.as_ref();
+    let step = view.last_step.as_ref();
+    let step_is_newer =
+        step.is_some_and(|step| message.is_none_or(|message| step.message_id == message.id));
+    if step_is_newer {
+        step.and_then(|step| step.finish_snapshot_id)
+    } else {
+        message.and_then(|message| message.snapshot_id)
+    }
+}

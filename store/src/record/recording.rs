@@ -1,0 +1,456 @@
+//! What an event does to the rows: a function for each action, over what is known while they are written.
+
+use ckpt_schema::EventKind;
+use ckpt_schema::event::Event;
+use ckpt_schema::report::{FileReport, MessageState};
+use rusqlite::Connection;
+
+use super::decide::Decision;
+use super::view::View;
+use crate::error::Result;
+use crate::model::Milliseconds;
+use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepPath, StepRow, new_id};
+use crate::settings::{RecordPrompts, Settings};
+use crate::timeline::{Observation, Place, parent_of};
+
+/// What became of an event, for its report.
+#[derive(Default)]
+pub(super) struct Written {
+    pub session: Option<String>,
+    pub message: Option<String>,
+    pub step: Option<String>,
+    pub changes: Option<u64>,
+    pub went_back: Vec<FileReport>,
+}
+
+/// The workspace as it was seen, or why it could not be.
+pub(super) enum Seen<'a> {
+    At {
+        snapshot_id: i64,
+        observation: &'a Observation,
+    },
+    Failed(String),
+}
+
+impl Seen<'_> {
+    fn snapshot_id(&self) -> Option<i64> {
+        match self {
+            Self::At { snapshot_id, .. } => Some(*snapshot_id),
+            Self::Failed(_) => None,
+        }
+    }
+
+    fn failure(&self) -> Option<&str> {
+        match self {
+            Self::At { .. } => None,
+            Self::Failed(why) => Some(why),
+        }
+    }
+}
+
+/// An event while its rows are written.
+pub(super) struct Recording<'a> {
+    connection: &'a Connection,
+    place: &'a Place,
+    event: &'a Event,
+    view: &'a View,
+    /// The files that its tool names.
+    named: &'a [StepPath],
+    now: Milliseconds,
+    session: SessionRow,
+    /// The session at the top of its line of parents.
+    root: SessionRow,
+    written: Written,
+}
+
+impl<'a> Recording<'a> {
+    /// Begins with the row of the event's session, which is added where it is new.
+    pub fn of(
+        connection: &'a Connection,
+        place: &'a Place,
+        event: &'a Event,
+        view: &'a View,
+        named: &'a [StepPath],
+        now: Milliseconds,
+    ) -> Result<Self> {
+        let session = ensure_session(connection, place, event, now)?;
+        let root = sessions::root_of(connection, &session)?;
+        Ok(Self {
+            connection,
+            place,
+            event,
+            view,
+            named,
+            now,
+            session,
+            root,
+            written: Written::default(),
+        })
+    }
+
+    /// A message begins now; what was reverted before it stays reverted.
+    pub fn begin_message(&mut self, seen: &Seen<'_>) -> Result<()> {
+        // Asked before it is permanent: this message is the one that tells the agent of it.
+        self.written.went_back =
+            crate::revert::went_back(self.connection, self.place.row.id, &self.root)?;
+        crate::revert::make_permanent(self.connection, &self.root)?;
+        self.add_message(MessageRow {
+            snapshot_id: seen.snapshot_id(),
+            unprotected: seen.failure().map(str::to_owned),
+            ..self.new_message()?
+        })
+    }
+
+    /// A message was sent while a tool runs. It begins at the next boundary, and has no snapshot until then.
+    pub fn steer_message(&mut self) -> Result<()> {
+        self.add_message(MessageRow {
+            pending: true,
+            ..self.new_message()?
+        })
+    }
+
+    fn add_message(&mut self, message: MessageRow) -> Result<()> {
+        sessions::insert_message(self.connection, &message, self.now)?;
+        self.written.message = Some(message.id);
+        Ok(())
+    }
+
+    /// A step begins now, with the tool that is about to run, where it is one that begins it.
+    pub fn open_step(&mut self, seen: &Seen<'_>) -> Result<()> {
+        let start = seen.snapshot_id();
+        let message_id =
+            message_for_step(self.connection, &self.session, &self.root, start, self.now)?;
+        // The id of a tool's event is the tool's, not the step's.
+        let agent_id = self.event.step_id.clone();
+        let row = StepRow {
+            agent_id: agent_id.filter(|_| self.event.event == EventKind::StepStart),
+            unprotected: seen.failure().map(str::to_owned),
+            ..new_step(new_id(), &self.session, message_id, start)
+        };
+        sessions::insert_step(self.connection, &row, self.now)?;
+        if self.event.event == EventKind::ToolStart {
+            self.insert_tool(&row.id)?;
+        }
+        self.written.message = Some(row.message_id);
+        self.written.step = Some(row.id);
+        Ok(())
+    }
+
+    /// Until its first tool a step's model was only thinking: what changed meanwhile was not the agent.
+    pub fn release_thinking(&self) -> Result<()> {
+        match self.own_step() {
+            Some(step) => sessions::release_to_outside(self.connection, &step.row.id),
+            None => Ok(()),
+        }
+    }
+
+    /// The open step's first tool is about to run: the step begins only now.
+    pub fn move_start(&mut self, seen: &Seen<'_>) -> Result<()> {
+        let Some(step) = self.own_step().map(|step| step.row.id.clone()) else {
+            return Ok(());
+        };
+        let (start, why) = (seen.snapshot_id(), seen.failure());
+        sessions::move_step_start(self.connection, &step, start, why, self.now)?;
+        self.insert_tool(&step)?;
+        self.written.step = Some(step);
+        Ok(())
+    }
+
+    /// Another tool of the open step is about to run.
+    pub fn add_tool(&mut self) -> Result<()> {
+        match self.note_own_step() {
+            Some(step) => self.insert_tool(&step),
+            None => Ok(()),
+        }
+    }
+
+    /// A tool of the open step waits for permission.
+    pub fn wait_tool(&mut self) -> Result<()> {
+        match self.note_own_step() {
+            Some(step) => sessions::note_wait(self.connection, &step, self.event, self.now),
+            None => Ok(()),
+        }
+    }
+
+    /// A tool of the open step ended.
+    pub fn end_tool(&mut self) -> Result<()> {
+        match self.note_own_step() {
+            Some(step) => sessions::finish_tool(self.connection, &step, self.event, self.now),
+            None => Ok(()),
+        }
+    }
+
+    fn own_step(&self) -> Option<&'a OpenStep> {
+        self.view.own_step()
+    }
+
+    /// Returns the session's open step, which is what the report tells of.
+    fn note_own_step(&mut self) -> Option<String> {
+        self.written.step = self.own_step().map(|step| step.row.id.clone());
+        self.written.step.clone()
+    }
+
+    fn insert_tool(&self, step: &str) -> Result<()> {
+        let paths: Vec<_> = self
+            .event
+            .paths
+            .iter()
+            .filter_map(|path| self.place.path_of(path))
+            .collect();
+        sessions::insert_tool(self.connection, step, self.event, &paths, self.now)?;
+        self.named
+            .iter()
+            .try_for_each(|named| sessions::insert_step_path(self.connection, step, named))
+    }
+
+    /// Adds the step whose start was never heard of, where it changed something; returns its id.
+    pub fn suppose(
+        &self,
+        decision: &Decision,
+        observation: Option<&Observation>,
+    ) -> Result<Option<String>> {
+        let Some(supposed) = &decision.supposed else {
+            return Ok(None);
+        };
+        if observation.is_some_and(|observation| observation.changes_of(&supposed.id) == 0) {
+            return Ok(None);
+        }
+        let start = supposed.start;
+        let message_id =
+            message_for_step(self.connection, &self.session, &self.root, start, self.now)?;
+        let row = new_step(supposed.id.clone(), &self.session, message_id, start);
+        sessions::insert_step(self.connection, &row, self.now)?;
+        Ok(Some(row.id))
+    }
+
+    /// Ends the steps that the event ends. `supposed` is the one that was only supposed, where it was added.
+    pub fn end_steps(
+        &mut self,
+        decision: &Decision,
+        seen: &Seen<'_>,
+        supposed: Option<&str>,
+    ) -> Result<()> {
+        for closing in &decision.closing {
+            let is_supposed = decision
+                .supposed
+                .as_ref()
+                .is_some_and(|supposed| supposed.id == closing.step);
+            if is_supposed && supposed.is_none() {
+                continue;
+            }
+            // What ends another step than its own does not name it.
+            let is_named = !closing.recovered || is_supposed;
+            let agent_id = self.event.step_id.as_deref().filter(|_| is_named);
+            sessions::close_step(
+                self.connection,
+                &closing.step,
+                agent_id,
+                seen.snapshot_id(),
+                closing.recovered,
+                seen.failure(),
+                self.now,
+            )?;
+            if let Seen::At { observation, .. } = seen {
+                self.written.changes = Some(observation.changes_of(&closing.step));
+            }
+            self.written.step = Some(closing.step.clone());
+        }
+        Ok(())
+    }
+
+    /// Messages that were sent while a tool ran begin at the first boundary of their own session.
+    pub fn bind_messages(&self, seen: &Seen<'_>) -> Result<()> {
+        if self.session.id != self.root.id {
+            return Ok(());
+        }
+        let (start, why) = (seen.snapshot_id(), seen.failure());
+        sessions::bind_pending_messages(self.connection, &self.root.id, start, why)
+    }
+
+    /// Notes that the session was heard of, and what the event tells of its agent.
+    pub fn end(mut self) -> Result<Written> {
+        if self.written.message.is_none() {
+            let newest = sessions::newest_message(self.connection, &self.root.id, false)?;
+            self.written.message = newest.map(|message| message.id);
+        }
+        // Some agents announce a tool only once it may run: where the first one is denied, its wait is all that is heard of it.
+        let is_of_tool = matches!(self.event.event, EventKind::ToolStart | EventKind::ToolWait);
+        let tells_of_tools = is_of_tool && self.place.settings.tool_events;
+        let session = self.session.id;
+        sessions::touch_session(
+            self.connection,
+            &session,
+            self.event,
+            tells_of_tools,
+            self.now,
+        )?;
+        if self.event.event == EventKind::TurnEnd && self.event.background == Some(false) {
+            sessions::release_background(self.connection, &session, self.now)?;
+        }
+        self.written.session = Some(session);
+        Ok(self.written)
+    }
+
+    fn new_message(&self) -> Result<MessageRow> {
+        new_message(
+            self.connection,
+            self.event,
+            &self.root,
+            &self.place.settings,
+        )
+    }
+}
+
+/// Adds the event's session, and that of its parent, where they are new.
+fn ensure_session(
+    connection: &Connection,
+    place: &Place,
+    event: &Event,
+    now: Milliseconds,
+) -> Result<SessionRow> {
+    let cwd = event
+        .cwd
+        .as_deref()
+        .unwrap_or(&place.root)
+        .to_string_lossy();
+    let parent = match (
+        &event.parent_session_id,
+        parent_of(connection, event, place.row.id)?,
+    ) {
+        (Some(parent_id), None) => {
+            let parent_event = Event::new(EventKind::SessionStart, &event.agent, parent_id);
+            Some(sessions::upsert_session(
+                connection,
+                place.row.id,
+                &parent_event,
+                None,
+                &cwd,
+                now,
+            )?)
+        }
+        (_, parent) => parent,
+    };
+    let parent_id = parent.as_ref().map(|parent| parent.id.as_str());
+    sessions::upsert_session(connection, place.row.id, event, parent_id, &cwd, now)
+}
+
+/// Returns the message that a step which begins now belongs to; one without words where the session has none yet.
+fn message_for_step(
+    connection: &Connection,
+    session: &SessionRow,
+    root: &SessionRow,
+    start: Option<i64>,
+    now: Milliseconds,
+) -> Result<String> {
+    if let Some(message_id) = message_of_sub_agent(connection, session, root)? {
+        return Ok(message_id);
+    }
+    if let Some(message) = sessions::newest_message(connection, &root.id, true)? {
+        return Ok(message.id);
+    }
+    let message = MessageRow {
+        seq: 0,
+        id: new_id(),
+        session_id: root.id.clone(),
+        agent_id: None,
+        turn_id: None,
+        prompt: None,
+        state: MessageState::Live,
+        snapshot_id: start,
+        pending: false,
+        unprotected: None,
+    };
+    sessions::insert_message(connection, &message, now)?;
+    Ok(message.id)
+}
+
+/// A sub-agent's steps belong to the message in which it was started, even if they end after the next one.
+fn message_of_sub_agent(
+    connection: &Connection,
+    session: &SessionRow,
+    root: &SessionRow,
+) -> Result<Option<String>> {
+    if session.id == root.id {
+        return Ok(None);
+    }
+    let rests = [
+        EventKind::SessionStart,
+        EventKind::TurnEnd,
+        EventKind::SessionEnd,
+    ]
+    .map(EventKind::name);
+    if session
+        .last_event
+        .as_deref()
+        .is_none_or(|event| rests.contains(&event))
+    {
+        return Ok(None);
+    }
+    Ok(sessions::newest_step(connection, &session.id)?.map(|step| step.message_id))
+}
+
+/// A step that begins at a snapshot, where there is one.
+fn new_step(id: String, session: &SessionRow, message_id: String, start: Option<i64>) -> StepRow {
+    StepRow {
+        id,
+        session_id: session.id.clone(),
+        message_id,
+        start_snapshot_id: start,
+        ..StepRow::default()
+    }
+}
+
+fn new_message(
+    connection: &Connection,
+    event: &Event,
+    root: &SessionRow,
+    settings: &Settings,
+) -> Result<MessageRow> {
+    Ok(MessageRow {
+        seq: 0,
+        id: new_id(),
+        session_id: root.id.clone(),
+        agent_id: match (&event.message_id, &event.turn_id) {
+            (Some(message_id), _) => Some(message_id.clone()),
+            (None, Some(turn_id)) => Some(name_in_turn(
+                turn_id,
+                sessions::messages_of_turn(connection, &root.id, turn_id)?,
+            )),
+            (None, None) => None,
+        },
+        turn_id: event.turn_id.clone(),
+        prompt: event
+            .prompt
+            .as_deref()
+            .and_then(|prompt| kept_prompt(prompt, settings.record_prompts)),
+        state: MessageState::Live,
+        snapshot_id: None,
+        pending: false,
+        unprotected: None,
+    })
+}
+
+/// A turn's first message goes by the turn's id; those that were sent while the agent worked have a number behind it.
+fn name_in_turn(turn_id: &str, before: u64) -> String {
+    if before == 0 {
+        turn_id.to_owned()
+    } else {
+        format!("{turn_id}/{}", before + 1)
+    }
+}
+
+fn kept_prompt(prompt: &str, keep: RecordPrompts) -> Option<String> {
+    match keep {
+        RecordPrompts::Full => Some(prompt.to_owned()),
+        RecordPrompts::Title => Some(
+            prompt
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .chars()
+                .take(80)
+                .collect(),
+        ),
+        RecordPrompts::None => None,
+    }
+}
