@@ -16,6 +16,9 @@ ALTER TABLE sessions ADD COLUMN transcript TEXT;                -- the path of i
 ALTER TABLE sessions ADD COLUMN interrupted_at INTEGER;         -- the user interrupted it, as it told
 
 ALTER TABLE operations ADD COLUMN unclear TEXT NOT NULL DEFAULT 'keep' CHECK (unclear IN ('keep', 'take'));
+ALTER TABLE operations ADD COLUMN permanent INTEGER NOT NULL DEFAULT 0 CHECK (permanent IN (0, 1)); -- a message came while it was in force
+UPDATE operations SET permanent = 1
+ WHERE kind <> 'restore' AND message_id IN (SELECT id FROM messages WHERE state = 'discarded');
 
 DROP VIEW file_history;
 DROP VIEW session_overview;

@@ -222,6 +222,7 @@ pub(crate) fn make_permanent(connection: &Connection, session: &SessionRow) -> R
             &newest.row.id,
         )?;
     }
+    sessions::note_permanent(connection, &chain)?;
     sessions::discard_hidden_messages(connection, &session.id)?;
     sessions::set_revert_point(connection, &session.id, None, None)
 }

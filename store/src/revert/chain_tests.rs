@@ -5,8 +5,8 @@ use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
 use super::chain::{
-    chain, directories_to_json, from_json, has_ended, made_from_json, newest_of_chain,
-    reverted_files, reverts_that_hold, takes_all_back, to_json,
+    chain, directories_to_json, from_json, has_ended, made_from_json, make_permanent,
+    newest_of_chain, reverted_files, reverts_that_hold, takes_all_back, to_json,
 };
 use crate::model::path::WorkspacePath;
 use crate::sessions::Database;
@@ -211,18 +211,27 @@ fn a_conflict_ends_a_chain_and_a_failure_does_not_but_takes_its_reverts_back() {
 
 #[test]
 fn what_a_message_made_permanent_is_not_in_the_next_chain() {
-    let rows = Rows::new();
-    rows.add("1", Revert, None, "conflict")
-        .add("2", Revert, Some("m2"), "conflict")
-        .change("UPDATE messages SET state = 'discarded' WHERE id IN ('m2', 'm3')");
-    assert_eq!(rows.chain(), ids(&[], &[]), "none is under way");
-    assert_eq!(rows.reverted(), 0, "nothing is reverted");
-    rows.add("3", Revert, Some("m1"), "done");
-    assert_eq!(
-        rows.chain(),
-        ids(&["3"], &["3"]),
-        "though nothing had changed, so that it begins at the same snapshot"
-    );
+    for (point, what) in [(Some("m2"), "a message"), (None, "parts alone")] {
+        let rows = Rows::new();
+        rows.add("1", Revert, None, "conflict")
+            .add("2", Revert, point, "conflict")
+            .change(
+                "UPDATE sessions SET revert_base_id = 1 WHERE id = 's';
+                 UPDATE messages SET state = 'hidden' WHERE id IN ('m2', 'm3')",
+            );
+        let session = crate::sessions::session(rows.connection(), "s")
+            .expect("readable")
+            .expect("it is there");
+        make_permanent(rows.connection(), &session).expect("writable");
+        assert_eq!(rows.chain(), ids(&[], &[]), "{what}: none is under way");
+        assert_eq!(rows.reverted(), 0, "{what}: nothing is reverted");
+        rows.add("3", Revert, Some("m1"), "done");
+        assert_eq!(
+            rows.chain(),
+            ids(&["3"], &["3"]),
+            "{what}: though nothing had changed, so that it begins at the same snapshot"
+        );
+    }
 }
 
 #[test]

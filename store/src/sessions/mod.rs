@@ -16,6 +16,8 @@ mod rows;
 mod runs;
 mod snapshots;
 mod steps;
+mod tools;
+mod unrecorded;
 mod words;
 mod workspaces;
 
@@ -34,7 +36,8 @@ pub(crate) use labels::{
 };
 pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, close_operation, has_open_operation,
-    insert_operation, moves_since, note_results, open_operations, operation, operation_items,
+    insert_operation, moves_since, note_permanent, note_results, open_operations, operation,
+    operation_items,
 };
 pub(crate) use roots::{Named, named, path_of_blob, roots, workspaces};
 pub(crate) use rows::{
@@ -50,11 +53,14 @@ pub(crate) use snapshots::{
     put_snapshot, snapshot,
 };
 pub(crate) use steps::{
-    LastRows, OpenStep, StepPath, StepRow, StepSides, ToolRow, close_step, find_step_by_agent_id,
-    finish_tool, forced_paths, has_rows, insert_step, insert_step_path, insert_tool, mark_lost,
-    move_step_start, newest_step, note_wait, open_steps, release_background, step, step_sides,
-    steps_in_background, unprotected_steps, was_unrecorded,
+    OpenStep, StepRow, StepSides, close_step, find_step_by_agent_id, insert_step, move_step_start,
+    newest_step, open_steps, step, step_sides, steps_in_background,
 };
+pub(crate) use tools::{
+    StepPath, ToolRow, finish_tool, forced_paths, insert_step_path, insert_tool, note_wait,
+    release_background,
+};
+pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
 pub(crate) use workspaces::{
     WorkspaceRow, claim_workspace, find_workspace, set_last_snapshot, workspace, workspace_at,
     workspaces_at_work_below,

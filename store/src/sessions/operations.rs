@@ -71,7 +71,7 @@ pub(crate) struct ChainOperation {
     pub outcome: Option<Outcome>,
     /// Whether it could not write one of its files.
     pub has_failed: bool,
-    /// Whether a message came while it was in force: the message that it went back to is discarded.
+    /// Whether a message came while it was in force.
     pub is_permanent: bool,
     seq: i64,
 }
@@ -290,8 +290,7 @@ pub(crate) fn moves_since(
             "SELECT {COLUMNS}, seq, outcome,
                     EXISTS (SELECT 1 FROM operation_files
                              WHERE operation_id = operations.id AND result = 'failed') AS has_failed,
-                    EXISTS (SELECT 1 FROM messages
-                             WHERE id = operations.message_id AND state = 'discarded') AS is_permanent
+                    permanent
                FROM operations
               WHERE session_id = ?1 AND base_snapshot_id = ?2 AND kind <> 'restore' AND state = 'done' ORDER BY seq"
         ))
@@ -306,13 +305,26 @@ pub(crate) fn moves_since(
                 taken_back: BTreeSet::new(),
                 outcome: optional_word(row, Table::Operations, "outcome")?,
                 has_failed: row.get("has_failed")?,
-                is_permanent: row.get("is_permanent")?,
+                is_permanent: row.get("permanent")?,
                 seq: row.get("seq")?,
             })
         })
         .context(|| "cannot read operations")?;
     rows.collect::<rusqlite::Result<_>>()
         .context(|| "cannot read operations")
+}
+
+/// Notes that a message came while operations were in force. A part that changed nothing has no other trace of it.
+pub(crate) fn note_permanent(connection: &Connection, chain: &[ChainOperation]) -> Result<()> {
+    let mut statement = connection
+        .prepare_cached("UPDATE operations SET permanent = 1 WHERE id = ?1")
+        .context(|| "cannot note that a revert is permanent")?;
+    for operation in chain {
+        statement
+            .execute([&operation.row.id])
+            .context(|| "cannot note that a revert is permanent")?;
+    }
+    Ok(())
 }
 
 impl ChainOperation {

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use ckpt_schema::ToolKind;
 use ckpt_schema::report::{FileAction, FileResult, GitPart, MessageState, OperationKind, Outcome};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Row};
@@ -45,6 +46,7 @@ words! {
     Attribution: Agent Shared Outside Unclear;
     StepState: Open Closed;
     FeedKind: Message Step Operation Gap Failed;
+    ToolKind: Edit Read;
 }
 
 impl Word for MessageState {
@@ -128,6 +130,7 @@ pub(crate) enum Table {
     OperationFiles,
     OperationGit,
     Feed,
+    Tools,
 }
 
 impl Table {
@@ -141,13 +144,16 @@ impl Table {
             Self::OperationFiles => "operation_files",
             Self::OperationGit => "operation_git",
             Self::Feed => "feed",
+            Self::Tools => "tools",
         }
     }
 
     /// Returns the columns that name a row of it. A statement that reads a word reads them, too.
     fn key(self) -> &'static [&'static str] {
         match self {
-            Self::Messages | Self::Steps | Self::Changes | Self::Operations => &["id"],
+            Self::Messages | Self::Steps | Self::Changes | Self::Operations | Self::Tools => {
+                &["id"]
+            }
             Self::OperationFiles | Self::OperationGit => &["operation_id", "position"],
             Self::Feed => &["seq"],
         }
@@ -228,7 +234,7 @@ fn unknown(row: &Row<'_>, table: Table, column: &str, word: Option<String>) -> r
 type Words = fn() -> Vec<&'static str>;
 
 /// The columns of words, with the words of each.
-const COLUMNS: [(Table, &str, Words); 13] = [
+const COLUMNS: [(Table, &str, Words); 14] = [
     (Table::Operations, "kind", texts::<OperationKind>),
     (Table::Operations, "state", texts::<OperationState>),
     (Table::Operations, "outcome", texts::<Outcome>),
@@ -242,6 +248,7 @@ const COLUMNS: [(Table, &str, Words); 13] = [
     (Table::Messages, "state", texts::<MessageState>),
     (Table::Steps, "state", texts::<StepState>),
     (Table::Feed, "kind", texts::<FeedKind>),
+    (Table::Tools, "kind", texts::<ToolKind>),
 ];
 
 fn texts<T: Word>() -> Vec<&'static str> {
@@ -366,7 +373,8 @@ mod tests {
         check::<MessageState>(connection, Table::Messages, "state");
         check::<StepState>(connection, Table::Steps, "state");
         check::<FeedKind>(connection, Table::Feed, "kind");
-        assert_eq!(COLUMNS.len(), 13, "every column of words is checked above");
+        check::<ToolKind>(connection, Table::Tools, "kind");
+        assert_eq!(COLUMNS.len(), 14, "every column of words is checked above");
     }
 
     #[test]

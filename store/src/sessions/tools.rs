@@ -1,0 +1,255 @@
+//! Rows of `tools` and `step_paths`: what ran in a step, and the files that it named.
+
+use std::collections::BTreeSet;
+
+use ckpt_schema::ToolKind;
+use ckpt_schema::event::Event;
+use rusqlite::{Connection, params};
+
+use super::words::{Table, optional_word};
+use crate::error::{Context, Result};
+use crate::model::Milliseconds;
+use crate::model::entry::State;
+use crate::model::path::WorkspacePath;
+use crate::model::path_list;
+
+/// A tool of a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ToolRow {
+    /// What it may change; none where that is anything.
+    pub kind: Option<ToolKind>,
+    /// The files that it names.
+    pub paths: Vec<WorkspacePath>,
+    pub started_at: Milliseconds,
+    pub finished_at: Option<Milliseconds>,
+    /// How long it ran, in milliseconds.
+    pub ran_for: Option<Milliseconds>,
+    /// Since when it waited for permission.
+    pub waited_at: Option<Milliseconds>,
+    /// Whether a command of it goes on in the background, as far as is known.
+    pub is_in_background: bool,
+}
+
+/// A file that an edit tool named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StepPath {
+    pub path: WorkspacePath,
+    /// What it was, where an ignore rule hid it from the snapshots then.
+    pub hidden_before: Option<State>,
+}
+
+/// Returns the tools of a step, in the order in which they were told of.
+pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT id, kind, paths, started_at, finished_at, ran_for, waited_at, background AND released_at IS NULL AS is_left
+               FROM tools WHERE step_id = ?1 ORDER BY id",
+        )
+        .context(|| "cannot read the tools of a step")?;
+    let rows = statement
+        .query_map([step], |row| {
+            let paths: String = row.get("paths")?;
+            Ok(ToolRow {
+                kind: optional_word(row, Table::Tools, "kind")?,
+                paths: path_list::from_json(&paths),
+                started_at: row.get("started_at")?,
+                finished_at: row.get("finished_at")?,
+                ran_for: row.get("ran_for")?,
+                waited_at: row.get("waited_at")?,
+                is_in_background: row.get("is_left")?,
+            })
+        })
+        .context(|| "cannot read the tools of a step")?;
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read the tools of a step")
+}
+
+/// Adds a tool that is about to run, with the files that it names; one that is there already is not added again.
+pub(crate) fn insert_tool(
+    connection: &Connection,
+    step: &str,
+    event: &Event,
+    paths: &[WorkspacePath],
+    started_at: Milliseconds,
+) -> Result<()> {
+    // An edit tool of which no file is known, or one outside the workspace alone, is not known to change nothing else.
+    let kind = event.tool_kind.map(ToolKind::name);
+    connection
+        .prepare_cached(
+            "INSERT INTO tools (step_id, agent_id, name, started_at, kind, paths)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6
+              WHERE ?2 IS NULL OR NOT EXISTS (SELECT 1 FROM tools WHERE step_id = ?1 AND agent_id = ?2)",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![
+                step,
+                event.tool_use_id,
+                event.tool_name,
+                started_at,
+                kind,
+                path_list::to_json(paths),
+            ])
+        })
+        .context(|| "cannot add a tool")?;
+    Ok(())
+}
+
+/// Notes that a tool of a step waits for the user's permission: the one that the agent calls so, else the newest that runs.
+pub(crate) fn note_wait(
+    connection: &Connection,
+    step: &str,
+    event: &Event,
+    now: Milliseconds,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE tools SET waited_at = ?2 WHERE id = (
+               SELECT max(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL AND waited_at IS NULL
+                  AND (?3 IS NULL OR agent_id = ?3))",
+        )
+        .and_then(|mut statement| statement.execute(params![step, now, event.tool_use_id]))
+        .context(|| "cannot note that a tool waits")?;
+    Ok(())
+}
+
+/// Notes what the end of a tool tells of it beside its time. One whose beginning was lost began with its step, or when its
+/// duration says.
+pub(crate) fn finish_tool(
+    connection: &Connection,
+    step: &str,
+    event: &Event,
+    now: Milliseconds,
+) -> Result<()> {
+    let ran_for = event
+        .duration_ms
+        .map(|duration| i64::try_from(duration).unwrap_or(i64::MAX));
+    if event.tool_use_id.is_some() {
+        let started_at = match ran_for {
+            Some(ran_for) => now.saturating_sub(ran_for),
+            None => step_started_at(connection, step)?,
+        };
+        insert_tool(connection, step, event, &[], started_at)?;
+    }
+    connection
+        .prepare_cached(
+            "UPDATE tools SET ran_for = ?3, background = ?4
+              WHERE step_id = ?1 AND finished_at IS NULL AND (?2 = agent_id OR (?2 IS NULL AND id = (
+                SELECT min(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL)))",
+        )
+        .and_then(|mut statement| {
+            let is_left = event.background == Some(true);
+            statement.execute(params![step, event.tool_use_id, ran_for, is_left])
+        })
+        .context(|| "cannot note how long a tool ran")?;
+    finish_tools(connection, step, Some(event.tool_use_id.as_deref()), now)
+}
+
+fn step_started_at(connection: &Connection, step: &str) -> Result<Milliseconds> {
+    connection
+        .prepare_cached("SELECT started_at FROM steps WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([step], |row| row.get(0)))
+        .context(|| "cannot read a step")
+}
+
+/// Notes that no command of a session goes on in the background.
+pub(crate) fn release_background(
+    connection: &Connection,
+    session: &str,
+    now: Milliseconds,
+) -> Result<()> {
+    connection
+        .prepare_cached(
+            "UPDATE tools SET released_at = ?2 WHERE background = 1 AND released_at IS NULL
+                AND step_id IN (SELECT id FROM steps WHERE session_id = ?1)",
+        )
+        .and_then(|mut statement| statement.execute(params![session, now]))
+        .context(|| "cannot note the end of a command in the background")?;
+    Ok(())
+}
+
+/// Notes that a step's tool ended: the one that the agent calls so; where the agent does not name its tools, the oldest that
+/// still runs; all of them where no tool is given.
+pub(super) fn finish_tools(
+    connection: &Connection,
+    step: &str,
+    tool: Option<Option<&str>>,
+    now: Milliseconds,
+) -> Result<()> {
+    let all = tool.is_none();
+    let agent_id = tool.flatten();
+    connection
+        .prepare_cached(
+            "UPDATE tools SET finished_at = ?2 WHERE step_id = ?1 AND finished_at IS NULL AND (
+               ?3 OR agent_id = ?4 OR (?4 IS NULL AND id = (SELECT min(id) FROM tools WHERE step_id = ?1 AND finished_at IS NULL))
+             )",
+        )
+        .and_then(|mut statement| statement.execute(params![step, now, all, agent_id]))
+        .context(|| "cannot note the end of a tool")?;
+    Ok(())
+}
+
+/// Notes a file that an edit tool names; the first time counts.
+pub(crate) fn insert_step_path(
+    connection: &Connection,
+    step: &str,
+    named: &StepPath,
+) -> Result<()> {
+    let before = named.hidden_before.flatten();
+    connection
+        .prepare_cached(
+            "INSERT INTO step_paths (step_id, path, path_raw, captured, mode, blob) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+             ON CONFLICT DO NOTHING",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![
+                step,
+                named.path.to_text(),
+                named.path.raw(),
+                named.hidden_before.is_some(),
+                before.map(|entry| entry.mode),
+                before.and_then(|entry| entry.blob),
+            ])
+        })
+        .context(|| "cannot note a file that a tool names")?;
+    Ok(())
+}
+
+/// Returns the files that a step's edit tools named.
+pub(super) fn step_paths(connection: &Connection, step: &str) -> Result<Vec<StepPath>> {
+    let mut statement = connection
+        .prepare_cached("SELECT path, path_raw, captured, mode, blob FROM step_paths WHERE step_id = ?1 ORDER BY path")
+        .context(|| "cannot read the files that tools named")?;
+    let rows = statement
+        .query_map([step], |row| {
+            let captured: bool = row.get("captured")?;
+            let state = super::state(row, "mode", "blob")?;
+            Ok(StepPath {
+                path: super::path(row)?,
+                hidden_before: captured.then_some(state),
+            })
+        })
+        .context(|| "cannot read the files that tools named")?;
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read the files that tools named")
+}
+
+/// Returns the files of a workspace that snapshots hold although an ignore rule hides them: edit tools named them.
+pub(crate) fn forced_paths(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<WorkspacePath>> {
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT DISTINCT step_paths.path, step_paths.path_raw FROM step_paths
+               JOIN steps ON steps.id = step_paths.step_id JOIN sessions ON sessions.id = steps.session_id
+              WHERE step_paths.captured = 1 AND sessions.workspace_id = ?1",
+        )
+        .context(|| "cannot read the files that tools named")?;
+    let rows = statement
+        .query_map([workspace_id], super::path)
+        .context(|| "cannot read the files that tools named")?;
+    let paths: BTreeSet<WorkspacePath> = rows
+        .collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read the files that tools named")?;
+    Ok(paths.into_iter().collect())
+}

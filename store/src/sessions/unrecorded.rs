@@ -1,0 +1,113 @@
+//! Steps of which nobody saw what they changed, and how the loss of rows is noticed.
+
+use rusqlite::{Connection, params};
+
+use crate::error::{Context, Result};
+use crate::model::Milliseconds;
+use crate::model::entry::ObjectId;
+
+/// The rows that were written last for a workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LastRows {
+    /// The tree of its newest snapshot.
+    pub tree: ObjectId,
+    /// The newest message that was written with it, if any was.
+    pub message: Option<String>,
+    /// The newest step that was written with it, if any was.
+    pub step: Option<String>,
+}
+
+/// Returns whether rows are there, whichever workspace has them by now.
+pub(crate) fn has_rows(connection: &Connection, rows: &LastRows) -> Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM snapshots WHERE tree = ?1)
+                AND (?2 IS NULL OR EXISTS (SELECT 1 FROM messages WHERE id = ?2))
+                AND (?3 IS NULL OR EXISTS (SELECT 1 FROM steps WHERE id = ?3))",
+        )
+        .and_then(|mut statement| {
+            let values = params![rows.tree, rows.message, rows.step];
+            statement.query_row(values, |row| row.get(0))
+        })
+        .context(|| "cannot look for the last rows")
+}
+
+/// Marks that rows of a workspace were lost: its open steps know no more what they did, and where none is open, the newest
+/// message gets a step that was not recorded, from the newest snapshot until now.
+pub(crate) fn mark_lost(
+    connection: &Connection,
+    workspace_id: i64,
+    why: &str,
+    now: Milliseconds,
+) -> Result<()> {
+    let what = || "cannot mark that rows were lost";
+    let marked = connection
+        .execute(
+            "UPDATE steps SET unprotected = ifnull(unprotected, ?2)
+              WHERE state = 'open' AND session_id IN (SELECT id FROM sessions WHERE workspace_id = ?1)",
+            params![workspace_id, why],
+        )
+        .context(what)?;
+    if marked > 0 {
+        return Ok(());
+    }
+    connection
+        .execute(
+            "INSERT INTO steps (id, session_id, message_id, state, recovered, unprotected, start_snapshot_id, started_at, finished_at)
+             SELECT ?2, messages.session_id, messages.id, 'closed', 1, ?3, newest.id,
+                    ifnull(newest.taken_at, messages.created_at), ?4
+               FROM messages JOIN sessions ON sessions.id = messages.session_id
+               LEFT JOIN (SELECT max(id) AS id, taken_at FROM snapshots WHERE workspace_id = ?1) AS newest
+              WHERE sessions.workspace_id = ?1 AND messages.state <> 'discarded'
+              ORDER BY messages.seq DESC LIMIT 1",
+            params![workspace_id, super::new_id(), why, now],
+        )
+        .context(what)?;
+    Ok(())
+}
+
+/// Returns whether a step that was not recorded was at work between two snapshots, or since one.
+pub(crate) fn was_unrecorded(
+    connection: &Connection,
+    workspace_id: i64,
+    from_snapshot_id: Option<i64>,
+    to_snapshot_id: Option<i64>,
+) -> Result<bool> {
+    connection
+        .prepare_cached(
+            "SELECT EXISTS (
+               SELECT 1 FROM steps JOIN sessions ON sessions.id = steps.session_id
+                WHERE sessions.workspace_id = ?1 AND steps.unprotected IS NOT NULL
+                  AND steps.started_at <= ifnull((SELECT taken_at FROM snapshots WHERE id = ?3), steps.started_at)
+                  AND ifnull(steps.finished_at >= (SELECT taken_at FROM snapshots WHERE id = ?2), 1))",
+        )
+        .and_then(|mut statement| {
+            statement.query_row(params![workspace_id, from_snapshot_id, to_snapshot_id], |row| row.get(0))
+        })
+        .context(|| "cannot read steps")
+}
+
+/// Returns the steps of a session's messages, from a place in the order on, whose changes nobody saw, each with the reason.
+pub(crate) fn unprotected_steps(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: Option<i64>,
+) -> Result<Vec<(String, String)>> {
+    let Some(from_seq) = from_seq else {
+        return Ok(Vec::new());
+    };
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT steps.id, steps.unprotected FROM messages JOIN steps ON steps.message_id = messages.id
+              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+                AND steps.unprotected IS NOT NULL ORDER BY steps.seq",
+        )
+        .context(|| "cannot read unprotected steps")?;
+    let rows = statement
+        .query_map(params![root_session, from_seq], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .context(|| "cannot read unprotected steps")?;
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read unprotected steps")
+}
