@@ -17,7 +17,7 @@ use super::{databases, refuse, warnings};
 use crate::error::Result;
 use crate::model::git_item::GitItem;
 use crate::model::progress::OperationProgress;
-use crate::model::request::OnConflict;
+use crate::model::request::{OnConflict, Unclear};
 use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -98,7 +98,12 @@ impl<'a, 'm> Scene<'a, 'm> {
         )?);
         // The whole history need not be read to find that nothing changed since the same revert.
         if !options.git && is_there(connection, movement, seen)? {
-            warnings.extend(warnings::head_moved(&self.git_side(), movement, base)?);
+            warnings.extend(warnings::head_moved(
+                &self.git_side(),
+                movement,
+                base,
+                false,
+            )?);
             warnings.extend(warnings::not_captured(movement, &Plan::default(), seen));
             return Ok(Operation::nothing(movement, warnings));
         }
@@ -112,7 +117,7 @@ impl<'a, 'm> Scene<'a, 'm> {
             .unwrap_or(place.settings.unclear);
         let material = gather(store, place, snapshots, movement, &chain, seen, unclear)?;
         refuse::unavailable(movement, &material)?;
-        let git = self.plan_git(options, &chain)?;
+        let git = self.plan_git(options, &chain, unclear)?;
         // What is said holds. Else a movement forward merges edits made while reverted, whatever the reverts did about older ones.
         let on_conflict = movement.on_conflict.unwrap_or_default();
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
@@ -143,11 +148,17 @@ impl<'a, 'm> Scene<'a, 'm> {
             place: self.place,
             snapshots: self.snapshots,
             now: self.seen.git.as_ref(),
+            at: self.store.now(),
         }
     }
 
     /// Plans git's own state where that was asked for, or where a revert took it along that is taken back now.
-    fn plan_git(&self, options: Options, chain: &[ChainOperation]) -> Result<Option<Vec<GitItem>>> {
+    fn plan_git(
+        &self,
+        options: Options,
+        chain: &[ChainOperation],
+        unclear: Unclear,
+    ) -> Result<Option<Vec<GitItem>>> {
         let Self { movement, .. } = *self;
         let is_forward = movement.kind != OperationKind::Revert;
         let moves_git =
@@ -156,7 +167,9 @@ impl<'a, 'm> Scene<'a, 'm> {
             return Ok(None);
         }
         let base = movement.session.revert_base_id;
-        self.git_side().plan(movement, chain, base).map(Some)
+        let takes_unclear = unclear == Unclear::Take;
+        let items = self.git_side().plan(movement, chain, base, takes_unclear)?;
+        Ok(Some(items))
     }
 
     /// Returns what is to be told besides the files, once the plan is known.
@@ -179,12 +192,14 @@ impl<'a, 'm> Scene<'a, 'm> {
             told.extend(warnings::unprotected_steps(material));
         }
         told.extend(warnings::unread_directories(material));
-        told.extend(if moves_git {
-            git::why_nothing(&place.root)
-        } else {
-            let base = movement.session.revert_base_id;
-            warnings::head_moved(&self.git_side(), movement, base)?
-        });
+        told.extend(git::why_nothing(&place.root).filter(|_| moves_git));
+        let base = movement.session.revert_base_id;
+        told.extend(warnings::head_moved(
+            &self.git_side(),
+            movement,
+            base,
+            moves_git,
+        )?);
         told.extend(warnings::not_captured(movement, plan, seen));
         told.extend(warnings::without_a_step(
             store, place, snapshots, movement, plan, seen,

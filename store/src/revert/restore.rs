@@ -182,6 +182,7 @@ fn git_plan(
         place,
         snapshots,
         now: seen.git.as_ref(),
+        at: store.now(),
     }
     .plan_exactly(wanted_id)
 }

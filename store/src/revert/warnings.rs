@@ -6,7 +6,7 @@ use ckpt_schema::report::{FileAction, OperationKind};
 use rusqlite::Connection;
 
 use super::gather::Material;
-use super::git::GitSide;
+use super::git::{GitSide, Told};
 use super::movement::{Movement, Part, Scope};
 use super::plan::Plan;
 use super::report::short;
@@ -307,21 +307,28 @@ pub(super) fn first_of(mut names: impl ExactSizeIterator<Item = String>, most: u
     first.join(", ")
 }
 
-/// Commits, branches and the index stay as they are; a revert over commits that the agent made says so.
+/// Names what of git's state stays: without `--git` the commits that the agent made and the branches that it moved, and always
+/// what no revert takes back.
 pub(super) fn head_moved(
     side: &GitSide<'_>,
     movement: &Movement,
     base: Option<i64>,
-) -> Result<Option<String>> {
-    const WAY: &str = "`--git` moves the branch back";
-    let commits = if movement.kind == OperationKind::Revert {
-        side.commits(movement, base)?
+    moves_git: bool,
+) -> Result<Vec<String>> {
+    let told = if movement.kind == OperationKind::Revert {
+        side.told(movement, base, moves_git)?
     } else {
-        None
+        Told::default()
     };
-    if let Some(commits) = commits {
-        return Ok(Some(format!("{commits}; {WAY}")));
-    }
+    let head = match told.commits {
+        _ if moves_git => None,
+        Some(commits) => Some(format!("{commits}; `--git` moves the branch back")),
+        None => head_differs(side, movement)?,
+    };
+    Ok(head.into_iter().chain(told.notes).collect())
+}
+
+fn head_differs(side: &GitSide<'_>, movement: &Movement) -> Result<Option<String>> {
     let connection = side.connection;
     let Some(snapshot_id) = movement.reference_snapshot(None) else {
         return Ok(None);

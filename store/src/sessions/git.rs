@@ -13,6 +13,8 @@ use crate::model::git_item::GitStateRow;
 pub(crate) struct SeenGit {
     /// None stands for what is only being seen now.
     pub snapshot_id: Option<i64>,
+    /// When it was taken; of what is only being seen now: now.
+    pub taken_at: Milliseconds,
     /// None where there was no repository.
     pub state: Option<GitStateRow>,
 }
@@ -20,6 +22,7 @@ pub(crate) struct SeenGit {
 /// The part of the line of snapshots in which a step was at work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepSpan {
+    pub step_id: String,
     /// The session of its message: that at the top of its own session's line of parents.
     pub session_id: String,
     pub agent: String,
@@ -43,7 +46,7 @@ pub(crate) fn git_line(
 ) -> Result<Vec<SeenGit>> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT snapshots.id AS snapshot_id, git_states.id AS state_id, head, branch, index_blob, doing
+            "SELECT snapshots.id AS snapshot_id, snapshots.taken_at, git_states.id AS state_id, head, branch, index_blob, doing
                FROM snapshots LEFT JOIN git_states ON git_states.id = snapshots.git_state_id
               WHERE snapshots.workspace_id = ?1 AND snapshots.id >= ?2 AND (?3 IS NULL OR snapshots.id <= ?3) ORDER BY snapshots.id",
         )
@@ -58,6 +61,7 @@ pub(crate) fn git_line(
             };
             Ok(SeenGit {
                 snapshot_id: row.get("snapshot_id")?,
+                taken_at: row.get("taken_at")?,
                 state,
             })
         })
@@ -66,7 +70,8 @@ pub(crate) fn git_line(
         .context(|| "cannot read git states")
 }
 
-/// Returns the steps of a workspace that ended after a snapshot, or are open.
+/// Returns the steps of a workspace that ended at or after a snapshot, or are open: a step that changed neither files nor HEAD ends
+/// with the snapshot that it began with.
 pub(crate) fn step_spans(
     connection: &Connection,
     workspace_id: i64,
@@ -74,7 +79,7 @@ pub(crate) fn step_spans(
 ) -> Result<Vec<StepSpan>> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
+            "SELECT steps.id AS step_id, messages.session_id, sessions.agent, messages.seq AS message_seq, steps.start_snapshot_id,
                     steps.finish_snapshot_id, steps.started_at, steps.finished_at,
                     messages.state = 'discarded' AND EXISTS (
                       SELECT 1 FROM operations
@@ -87,13 +92,14 @@ pub(crate) fn step_spans(
                JOIN messages ON messages.id = steps.message_id
                JOIN sessions ON sessions.id = messages.session_id
               WHERE sessions.workspace_id = ?1 AND steps.start_snapshot_id IS NOT NULL
-                AND (steps.finish_snapshot_id > ?2 OR steps.state = 'open')
+                AND (steps.finish_snapshot_id >= ?2 OR steps.state = 'open')
               ORDER BY steps.seq",
         )
         .context(|| "cannot read steps")?;
     let rows = statement
         .query_map([workspace_id, from], |row| {
             Ok(StepSpan {
+                step_id: row.get("step_id")?,
                 session_id: row.get("session_id")?,
                 agent: row.get("agent")?,
                 message_seq: row.get("message_seq")?,

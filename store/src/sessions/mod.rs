@@ -54,7 +54,7 @@ pub(crate) use snapshots::{
 };
 pub(crate) use steps::{
     OpenStep, StepRow, StepSides, close_step, find_step_by_agent_id, insert_step, move_step_start,
-    newest_step, open_steps, step, step_sides, steps_in_background,
+    newest_step, open_steps, step, step_sides, step_with_tools, steps_in_background,
 };
 pub(crate) use tools::{
     StepPath, ToolRow, finish_tool, forced_paths, insert_step_path, insert_tool, note_wait,

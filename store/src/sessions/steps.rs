@@ -191,7 +191,13 @@ pub(crate) fn newest_step(connection: &Connection, session: &str) -> Result<Opti
 
 /// Returns the open steps of a workspace, in the order in which they started.
 pub(crate) fn open_steps(connection: &Connection, workspace_id: i64) -> Result<Vec<OpenStep>> {
-    steps_where(connection, workspace_id, "steps.state = 'open'")
+    let is_open = "steps.state = 'open' AND sessions.workspace_id = ?1";
+    steps_where(connection, is_open, &workspace_id)
+}
+
+/// Returns a step, open or not, with what decides whose the changes of its time are.
+pub(crate) fn step_with_tools(connection: &Connection, id: &str) -> Result<Option<OpenStep>> {
+    Ok(steps_where(connection, "steps.id = ?1", &id)?.pop())
 }
 
 /// Returns the steps of a workspace that have ended and of which a command goes on in the background, in the order in which
@@ -200,25 +206,25 @@ pub(crate) fn steps_in_background(
     connection: &Connection,
     workspace_id: i64,
 ) -> Result<Vec<OpenStep>> {
-    let is_left = "steps.state = 'closed' AND sessions.ended_at IS NULL
+    let is_left = "steps.state = 'closed' AND sessions.ended_at IS NULL AND sessions.workspace_id = ?1
                AND steps.id IN (SELECT step_id FROM tools WHERE background = 1 AND released_at IS NULL)";
-    steps_where(connection, workspace_id, is_left)
+    steps_where(connection, is_left, &workspace_id)
 }
 
 fn steps_where(
     connection: &Connection,
-    workspace_id: i64,
     condition: &str,
+    parameter: &dyn rusqlite::ToSql,
 ) -> Result<Vec<OpenStep>> {
     let mut statement = connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS}, steps.started_at, sessions.tool_events, sessions.last_event_at, sessions.parent_id, {LIFE}
                FROM steps JOIN sessions ON sessions.id = steps.session_id
-              WHERE {condition} AND sessions.workspace_id = ?1 ORDER BY steps.seq"
+              WHERE {condition} ORDER BY steps.seq"
         ))
         .context(|| "cannot read open steps")?;
     let rows = statement
-        .query_map([workspace_id], |row| {
+        .query_map([parameter], |row| {
             let step = StepRow::read(row)?;
             let parent: Option<String> = row.get("parent_id")?;
             Ok(OpenStep {

@@ -117,7 +117,7 @@ fn rows_of(
     }
 }
 
-fn step_of(acting: &Acting<'_>) -> evidence::Step {
+pub(super) fn step_of(acting: &Acting<'_>) -> evidence::Step {
     let step = acting.step;
     let in_background = step.tools.iter().filter(|tool| tool.is_in_background);
     evidence::Step {

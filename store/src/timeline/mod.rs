@@ -1,6 +1,7 @@
 //! The line of a workspace's snapshots: which workspace it is, what it looks like now, and whose each change since the last
 //! look is. Recording and reverting both stand on it.
 
+mod afterwards;
 mod attribute;
 #[cfg(test)]
 mod day_tests;
@@ -12,6 +13,7 @@ mod observe;
 pub(crate) mod root;
 mod workspace;
 
+pub(crate) use afterwards::step_afterwards;
 pub(crate) use losses::{note, notice};
 pub(crate) use observe::{
     Looking, MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of,

@@ -3,6 +3,7 @@
 mod asked;
 mod branches;
 mod index;
+mod left;
 mod stays;
 
 use std::path::{Path, PathBuf};

@@ -2,59 +2,28 @@
 
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, VecDeque};
 
+use super::plan::{GitChange, GitClaim};
 use super::repository::Repository;
-use super::timeline::covers;
 use crate::git::objects::{Commit, UserObjects};
-use crate::model::Milliseconds;
-use crate::model::git_item::GitStateRow;
-use crate::sessions::{SeenGit, StepSpan};
 
 /// How many commits are looked at: a fetched history is not the agent's work, and nobody reads more names.
 const LOOKED_AT: usize = 2000;
 /// How many are named.
 const NAMED: usize = 5;
 
-/// Where the agent moved HEAD from and to, and since when it was at work.
-pub(crate) struct Interval {
-    pub old: Option<String>,
-    pub new: String,
-    pub since: Milliseconds,
-}
-
-/// Returns where the steps of a session moved HEAD, oldest first.
-pub(crate) fn intervals(
-    line: &[SeenGit],
-    spans: &[StepSpan],
-    session: &str,
-    message_seq: i64,
-) -> Vec<Interval> {
-    let own = |from: Option<i64>, to: Option<i64>| {
-        spans.iter().find(|span| {
-            span.session_id == session && span.message_seq >= message_seq && covers(span, from, to)
-        })
-    };
-    let interval = |pair: &[SeenGit]| {
-        let (old, new): (&GitStateRow, &GitStateRow) =
-            (pair[0].state.as_ref()?, pair[1].state.as_ref()?);
-        let step = own(pair[0].snapshot_id, pair[1].snapshot_id)?;
-        let moved = new.head.clone().filter(|_| old.head != new.head)?;
-        Some(Interval {
-            old: old.head.clone(),
-            new: moved,
-            since: step.started_at,
-        })
-    };
-    line.windows(2).filter_map(interval).collect()
-}
-
-/// Returns a sentence on the commits that were made in the intervals; none where there are none.
-pub(crate) fn sentence(repository: &Repository, intervals: &[Interval]) -> Option<String> {
+/// Returns a sentence on the commits that undone steps made; none where there are none.
+pub(crate) fn sentence(repository: &Repository, changes: &[GitChange]) -> Option<String> {
     let objects = UserObjects::open(&repository.location, repository.id_length);
     let mut made: Vec<(String, Commit)> = Vec::new();
-    for interval in intervals {
-        for (id, commit) in between(&objects, interval) {
+    let undone = changes
+        .iter()
+        .rev()
+        .filter(|change| change.claim == GitClaim::Undo && change.old.head != change.new.head);
+    for change in undone {
+        let (begin, _) = change.span;
+        for (id, commit) in between(&objects, change.old.head.as_ref(), change.new.head.as_ref()) {
             // A commit's time has seconds.
-            if commit.time >= interval.since / 1000 && !made.iter().any(|(known, _)| *known == id) {
+            if commit.time >= begin / 1000 && !made.iter().any(|(known, _)| *known == id) {
                 made.push((id, commit));
             }
         }
@@ -101,12 +70,16 @@ pub(crate) fn is_before(repository: &Repository, one: &str, other: &str) -> bool
 }
 
 /// The commits that are before the new one and not before the old one, newest first (`git rev-list new ^old`).
-fn between(objects: &UserObjects, interval: &Interval) -> Vec<(String, Commit)> {
+fn between(
+    objects: &UserObjects,
+    old: Option<&String>,
+    new: Option<&String>,
+) -> Vec<(String, Commit)> {
     let mut queue: BinaryHeap<(i64, String)> = BinaryHeap::new();
     let mut is_old: HashMap<String, bool> = HashMap::new();
     let mut commits: BTreeMap<String, Commit> = BTreeMap::new();
     let mut order = Vec::new();
-    for (id, old) in [(Some(&interval.new), false), (interval.old.as_ref(), true)] {
+    for (id, old) in [(new, false), (old, true)] {
         if let Some(id) = id {
             is_old
                 .entry(id.clone())

@@ -2,7 +2,6 @@
 
 use rustix::fs::OFlags;
 
-use super::place::NewFile;
 use super::repository::Repository;
 use crate::git::index::Meaning;
 use crate::git::read_small;
@@ -10,6 +9,14 @@ use crate::git::tracked::LARGEST;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::snapshot::Snapshots;
+
+/// A file that is to take a place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct NewFile {
+    pub bytes: Vec<u8>,
+    /// The time that it gets, in seconds and nanoseconds; that of now where there is none.
+    pub time: Option<(i64, i64)>,
+}
 
 /// The indexes that the store holds, and the one that is there.
 #[derive(Clone, Copy)]

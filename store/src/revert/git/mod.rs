@@ -1,24 +1,25 @@
 //! `--git`: HEAD, branches and the index move along with a revert.
 //!
 //! ```text
-//! rows ─► timeline ─► plan ─► check ─► (journal) ─► hand
-//!         └──── pure ────┘    └──────── IO ──────────┘
+//! rows, reflogs ─► claims ─► branches ─► plan ─► check ─► (journal) ─► apply
+//!                  └───────── pure ──────────┘    └───────── IO ──────────┘
 //! ```
 //!
 //! Git, its hooks and its filters are never run, libgit2 never sees the repository, and below `.git` nothing is written but
 //! these three, their locks and their reflogs. Objects stay: a commit that no branch names any more is in the reflog.
 
+mod apply;
+mod branches;
+mod claims;
 mod commits;
-mod hand;
 mod indexes;
-mod place;
+mod past;
 mod plan;
 #[cfg(test)]
 mod plan_tests;
-mod proof;
 mod reflog;
+mod refs;
 mod repository;
-mod timeline;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,22 +30,16 @@ use rusqlite::Connection;
 use super::movement::Movement;
 use super::short;
 use crate::error::Result;
+use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::{GitItem, GitStateRow, Heads};
-use crate::sessions::{self, ChainOperation, MessageRow, SeenGit, StepSpan};
+use crate::sessions::{self, ChainOperation};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::Place;
 use indexes::Indexes;
 use plan::{Asked, GitMove, Moved};
 use repository::Repository;
-use timeline::Since;
-
-/// The history of git's state that a movement is about.
-struct Past {
-    line: Vec<SeenGit>,
-    spans: Vec<StepSpan>,
-}
 
 /// The git side of a movement: what it goes back over, and the state now.
 pub(crate) struct GitSide<'a> {
@@ -52,6 +47,7 @@ pub(crate) struct GitSide<'a> {
     pub place: &'a Place,
     pub snapshots: &'a Snapshots,
     pub now: Option<&'a GitStateRow>,
+    pub at: Milliseconds,
 }
 
 impl GitSide<'_> {
@@ -61,6 +57,7 @@ impl GitSide<'_> {
         movement: &Movement,
         chain: &[ChainOperation],
         base: Option<i64>,
+        takes_unclear: bool,
     ) -> Result<Vec<GitItem>> {
         let (Some(repository), Some(now)) = (Repository::of(&self.place.root), self.now) else {
             return Ok(Vec::new());
@@ -75,26 +72,13 @@ impl GitSide<'_> {
                 "what it was before the message was not captured",
             )]);
         }
-        let past = self.past(movement, base)?;
+        let past = self.past(&repository, movement, base, takes_unclear)?;
         let Some(base) = past.line.last().and_then(|seen| seen.state.clone()) else {
             return Ok(vec![never_seen(now)]);
         };
         if past.line.first().is_some_and(|seen| seen.state.is_none()) {
             return Ok(vec![never_seen(now)]);
         }
-        let is_unrecorded = |from: Option<i64>, to: Option<i64>| {
-            // What cannot be read is not called the user's either.
-            sessions::was_unrecorded(self.connection, self.place.row.id, from, to).unwrap_or(true)
-        };
-        let since = |to: &MessageRow| Since {
-            session: &movement.session.id,
-            message_seq: to.seq,
-            is_unrecorded: &is_unrecorded,
-        };
-        let changes = match &movement.to {
-            Some(to) => timeline::changes(&past.line, &past.spans, since(to)),
-            None => Vec::new(),
-        };
         let (moved, left) = self.moved(chain)?;
         let left = left.unwrap_or_else(|| base.clone());
         let indexes = Indexes {
@@ -104,14 +88,13 @@ impl GitSide<'_> {
         let asked = Asked {
             value_of: &|name| repository.value_of(name),
             same_index: &|one, other| indexes.same(one, other),
-            moves_of: &|name| reflog::moves(&repository.location.common, name),
-            is_before: &|one, other| commits::is_before(&repository, one, other),
         };
         let movement = GitMove {
             base: &base,
-            changes: &changes,
+            changes: &past.changes,
             left: &left,
             moved: &moved,
+            logs: &past.branches,
             now,
             asked,
         };
@@ -130,12 +113,9 @@ impl GitSide<'_> {
             repository: &repository,
             snapshots: self.snapshots,
         };
-        // Nobody is asked whose a move is.
         let asked = Asked {
             value_of: &|name| repository.value_of(name),
             same_index: &|one, other| indexes.same(one, other),
-            moves_of: &|_| Vec::new(),
-            is_before: &|_, _| false,
         };
         Ok(checked(
             &repository,
@@ -144,37 +124,21 @@ impl GitSide<'_> {
         ))
     }
 
-    /// Returns a sentence on the commits that the agent made and that stay; none where it made none.
-    pub fn commits(&self, movement: &Movement, base: Option<i64>) -> Result<Option<String>> {
-        let (Some(repository), Some(to)) = (Repository::of(&self.place.root), &movement.to) else {
-            return Ok(None);
+    /// Returns what is to be said of git beside the plan: the commits that stay without `--git`, and what no revert takes back.
+    pub fn told(&self, movement: &Movement, base: Option<i64>, moves_git: bool) -> Result<Told> {
+        let (Some(repository), Some(_)) = (Repository::of(&self.place.root), &movement.to) else {
+            return Ok(Told::default());
         };
-        let past = self.past(movement, base)?;
-        let intervals = commits::intervals(&past.line, &past.spans, &movement.session.id, to.seq);
-        Ok(commits::sentence(&repository, &intervals))
-    }
-
-    /// The states from the point on: up to the first revert, or up to now.
-    fn past(&self, movement: &Movement, base: Option<i64>) -> Result<Past> {
-        let first = movement
-            .to
-            .as_ref()
-            .and_then(|message| message.snapshot_id)
-            .or(base);
-        let (mut line, spans) = match first {
-            Some(first) => (
-                sessions::git_line(self.connection, self.place.row.id, first, base)?,
-                sessions::step_spans(self.connection, self.place.row.id, first)?,
-            ),
-            None => (Vec::new(), Vec::new()),
+        let past = self.past(&repository, movement, base, false)?;
+        let mut told = Told {
+            commits: None,
+            notes: past.stays(&repository),
         };
-        if base.is_none() {
-            line.push(SeenGit {
-                snapshot_id: None,
-                state: self.now.cloned(),
-            });
+        if !moves_git {
+            told.commits = commits::sentence(&repository, &past.changes);
+            told.notes.extend(past.branches_stay(&repository, self.now));
         }
-        Ok(Past { line, spans })
+        Ok(told)
     }
 
     /// Returns the branches that the reverts so far moved, and the state in which the last of them left everything.
@@ -208,6 +172,15 @@ impl GitSide<'_> {
     }
 }
 
+/// What is to be said of git beside a plan.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// A sentence on the commits that the agent made on HEAD's way.
+    pub commits: Option<String>,
+    /// Of everything else, a sentence each.
+    pub notes: Vec<String>,
+}
+
 /// Returns whether a revert of a chain moved git's state: going forward takes it along.
 pub(crate) fn was_moved(connection: &Connection, chain: &[ChainOperation]) -> Result<bool> {
     for operation in chain {
@@ -237,14 +210,14 @@ pub(crate) fn carry_out(
                 repository: &repository,
                 snapshots,
             };
-            let work = hand::Work {
+            let work = apply::Work {
                 repository: &repository,
                 operation,
                 kind: kind.name(),
                 indexes,
                 now: store.now(),
             };
-            hand::carry_out(&work, &mut items);
+            apply::carry_out(&work, &mut items);
         }
         None => repository::refuse(&mut items, |_| true, "the repository is gone"),
     }
@@ -262,7 +235,7 @@ pub(crate) fn own_locks(store: &Store, place: &Place, operation: &str) -> Result
         .enumerate()
         .filter(|(_, item)| item.is_planned());
     let locks = |(position, item): (usize, &GitItem)| {
-        place::own_locks(&repository, item, operation, position)
+        apply::own_locks(&repository, item, operation, position)
     };
     Ok(planned
         .flat_map(locks)

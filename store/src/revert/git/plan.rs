@@ -6,15 +6,14 @@
 //! ```
 //!
 //! HEAD, its branch and its commit are one thing, the index is another. The index goes with HEAD or not at all: staged
-//! changes mean nothing over another commit. A branch that the agent made or switched to stays; only the branch that HEAD goes
-//! back to moves, and what a revert before moved.
+//! changes mean nothing over another commit. Any other branch moves where its own reflog tells that the agent moved it, and what
+//! a revert before moved. A branch that the agent made stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{FileResult, GitPart};
 
-use super::proof::{self, Way};
-use super::reflog::RefMove;
+use super::branches::{self, BranchGoal, BranchLog};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitStateRow;
@@ -37,8 +36,10 @@ pub(crate) enum GitClaim {
     Undo,
     /// Somebody else's: their name.
     Keep(String),
-    /// It cannot be told from what another session did: its name.
+    /// It cannot be told from what somebody else did: their name.
     Shared(String),
+    /// It may be the agent's or somebody else's, with what is known.
+    Unclear(String),
 }
 
 /// A branch that the reverts so far moved.
@@ -57,10 +58,6 @@ pub(crate) struct Asked<'a> {
     pub value_of: &'a dyn Fn(&str) -> Option<String>,
     /// Whether two indexes, by their blobs, stage the same.
     pub same_index: &'a dyn Fn(Option<ObjectId>, Option<ObjectId>) -> bool,
-    /// The lines of a branch's reflog, oldest first, without our own.
-    pub moves_of: &'a dyn Fn(&str) -> Vec<RefMove>,
-    /// Whether a commit is another one, or came before it.
-    pub is_before: &'a dyn Fn(&str, &str) -> bool,
 }
 
 /// Everything that the plan is made of.
@@ -74,6 +71,8 @@ pub(crate) struct GitMove<'a> {
     pub left: &'a GitStateRow,
     /// The branches that they moved.
     pub moved: &'a BTreeMap<String, Moved>,
+    /// The reflogs of the branches that were written since, and whose each line is.
+    pub logs: &'a BTreeMap<String, BranchLog>,
     /// What is there.
     pub now: &'a GitStateRow,
     /// The repository.
@@ -114,6 +113,7 @@ pub(crate) fn plan_exactly(
         changes: &[],
         left: now,
         moved: &BTreeMap::new(),
+        logs: &BTreeMap::new(),
         now,
         asked,
     };
@@ -137,6 +137,7 @@ fn fold<T>(
         match &change.claim {
             GitClaim::Keep(by) => other = by,
             GitClaim::Shared(with) => return Err(format!("changed while {with} was at work, too")),
+            GitClaim::Unclear(why) => return Err(format!("unclear whose: {why}")),
             GitClaim::Undo if is_same(&state, &new) => state = old,
             GitClaim::Undo if is_same(&state, &old) => {}
             GitClaim::Undo => return Err(format!("changed since by {other}")),
@@ -150,11 +151,25 @@ fn towards(
     heads: Goal<Heads>,
     index: Goal<Option<ObjectId>>,
 ) -> Vec<GitItem> {
-    let mut items = match heads {
-        Ok(goal) => heads_items(movement, &goal),
-        Err(reason) => vec![whole(movement, wanted(movement)).left(FileResult::Conflict, reason)],
+    let (mut items, goal) = match heads {
+        Ok(goal) => (heads_items(movement, &goal), goal),
+        Err(reason) => {
+            let goal = wanted(movement);
+            let item = whole(movement, goal.clone());
+            (vec![item.left(FileResult::Conflict, reason)], goal)
+        }
     };
     let stays = items.iter().any(|item| !item.is_planned());
+    let mut others = others(movement, &goal);
+    if stays {
+        super::repository::leave(&mut others, FileResult::Conflict, "it stays with HEAD");
+    }
+    // Before HEAD: what is left of a plan that a crash cuts off is begun with the branches again.
+    let head = items
+        .iter()
+        .position(|item| item.part == GitPart::Head)
+        .unwrap_or(items.len());
+    items.splice(head..head, others);
     items.extend(index_item(movement, index, stays));
     items
 }
@@ -197,7 +212,6 @@ fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
         );
         return items;
     }
-    items.extend(others(movement, goal));
     items.extend(head);
     items
 }
@@ -241,32 +255,17 @@ fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitI
     let base = moved.map_or(&value, |moved| &moved.base).clone();
     let undone = fold_branch(branch, base, movement.changes);
     let is_left_alone = moved.is_none_or(|moved| moved.left == value);
-    if is_left_alone
-        && (undone.as_ref() == Ok(&goal.commit)
-            || is_proven(movement, branch, &value, &goal.commit))
-    {
+    let base = moved.map_or(&value, |moved| &moved.base).as_deref();
+    let log = movement.logs.get(branch).map(Vec::as_slice);
+    let is_told = || log.is_some_and(|log| branches::leads(goal.commit.as_deref(), base, log));
+    if is_left_alone && (undone.as_ref() == Ok(&goal.commit) || is_told()) {
         return Some(item);
     }
-    Some(item.left(
-        FileResult::Conflict,
-        "nothing tells that it was the agent who moved it",
-    ))
-}
-
-/// Whether the branch's own reflog says that it was the agent who moved it while HEAD was not seen on it.
-fn is_proven(
-    movement: GitMove<'_>,
-    branch: &str,
-    value: &Option<String>,
-    goal: &Option<String>,
-) -> bool {
-    let moves = (movement.asked.moves_of)(branch);
-    let way = Way {
-        branch,
-        from: goal.as_deref(),
-        to: value.as_deref(),
+    let reason = match log.and_then(|log| branches::goal(base, log)) {
+        Some(BranchGoal::Left(_, reason)) => reason,
+        _ => "nothing tells that it was the agent who moved it".to_owned(),
     };
-    proof::is_the_agents(way, &moves, movement.changes, movement.asked.is_before)
+    Some(item.left(FileResult::Conflict, reason))
 }
 
 /// What a branch was before the agent's commits on it, as far as they were seen while HEAD was on it.
@@ -285,22 +284,37 @@ fn fold_branch(branch: &str, base: Option<String>, changes: &[GitChange]) -> Goa
     )
 }
 
-/// The branches that a revert before moved, and that this one leaves: they are what they were.
+/// The other branches: what undone steps moved goes back, and what a revert before moved and this one leaves is what it was.
 fn others(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
-    let rest = movement
-        .moved
-        .iter()
-        .filter(|(name, _)| goal.branch.as_ref() != Some(*name));
-    let item = |(name, moved): (&String, &Moved)| {
-        let value = (movement.asked.value_of)(name);
-        let item = GitItem::planned(GitPart::Branch, name, value.clone(), moved.base.clone());
-        match () {
-            () if value == moved.base => None,
-            () if value == moved.left => Some(item),
-            () => Some(item.left(FileResult::Conflict, "changed since by the user")),
-        }
+    let names: BTreeSet<&String> = movement.moved.keys().chain(movement.logs.keys()).collect();
+    let others = names
+        .into_iter()
+        .filter(|name| goal.branch.as_ref() != Some(*name));
+    others
+        .filter_map(|name| other_branch(movement, name))
+        .collect()
+}
+
+fn other_branch(movement: GitMove<'_>, name: &str) -> Option<GitItem> {
+    let value = (movement.asked.value_of)(name);
+    let moved = movement.moved.get(name);
+    let base = moved.map_or(&value, |moved| &moved.base);
+    let log = movement.logs.get(name);
+    let goal = log.and_then(|log| branches::goal(base.as_deref(), log));
+    let (target, reason) = match &goal {
+        Some(BranchGoal::Back(to)) => (to, None),
+        Some(BranchGoal::Left(to, reason)) => (to, Some(reason)),
+        Some(BranchGoal::Made) | None => (base, None),
     };
-    rest.filter_map(item).collect()
+    if value == *target {
+        return None;
+    }
+    let item = GitItem::planned(GitPart::Branch, name, value.clone(), target.clone());
+    Some(match reason {
+        Some(reason) => item.left(FileResult::Conflict, reason.clone()),
+        None if moved.is_none_or(|moved| moved.left == value) => item,
+        None => item.left(FileResult::Conflict, "changed since by the user"),
+    })
 }
 
 fn index_item(movement: GitMove<'_>, goal: Goal<Option<ObjectId>>, stays: bool) -> Option<GitItem> {

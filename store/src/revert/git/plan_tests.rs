@@ -41,8 +41,6 @@ fn asked(value_of: &dyn Fn(&str) -> Option<String>) -> Asked<'_> {
     Asked {
         value_of,
         same_index: &|one, other| one == other,
-        moves_of: &|_| Vec::new(),
-        is_before: &|_, _| false,
     }
 }
 
@@ -85,6 +83,7 @@ fn planned(
         changes,
         left,
         moved: &moved,
+        logs: &BTreeMap::new(),
         now,
         asked,
     })

@@ -1,61 +1,17 @@
-//! The line that every move leaves in git's reflog, as git's own commands do. This module does IO.
+//! What git's reflogs tell of who moved a ref, and when. This module does IO; it reads.
 //!
 //! The format is that of `gitrevisions` and `refs/files-backend.c`: old id, new id, who, when, a tab, what.
 
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, openat};
-use rustix::io::{Errno, retry_on_intr};
+use rustix::fs::OFlags;
 
-use super::place::{enter, open_folder};
-use crate::git::{SMALL, read_small};
+use crate::git::{Location, SMALL, read_small};
 use crate::model::Milliseconds;
 
-/// A line of a reflog.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
-    /// The full name of the ref.
-    pub name: String,
-    /// None where it was not there.
-    pub old: Option<String>,
-    /// None where it is not there any more.
-    pub new: Option<String>,
-}
-
-/// Who moves it, when, and why: the same for every line of an operation.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Signature<'a> {
-    pub time: Milliseconds,
-    pub message: &'a str,
-    /// The length of an id in bytes.
-    pub id_length: usize,
-}
-
-impl Signature<'_> {
-    fn text(self, line: &Line) -> String {
-        let none = "0".repeat(self.id_length * 2);
-        let id = |id: &Option<String>| id.clone().unwrap_or_else(|| none.clone());
-        let seconds = self.time / 1000;
-        format!(
-            "{} {} {WHO} {seconds} +0000\t{}\n",
-            id(&line.old),
-            id(&line.new),
-            self.message
-        )
-    }
-
-    /// An interrupted try of the same operation may have written it; its time is another one.
-    fn is_written(self, line: &Line, last: &[u8]) -> bool {
-        let text = self.text(line);
-        let Some((ids, _)) = text.split_once(" ckpt-hook ") else {
-            return false;
-        };
-        last.starts_with(ids.as_bytes()) && last.ends_with(self.message.as_bytes())
-    }
-}
+/// The author of our own lines: no person moved the ref.
+pub(super) const WHO: &str = "ckpt-hook <ckpt-hook@localhost>";
 
 /// One line that is there, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,149 +20,213 @@ pub(crate) struct RefMove {
     pub old: Option<String>,
     /// None where it is not there any more.
     pub new: Option<String>,
-    /// When, in seconds since 1970.
-    pub time: i64,
+    /// When. A line has whole seconds: the earliest and the latest millisecond that it may have been.
+    pub moment: Moment,
+    /// What git says of it.
+    pub what: String,
+}
+
+/// A time as exact as it is known, in milliseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    pub earliest: Milliseconds,
+    pub latest: Milliseconds,
+}
+
+impl Moment {
+    fn second(seconds: i64) -> Self {
+        let earliest = seconds.saturating_mul(1000);
+        Self {
+            earliest,
+            latest: earliest.saturating_add(999),
+        }
+    }
+
+    /// Narrows it to what else is known, where the two agree at all.
+    pub fn within(self, earliest: Milliseconds, latest: Milliseconds) -> Self {
+        let narrow = Self {
+            earliest: self.earliest.max(earliest),
+            latest: self.latest.min(latest),
+        };
+        if narrow.earliest <= narrow.latest {
+            narrow
+        } else {
+            self
+        }
+    }
+
+    /// Makes it exact by the time of a file, where the two agree.
+    fn at(self, exact: Option<Milliseconds>) -> Self {
+        exact.map_or(self, |exact| self.within(exact, exact))
+    }
 }
 
 impl RefMove {
+    /// Whether git wrote the commit just before it moved the ref there.
+    fn makes_its_commit(&self) -> bool {
+        let is_of = |what: &str| self.what.starts_with(what);
+        is_of("commit") || is_of("merge") && !self.what.ends_with("Fast-forward")
+    }
+
     /// Reads `OLD NEW WHO <MAIL> SECONDS ZONE\tWHAT`.
     fn read(line: &[u8]) -> Option<Self> {
         let line = String::from_utf8_lossy(line);
         let (ids, rest) = line.split_at_checked(line.match_indices(' ').nth(1)?.0)?;
         let (old, new) = ids.split_once(' ')?;
-        let (_, after) = rest.split('\t').next()?.rsplit_once('>')?;
+        let (who, what) = rest.split_once('\t').unwrap_or((rest, ""));
+        let (_, after) = who.rsplit_once('>')?;
         let time = after.split_ascii_whitespace().next()?.parse().ok()?;
         let id = |id: &str| Some(id.to_owned()).filter(|id| id.bytes().any(|digit| digit != b'0'));
         Some(Self {
             old: id(old),
             new: id(new),
-            time,
+            moment: Moment::second(time),
+            what: what.to_owned(),
         })
     }
 }
 
-/// Returns what moved a ref, oldest first, without our own operations; nothing where the log is none, large or damaged.
-pub(crate) fn moves(folder: &Path, name: &str) -> Vec<RefMove> {
-    let text =
-        read_small(&folder.join("logs").join(name), SMALL, OFlags::NOFOLLOW).unwrap_or_default();
-    let lines = text
+/// Returns what moved a ref since a moment, oldest first, without our own operations; nothing where the log is missing, too
+/// large or damaged.
+pub(crate) fn moves(
+    location: &Location,
+    folder: &Path,
+    name: &str,
+    since: Milliseconds,
+) -> Vec<RefMove> {
+    let path = folder.join("logs").join(name);
+    let text = read_small(&path, SMALL, OFlags::NOFOLLOW).unwrap_or_default();
+    let lines: Vec<&[u8]> = text
         .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty());
-    let is_ours = |line: &&[u8]| {
-        String::from_utf8_lossy(line)
-            .split('\t')
-            .next()
-            .is_some_and(|who| who.contains(WHO))
-    };
-    lines
-        .filter(|line| !is_ours(line))
-        .map(RefMove::read)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let is_last_ours = lines.last().is_some_and(|line| is_ours(line));
+    let read = lines.iter().filter(|line| !is_ours(line));
+    let mut moves: Vec<RefMove> = read
+        .map(|line| RefMove::read(line))
         .collect::<Option<_>>()
-        .unwrap_or_default()
-}
-
-/// No person did it.
-const WHO: &str = "ckpt-hook <ckpt-hook@localhost>";
-
-/// Adds a line to a ref's reflog in a folder of the repository; where the ref has none, none is made.
-pub(super) fn add(folder: &Path, line: &Line, signature: Signature<'_>) -> Result<(), Errno> {
-    let (below, leaf) = line.name.rsplit_once('/').unwrap_or(("", &line.name));
-    let flags =
-        OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let opened = open_folder(folder)
-        .and_then(|folder| enter(&folder, &format!("logs/{below}"), false))
-        .and_then(|directory| retry_on_intr(|| openat(&directory, leaf, flags, Mode::empty())));
-    match opened {
-        Ok(file) => append(&File::from(file), line, signature)
-            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)),
-        Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(error),
-    }
-}
-
-fn append(mut file: &File, line: &Line, signature: Signature<'_>) -> io::Result<()> {
-    let metadata = file.metadata()?;
-    if !metadata.is_file() {
-        return Err(Errno::INVAL.into());
-    }
-    let start = metadata.len().saturating_sub(4096);
-    let mut end = vec![0; usize::try_from(metadata.len() - start).unwrap_or(4096)];
-    file.read_exact_at(&mut end, start)?;
-    let last = end
-        .trim_ascii_end()
-        .rsplit(|byte| *byte == b'\n')
-        .next()
         .unwrap_or_default();
-    if signature.is_written(line, last) {
-        return Ok(());
+    if let Some(last) = moves.last_mut().filter(|_| !is_last_ours) {
+        last.moment = last.moment.at(written_at(&path));
     }
-    let written = file
-        .write_all(signature.text(line).as_bytes())
-        .and_then(|()| file.sync_data());
-    if written.is_err() {
-        // Half a line would make git complain of the log.
-        let _ = file.set_len(metadata.len());
+    if let Some(first) = moves.first_mut().filter(|first| first.old.is_none()) {
+        first.moment = first.moment.at(born_at(&path));
     }
-    written
+    moves.retain(|line| line.moment.latest >= since);
+    narrow(location, &mut moves);
+    moves
+}
+
+/// Lines have whole seconds, and steps begin and end within one. The commit that a line names was written no later than the line,
+/// and just before it where the line tells of that commit; no line is later than the next one, whatever a clock says.
+fn narrow(location: &Location, moves: &mut [RefMove]) {
+    let mut next: Option<Moment> = None;
+    for line in moves.iter_mut().rev() {
+        if let Some(next) = next {
+            line.moment = match line.moment.earliest <= next.latest {
+                true => line.moment.within(i64::MIN, next.latest),
+                false => next,
+            };
+        }
+        if line.moment.earliest < line.moment.latest {
+            let commit = line.new.as_deref();
+            let made = commit.and_then(|commit| written_at(&loose(location, commit)));
+            line.moment = match line.makes_its_commit() {
+                true => line.moment.at(made),
+                false => line.moment.within(made.unwrap_or(i64::MIN), i64::MAX),
+            };
+        }
+        next = Some(line.moment);
+    }
+}
+
+fn is_ours(line: &[u8]) -> bool {
+    String::from_utf8_lossy(line)
+        .split('\t')
+        .next()
+        .is_some_and(|who| who.contains(WHO))
+}
+
+/// The file of an object that is in no pack.
+fn loose(location: &Location, id: &str) -> PathBuf {
+    let (folder, rest) = id.split_at_checked(2).unwrap_or((id, ""));
+    location.common.join("objects").join(folder).join(rest)
+}
+
+/// Returns when a file was made, where the file system knows, in milliseconds since 1970.
+fn born_at(path: &Path) -> Option<Milliseconds> {
+    let born = path.symlink_metadata().ok()?.created().ok()?;
+    let since = born.duration_since(std::time::UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_millis()).ok()
+}
+
+/// Returns when a regular file was written, in milliseconds since 1970.
+pub(super) fn written_at(path: &Path) -> Option<Milliseconds> {
+    let found = path
+        .symlink_metadata()
+        .ok()
+        .filter(|found| found.is_file())?;
+    Some(found.mtime() * 1000 + found.mtime_nsec() / 1_000_000)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn location(directory: &Path) -> Location {
+        Location {
+            directory: directory.to_owned(),
+            common: directory.to_owned(),
+        }
+    }
+
     #[test]
-    fn a_line_is_written_once_however_often_it_is_tried() {
+    fn lines_are_read_without_our_own_and_as_exact_as_they_are_known() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         let logs = directory.path().join("logs/refs/heads");
         std::fs::create_dir_all(&logs).expect("writable");
-        std::fs::write(logs.join("main"), "0 1 A <a> 1 +0000\tcommit\n").expect("writable");
-        let line = Line {
-            name: "refs/heads/main".to_owned(),
-            old: Some("1".to_owned()),
-            new: None,
-        };
-        for time in [5000, 6000] {
-            let signature = Signature {
-                time,
-                message: "ckpt-hook revert 1",
-                id_length: 2,
-            };
-            add(directory.path(), &line, signature).expect("writable");
-        }
-        let missing = Line {
-            name: "refs/heads/other".to_owned(),
-            ..line
-        };
-        add(
-            directory.path(),
-            &missing,
-            Signature {
-                time: 1,
-                message: "x",
-                id_length: 2,
-            },
-        )
-        .expect("nothing to do");
-        assert_eq!(
-            std::fs::read_to_string(logs.join("main")).expect("there"),
-            "0 1 A <a> 1 +0000\tcommit\n1 0000 ckpt-hook <ckpt-hook@localhost> 5 +0000\tckpt-hook revert 1\n",
-            "old, new, who, when and why"
-        );
+        let log = format!("0 1 A <a> 1 +0000\tcommit: x\n1 2 {WHO} 2 +0000\tckpt-hook revert 1\n");
+        std::fs::write(logs.join("main"), log).expect("writable");
+        let location = location(directory.path());
         let first = RefMove {
             old: None,
             new: Some("1".to_owned()),
-            time: 1,
+            moment: Moment {
+                earliest: 1000,
+                latest: 1999,
+            },
+            what: "commit: x".to_owned(),
         };
         assert_eq!(
-            moves(directory.path(), "refs/heads/main"),
+            moves(&location, directory.path(), "refs/heads/main", 0),
             [first],
-            "what we did is not told again"
+            "a whole second, and not what we did"
         );
-        assert_eq!(
-            moves(directory.path(), "refs/heads/other"),
-            [],
-            "nothing is known of it"
-        );
-        assert!(!logs.join("other").exists(), "git was told not to keep one");
+        let other = moves(&location, directory.path(), "refs/heads/other", 0);
+        assert_eq!(other, [], "nothing is known of it");
+    }
+
+    #[test]
+    fn the_last_line_came_when_the_log_was_written() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let logs = directory.path().join("logs");
+        std::fs::create_dir_all(&logs).expect("writable");
+        let path = logs.join("HEAD");
+        std::fs::write(&path, "").expect("writable");
+        let seconds = written_at(&path).expect("there") / 1000;
+        let text = format!("1 2 A <a> 5 +0000\t\n2 3 A <a> {seconds} +0000\t\n");
+        std::fs::write(&path, text).expect("writable");
+        let read = moves(&location(directory.path()), directory.path(), "HEAD", 0);
+        let written = written_at(&path).expect("there");
+        if written / 1000 == seconds {
+            let exact = Moment {
+                earliest: written,
+                latest: written,
+            };
+            assert_eq!(read[1].moment, exact, "to the millisecond");
+        }
+        assert_eq!(read[0].moment.latest, 5999, "the others have a second");
+        let later = moves(&location(directory.path()), directory.path(), "HEAD", 6000);
+        assert_eq!(later.len(), 1, "from a moment on");
     }
 }

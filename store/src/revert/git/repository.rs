@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{FileResult, GitPart};
 use rustix::fs::OFlags;
 
-use super::place::PACKED_REFS;
 use crate::git::index::{self, Meaning, Staged};
 use crate::git::objects::UserObjects;
 use crate::git::tracked::LARGEST;
 use crate::git::{Location, SMALL, config, read_small, split_index, state};
 use crate::model::git_item::{GitItem, plain};
 use crate::model::hex::Hex;
+
+/// Where git packs refs, in the common folder.
+pub(super) const PACKED_REFS: &str = "packed-refs";
 
 /// The user's repository.
 #[derive(Clone, Debug)]
@@ -171,7 +173,7 @@ impl Repository {
     }
 
     /// The folders of the repository's other worktrees; the main one's is the common folder.
-    fn elsewhere(&self) -> Vec<PathBuf> {
+    pub fn elsewhere(&self) -> Vec<PathBuf> {
         let linked = std::fs::read_dir(self.location.common.join("worktrees"))
             .into_iter()
             .flatten();
@@ -256,10 +258,14 @@ pub(super) fn is_branch(name: &str) -> bool {
 
 /// Leaves planned parts as they are, for a reason.
 pub(super) fn refuse(items: &mut [GitItem], which: impl Fn(&GitItem) -> bool, reason: &str) {
-    for item in items
-        .iter_mut()
-        .filter(|item| item.is_planned() && which(item))
-    {
-        *item = item.clone().left(FileResult::Failed, reason);
+    for item in items.iter_mut().filter(|item| which(item)) {
+        leave(std::slice::from_mut(item), FileResult::Failed, reason);
+    }
+}
+
+/// Gives planned parts another result.
+pub(super) fn leave(items: &mut [GitItem], result: FileResult, reason: &str) {
+    for item in items.iter_mut().filter(|item| item.is_planned()) {
+        *item = item.clone().left(result, reason);
     }
 }

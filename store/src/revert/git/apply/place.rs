@@ -17,7 +17,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps};
 use rustix::fs::{fchmod, fchown, fsync, futimens, linkat, mkdirat, openat, renameat, statat};
 use rustix::io::{Errno, retry_on_intr};
 
-use super::repository::{Repository, locked};
+use super::super::indexes::NewFile;
+use super::super::repository::{PACKED_REFS, Repository, locked};
 use crate::fs::beneath;
 use crate::model::git_item::GitItem;
 use crate::revert::apply::sys;
@@ -38,14 +39,6 @@ impl Trouble {
     }
 }
 
-/// A file that is to take a place.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct NewFile {
-    pub bytes: Vec<u8>,
-    /// The time that it gets, in seconds and nanoseconds; that of now where there is none.
-    pub time: Option<(i64, i64)>,
-}
-
 /// The file of a part of git's state.
 pub(super) struct Place {
     /// The folder that holds it.
@@ -55,9 +48,6 @@ pub(super) struct Place {
     home: OwnedFd,
     own: String,
 }
-
-/// Where git packs refs, in the common folder.
-pub(super) const PACKED_REFS: &str = "packed-refs";
 
 const CREATE: OFlags = OFlags::WRONLY
     .union(OFlags::CREATE)
@@ -238,7 +228,7 @@ fn own_name(operation: &str, position: usize) -> String {
 }
 
 /// Returns the locks of a part that stand there and are an operation's own. It reads, and changes nothing.
-pub(super) fn own_locks(
+pub(in super::super) fn own_locks(
     repository: &Repository,
     item: &GitItem,
     operation: &str,

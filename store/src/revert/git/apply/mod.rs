@@ -3,19 +3,23 @@
 //!
 //! Called again after a crash it takes its own locks away and goes on where it was.
 
+mod log;
+mod place;
+
 use ckpt_schema::report::{FileResult, GitPart};
 
-use super::indexes::Indexes;
-use super::place::{NewFile, Place, Trouble};
+use self::log::{Line, Signature};
+pub(super) use self::place::own_locks;
+use self::place::{Place, Trouble};
+use super::indexes::{Indexes, NewFile};
 use super::plan;
-use super::reflog::{self, Line, Signature};
-use super::repository::Repository;
+use super::repository::{Repository, leave};
 use crate::git::state;
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 
-/// What the hand needs besides the plan.
+/// What is needed besides the plan.
 pub(crate) struct Work<'a> {
     pub repository: &'a Repository,
     /// The operation's id: names of our own are made of it.
@@ -38,7 +42,7 @@ pub(crate) fn carry_out(work: &Work<'_>, items: &mut [GitItem]) {
     for index in planned {
         match work.open(&items[index], index) {
             Ok(opened) => moves.extend(opened),
-            Err(trouble) => return leave(items, &trouble),
+            Err(trouble) => return leave(items, trouble.result, &trouble.reason),
         }
     }
     moves.retain(|Move { index, .. }| {
@@ -50,7 +54,7 @@ pub(crate) fn carry_out(work: &Work<'_>, items: &mut [GitItem]) {
     });
     match work.lock_all(items, &moves) {
         Ok(()) => move_all(items, &moves),
-        Err(trouble) => leave(items, &trouble),
+        Err(trouble) => leave(items, trouble.result, &trouble.reason),
     }
 }
 
@@ -67,12 +71,6 @@ enum Way {
     TakeOut,
     /// Put in what is left of the packed refs, which were these.
     Repack(Vec<u8>),
-}
-
-fn leave(items: &mut [GitItem], trouble: &Trouble) {
-    for item in items.iter_mut().filter(|item| item.is_planned()) {
-        *item = item.clone().left(trouble.result, trouble.reason.clone());
-    }
 }
 
 impl Work<'_> {
@@ -216,7 +214,7 @@ impl Work<'_> {
         let message = format!(
             "ckpt-hook {} {}{way}",
             self.kind,
-            super::short(self.operation)
+            crate::revert::short(self.operation)
         );
         let signature = Signature {
             time: self.now,
@@ -254,7 +252,7 @@ impl Work<'_> {
             ));
         }
         lines.iter().try_for_each(|(folder, line)| {
-            reflog::add(folder, line, signature).map_err(|error| {
+            log::add(folder, line, signature).map_err(|error| {
                 Trouble::failed(
                     &format!("the reflog of `{}` cannot be written", line.name),
                     error,
@@ -289,7 +287,7 @@ fn move_all(items: &mut [GitItem], moves: &[Move]) {
                 moves[at..]
                     .iter()
                     .for_each(|Move { place, .. }| place.give_up());
-                return leave(items, &trouble);
+                return leave(items, trouble.result, &trouble.reason);
             }
         }
     }

@@ -1,0 +1,144 @@
+//! The line that every move leaves in git's reflog, as git's own commands do. This module does IO.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, openat};
+use rustix::io::{Errno, retry_on_intr};
+
+use super::super::reflog::WHO;
+use super::place::{enter, open_folder};
+use crate::model::Milliseconds;
+
+/// A line of a reflog.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// The full name of the ref.
+    pub name: String,
+    /// None where it was not there.
+    pub old: Option<String>,
+    /// None where it is not there any more.
+    pub new: Option<String>,
+}
+
+/// Who moves it, when, and why: the same for every line of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Signature<'a> {
+    pub time: Milliseconds,
+    pub message: &'a str,
+    /// The length of an id in bytes.
+    pub id_length: usize,
+}
+
+impl Signature<'_> {
+    fn text(self, line: &Line) -> String {
+        let none = "0".repeat(self.id_length * 2);
+        let id = |id: &Option<String>| id.clone().unwrap_or_else(|| none.clone());
+        let seconds = self.time / 1000;
+        format!(
+            "{} {} {WHO} {seconds} +0000\t{}\n",
+            id(&line.old),
+            id(&line.new),
+            self.message
+        )
+    }
+
+    /// An interrupted try of the same operation may have written it; its time is another one.
+    fn is_written(self, line: &Line, last: &[u8]) -> bool {
+        let text = self.text(line);
+        let Some((ids, _)) = text.split_once(" ckpt-hook ") else {
+            return false;
+        };
+        last.starts_with(ids.as_bytes()) && last.ends_with(self.message.as_bytes())
+    }
+}
+
+/// Adds a line to a ref's reflog in a folder of the repository; where the ref has none, none is made.
+pub(super) fn add(folder: &Path, line: &Line, signature: Signature<'_>) -> Result<(), Errno> {
+    let (below, leaf) = line.name.rsplit_once('/').unwrap_or(("", &line.name));
+    let flags =
+        OFlags::RDWR | OFlags::APPEND | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = open_folder(folder)
+        .and_then(|folder| enter(&folder, &format!("logs/{below}"), false))
+        .and_then(|directory| retry_on_intr(|| openat(&directory, leaf, flags, Mode::empty())));
+    match opened {
+        Ok(file) => append(&File::from(file), line, signature)
+            .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+        Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn append(mut file: &File, line: &Line, signature: Signature<'_>) -> io::Result<()> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(Errno::INVAL.into());
+    }
+    let start = metadata.len().saturating_sub(4096);
+    let mut end = vec![0; usize::try_from(metadata.len() - start).unwrap_or(4096)];
+    file.read_exact_at(&mut end, start)?;
+    let last = end
+        .trim_ascii_end()
+        .rsplit(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
+    if signature.is_written(line, last) {
+        return Ok(());
+    }
+    let written = file
+        .write_all(signature.text(line).as_bytes())
+        .and_then(|()| file.sync_data());
+    if written.is_err() {
+        // Half a line would make git complain of the log.
+        let _ = file.set_len(metadata.len());
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_written_once_however_often_it_is_tried() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let logs = directory.path().join("logs/refs/heads");
+        std::fs::create_dir_all(&logs).expect("writable");
+        std::fs::write(logs.join("main"), "0 1 A <a> 1 +0000\tcommit\n").expect("writable");
+        let line = Line {
+            name: "refs/heads/main".to_owned(),
+            old: Some("1".to_owned()),
+            new: None,
+        };
+        for time in [5000, 6000] {
+            let signature = Signature {
+                time,
+                message: "ckpt-hook revert 1",
+                id_length: 2,
+            };
+            add(directory.path(), &line, signature).expect("writable");
+        }
+        let missing = Line {
+            name: "refs/heads/other".to_owned(),
+            ..line
+        };
+        add(
+            directory.path(),
+            &missing,
+            Signature {
+                time: 1,
+                message: "x",
+                id_length: 2,
+            },
+        )
+        .expect("nothing to do");
+        assert_eq!(
+            std::fs::read_to_string(logs.join("main")).expect("there"),
+            "0 1 A <a> 1 +0000\tcommit\n1 0000 ckpt-hook <ckpt-hook@localhost> 5 +0000\tckpt-hook revert 1\n",
+            "old, new, who, when and why"
+        );
+        assert!(!logs.join("other").exists(), "git was told not to keep one");
+    }
+}

@@ -1,0 +1,555 @@
+//! Whose each move of git's state is: the line of snapshots beside the steps that were at work, and the times that git itself
+//! noted. Pure.
+//!
+//! A step that was open says where a move may come from, not whose it is: after Esc, or while the agent waits for permission, the
+//! user commits. So the moves are weighed as changes of files are ([`evidence`]), by the times of the reflog's lines. Where none
+//! tells, events alone decide.
+
+use super::branches::BranchLog;
+use super::plan::{GitChange, GitClaim};
+use super::reflog::{Moment, RefMove};
+use crate::model::Milliseconds;
+use crate::model::git_item::GitStateRow;
+use crate::model::path::WorkspacePath;
+use crate::revert::history::Author;
+use crate::revert::short;
+use crate::sessions::{SeenGit, StepSpan};
+use crate::timeline::evidence::{self, Changed, Evidence, Verdict};
+
+/// A step, and the evidence that there is of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Worker {
+    pub span: StepSpan,
+    pub step: evidence::Step,
+}
+
+/// What is to be undone: a session's messages from one on.
+#[derive(Clone, Copy)]
+pub(crate) struct Since<'a> {
+    pub session: &'a str,
+    pub message_seq: i64,
+    /// Whether what is unclear is undone as well.
+    pub takes_unclear: bool,
+    pub now: Milliseconds,
+    /// Whether a step that was not recorded was at work between two snapshots.
+    pub is_unrecorded: &'a dyn Fn(Option<i64>, Option<i64>) -> bool,
+}
+
+/// Returns what changed from each state to the next and whose it is, newest first; where there was no repository on one side,
+/// nothing is known. `log` is HEAD's reflog.
+pub(crate) fn changes(
+    line: &[SeenGit],
+    workers: &[Worker],
+    log: &[RefMove],
+    since: Since<'_>,
+) -> Vec<GitChange> {
+    let of_pair = |pair: &[SeenGit]| -> Option<Vec<GitChange>> {
+        let [before, after] = pair else { return None };
+        let (old, new): (&GitStateRow, &GitStateRow) =
+            (before.state.as_ref()?, after.state.as_ref()?);
+        if old == new {
+            return None;
+        }
+        let (from, to) = (before.snapshot_id, after.snapshot_id);
+        let at_work: Vec<&Worker> = workers
+            .iter()
+            .filter(|worker| covers(&worker.span, from, to))
+            .collect();
+        let own = at_work
+            .iter()
+            .find(|worker| worker.span.session_id == since.session);
+        let span = own.map(|own| {
+            let end = own.span.finished_at.unwrap_or(Milliseconds::MAX);
+            (own.span.started_at, end)
+        });
+        let nobody = || GitClaim::Keep(nobody((since.is_unrecorded)(from, to)).to_string());
+        let moves = between(log, before, after);
+        let claims: Vec<GitClaim> = weigh(&at_work, &moments(&moves), since)
+            .into_iter()
+            .map(|claim| claim.unwrap_or_else(nobody))
+            .collect();
+        Some(parts(old, new, &moves, &claims, span.unwrap_or_default()))
+    };
+    let mut changes: Vec<GitChange> = line.windows(2).filter_map(of_pair).flatten().collect();
+    changes.reverse();
+    changes
+}
+
+/// Returns whose each line of a branch's reflog is. `changes` narrow the seconds of the lines at which steps begin and end.
+pub(crate) fn branch_log(
+    branch: &str,
+    log: Vec<RefMove>,
+    workers: &[Worker],
+    changes: &[GitChange],
+    (is_before, is_elsewhere): (&dyn Fn(&str, &str) -> bool, &dyn Fn(&RefMove) -> bool),
+    since: Since<'_>,
+) -> BranchLog {
+    let claimed = |mut line: RefMove| {
+        if is_elsewhere(&line) {
+            let other = "whoever works in another worktree".to_owned();
+            return (line, GitClaim::Keep(other));
+        }
+        line.moment = narrowed(branch, &line, changes, is_before);
+        let claim = claim_at(workers, line.moment, since);
+        (line, claim)
+    };
+    log.into_iter().map(claimed).collect()
+}
+
+/// Returns whose something is that happened at a moment.
+pub(crate) fn claim_at(workers: &[Worker], moment: Moment, since: Since<'_>) -> GitClaim {
+    let at = |end: Milliseconds| {
+        let at_work: Vec<&Worker> = workers
+            .iter()
+            .filter(|worker| {
+                worker.span.started_at <= end.saturating_add(evidence::TICK)
+                    && worker.span.finished_at.is_none_or(|finish| finish >= end)
+            })
+            .collect();
+        let exact = Moment {
+            earliest: end,
+            latest: end,
+        };
+        weigh(&at_work, &[Some(exact)], since).pop().flatten()
+    };
+    let nobody = || GitClaim::Keep(Author::User.to_string());
+    let [early, late] =
+        [at(moment.earliest), at(moment.latest)].map(|one| one.unwrap_or_else(nobody));
+    either(early, late, since)
+}
+
+/// Returns whether a step was at work all the time between two snapshots that follow each other; none stands for now.
+pub(crate) fn covers(span: &StepSpan, from: Option<i64>, to: Option<i64>) -> bool {
+    let is_open_until = |finish| to.is_some_and(|to| finish >= to);
+    from.is_some_and(|from| span.start <= from) && span.finish.is_none_or(is_open_until)
+}
+
+/// The lines of HEAD's reflog between two snapshots. In the second of a snapshot there may be others: what came before the first
+/// one does not begin where it stands, and what came after the second does not lead there.
+fn between(log: &[RefMove], before: &SeenGit, after: &SeenGit) -> Vec<RefMove> {
+    let (from, to) = (before.taken_at, after.taken_at);
+    let head = |seen: &SeenGit| seen.state.as_ref().and_then(|state| state.head.clone());
+    let is_in_time = |line: &&RefMove| line.moment.latest >= from && line.moment.earliest <= to;
+    let mut lines: Vec<RefMove> = log.iter().filter(is_in_time).cloned().collect();
+    let first = lines.iter().position(|line| line.old == head(before));
+    lines.drain(..first.unwrap_or_default());
+    let last = lines.iter().rposition(|line| line.new == head(after));
+    lines.truncate(last.map_or(lines.len(), |last| last + 1));
+    for line in &mut lines {
+        line.moment = line.moment.within(from, to);
+    }
+    lines
+}
+
+/// The times at which it may have happened; one that is not known where the reflog tells nothing.
+fn moments(moves: &[RefMove]) -> Vec<Option<Moment>> {
+    if moves.is_empty() {
+        return vec![None];
+    }
+    moves.iter().map(|line| Some(line.moment)).collect()
+}
+
+/// One change, or one for each that moved the branch in turn. What the index was in between nobody saw: it goes with all of them.
+fn parts(
+    old: &GitStateRow,
+    new: &GitStateRow,
+    moves: &[RefMove],
+    claims: &[GitClaim],
+    span: (Milliseconds, Milliseconds),
+) -> Vec<GitChange> {
+    let change = |old: GitStateRow, new: GitStateRow, claim| GitChange {
+        old,
+        new,
+        claim,
+        span,
+    };
+    let all = claims.iter().cloned().reduce(joined);
+    let all = all.unwrap_or_else(|| GitClaim::Keep(Author::User.to_string()));
+    let is_one = claims.windows(2).all(|pair| pair[0] == pair[1]);
+    if is_one || old.branch != new.branch || !is_chain(old, new, moves) {
+        return vec![change(old.clone(), new.clone(), all)];
+    }
+    let mut parts: Vec<GitChange> = Vec::new();
+    for (line, claim) in moves.iter().zip(claims) {
+        let at = |head: &Option<String>| GitStateRow {
+            head: head.clone(),
+            ..old.clone()
+        };
+        match parts.last_mut().filter(|last| last.claim == *claim) {
+            Some(last) => last.new = at(&line.new),
+            None => parts.push(change(at(&line.old), at(&line.new), claim.clone())),
+        }
+    }
+    let moved = GitStateRow {
+        head: new.head.clone(),
+        ..old.clone()
+    };
+    if moved != *new {
+        parts.push(change(moved, new.clone(), all));
+    }
+    parts
+}
+
+/// Whether the lines lead from one state to the other on one branch.
+fn is_chain(old: &GitStateRow, new: &GitStateRow, moves: &[RefMove]) -> bool {
+    let is_on_branch = |line: &RefMove| !line.what.starts_with("checkout: moving");
+    let at = moves.iter().try_fold(&old.head, |at, line| {
+        (is_on_branch(line) && line.old == *at).then_some(&line.new)
+    });
+    at == Some(&new.head)
+}
+
+/// Two at once: what cannot be taken apart is not undone.
+fn joined(one: GitClaim, other: GitClaim) -> GitClaim {
+    match (one, other) {
+        (one, other) if one == other => one,
+        (GitClaim::Shared(with), _) | (_, GitClaim::Shared(with)) => GitClaim::Shared(with),
+        (GitClaim::Unclear(why), _) | (_, GitClaim::Unclear(why)) => GitClaim::Unclear(why),
+        (GitClaim::Undo, GitClaim::Keep(by)) | (GitClaim::Keep(by), _) => GitClaim::Shared(by),
+        (GitClaim::Undo, GitClaim::Undo) => GitClaim::Undo,
+    }
+}
+
+/// Returns whose each is of what happened at moments; none where nobody was at work who was recorded.
+fn weigh(
+    at_work: &[&Worker],
+    moments: &[Option<Moment>],
+    since: Since<'_>,
+) -> Vec<Option<GitClaim>> {
+    let head = WorkspacePath::new("HEAD").expect("a plain name");
+    let steps: Vec<evidence::Step> = at_work.iter().map(|worker| worker.step.clone()).collect();
+    let changed = |at| Changed { path: &head, at };
+    let ends = |moment: Option<Moment>| match moment {
+        Some(moment) => [moment.earliest, moment.latest].map(Some).map(changed),
+        None => [changed(None); 2],
+    };
+    let ends: Vec<[Changed<'_>; 2]> = moments.iter().copied().map(ends).collect();
+    let evidence = Evidence::new(&steps, ends.as_flattened(), since.now);
+    let claim = |end: Changed<'_>| of_verdict(evidence.judge(end, None), at_work, since);
+    let claims = ends
+        .iter()
+        .map(|[early, late]| match (claim(*early), claim(*late)) {
+            (None, None) => None,
+            (early, late) => {
+                let nobody = || GitClaim::Keep(Author::User.to_string());
+                let early = early.unwrap_or_else(nobody);
+                Some(either(early, late.unwrap_or_else(nobody), since))
+            }
+        });
+    claims.collect()
+}
+
+fn of_verdict(verdict: Verdict, at_work: &[&Worker], since: Since<'_>) -> Option<GitClaim> {
+    let span = |step: usize| &at_work[step].span;
+    let name = |step: usize| {
+        let span = span(step);
+        format!("{} (session `{}`)", span.agent, short(&span.session_id))
+    };
+    let is_own = |step: &usize| span(*step).session_id == since.session;
+    // A message before the point keeps what it did; what was undone once is not undone again.
+    let is_undone = |step: &usize| {
+        is_own(step) && span(*step).message_seq >= since.message_seq && !span(*step).is_undone
+    };
+    Some(match verdict {
+        Verdict::Outside => return None,
+        Verdict::Agent(step) if is_undone(&step) => GitClaim::Undo,
+        Verdict::Agent(step) => GitClaim::Keep(name(step)),
+        Verdict::Shared(steps) => {
+            let other = steps.iter().copied().find(|step| !is_own(step));
+            let other = name(other.unwrap_or(steps[0]));
+            match steps.iter().any(is_undone) {
+                true => GitClaim::Shared(other),
+                false => GitClaim::Keep(other),
+            }
+        }
+        Verdict::Unclear(steps, _) if !steps.iter().any(is_undone) => {
+            GitClaim::Keep(name(steps[0]))
+        }
+        Verdict::Unclear(..) if since.takes_unclear => GitClaim::Undo,
+        Verdict::Unclear(_, doubt) => GitClaim::Unclear(doubt.to_string()),
+    })
+}
+
+/// The same for something that was at one moment or at another: the difference decides.
+fn either(one: GitClaim, other: GitClaim, since: Since<'_>) -> GitClaim {
+    let is_kept = |claim: &GitClaim| matches!(claim, GitClaim::Keep(_));
+    if one == other || is_kept(&one) && is_kept(&other) {
+        one
+    } else if since.takes_unclear {
+        GitClaim::Undo
+    } else {
+        GitClaim::Unclear("in the second in which the agent's tool began or ended".to_owned())
+    }
+}
+
+/// A line that follows on what a step found came after the step began; one that leads to what HEAD came to, before it ended.
+fn narrowed(
+    branch: &str,
+    line: &RefMove,
+    changes: &[GitChange],
+    is_before: &dyn Fn(&str, &str) -> bool,
+) -> Moment {
+    let mut moment = line.moment;
+    for GitChange { old, new, span, .. } in changes {
+        let (begin, end) = *span;
+        let is_on = old.branch.as_deref() == Some(branch);
+        if is_on && old.head == line.old && (moment.earliest..=moment.latest).contains(&begin) {
+            moment.earliest = begin;
+        }
+        let ends = (moment.earliest..=moment.latest).contains(&end);
+        let reached = || line.new.as_deref().zip(new.head.as_deref());
+        if ends && reached().is_some_and(|(new, head)| is_before(new, head)) {
+            moment.latest = end;
+        }
+    }
+    moment
+}
+
+fn nobody(is_unrecorded: bool) -> Author {
+    if is_unrecorded {
+        Author::Unrecorded
+    } else {
+        Author::User
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::evidence::{Reach, Signs, Standing, Step, Tool};
+
+    /// A second of the tests.
+    const S: Milliseconds = 1000;
+
+    fn seen(snapshot_id: i64, commit: &str, taken_at: Milliseconds) -> SeenGit {
+        let state = GitStateRow {
+            head: Some(commit.to_owned()),
+            branch: Some("refs/heads/main".to_owned()),
+            ..GitStateRow::default()
+        };
+        SeenGit {
+            snapshot_id: Some(snapshot_id),
+            taken_at,
+            state: Some(state),
+        }
+    }
+
+    /// A step from one snapshot to another with a tool that runs from 10 to 20; `standing` says how the step ended.
+    fn worker(session: &str, message_seq: i64, start: i64, finish: Option<i64>) -> Worker {
+        let tool = Tool {
+            reach: Reach::Anything,
+            announced_at: 10 * S,
+            ended_at: None,
+            ran_for: None,
+            waited_at: None,
+        };
+        Worker {
+            span: StepSpan {
+                step_id: format!("{session}{start}"),
+                session_id: session.to_owned(),
+                agent: "pi".to_owned(),
+                message_seq,
+                start,
+                finish,
+                started_at: 10 * S,
+                finished_at: finish.map(|_| 20 * S),
+                is_undone: false,
+            },
+            step: Step {
+                root: session.to_owned(),
+                started_at: 10 * S,
+                tells_of_tools: true,
+                tools: vec![tool],
+                standing: Standing::Finished,
+                signs: Signs::default(),
+                background_since: None,
+                is_over: false,
+            },
+        }
+    }
+
+    /// It was cut off; nothing was heard of it after 11.
+    fn cut(mut worker: Worker) -> Worker {
+        worker.step.standing = Standing::Cut;
+        worker.step.signs.last = 11 * S;
+        worker.span.finished_at = Some(4000 * S);
+        worker
+    }
+
+    fn moved(old: &str, new: &str, at: Milliseconds) -> RefMove {
+        let moment = Moment {
+            earliest: at,
+            latest: at,
+        };
+        RefMove {
+            old: Some(old.to_owned()),
+            new: Some(new.to_owned()),
+            moment,
+            what: "commit: x".to_owned(),
+        }
+    }
+
+    fn since(is_unrecorded: &dyn Fn(Option<i64>, Option<i64>) -> bool) -> Since<'_> {
+        Since {
+            session: "s",
+            message_seq: 5,
+            takes_unclear: false,
+            now: 5000 * S,
+            is_unrecorded,
+        }
+    }
+
+    fn claims(workers: &[Worker]) -> Vec<GitClaim> {
+        let line = [
+            seen(1, "a", 10 * S),
+            seen(2, "b", 20 * S),
+            seen(3, "b", 30 * S),
+            seen(4, "c", 40 * S),
+        ];
+        let is_unrecorded = |from, _| from == Some(1) && workers.is_empty();
+        changes(&line, workers, &[], since(&is_unrecorded))
+            .into_iter()
+            .map(|change| change.claim)
+            .collect()
+    }
+
+    fn user() -> GitClaim {
+        GitClaim::Keep("the user".to_owned())
+    }
+
+    #[test]
+    fn a_change_belongs_to_the_step_that_was_open_in_between() {
+        let unsure = GitClaim::Keep("the user, or in a step that was not recorded".to_owned());
+        assert_eq!(
+            claims(&[]),
+            [user(), unsure],
+            "b to c and a to b, when one was at work; nothing from b to b"
+        );
+        assert_eq!(
+            claims(&[worker("s", 5, 1, Some(2))]),
+            [user(), GitClaim::Undo],
+            "a to b is the step's"
+        );
+        assert_eq!(
+            claims(&[worker("s", 5, 3, None)]),
+            [GitClaim::Undo, user()],
+            "an open step goes on up to now"
+        );
+    }
+
+    #[test]
+    fn what_two_sessions_saw_and_what_came_before_the_point_is_not_undone() {
+        let other = "pi (session `t`)".to_owned();
+        let both = [worker("s", 5, 1, Some(4)), worker("t", 6, 3, Some(4))];
+        assert_eq!(
+            claims(&both),
+            [GitClaim::Shared(other), GitClaim::Undo],
+            "only where both were open"
+        );
+        let own = GitClaim::Keep("pi (session `s`)".to_owned());
+        assert_eq!(
+            claims(&[worker("s", 4, 1, Some(4))]),
+            [own.clone(), own],
+            "of an earlier message"
+        );
+    }
+
+    /// The changes of a step that was cut off at 11 and closed at 4000, with HEAD's reflog.
+    fn of_a_cut_step(log: &[RefMove], takes_unclear: bool) -> Vec<(String, String, GitClaim)> {
+        let last = log.last().and_then(|line| line.new.clone());
+        let line = [
+            seen(1, "a", 10 * S),
+            seen(2, &last.unwrap_or_default(), 4000 * S),
+        ];
+        let since = Since {
+            takes_unclear,
+            ..since(&|_, _| false)
+        };
+        let workers = [cut(worker("s", 5, 1, Some(2)))];
+        let changes = changes(&line, &workers, log, since);
+        let head = |state: GitStateRow| state.head.unwrap_or_default();
+        changes
+            .into_iter()
+            .map(|change| (head(change.old), head(change.new), change.claim))
+            .collect()
+    }
+
+    #[test]
+    fn a_commit_long_after_the_last_sign_of_life_is_unclear_and_the_agents_own_before_it_is_not() {
+        let after = "changed 58 minutes after the agent's last sign of life";
+        let unclear = GitClaim::Unclear(after.to_owned());
+        let log = [moved("a", "b", 12 * S), moved("b", "u", 3500 * S)];
+        let of = |old: &str, new: &str, claim| (old.to_owned(), new.to_owned(), claim);
+        assert_eq!(
+            of_a_cut_step(&log, false),
+            [of("b", "u", unclear), of("a", "b", GitClaim::Undo)],
+            "each for itself, newest first"
+        );
+        assert_eq!(
+            of_a_cut_step(&log, true),
+            [of("a", "u", GitClaim::Undo)],
+            "`--unclear take`"
+        );
+    }
+
+    #[test]
+    fn a_commit_before_the_tool_began_is_the_users() {
+        let workers = [worker("s", 5, 1, Some(2))];
+        let at = |at| Moment {
+            earliest: at,
+            latest: at,
+        };
+        let since = since(&|_, _| false);
+        assert_eq!(claim_at(&workers, at(9 * S), since), user());
+        assert_eq!(claim_at(&workers, at(15 * S), since), GitClaim::Undo);
+        assert_eq!(claim_at(&workers, at(21 * S), since), user(), "it is over");
+        let second = Moment {
+            earliest: 9 * S + 500,
+            latest: 10 * S + 499,
+        };
+        assert!(
+            matches!(claim_at(&workers, second, since), GitClaim::Unclear(_)),
+            "it began in that second"
+        );
+    }
+
+    #[test]
+    fn the_second_of_a_line_is_narrowed_by_what_the_step_found_and_left() {
+        let state = |commit: &str| GitStateRow {
+            head: Some(commit.to_owned()),
+            branch: Some("refs/heads/main".to_owned()),
+            ..GitStateRow::default()
+        };
+        let change = GitChange {
+            old: state("a"),
+            new: state("c"),
+            claim: GitClaim::Undo,
+            span: (10_500, 20_500),
+        };
+        let second = |old: &str, new: &str, from| {
+            let mut line = moved(old, new, from);
+            line.moment.latest = from + 999;
+            line
+        };
+        let narrow = |line: RefMove| {
+            narrowed(
+                "refs/heads/main",
+                &line,
+                std::slice::from_ref(&change),
+                &|one, other| one <= other,
+            )
+        };
+        assert_eq!(
+            narrow(second("a", "b", 10_000)).earliest,
+            10_500,
+            "it found `a`"
+        );
+        assert_eq!(narrow(second("x", "b", 10_000)).earliest, 10_000);
+        assert_eq!(
+            narrow(second("b", "c", 20_000)).latest,
+            20_500,
+            "it left `c`"
+        );
+        assert_eq!(narrow(second("b", "d", 20_000)).latest, 20_999);
+    }
+}

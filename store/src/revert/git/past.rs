@@ -1,0 +1,283 @@
+//! What happened to git's state since a message, and whose it is: gathered for the plan and for what is said beside it. This
+//! module does IO; it reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::branches::{self, BranchGoal, BranchLog};
+use super::claims::{self, Since, Worker};
+use super::plan::{GitChange, GitClaim};
+use super::reflog::RefMove;
+use super::refs::Refs;
+use super::repository::{Repository, is_branch};
+use super::{GitSide, commits, short};
+use crate::error::Result;
+use crate::model::Milliseconds;
+use crate::model::git_item::{GitStateRow, plain};
+use crate::revert::movement::Movement;
+use crate::revert::warnings::first_of;
+use crate::sessions::{self, SeenGit, StepSpan};
+use crate::timeline::step_afterwards;
+
+/// The history of git's state that a movement is about.
+pub(super) struct Past {
+    /// The states from the point on: up to the first revert, or up to now.
+    pub line: Vec<SeenGit>,
+    /// What changed from each to the next, newest first.
+    pub changes: Vec<GitChange>,
+    /// The reflogs of the branches that were written since.
+    pub branches: BTreeMap<String, BranchLog>,
+    /// Sentences on what no revert takes back.
+    others: Vec<String>,
+}
+
+impl GitSide<'_> {
+    /// Gathers what happened since the point of a movement; nothing where it goes all the way forward.
+    pub(super) fn past(
+        &self,
+        repository: &Repository,
+        movement: &Movement,
+        base: Option<i64>,
+        takes_unclear: bool,
+    ) -> Result<Past> {
+        let line = self.line(movement, base)?;
+        let (Some(to), Some(first)) = (&movement.to, line.first()) else {
+            return Ok(Past::of_line(line));
+        };
+        let is_unrecorded = |from: Option<i64>, to: Option<i64>| {
+            // What cannot be read is not called the user's either.
+            sessions::was_unrecorded(self.connection, self.place.row.id, from, to).unwrap_or(true)
+        };
+        let since = Since {
+            session: &movement.session.id,
+            message_seq: to.seq,
+            takes_unclear,
+            now: self.at,
+            is_unrecorded: &is_unrecorded,
+        };
+        let refs = Refs::since(repository, first.taken_at);
+        let spans = match first.snapshot_id {
+            Some(first) => sessions::step_spans(self.connection, self.place.row.id, first)?,
+            None => Vec::new(),
+        };
+        let windows = windows(&line, &refs);
+        let is_asked = |span: &StepSpan| {
+            let end = span.finished_at.unwrap_or(Milliseconds::MAX);
+            let overlaps = |(from, to): &(Milliseconds, Milliseconds)| {
+                span.started_at <= to.saturating_add(1000) && end >= from.saturating_sub(1000)
+            };
+            windows.iter().any(overlaps)
+        };
+        let workers = self.workers(spans.into_iter().filter(is_asked))?;
+        let changes = claims::changes(&line, &workers, &refs.head, since);
+        let is_before = |one: &str, other: &str| commits::is_before(repository, one, other);
+        let claimed = |(name, log): (&String, &Vec<RefMove>)| {
+            let asked: (&dyn Fn(&str, &str) -> bool, &dyn Fn(&RefMove) -> bool) =
+                (&is_before, &|line| refs.is_elsewhere(line));
+            let log = claims::branch_log(name, log.clone(), &workers, &changes, asked, since);
+            (name.clone(), log)
+        };
+        let branches = refs.branches.iter().map(claimed).collect();
+        let others = others(repository, &refs, &|moment| {
+            claims::claim_at(&workers, moment, since)
+        });
+        Ok(Past {
+            line,
+            changes,
+            branches,
+            others,
+        })
+    }
+
+    fn line(&self, movement: &Movement, base: Option<i64>) -> Result<Vec<SeenGit>> {
+        let first = movement
+            .to
+            .as_ref()
+            .and_then(|message| message.snapshot_id)
+            .or(base);
+        let mut line = match first {
+            Some(first) => sessions::git_line(self.connection, self.place.row.id, first, base)?,
+            None => Vec::new(),
+        };
+        if base.is_none() {
+            line.push(SeenGit {
+                snapshot_id: None,
+                taken_at: self.at,
+                state: self.now.cloned(),
+            });
+        }
+        Ok(line)
+    }
+
+    /// A step whose start nobody saw moved nothing, as far as anybody knows.
+    fn workers(&self, spans: impl Iterator<Item = StepSpan>) -> Result<Vec<Worker>> {
+        let mut workers = Vec::new();
+        for span in spans {
+            let step = sessions::step_with_tools(self.connection, &span.step_id)?;
+            if let Some(step) = step.filter(|step| step.row.unprotected.is_none()) {
+                let mut step = step_afterwards(&step, span.finished_at, self.at);
+                step.root.clone_from(&span.session_id);
+                workers.push(Worker { span, step });
+            }
+        }
+        Ok(workers)
+    }
+}
+
+impl Past {
+    fn of_line(line: Vec<SeenGit>) -> Self {
+        Self {
+            line,
+            changes: Vec::new(),
+            branches: BTreeMap::new(),
+            others: Vec::new(),
+        }
+    }
+
+    /// Returns what would become of the branches that undone steps moved, as they are now.
+    fn branch_goals(&self, repository: &Repository) -> BTreeMap<String, BranchGoal> {
+        let goal = |(name, log): (&String, &BranchLog)| {
+            let base = repository.value_of(name);
+            Some((name.clone(), branches::goal(base.as_deref(), log)?))
+        };
+        self.branches.iter().filter_map(goal).collect()
+    }
+
+    /// Returns sentences on what no revert takes back.
+    pub fn stays(&self, repository: &Repository) -> Vec<String> {
+        let goals = self.branch_goals(repository);
+        let made = goals.iter().filter(|(_, goal)| **goal == BranchGoal::Made);
+        let made: Vec<String> = made.map(|(name, _)| format!("`{}`", plain(name))).collect();
+        let note = (!made.is_empty()).then(|| {
+            format!(
+                "the agent made {}, and it stays",
+                named("branch", "branches", made)
+            )
+        });
+        note.into_iter().chain(self.others.clone()).collect()
+    }
+
+    /// Returns sentences on the branches, beside the one that HEAD is or was on, that the agent moved and that stay.
+    pub fn branches_stay(&self, repository: &Repository, now: Option<&GitStateRow>) -> Vec<String> {
+        let then = self.line.first().and_then(|seen| seen.state.as_ref());
+        let on_head: BTreeSet<&String> = [then, now]
+            .into_iter()
+            .flatten()
+            .filter_map(|state| state.branch.as_ref())
+            .collect();
+        let goals = self.branch_goals(repository);
+        let others = goals.iter().filter(|(name, _)| !on_head.contains(name));
+        let at = |commit: Option<&str>| commit.map_or("nothing", short).to_owned();
+        let sentence = |(name, goal): (&String, &BranchGoal)| {
+            let (to, end) = match goal {
+                BranchGoal::Back(to) => (to, "and it stays; `--git` moves it back".to_owned()),
+                BranchGoal::Left(to, reason) => (to, format!("and it stays: {reason}")),
+                BranchGoal::Made => return None,
+            };
+            let (from, to) = (at(to.as_deref()), at(repository.value_of(name).as_deref()));
+            Some(format!(
+                "`{}` was moved from {from} to {to} since, {end}",
+                plain(name)
+            ))
+        };
+        others.filter_map(sentence).collect()
+    }
+}
+
+/// The times at which something happened to git's state that may be a step's.
+fn windows(line: &[SeenGit], refs: &Refs) -> Vec<(Milliseconds, Milliseconds)> {
+    let changed = line
+        .windows(2)
+        .filter(|pair| pair[0].state != pair[1].state);
+    let logs = refs.branches.values().chain(refs.remotes.values());
+    let lines = logs.flatten().chain(&refs.stash).chain(&refs.head);
+    let moments = lines.map(|line| line.moment);
+    let moments = moments.chain(refs.tags.iter().map(|(_, moment)| *moment));
+    changed
+        .map(|pair| (pair[0].taken_at, pair[1].taken_at))
+        .chain(moments.map(|moment| (moment.earliest, moment.latest)))
+        .collect()
+}
+
+/// Sentences on tags, the stash, what was pushed, and branches that are gone: whatever may be an undone step's.
+fn others(
+    repository: &Repository,
+    refs: &Refs,
+    claim: &dyn Fn(super::reflog::Moment) -> GitClaim,
+) -> Vec<String> {
+    let is_asked = |moment| !matches!(claim(moment), GitClaim::Keep(_));
+    let is_line_asked = |line: &&RefMove| is_asked(line.moment);
+    let below = |name: &str, folder: &str| format!("`{}`", name.trim_start_matches(folder));
+    let tags = refs.tags.iter().filter(|(_, moment)| is_asked(*moment));
+    let tags = tags.map(|(name, _)| below(name, "refs/tags/")).collect();
+    let stashed = refs.stash.iter().filter(is_line_asked);
+    let stashed = stashed.map(|line| format!("`{}`", line.what)).collect();
+    let is_pushed = |(_, log): &(&String, &Vec<RefMove>)| {
+        let mut pushes = log.iter().filter(|line| line.what == "update by push");
+        pushes.any(|line| is_line_asked(&line))
+    };
+    let pushed = refs.remotes.iter().filter(is_pushed);
+    let pushed = pushed
+        .map(|(name, _)| below(name, "refs/remotes/"))
+        .collect();
+    let gone = gone(repository, refs.head.iter().filter(is_line_asked));
+    let sentence = |(one, many): (&str, &str), names: Vec<String>, end: &str| {
+        (!names.is_empty()).then(|| format!("{} {end}", named(one, many, names)))
+    };
+    [
+        sentence(
+            ("tag", "tags"),
+            tags,
+            "made or moved since: no revert takes that back",
+        ),
+        sentence(
+            ("stashed since:", "stashed since:"),
+            stashed,
+            "in `git stash list`",
+        ),
+        sentence(
+            ("pushed since:", "pushed since:"),
+            pushed,
+            "which no revert takes back",
+        ),
+        sentence(
+            ("branch", "branches"),
+            gone,
+            "gone since: no revert makes it again",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The branches that HEAD went to or came from and that are gone, with where they were.
+fn gone<'l>(repository: &Repository, lines: impl Iterator<Item = &'l RefMove>) -> Vec<String> {
+    let mut gone = BTreeMap::new();
+    for line in lines {
+        let way = line.what.strip_prefix("checkout: moving from ");
+        let Some((from, to)) = way.and_then(|way| way.split_once(" to ")) else {
+            continue;
+        };
+        for (name, commit) in [(from, &line.old), (to, &line.new)] {
+            let branch = format!("refs/heads/{name}");
+            let is_commit = name.len() >= 7 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            if is_branch(&branch) && !is_commit && repository.value_of(&branch).is_none() {
+                gone.insert(name.to_owned(), commit.clone());
+            }
+        }
+    }
+    let text = |(name, commit): (String, Option<String>)| {
+        format!(
+            "`{name}` (was {})",
+            commit.as_deref().map_or("nothing", short)
+        )
+    };
+    gone.into_iter().map(text).collect()
+}
+
+/// Names some things, with what they are.
+fn named(one: &str, many: &str, names: Vec<String>) -> String {
+    const NAMED: usize = 5;
+    let what = if names.len() == 1 { one } else { many };
+    format!("{what} {}", first_of(names.into_iter(), NAMED))
+}

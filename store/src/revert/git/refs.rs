@@ -1,0 +1,115 @@
+//! Which refs of the user's repository were written since a moment, by their reflogs and by the times of their files. This module
+//! does IO; it reads.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use super::reflog::{self, Moment, RefMove};
+use super::repository::{Repository, is_branch};
+use crate::model::Milliseconds;
+
+/// How many names are looked at: what a fetch brings along is not the agent's work.
+const LOOKED_AT: usize = 10_000;
+
+/// The refs that were written since a moment. HEAD is told of by its own reflog.
+#[derive(Debug, Default)]
+pub(super) struct Refs {
+    /// The reflogs of local branches, by their full names.
+    pub branches: BTreeMap<String, Vec<RefMove>>,
+    /// The reflog of `refs/stash`.
+    pub stash: Vec<RefMove>,
+    /// The reflogs of branches of remotes.
+    pub remotes: BTreeMap<String, Vec<RefMove>>,
+    /// When tags were written; of one that is packed nothing is known.
+    pub tags: Vec<(String, Moment)>,
+    /// HEAD's own reflog.
+    pub head: Vec<RefMove>,
+    elsewhere: BTreeSet<Identity>,
+}
+
+/// The ids and the second of a line: HEAD's reflog and the branch's have them both.
+type Identity = (Option<String>, Option<String>, Milliseconds);
+
+impl Refs {
+    /// Reads them.
+    pub fn since(repository: &Repository, since: Milliseconds) -> Self {
+        let location = &repository.location;
+        let log = |name: &str| reflog::moves(location, &location.common, name, since);
+        let logs = |folder: &str| -> BTreeMap<String, Vec<RefMove>> {
+            let names = written_since(&location.common.join("logs"), folder, since);
+            let logs = names.into_iter().map(|(name, _)| {
+                let log = log(&name);
+                (name, log)
+            });
+            logs.filter(|(_, log)| !log.is_empty()).collect()
+        };
+        let head = reflog::moves(location, &location.directory, "HEAD", since);
+        let own: BTreeSet<Identity> = head.iter().map(identity).collect();
+        let elsewhere = repository
+            .elsewhere()
+            .iter()
+            .flat_map(|folder| reflog::moves(location, folder, "HEAD", since))
+            .map(|line| identity(&line))
+            .filter(|line| !own.contains(line))
+            .collect();
+        let mut branches = logs("refs/heads");
+        branches.retain(|name, _| is_branch(name));
+        Self {
+            branches,
+            stash: log("refs/stash"),
+            remotes: logs("refs/remotes"),
+            tags: written_since(&location.common, "refs/tags", since),
+            head,
+            elsewhere,
+        }
+    }
+
+    /// Returns whether a branch was moved in another worktree of the repository: that is the business of whoever works there.
+    pub fn is_elsewhere(&self, line: &RefMove) -> bool {
+        self.elsewhere.contains(&identity(line))
+    }
+}
+
+fn identity(line: &RefMove) -> Identity {
+    (
+        line.old.clone(),
+        line.new.clone(),
+        line.moment.earliest / 1000,
+    )
+}
+
+/// Returns the files below a folder that were written since a moment, by their names from the folder above it on, and when.
+fn written_since(above: &Path, folder: &str, since: Milliseconds) -> Vec<(String, Moment)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    let mut looked_at = 0;
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(above.join(&folder)).into_iter().flatten();
+        for entry in entries.filter_map(Result::ok) {
+            looked_at += 1;
+            if looked_at > LOOKED_AT {
+                return found;
+            }
+            // One that is not UTF-8 is no ref that we could name again.
+            let Ok(leaf) = entry.file_name().into_string() else {
+                continue;
+            };
+            let name = format!("{folder}/{leaf}");
+            let kind = entry.file_type();
+            if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+                folders.push(name);
+            } else if let Some(written) = reflog::written_at(&entry.path())
+                && written / 1000 >= since / 1000
+                && !leaf.ends_with(".lock")
+            {
+                let moment = Moment {
+                    earliest: written,
+                    latest: written,
+                };
+                found.push((name, moment));
+            }
+        }
+    }
+    found.sort_by(|one, other| one.0.cmp(&other.0));
+    found
+}

@@ -1,0 +1,94 @@
+//! What is known of a step when somebody asks about it later: the times of files are gone, rows and the agent's own record are left.
+//!
+//! Closing a step ends its tools with it. A tool of a recovered step that ended in that very moment was never told to have ended.
+
+use super::attribute::{Acting, step_of};
+use super::evidence::{Reach, Signs, Standing, Step};
+use super::life;
+use crate::model::Milliseconds;
+use crate::sessions::{OpenStep, ToolRow};
+
+/// Returns what is known of a step that did something beside its files. `finished_at` is none while it is open; then it is cut
+/// off `now`.
+pub(crate) fn step_afterwards(
+    step: &OpenStep,
+    finished_at: Option<Milliseconds>,
+    now: Milliseconds,
+) -> Step {
+    let mut step = step.clone();
+    let (standing, signs) = match finished_at {
+        None => (Standing::Cut, life::signs(&step, now)),
+        Some(end) if step.row.recovered => {
+            for tool in &mut step.tools {
+                tool.finished_at = tool.finished_at.filter(|finished| *finished != end);
+            }
+            (Standing::Cut, signs_until(&step, end))
+        }
+        Some(_) => (Standing::Finished, life::told(&step)),
+    };
+    let mut known = step_of(&Acting {
+        step: &step,
+        standing,
+        signs,
+        is_over: false,
+    });
+    for tool in &mut known.tools {
+        // What is asked about is no file that an edit tool names.
+        if matches!(tool.reach, Reach::Files(_)) {
+            tool.reach = Reach::Nothing;
+        }
+    }
+    known
+}
+
+/// The session went on after the step, so its last event is no sign of life of then.
+fn signs_until(step: &OpenStep, end: Milliseconds) -> Signs {
+    let moments = |tool: &ToolRow| [Some(tool.started_at), tool.waited_at, tool.finished_at];
+    let told = step.tools.iter().flat_map(moments).flatten();
+    let last = told.chain([step.started_at]).max().unwrap_or_default();
+    let mut then = step.clone();
+    then.last_event_at = last;
+    then.life.process = None;
+    then.life.interrupted_at = step.life.interrupted_at.filter(|at| *at <= end);
+    life::signs(&then, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::StepRow;
+
+    fn step(recovered: bool) -> OpenStep {
+        let tool = |started_at, finished_at| ToolRow {
+            started_at,
+            finished_at: Some(finished_at),
+            ..ToolRow::default()
+        };
+        OpenStep {
+            row: StepRow {
+                recovered,
+                ..StepRow::default()
+            },
+            started_at: 10,
+            last_event_at: 9_000,
+            tools: vec![tool(20, 30), tool(40, 5_000)],
+            ..OpenStep::default()
+        }
+    }
+
+    #[test]
+    fn a_tool_that_the_end_of_its_step_ended_was_never_told_to_have_ended() {
+        let known = step_afterwards(&step(true), Some(5_000), 10_000);
+        assert_eq!(known.standing, Standing::Cut);
+        let ends: Vec<_> = known.tools.iter().map(|tool| tool.ended_at).collect();
+        assert_eq!(ends, [Some(30), None]);
+        assert_eq!(known.signs.last, 40, "the later events are of later steps");
+    }
+
+    #[test]
+    fn a_step_that_ended_by_itself_is_as_wide_as_its_tools() {
+        let known = step_afterwards(&step(false), Some(5_000), 10_000);
+        assert_eq!(known.standing, Standing::Finished);
+        assert_eq!(known.tools[1].ended_at, Some(5_000));
+    }
+}

@@ -1,0 +1,261 @@
+//! Branches that the agent moved and left, and whose commits those of a time are: by the reflog, weighed like the times of files.
+
+use ckpt_schema::{Event, EventKind};
+
+use super::*;
+use testing::scenario::{file_time, set_clock_from_files};
+
+const MINUTE: i64 = 60_000;
+
+/// A repository with a branch `side`, a commit ahead of `main`'s, and one `topic` to be merged.
+fn repository() -> World {
+    let world = World::git(&[("a", "1\n")]);
+    world.run_git(&["checkout", "-qb", "topic"]);
+    commit(&world, "t", "topic\n");
+    world.run_git(&["checkout", "-q", "main"]);
+    world.run_git(&["checkout", "-qb", "side"]);
+    commit(&world, "s", "side\n");
+    world.run_git(&["checkout", "-q", "main"]);
+    set_clock_from_files(0);
+    world
+}
+
+/// The agent merges into `side` and comes back.
+fn merge_into_side(world: &World) {
+    world.run_git(&["checkout", "-q", "side"]);
+    world.run_git(&["merge", "-q", "--no-ff", "-m", "merged", "topic"]);
+    world.run_git(&["checkout", "-q", "main"]);
+}
+
+fn branch(world: &World, name: &str) -> String {
+    world.run_git(&["rev-parse", name])
+}
+
+fn tool(world: &World, kind: EventKind) -> Event {
+    Event {
+        tool_use_id: Some("t".to_owned()),
+        tool_name: Some("Bash".to_owned()),
+        ..world.event(kind, "s1")
+    }
+}
+
+fn start_tool(world: &mut World) {
+    let start = tool(world, EventKind::ToolStart);
+    world.send(&start);
+}
+
+/// Commits with a time of its own in the reflog, so many milliseconds from now.
+fn commit_later(world: &World, text: &str, milliseconds: i64) {
+    world.write("a", text);
+    let seconds = (file_time() + milliseconds) / 1000;
+    let script = format!("GIT_COMMITTER_DATE='@{seconds} +0000' git commit -qam user");
+    world.run_git(&["-c", &format!("alias.then=!{script}"), "then"]);
+}
+
+#[test]
+fn a_branch_that_the_agent_checked_out_moved_and_left_goes_back_and_forth() {
+    let mut world = repository();
+    let before = (git(&world).head, branch(&world, "side"));
+    world.turn("m1", merge_into_side);
+    let after = (git(&world).head, branch(&world, "side"));
+    assert_ne!(before, after, "it was merged");
+    for _ in 0..2 {
+        let report = revert(&mut world, "m1");
+        assert_eq!(
+            (git(&world).head, branch(&world, "side")),
+            before,
+            "{report:?}"
+        );
+        assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+        unrevert(&mut world);
+        assert_eq!(
+            (git(&world).head, branch(&world, "side")),
+            after,
+            "and back"
+        );
+    }
+}
+
+#[test]
+fn without_git_a_branch_that_the_agent_moved_and_left_is_named() {
+    let mut world = repository();
+    world.turn("m1", merge_into_side);
+    let after = branch(&world, "side");
+    let report = world.revert("m1");
+    let notes = report.notes.join("\n");
+    assert!(
+        notes.contains("`side` was moved from ") && notes.contains("`--git` moves it back"),
+        "{notes}"
+    );
+    assert_eq!(branch(&world, "side"), after, "and it stays");
+}
+
+#[test]
+fn a_commit_of_the_users_on_top_keeps_the_branch_that_the_agent_left() {
+    let mut world = repository();
+    world.turn("m1", merge_into_side);
+    set_clock_from_files(10 * MINUTE);
+    world.run_git(&["checkout", "-q", "side"]);
+    commit_later(&world, "by hand\n", 5 * MINUTE);
+    world.run_git(&["checkout", "-q", "main"]);
+    let after = branch(&world, "side");
+    let report = revert(&mut world, "m1");
+    assert_eq!(branch(&world, "side"), after, "{report:?}");
+    assert_eq!(report.outcome, Outcome::Partial, "and that is said");
+    assert_eq!(reason(&report), "changed since by the user");
+}
+
+#[test]
+fn a_chain_of_reverts_goes_through_where_one_alone_does() {
+    let moves = |world: &World, number: usize| {
+        world.run_git(&["checkout", "-q", "main"]);
+        commit(world, "a", &format!("main {number}\n"));
+        world.run_git(&["checkout", "-q", "side"]);
+        commit(world, "s", &format!("side {number}\n"));
+        world.run_git(&["checkout", "-q", "topic"]);
+    };
+    let states = |world: &World| {
+        (
+            git(world).head,
+            ["main", "side", "topic"].map(|name| branch(world, name)),
+        )
+    };
+    let mut world = repository();
+    let mut before = vec![states(&world)];
+    for number in 1..=3 {
+        world.turn(&format!("m{number}"), |world| moves(world, number));
+        before.push(states(&world));
+    }
+    for number in [3, 2, 1] {
+        let report = revert(&mut world, &format!("m{number}"));
+        assert_eq!(
+            states(&world),
+            before[number - 1],
+            "before m{number}: {report:?}"
+        );
+        assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    }
+    world.redo();
+    assert_eq!(states(&world), before[1], "one forward");
+    unrevert(&mut world);
+    assert_eq!(states(&world), before[3], "all of it");
+    revert(&mut world, "m1");
+    assert_eq!(states(&world), before[0], "one alone");
+}
+
+#[test]
+fn a_commit_of_the_users_long_after_esc_stays_and_is_named_and_goes_where_it_is_asked_for() {
+    let mut world = World::git(&[("a", "1\n")]);
+    let first = branch(&world, "main");
+    world.message("m1");
+    set_clock_from_files(-40 * MINUTE);
+    start_tool(&mut world);
+    // Forty minutes after Esc, of which nobody told.
+    let user = commit(&world, "a", "by hand\n");
+    set_clock_from_files(0);
+    world.message("m2");
+    let report = revert(&mut world, "m1");
+    assert_eq!(branch(&world, "main"), user, "{report:?}");
+    assert_eq!(
+        reason(&report),
+        "unclear whose: changed 40 minutes after the agent's last sign of life"
+    );
+    assert_eq!(report.outcome, Outcome::Partial);
+    let take = RevertRequest {
+        unclear: Some(ckpt_store::Unclear::Take),
+        ..with_git("m1")
+    };
+    let report = world.try_revert(&take).expect("asked for");
+    assert_eq!(branch(&world, "main"), first, "{report:?}");
+    assert_sound(&world);
+}
+
+#[test]
+fn a_commit_of_the_users_while_a_prompt_stood_is_not_the_tools() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.message("m1");
+    set_clock_from_files(-30 * MINUTE);
+    start_tool(&mut world);
+    let user = commit(&world, "a", "by hand\n");
+    set_clock_from_files(30 * MINUTE);
+    let finish = Event {
+        duration_ms: Some(2_000),
+        ..tool(&world, EventKind::ToolFinish)
+    };
+    world.send(&finish);
+    world.finish();
+    let report = revert(&mut world, "m1");
+    assert_eq!(branch(&world, "main"), user, "{report:?}");
+    let notes = world.revert("m1").notes.join("\n");
+    assert!(
+        !notes.contains("the agent made"),
+        "nor without `--git`: {notes}"
+    );
+}
+
+#[test]
+fn esc_and_revert_at_once_takes_the_commit_of_the_command() {
+    let mut world = World::git(&[("a", "1\n")]);
+    let first = branch(&world, "main");
+    world.message("m1");
+    set_clock_from_files(-1_000);
+    start_tool(&mut world);
+    commit(&world, "a", "by the command\n");
+    set_clock_from_files(1_000);
+    let request = RevertRequest {
+        force: true,
+        ..with_git("m1")
+    };
+    let report = world.try_revert(&request).expect("nobody is at work");
+    assert_eq!(branch(&world, "main"), first, "{report:?}");
+}
+
+#[test]
+fn what_moved_in_another_worktree_is_not_the_agents() {
+    let mut world = repository();
+    let other = world.base().join("other");
+    world.run_git(&[
+        "worktree",
+        "add",
+        "-q",
+        other.to_str().expect("UTF-8"),
+        "side",
+    ]);
+    let elsewhere = |world: &World, arguments: &[&str]| {
+        let folder = other.to_str().expect("UTF-8");
+        world.run_git(&[&["-C", folder], arguments].concat())
+    };
+    world.turn("m1", |world| {
+        world.write("a", "2\n");
+        elsewhere(
+            world,
+            &["commit", "-q", "--allow-empty", "-m", "of another agent"],
+        );
+    });
+    let after = branch(&world, "side");
+    let report = revert(&mut world, "m1");
+    assert_eq!(branch(&world, "side"), after, "{report:?}");
+    assert_eq!(report.git, [], "and no word of it");
+}
+
+#[test]
+fn tags_stashes_and_branches_that_the_agent_made_or_removed_are_named() {
+    let mut world = repository();
+    world.turn("m1", |world| {
+        world.run_git(&["tag", "v1"]);
+        world.run_git(&["checkout", "-q", "side"]);
+        world.run_git(&["checkout", "-qb", "agents"]);
+        commit(world, "a", "agent\n");
+        world.run_git(&["checkout", "-q", "main"]);
+        world.run_git(&["branch", "-qD", "side"]);
+        world.write("a", "stashed\n");
+        world.run_git(&["stash", "-q"]);
+    });
+    for notes in [world.revert("m1").notes, revert(&mut world, "m1").notes] {
+        let notes = notes.join("\n");
+        assert!(notes.contains("tag `v1`"), "{notes}");
+        assert!(notes.contains("branch `agents`, and it stays"), "{notes}");
+        assert!(notes.contains("`side` (was "), "{notes}");
+        assert!(notes.contains("git stash list"), "{notes}");
+    }
+}
