@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::report::{
-    AgentsReport, DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport, LabelsReport,
-    LogReport, Notification, OperationReport, OperationsReport, SessionsReport, ShowReport,
-    SnapshotReport, StatusReport, VERSION,
+    AgentsReport, BlameReport, DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport,
+    LabelsReport, LogReport, Notification, OperationReport, OperationsReport, SessionsReport,
+    ShowReport, SnapshotReport, StatusReport, VERSION,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -26,6 +26,7 @@ fn generate() -> Value {
         ("event", events.subschema_for::<Event>()),
         ("notification", reports.subschema_for::<Notification>()),
         ("report-agents", reports.subschema_for::<AgentsReport>()),
+        ("report-blame", reports.subschema_for::<BlameReport>()),
         ("report-diff", reports.subschema_for::<DiffReport>()),
         ("report-doctor", reports.subschema_for::<DoctorReport>()),
         ("report-error", reports.subschema_for::<ErrorReport>()),

@@ -242,6 +242,11 @@ impl Store {
         findings
     }
 
+    /// Returns which prompt wrote each line of a file.
+    pub fn blame(&mut self, cwd: &Path, path: &Path) -> Result<query::Blame> {
+        query::blame(self, cwd, path)
+    }
+
     /// Returns the bytes of a blob of the workspace that holds `cwd`.
     pub fn blob(&mut self, cwd: &Path, blob: &str) -> Result<Vec<u8>> {
         query::blob(self, cwd, blob)

@@ -1,5 +1,6 @@
 //! The command line from outside: manners of the hook, exit codes, texts. What the library does is tested beside it.
 
+mod blame;
 mod built;
 mod busy;
 mod completions;

@@ -2,6 +2,7 @@
 
 mod again;
 mod basic;
+mod blame;
 mod borrowed;
 mod damaged;
 mod damaged_anywhere;

@@ -4,6 +4,7 @@ pub mod arguments;
 /// One file a command or family: arguments become a request to the library, its report becomes output.
 pub mod commands {
     pub mod ask;
+    pub mod blame;
     pub mod changes;
     pub mod demo;
     pub mod diff;
@@ -30,8 +31,8 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Common};
 use commands::{
-    demo, diff, doctor, generate, history, inside, install, label, operation, schema, snapshot,
-    status,
+    blame, demo, diff, doctor, generate, history, inside, install, label, operation, schema,
+    snapshot, status,
 };
 use invocation::Invocation;
 
@@ -119,6 +120,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Sessions(arguments) => history::sessions(invocation, arguments),
         Command::Diff(arguments) => diff::run(invocation, arguments),
         Command::Snapshot(arguments) => snapshot::run(invocation, arguments),
+        Command::Blame(arguments) => blame::run(invocation, arguments),
         Command::Label(arguments) => label::run(invocation, arguments),
         Command::Install(arguments) => install::install(invocation, arguments),
         Command::Uninstall(arguments) => install::uninstall(invocation, arguments),

@@ -5,6 +5,7 @@
 
 pub mod agents;
 mod binary;
+pub mod blame;
 pub mod columns;
 pub mod diff;
 pub mod doctor;

@@ -3,6 +3,7 @@
 //! Fields may be added within a version, none is taken away. Ids are ours unless a field says otherwise, times are
 //! milliseconds since the Unix epoch, object ids lower-case hex.
 
+mod blame;
 mod change;
 mod failure;
 mod feed;
@@ -16,6 +17,7 @@ mod status;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use blame::{BlameHunk, BlameReport, BlameStep, LineAuthor};
 pub use change::{ChangeKind, ChangeReport, DiffReport, Rename};
 pub use failure::{CandidateReport, ErrorReport, Failure, FailureKind};
 pub use feed::{Notification, StepSummary};

@@ -3,6 +3,7 @@
 //! A question's rows are read whole before anything slow is done with them: a statement that stays open holds back the
 //! checkpoints of every other process.
 
+mod blame;
 mod check;
 mod compare;
 mod diff;
@@ -16,6 +17,8 @@ mod status;
 
 use std::path::PathBuf;
 
+pub use blame::Blame;
+pub(crate) use blame::blame;
 pub(crate) use check::check;
 pub(crate) use diff::{blob, diff};
 pub use feed::Feed;

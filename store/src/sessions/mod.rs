@@ -8,6 +8,7 @@ mod changes;
 mod database;
 mod feed;
 mod git;
+mod history_of_file;
 mod labels;
 mod operations;
 pub(crate) mod read;
@@ -30,6 +31,9 @@ pub(crate) use changes::{
 };
 pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans,
+};
+pub(crate) use history_of_file::{
+    FileChange, FileOperation, changes_of_path, deleted_with, operations_on_path,
 };
 pub(crate) use labels::{
     LabelRow, Labelled, delete_label, label, labels, put_label, workspaces_with_label,

@@ -10,6 +10,7 @@ mod difference;
 #[cfg(any(test, feature = "fuzzing"))]
 pub mod fuzzing;
 mod hides;
+mod now;
 mod patch;
 mod rules;
 mod scan;
@@ -34,6 +35,7 @@ use crate::model::progress::SnapshotProgress;
 use crate::model::roots::Roots;
 use crate::objects::{Objects, borrowed, refs};
 pub(crate) use check::{Broken, Checked};
+pub use now::Now;
 pub(crate) use patch::Budget;
 pub(crate) use rules::is_below;
 pub(crate) use settle::Settled;
@@ -455,6 +457,11 @@ impl Snapshots {
             .reader()?
             .blob_up_to(blob, limit)?
             .map(Arc::unwrap_or_clone))
+    }
+
+    /// Reads one path of the workspace as it is, at most `limit` bytes of it; nothing is written.
+    pub fn read_now(&self, root: &Path, path: &WorkspacePath, limit: u64) -> Result<Now> {
+        now::read_now(root, path, limit)
     }
 
     /// Returns whether ignore rules hide a path, whoever named it.

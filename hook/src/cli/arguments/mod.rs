@@ -1,6 +1,7 @@
 //! The command line in clap's words. Nothing here decides or does anything.
 
 mod changes;
+mod files;
 mod history;
 mod inside;
 mod install;
@@ -19,6 +20,7 @@ use crate::output::Wanted;
 use crate::output::paint::When;
 
 pub use changes::ChangesArguments;
+pub use files::BlameArguments;
 pub use history::{
     DiffArguments, DoctorArguments, LogArguments, SessionsArguments, ShowArguments,
     SnapshotArguments, StatusArguments,
@@ -71,6 +73,7 @@ pub const COMMANDS: &[&str] = &[
     "show",
     "sessions",
     "diff",
+    "blame",
     "snapshot",
     "label",
     "restore",
@@ -133,6 +136,8 @@ pub enum Command {
     Sessions(SessionsArguments),
     /// Show what differs between messages, steps, snapshots and `current`
     Diff(DiffArguments),
+    /// Show which prompt wrote each line of a file
+    Blame(BlameArguments),
     /// Capture the workspace now, by hand, and print the snapshot's id
     Snapshot(SnapshotArguments),
     /// Put a bookmark on a message or a snapshot

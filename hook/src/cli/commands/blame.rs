@@ -1,0 +1,101 @@
+//! `blame`: which prompt wrote each line of a file.
+
+use std::ops::RangeInclusive;
+
+use ckpt_schema::report::{BlameHunk, BlameReport};
+use ckpt_store::Error;
+
+use crate::cli::arguments::BlameArguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+use crate::output::blame;
+
+/// Shows the lines with who wrote them.
+pub fn run(invocation: &Invocation, arguments: &BlameArguments) -> Result<u8, Failure> {
+    let wanted = arguments.lines.as_deref().map(range).transpose()?;
+    let directory = invocation.directory()?;
+    let blamed = invocation.open()?.blame(&directory, &arguments.file)?;
+    let report = match wanted {
+        Some(wanted) => within(blamed.report, &wanted)?,
+        None => blamed.report,
+    };
+    invocation
+        .output
+        .report(&report, |view| blame::render(&report, &blamed.bytes, view))?;
+    Ok(DONE)
+}
+
+/// Reads a range of lines as `git blame -L` has it.
+fn range(text: &str) -> Result<RangeInclusive<u64>, Failure> {
+    let wrong = || {
+        Failure::usage(
+            format!("`{}` is no range of lines", text.escape_debug()),
+            "give the first and the last, as `10,20`, or the first and how many, as `10,+5`",
+        )
+    };
+    let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0);
+    let (first, last) = text.split_once(',').ok_or_else(wrong)?;
+    let first = if first.is_empty() {
+        Some(1)
+    } else {
+        number(first)
+    };
+    let first = first.ok_or_else(wrong)?;
+    let last = match last.strip_prefix('+') {
+        Some(count) => number(count).map(|count| first.saturating_add(count - 1)),
+        None if last.is_empty() => Some(u64::MAX),
+        None => number(last),
+    };
+    let last = last.ok_or_else(wrong)?;
+    if last < first {
+        return Err(wrong());
+    }
+    Ok(first..=last)
+}
+
+/// Keeps the lines of a range.
+fn within(report: BlameReport, wanted: &RangeInclusive<u64>) -> Result<BlameReport, Failure> {
+    if report.lines < *wanted.start() {
+        let lines = crate::output::text::count(report.lines, "line");
+        return Err(Error::failed(format!("the file has only {lines}")).into());
+    }
+    let cut = |hunk: BlameHunk| {
+        let end = hunk.start + hunk.lines - 1;
+        let (start, end) = (hunk.start.max(*wanted.start()), end.min(*wanted.end()));
+        (start <= end).then(|| BlameHunk {
+            start,
+            lines: end - start + 1,
+            ..hunk
+        })
+    };
+    Ok(BlameReport {
+        hunks: report.hunks.into_iter().filter_map(cut).collect(),
+        ..report
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_first_and_last_or_first_and_how_many() {
+        for (text, expected) in [
+            ("10,20", Some(10..=20)),
+            ("10,+5", Some(10..=14)),
+            ("7,7", Some(7..=7)),
+            ("7,", Some(7..=u64::MAX)),
+            (",7", Some(1..=7)),
+            (",+7", Some(1..=7)),
+            ("20,10", None),
+            ("0,5", None),
+            ("5", None),
+            ("5,+0", None),
+            ("-1,5", None),
+            ("a,b", None),
+            ("5,99999999999999999999", None),
+        ] {
+            assert_eq!(range(text).ok(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Which prompt wrote which lines of a file.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{MessageState, PathText};
+
+/// Whose lines are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LineAuthor {
+    /// The step's.
+    Agent,
+    /// One of the steps': nothing tells which.
+    Shared,
+    /// The step's, or somebody else's.
+    Unclear,
+    /// Of no agent that sends events: yours, or another program's.
+    Outside,
+    /// Merged by an operation of edits that are not kept any more.
+    Operation,
+    /// Written before anything was recorded, or while the file was out of view.
+    Unrecorded,
+    /// Not captured yet: written since the newest snapshot.
+    Uncaptured,
+}
+
+/// A step that wrote lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlameStep {
+    /// The agent.
+    pub agent: String,
+    /// Its session.
+    pub session: String,
+    /// The message that led to it.
+    pub message: String,
+    /// The step.
+    pub step: String,
+    /// What the user wrote in the message, as far as the settings let it be kept.
+    pub prompt: Option<String>,
+    /// The state of the message.
+    pub state: MessageState,
+}
+
+/// Lines that stand beside each other and have one author.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlameHunk {
+    /// The number of the first line, from 1.
+    pub start: u64,
+    /// How many lines.
+    pub lines: u64,
+    /// Whose they are.
+    pub by: LineAuthor,
+    /// The step that wrote them; several where they are shared, none where it was no agent's.
+    pub steps: Vec<BlameStep>,
+    /// The operation that merged them.
+    pub operation: Option<String>,
+    /// When they were seen first.
+    pub time: Option<i64>,
+    /// Why it is unclear whose they are.
+    pub reason: Option<String>,
+    /// The path that the file had when they were written, where it was another.
+    pub renamed_from: Option<PathText>,
+}
+
+/// `blame`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BlameReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The file.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// How many lines it has.
+    pub lines: u64,
+    /// All of them, or those that were asked for, in their order.
+    pub hunks: Vec<BlameHunk>,
+}

@@ -1,0 +1,217 @@
+//! `blame`: which prompt wrote each line of a file.
+
+mod trace;
+mod versions;
+
+use std::path::Path;
+
+use ckpt_schema::report::{BlameHunk, BlameReport, BlameStep, LineAuthor, VERSION};
+
+use crate::error::{Error, Result};
+use crate::lines;
+use crate::model::attribution::Attribution;
+use crate::model::entry::ObjectId;
+use crate::model::path::WorkspacePath;
+use crate::objects::hash::blob_id;
+use crate::sessions::{self, FileChange};
+use crate::snapshot::Now;
+use crate::store::Store;
+use crate::timeline::{self, Place};
+use trace::{Origin, Version, trace};
+use versions::{History, Writer, Written, content};
+
+/// Which prompts wrote a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blame {
+    /// Who wrote which lines.
+    pub report: BlameReport,
+    /// The file as it is.
+    pub bytes: Vec<u8>,
+}
+
+/// Traces each line of a file of the workspace that holds a directory to who wrote it.
+pub(crate) fn blame(store: &Store, cwd: &Path, named: &Path) -> Result<Blame> {
+    let place = Place::known(store, cwd)?;
+    let path = one_path(&place, named)?;
+    let snapshots = place.snapshots()?;
+    let bytes = file_now(
+        &snapshots.read_now(&place.root, &path, lines::MAX_SIZE as u64)?,
+        &path,
+    )?;
+    let history = History {
+        connection: store.database.connection(),
+        snapshots: &snapshots,
+        workspace_id: place.row.id,
+    };
+    let mut versions = store.database.read(|_| history.versions(&path))?;
+    end_with_now(store, &place, &path, blob_id(&bytes), &mut versions)?;
+    let list: Vec<Version<ObjectId>> = versions.iter().map(|one| one.version.clone()).collect();
+    let now = blob_id(&bytes);
+    let owners = trace(&list, |blob| {
+        if blob == now {
+            return bytes.clone();
+        }
+        snapshots
+            .read_blob_up_to(blob, lines::MAX_SIZE as u64)
+            .ok()
+            .flatten()
+            .unwrap_or_default()
+    });
+    Ok(Blame {
+        report: BlameReport {
+            version: VERSION,
+            path: path.to_report(),
+            lines: owners.len() as u64,
+            hunks: hunks(&owners, &versions, &path),
+        },
+        bytes,
+    })
+}
+
+/// Returns the path that a user named, which is not the workspace itself.
+pub(super) fn one_path(place: &Place, named: &Path) -> Result<WorkspacePath> {
+    place
+        .paths_asked_for(&[named.to_owned()])?
+        .pop()
+        .ok_or_else(|| {
+            Error::failed(format!(
+                "`{}` is the workspace, not a file",
+                named.display()
+            ))
+        })
+}
+
+fn file_now(now: &Now, path: &WorkspacePath) -> Result<Vec<u8>> {
+    let name = path.to_text();
+    let name = name.escape_debug();
+    match now {
+        Now::File(bytes) if lines::is_binary(bytes) => Err(Error::failed(format!(
+            "`{name}` is binary: it has no lines"
+        ))),
+        Now::File(bytes) => Ok(bytes.clone()),
+        Now::TooLarge => Err(Error::failed(format!(
+            "`{name}` is too large to be read line by line"
+        ))),
+        Now::NoFile(kind) => Err(Error::failed(format!(
+            "`{name}` is {kind}: it has no lines"
+        ))),
+        Now::Nothing => Err(Error::unavailable(format!("there is no file `{name}`"))
+            .hint("`ckpt-hook recover` brings back a file that is gone")),
+    }
+}
+
+/// What the newest snapshot has was seen without a change where the file was there before anything was recorded; what differs from
+/// it is in no snapshot yet.
+fn end_with_now(
+    store: &Store,
+    place: &Place,
+    path: &WorkspacePath,
+    now: ObjectId,
+    versions: &mut Vec<Written>,
+) -> Result<()> {
+    let last = |versions: &[Written]| versions.last().and_then(|last| last.version.content);
+    let mut add = |content: ObjectId, writer: Writer| {
+        if last(versions) != Some(content) {
+            versions.push(Written {
+                version: Version {
+                    content: Some(content),
+                    origin: Origin::Written,
+                    is_reverted: false,
+                },
+                writer,
+                path: path.clone(),
+            });
+        }
+    };
+    if let Some(snapshot_id) = place.row.last_snapshot_id {
+        let row = sessions::snapshot(store.database.connection(), snapshot_id)?;
+        let snapshot = timeline::snapshot_of(&row);
+        let states = place
+            .snapshots()?
+            .states(&snapshot, std::slice::from_ref(path))?;
+        if let Some(captured) = states
+            .into_iter()
+            .next()
+            .flatten()
+            .and_then(|entry| content(Some(entry)))
+        {
+            add(captured, Writer::Unrecorded);
+        }
+    }
+    add(now, Writer::Uncaptured);
+    Ok(())
+}
+
+/// Puts lines of the same version together.
+fn hunks(owners: &[usize], versions: &[Written], path: &WorkspacePath) -> Vec<BlameHunk> {
+    let mut start = 1_u64;
+    owners
+        .chunk_by(|one, other| one == other)
+        .map(|chunk| {
+            let written = &versions[chunk[0]];
+            let hunk = BlameHunk {
+                start,
+                lines: chunk.len() as u64,
+                renamed_from: (written.path != *path).then(|| written.path.to_report()),
+                ..hunk(&written.writer)
+            };
+            start += chunk.len() as u64;
+            hunk
+        })
+        .collect()
+}
+
+fn hunk(writer: &Writer) -> BlameHunk {
+    let nobody = BlameHunk {
+        start: 0,
+        lines: 0,
+        by: LineAuthor::Unrecorded,
+        steps: Vec::new(),
+        operation: None,
+        time: None,
+        reason: None,
+        renamed_from: None,
+    };
+    match writer {
+        Writer::Unrecorded => nobody,
+        Writer::Uncaptured => BlameHunk {
+            by: LineAuthor::Uncaptured,
+            ..nobody
+        },
+        Writer::Operation(operation) => BlameHunk {
+            by: LineAuthor::Operation,
+            operation: Some(operation.id.clone()),
+            time: Some(operation.time),
+            ..nobody
+        },
+        Writer::Change(changes) => {
+            let Some(first) = changes.first() else {
+                return nobody;
+            };
+            BlameHunk {
+                by: match first.attribution {
+                    Attribution::Agent => LineAuthor::Agent,
+                    Attribution::Shared => LineAuthor::Shared,
+                    Attribution::Unclear => LineAuthor::Unclear,
+                    Attribution::Outside => LineAuthor::Outside,
+                },
+                steps: changes.iter().filter_map(step).collect(),
+                time: Some(first.time),
+                reason: first.reason.clone(),
+                ..nobody
+            }
+        }
+    }
+}
+
+fn step(change: &FileChange) -> Option<BlameStep> {
+    let author = change.author.as_ref()?;
+    Some(BlameStep {
+        agent: author.agent.clone(),
+        session: author.session_id.clone(),
+        message: author.message_id.clone(),
+        step: author.step_id.clone(),
+        prompt: author.prompt.clone(),
+        state: author.state,
+    })
+}

@@ -1,0 +1,599 @@
+//! Which version of a file wrote each of its lines. Pure: it is given the versions in their order, and a way to read one.
+//!
+//! A line that stays from one version to the next keeps its author, a new one is the next version's. What an operation puts back
+//! is nobody's work: its lines belong to who wrote them first.
+//!
+//! ```text
+//! version      1: Ann      2: Bob      3: a revert of 2    4: Cid
+//! line         a           a           a      (Ann)        a      (Ann)
+//!                          b           c      (Ann)        c      (Ann)
+//!              c                                           d      (Cid)
+//! ```
+
+use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
+use std::ops::Range;
+use std::rc::Rc;
+
+use imara_diff::{Algorithm, Diff, InternedInput};
+
+use crate::fs::threads;
+
+/// So many versions are compared in a row by one thread: the last of them is read once more for the next ones.
+const RUN: usize = 16;
+
+/// So many older versions are asked for the lines that an operation merged.
+const MOST_ASKED: usize = 64;
+
+/// A state of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Version<C> {
+    /// What it holds, by a key that is equal where the bytes are; none where there is no file, or its bytes are not known.
+    pub content: Option<C>,
+    /// How it came.
+    pub origin: Origin,
+    /// Whether it is not in effect any more: an older version is rather the one that an operation put back.
+    pub is_reverted: bool,
+}
+
+/// How a version came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Somebody wrote it.
+    Written,
+    /// An operation put back what others wrote; it undid what these versions, by their numbers, had written.
+    PutBack(HashSet<usize>),
+}
+
+/// The lines that a change replaced, and those that it put there, from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Hunk {
+    before: Range<usize>,
+    after: Range<usize>,
+}
+
+/// Returns for each line of the last version the number of the version that wrote it.
+///
+/// `read` gives the bytes of a content; empty ones stand for what cannot be read.
+pub(super) fn trace<C: Copy + Eq + Hash + Send + Sync>(
+    versions: &[Version<C>],
+    read: impl Fn(C) -> Vec<u8> + Sync,
+) -> Vec<usize> {
+    let bytes = |version: &Version<C>| version.content.map(&read).unwrap_or_default();
+    let steps = steps(versions, &bytes);
+    let kept = kept(versions);
+    let mut tracer = Tracer {
+        versions,
+        bytes: &bytes,
+        owners: HashMap::new(),
+        originals: HashMap::new(),
+    };
+    let mut owners: Vec<usize> = Vec::new();
+    for (number, (version, hunks)) in versions.iter().zip(steps).enumerate() {
+        owners = match &version.origin {
+            Origin::Written => {
+                apply(&mut owners, &hunks, number);
+                owners
+            }
+            Origin::PutBack(undone) => tracer.put_back(number, undone, owners, &hunks),
+        };
+        if let Some(content) = version.content
+            && (kept.all || kept.contents.contains(&content))
+        {
+            tracer.note(number, content, &owners);
+        }
+    }
+    owners
+}
+
+/// Of which versions the authors are asked for later.
+struct Kept<C> {
+    contents: HashSet<C>,
+    /// Whether an operation merged lines of several versions.
+    all: bool,
+}
+
+fn kept<C: Copy + Eq + Hash>(versions: &[Version<C>]) -> Kept<C> {
+    let mut known = HashSet::new();
+    let mut kept = Kept {
+        contents: HashSet::new(),
+        all: false,
+    };
+    for version in versions {
+        let Some(content) = version.content else {
+            continue;
+        };
+        if version.origin != Origin::Written {
+            kept.contents.insert(content);
+            kept.all |= !known.contains(&content);
+        }
+        known.insert(content);
+    }
+    kept
+}
+
+struct Tracer<'a, C, B> {
+    versions: &'a [Version<C>],
+    bytes: &'a B,
+    /// The authors of the lines of versions that are asked for later.
+    owners: HashMap<usize, Rc<[usize]>>,
+    /// The versions in which somebody, and no operation alone, made it this content; oldest first.
+    originals: HashMap<C, Vec<usize>>,
+}
+
+impl<C: Copy + Eq + Hash, B: Fn(&Version<C>) -> Vec<u8>> Tracer<'_, C, B> {
+    fn note(&mut self, number: usize, content: C, owners: &[usize]) {
+        let is_copy = self.versions[number].origin != Origin::Written
+            && self.originals.contains_key(&content);
+        if !is_copy {
+            self.originals.entry(content).or_default().push(number);
+            self.owners.insert(number, owners.into());
+        }
+    }
+
+    /// Returns the authors of what an operation put back.
+    fn put_back(
+        &self,
+        number: usize,
+        undone: &HashSet<usize>,
+        mut owners: Vec<usize>,
+        hunks: &[Hunk],
+    ) -> Vec<usize> {
+        let version = &self.versions[number];
+        let Some(content) = version.content else {
+            return Vec::new();
+        };
+        let originals = self.originals.get(&content).map_or(&[][..], Vec::as_slice);
+        let stands = |original: &&usize| !undone.contains(original);
+        let in_effect = originals
+            .iter()
+            .rfind(|original| stands(original) && !self.versions[**original].is_reverted);
+        let same = in_effect.or_else(|| originals.iter().rfind(stands));
+        if let Some(owners) = same.and_then(|same| self.owners.get(same)) {
+            return owners.to_vec();
+        }
+        apply(&mut owners, hunks, number);
+        let stayed = owners.clone();
+        for owner in &mut owners {
+            if undone.contains(owner) {
+                *owner = number;
+            }
+        }
+        self.resolve(number, undone, &mut owners);
+        // A line that was to be undone, and that no older version has, could not be undone: it is there, and whose it was.
+        for (owner, stayed) in owners.iter_mut().zip(stayed) {
+            if *owner == number {
+                *owner = stayed;
+            }
+        }
+        owners
+    }
+
+    /// Asks older versions, newest first, who wrote the lines that are nobody's yet.
+    fn resolve(&self, number: usize, undone: &HashSet<usize>, owners: &mut [usize]) {
+        if !owners.contains(&number) {
+            return;
+        }
+        let merged = (self.bytes)(&self.versions[number]);
+        let asked = (0..number).rev().filter(|older| !undone.contains(older));
+        for older in asked
+            .filter(|older| self.owners.contains_key(older))
+            .take(MOST_ASKED)
+        {
+            let known = &self.owners[&older];
+            let hunks = hunks(&(self.bytes)(&self.versions[older]), &merged);
+            for (line, before) in unchanged(&hunks, known.len()) {
+                let owner = known[before];
+                if owners.get(line) == Some(&number) && !undone.contains(&owner) {
+                    owners[line] = owner;
+                }
+            }
+            if !owners.contains(&number) {
+                return;
+            }
+        }
+    }
+}
+
+/// Returns for each version in what it differs from the one before it; the first one, from nothing.
+fn steps<C: Copy + Eq + Send + Sync>(
+    versions: &[Version<C>],
+    bytes: &(impl Fn(&Version<C>) -> Vec<u8> + Sync),
+) -> Vec<Vec<Hunk>> {
+    let starts: Vec<usize> = (0..versions.len()).step_by(RUN).collect();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let work = |_| {
+        let mut done = Vec::new();
+        loop {
+            let at = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let Some(start) = starts.get(at).copied() else {
+                return done;
+            };
+            let end = versions.len().min(start + RUN);
+            let mut before = start
+                .checked_sub(1)
+                .map(|before| bytes(&versions[before]))
+                .unwrap_or_default();
+            let mut steps = Vec::with_capacity(end - start);
+            for number in start..end {
+                if number > 0 && versions[number].content == versions[number - 1].content {
+                    steps.push(Vec::new());
+                    continue;
+                }
+                let after = bytes(&versions[number]);
+                steps.push(hunks(&before, &after));
+                before = after;
+            }
+            done.push((start, steps));
+        }
+    };
+    let number = if versions.len() <= 2 * RUN {
+        1
+    } else {
+        threads::count()
+    };
+    let mut done: Vec<_> = threads::run(number, work).into_iter().flatten().collect();
+    done.sort_unstable_by_key(|(start, _)| *start);
+    done.into_iter().flat_map(|(_, steps)| steps).collect()
+}
+
+/// Makes the lines of hunks those of a version.
+fn apply(owners: &mut Vec<usize>, hunks: &[Hunk], number: usize) {
+    for hunk in hunks.iter().rev() {
+        let end = hunk.before.end.min(owners.len());
+        let start = hunk.before.start.min(end);
+        owners.splice(start..end, std::iter::repeat_n(number, hunk.after.len()));
+    }
+}
+
+/// Returns the lines that hunks leave as they are: their numbers after, and before, of which there are so many.
+fn unchanged(hunks: &[Hunk], before: usize) -> Vec<(usize, usize)> {
+    let mut pairs = Vec::new();
+    let (mut old, mut new) = (0, 0);
+    for hunk in hunks {
+        pairs.extend((new..hunk.after.start).zip(old..hunk.before.start));
+        (old, new) = (hunk.before.end, hunk.after.end);
+    }
+    pairs.extend((new..).zip(old..before));
+    pairs
+}
+
+/// Returns in what two contents differ, by lines.
+fn hunks(before: &[u8], after: &[u8]) -> Vec<Hunk> {
+    if before == after {
+        return Vec::new();
+    }
+    let head = common_head(before, after);
+    let (before, after) = (&before[head.bytes..], &after[head.bytes..]);
+    let tail = common_tail(before, after);
+    let (before, after) = (&before[..before.len() - tail], &after[..after.len() - tail]);
+    let line = |number: u32| head.lines + number as usize;
+    let input = InternedInput::new(before, after);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    diff.hunks()
+        .map(|hunk| Hunk {
+            before: line(hunk.before.start)..line(hunk.before.end),
+            after: line(hunk.after.start)..line(hunk.after.end),
+        })
+        .collect()
+}
+
+/// The whole lines with which two contents begin.
+struct Head {
+    bytes: usize,
+    lines: usize,
+}
+
+/// How many bytes are compared at once: equal ones cost a fraction of what they would one by one.
+const STRIDE: usize = 256;
+
+fn common_head(before: &[u8], after: &[u8]) -> Head {
+    let strides = before.chunks_exact(STRIDE).zip(after.chunks_exact(STRIDE));
+    let equal = strides.take_while(|(one, other)| one == other).count() * STRIDE;
+    let rest = before[equal..].iter().zip(&after[equal..]);
+    let equal = equal + rest.take_while(|(one, other)| one == other).count();
+    let bytes = before[..equal]
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |end| end + 1);
+    let lines = before[..bytes]
+        .iter()
+        .filter(|byte| **byte == b'\n')
+        .count();
+    Head { bytes, lines }
+}
+
+/// Returns the length of the whole lines with which two contents end.
+fn common_tail(before: &[u8], after: &[u8]) -> usize {
+    let strides = before
+        .rchunks_exact(STRIDE)
+        .zip(after.rchunks_exact(STRIDE));
+    let equal = strides.take_while(|(one, other)| one == other).count() * STRIDE;
+    let rest = |bytes: &[u8]| bytes.len() - equal;
+    let ends = before[..rest(before)]
+        .iter()
+        .rev()
+        .zip(after[..rest(after)].iter().rev());
+    let equal = equal + ends.take_while(|(one, other)| one == other).count();
+    // A line begins behind a line feed that both have, or where both begin.
+    let tail = &before[before.len() - equal..];
+    if equal == before.len() && equal == after.len() {
+        return equal;
+    }
+    tail.iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(0, |end| equal - end - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::*;
+
+    fn written(content: &'static str) -> Version<&'static str> {
+        Version {
+            content: Some(content),
+            origin: Origin::Written,
+            is_reverted: false,
+        }
+    }
+
+    fn put_back(content: &'static str, undone: &[usize]) -> Version<&'static str> {
+        Version {
+            origin: Origin::PutBack(undone.iter().copied().collect()),
+            ..written(content)
+        }
+    }
+
+    fn reverted(version: Version<&'static str>) -> Version<&'static str> {
+        Version {
+            is_reverted: true,
+            ..version
+        }
+    }
+
+    fn traced(versions: &[Version<&'static str>]) -> Vec<usize> {
+        trace(versions, |content| content.as_bytes().to_vec())
+    }
+
+    #[test]
+    fn a_line_that_stays_keeps_its_author() {
+        let versions = [
+            written("a\nc\n"),
+            written("a\nb\nc\n"),
+            written("a\nb\nd\n"),
+        ];
+        assert_eq!(traced(&versions), [0, 1, 2], "each line has its own");
+        assert_eq!(traced(&[]), Vec::<usize>::new(), "no history, no lines");
+        assert_eq!(traced(&[written("")]), Vec::<usize>::new(), "an empty file");
+        let ends = [written("a\nb"), written("a\nb\n")];
+        assert_eq!(
+            traced(&ends),
+            [0, 1],
+            "a final line feed makes another line"
+        );
+    }
+
+    #[test]
+    fn what_an_operation_puts_back_belongs_to_who_wrote_it_first() {
+        let versions = [
+            written("a\nb\n"),
+            reverted(written("x\n")),
+            put_back("a\nb\n", &[1]),
+            written("a\nb\nc\n"),
+        ];
+        assert_eq!(traced(&versions), [0, 0, 3], "nothing is the revert's");
+    }
+
+    #[test]
+    fn a_redo_gives_the_lines_back_to_who_wrote_them() {
+        let versions = [
+            written("a\n"),
+            written("b\n"),
+            written("a\n"),
+            put_back("b\n", &[2]),
+            put_back("a\n", &[1, 2]),
+            put_back("b\n", &[2]),
+            put_back("a\n", &[]),
+        ];
+        for (length, author, why) in [
+            (4, 1, "one step back"),
+            (5, 0, "two: the same text again is of who wrote it first"),
+            (6, 1, "forward"),
+            (7, 2, "and forward again: of who wrote it again"),
+        ] {
+            assert_eq!(traced(&versions[..length]), [author], "{why}");
+        }
+    }
+
+    #[test]
+    fn a_merged_revert_names_nobody_whose_work_it_undid() {
+        let versions = [
+            written("a\nb\nc\n"),
+            reverted(written("a\nB\nc\n")),
+            written("a\nB\nc\nmine\n"),
+            put_back("a\nb\nc\nmine\n", &[1]),
+        ];
+        assert_eq!(
+            traced(&versions),
+            [0, 0, 0, 2],
+            "the edit that came later stays whose it is"
+        );
+    }
+
+    #[test]
+    fn a_line_that_could_not_be_undone_is_still_whose_it_was() {
+        let versions = [
+            written("a\n"),
+            written("a\nb\n"),
+            written("a\nb\nc\n"),
+            put_back("a\nb\n", &[2]),
+            written("a\nb\nc\nmine\n"),
+            put_back("a\nb\nmine\n", &[1, 2]),
+        ];
+        assert_eq!(traced(&versions), [0, 1, 4], "it is there");
+    }
+
+    #[test]
+    fn a_file_that_is_deleted_and_written_again_is_of_who_wrote_it_again() {
+        let gone = Version {
+            content: None,
+            ..written("")
+        };
+        let versions = [written("a\n"), gone.clone(), written("a\n")];
+        assert_eq!(traced(&versions), [2], "nobody put it back");
+        let versions = [written("a\n"), reverted(gone), put_back("a\n", &[1])];
+        assert_eq!(traced(&versions), [0], "a revert did");
+    }
+
+    #[test]
+    fn long_histories_are_compared_side_by_side_and_give_the_same() {
+        let contents: Vec<String> = (0..5 * RUN)
+            .map(|last| (0..=last).map(|line| format!("{line}\n")).collect())
+            .collect();
+        let versions: Vec<Version<usize>> = (0..contents.len())
+            .map(|content| Version {
+                content: Some(content),
+                origin: Origin::Written,
+                is_reverted: false,
+            })
+            .collect();
+        let owners = trace(&versions, |content| contents[content].clone().into_bytes());
+        assert_eq!(owners, (0..5 * RUN).collect::<Vec<_>>(), "a line each");
+    }
+
+    /// A line of the model: it is there as long as who wrote it is in effect, and nobody who is removed it.
+    struct Line {
+        author: usize,
+        removed_by: BTreeSet<usize>,
+    }
+
+    #[derive(Clone, Debug)]
+    enum Event {
+        Edit {
+            at: Index,
+            removed: usize,
+            added: usize,
+        },
+        Undo(Index),
+        Redo(Index),
+        Delete,
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            4 => (any::<Index>(), 0..4_usize, 0..5_usize)
+                .prop_map(|(at, removed, added)| Event::Edit { at, removed, added }),
+            2 => any::<Index>().prop_map(Event::Undo),
+            1 => any::<Index>().prop_map(Event::Redo),
+            1 => Just(Event::Delete),
+        ]
+    }
+
+    /// Every line that ever was, in the order in which they stand, and the edits that are undone.
+    #[derive(Default)]
+    struct Model {
+        lines: Vec<(usize, Line)>,
+        edits: Vec<usize>,
+        undone: BTreeSet<usize>,
+        contents: Vec<Vec<usize>>,
+        versions: Vec<Version<usize>>,
+    }
+
+    impl Model {
+        fn there(&self) -> Vec<usize> {
+            let is_there = |line: &Line| {
+                !self.undone.contains(&line.author) && line.removed_by.is_subset(&self.undone)
+            };
+            (0..self.lines.len())
+                .filter(|place| is_there(&self.lines[*place].1))
+                .collect()
+        }
+
+        fn play(&mut self, event: &Event) {
+            let number = self.versions.len();
+            let origin = match event {
+                Event::Edit { at, removed, added } => {
+                    let there = self.there();
+                    let at = at.index(there.len() + 1);
+                    for place in there.iter().skip(at).take(*removed) {
+                        self.lines[*place].1.removed_by.insert(number);
+                    }
+                    let place = there.get(at).copied().unwrap_or(self.lines.len());
+                    let first = self.lines.len();
+                    let new = (first..first + added).map(|text| {
+                        let removed_by = BTreeSet::new();
+                        (
+                            text,
+                            Line {
+                                author: number,
+                                removed_by,
+                            },
+                        )
+                    });
+                    self.lines.splice(place..place, new.collect::<Vec<_>>());
+                    self.edits.push(number);
+                    Origin::Written
+                }
+                Event::Delete => {
+                    for place in self.there() {
+                        self.lines[place].1.removed_by.insert(number);
+                    }
+                    self.edits.push(number);
+                    Origin::Written
+                }
+                Event::Undo(which) | Event::Redo(which) => {
+                    if !self.edits.is_empty() {
+                        let edit = *which.get(&self.edits);
+                        if matches!(event, Event::Undo(_)) {
+                            self.undone.insert(edit);
+                        } else {
+                            self.undone.remove(&edit);
+                        }
+                    }
+                    Origin::PutBack(self.undone.iter().copied().collect())
+                }
+            };
+            let lines: Vec<usize> = self
+                .there()
+                .iter()
+                .map(|place| self.lines[*place].0)
+                .collect();
+            let known = self.contents.iter().position(|content| *content == lines);
+            let content = known.unwrap_or(self.contents.len());
+            if known.is_none() {
+                self.contents.push(lines);
+            }
+            self.versions.push(Version {
+                content: Some(content),
+                origin,
+                is_reverted: false,
+            });
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        #[test]
+        fn it_equals_a_model_that_replays_every_change(events in prop::collection::vec(event(), 1..40)) {
+            let mut model = Model::default();
+            for event in &events {
+                model.play(event);
+            }
+            for version in 0..model.versions.len() {
+                model.versions[version].is_reverted = model.undone.contains(&version);
+            }
+            let text = |line: &usize| format!("line {line}\n");
+            let owners = trace(&model.versions, |content| {
+                model.contents[content].iter().map(text).collect::<String>().into_bytes()
+            });
+            let expected: Vec<usize> = model.there().iter().map(|place| model.lines[*place].1.author).collect();
+            prop_assert_eq!(owners, expected);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The history of one file as a list of versions: what steps and others wrote, what operations put back, and, where a step
+//! renamed the file, what it was before under its old name.
+
+use std::collections::HashSet;
+
+use ckpt_schema::report::OperationKind;
+use rusqlite::Connection;
+
+use super::trace::{Origin, Version};
+use crate::error::Result;
+use crate::lines;
+use crate::model::attribution::Attribution;
+use crate::model::entry::{EntryKind, ObjectId, State};
+use crate::model::path::WorkspacePath;
+use crate::sessions::{self, FileChange, FileOperation};
+use crate::snapshot::Snapshots;
+
+/// Who wrote a version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Writer {
+    /// Nobody saw it: it was there before, or was out of view.
+    Unrecorded,
+    /// A change, or the same one as several steps share it.
+    Change(Vec<FileChange>),
+    /// An operation, which put back or merged what others wrote.
+    Operation(FileOperation),
+    /// It is in the workspace, and no snapshot has it yet.
+    Uncaptured,
+}
+
+/// A version with who wrote it.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    pub version: Version<ObjectId>,
+    pub writer: Writer,
+    /// The path that the file had.
+    pub path: WorkspacePath,
+}
+
+/// So many renames are followed.
+const MOST_RENAMES: usize = 32;
+
+/// A larger file is taken for renamed only where not a byte of it changed.
+const LARGEST_COMPARED: u64 = 1 << 20;
+
+/// So many files that went in the same step are compared with one that came.
+const MOST_COMPARED: usize = 50;
+
+/// Where in a workspace's history something stands: the snapshot that saw it, operations behind the changes that the snapshot
+/// before them saw.
+type Place = (i64, bool, i64);
+
+/// What happened to a path.
+enum Happened {
+    Change(FileChange),
+    Operation(FileOperation),
+}
+
+impl Happened {
+    fn place(&self) -> Place {
+        match self {
+            Self::Change(change) => (change.to_snapshot_id.unwrap_or(i64::MAX), false, change.id),
+            Self::Operation(operation) => {
+                let before = operation.before_snapshot_id.unwrap_or(i64::MAX);
+                (before, true, operation.seq)
+            }
+        }
+    }
+}
+
+/// Reads the histories of files of one workspace.
+pub(super) struct History<'a> {
+    pub connection: &'a Connection,
+    pub snapshots: &'a Snapshots,
+    pub workspace_id: i64,
+}
+
+impl History<'_> {
+    /// Returns the versions of a path, oldest first.
+    pub fn versions(&self, path: &WorkspacePath) -> Result<Vec<Written>> {
+        let mut versions = Vec::new();
+        self.collect(path, None, MOST_RENAMES, &mut versions)?;
+        mark_undone(&mut versions);
+        Ok(versions)
+    }
+
+    fn collect(
+        &self,
+        path: &WorkspacePath,
+        until: Option<Place>,
+        renames: usize,
+        versions: &mut Vec<Written>,
+    ) -> Result<()> {
+        let changes = sessions::changes_of_path(self.connection, self.workspace_id, path)?;
+        let operations = sessions::operations_on_path(self.connection, self.workspace_id, path)?;
+        let mut happened: Vec<Happened> = changes
+            .into_iter()
+            .map(Happened::Change)
+            .chain(operations.into_iter().map(Happened::Operation))
+            .filter(|one| until.is_none_or(|until| one.place() < until))
+            .collect();
+        happened.sort_by_key(Happened::place);
+        let mut is_first = true;
+        for one in happened {
+            match one {
+                Happened::Change(change) => {
+                    if let Some(known) = shared_with(versions, &change).filter(|_| !is_first) {
+                        known.push(change);
+                        continue;
+                    }
+                    let renamed = match change.old {
+                        None if renames > 0 => self.old_name(&change)?,
+                        _ => None,
+                    };
+                    match renamed {
+                        Some(old) => {
+                            let place = Happened::Change(old.clone()).place();
+                            self.collect(&old.path, Some(place), renames - 1, versions)?;
+                            bridge(versions, old.old, &old.path, false);
+                        }
+                        None => bridge(versions, change.old, path, is_first),
+                    }
+                    versions.push(Written {
+                        version: Version {
+                            content: content(change.new),
+                            origin: Origin::Written,
+                            is_reverted: is_reverted(&change),
+                        },
+                        writer: Writer::Change(vec![change]),
+                        path: path.clone(),
+                    });
+                }
+                Happened::Operation(operation) => {
+                    bridge(versions, operation.expected, path, is_first);
+                    versions.push(Written {
+                        version: Version {
+                            content: content(operation.target),
+                            origin: Origin::PutBack(HashSet::new()),
+                            is_reverted: false,
+                        },
+                        writer: Writer::Operation(operation),
+                        path: path.clone(),
+                    });
+                }
+            }
+            is_first = false;
+        }
+        Ok(())
+    }
+
+    /// Returns the deletion that is the other half of a rename: of the same bytes, else of the file that is most like it, and half
+    /// of which is in both, as git tells a rename.
+    fn old_name(&self, added: &FileChange) -> Result<Option<FileChange>> {
+        let Some(new) = content(added.new) else {
+            return Ok(None);
+        };
+        let same_step = |old: &FileChange| {
+            let step =
+                |change: &FileChange| change.author.as_ref().map(|author| author.step_id.clone());
+            step(old) == step(added)
+        };
+        let gone: Vec<(FileChange, ObjectId)> =
+            sessions::deleted_with(self.connection, self.workspace_id, added)?
+                .into_iter()
+                .filter(same_step)
+                .filter_map(|old| content(old.old).map(|blob| (old, blob)))
+                .collect();
+        if let Some((old, _)) = gone.iter().find(|(_, blob)| *blob == new) {
+            return Ok(Some(old.clone()));
+        }
+        let read = |blob| {
+            self.snapshots
+                .read_blob_up_to(blob, LARGEST_COMPARED)
+                .ok()
+                .flatten()
+        };
+        let Some(new) = read(new).filter(|bytes| lines::has_lines(bytes)) else {
+            return Ok(None);
+        };
+        let mut best: Option<(u64, FileChange)> = None;
+        for (old, blob) in gone.into_iter().take(MOST_COMPARED) {
+            let Some(bytes) = read(blob) else { continue };
+            let Some((added, deleted)) = lines::count(&bytes, &new) else {
+                continue;
+            };
+            let number = |bytes: &[u8]| bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+            let (before, after) = (number(&bytes), number(&new));
+            let kept = before
+                .saturating_sub(deleted)
+                .min(after.saturating_sub(added));
+            let is_alike = kept > 0 && kept * 2 >= before.max(after);
+            if is_alike && best.as_ref().is_none_or(|(most, _)| kept > *most) {
+                best = Some((kept, old));
+            }
+        }
+        Ok(best.map(|(_, old)| old))
+    }
+}
+
+/// Returns the bytes of a file; a link or a directory has no lines.
+pub(super) fn content(state: State) -> Option<ObjectId> {
+    state
+        .filter(|entry| entry.mode.kind() == EntryKind::File)
+        .and_then(|entry| entry.blob)
+}
+
+fn is_reverted(change: &FileChange) -> bool {
+    let is_hidden = change
+        .author
+        .as_ref()
+        .is_some_and(|author| author.state != ckpt_schema::report::MessageState::Live);
+    change.is_undone || is_hidden
+}
+
+/// Returns the rows of the newest version where a change is the same, as another step shares it.
+fn shared_with<'v>(
+    versions: &'v mut [Written],
+    change: &FileChange,
+) -> Option<&'v mut Vec<FileChange>> {
+    let Writer::Change(known) = &mut versions.last_mut()?.writer else {
+        return None;
+    };
+    let is_same = known.first().is_some_and(|one| {
+        one.path == change.path
+            && one.to_snapshot_id == change.to_snapshot_id
+            && (one.old, one.new) == (change.old, change.new)
+            && change.attribution == Attribution::Shared
+    });
+    is_same.then_some(known)
+}
+
+/// What stands there before something else happens, and nothing says how it came, nobody saw.
+fn bridge(versions: &mut Vec<Written>, before: State, path: &WorkspacePath, is_first: bool) {
+    let before = content(before);
+    let last = if is_first {
+        None
+    } else {
+        versions.last().and_then(|last| last.version.content)
+    };
+    if before == last {
+        return;
+    }
+    versions.push(Written {
+        version: Version {
+            content: before,
+            origin: Origin::Written,
+            is_reverted: false,
+        },
+        writer: Writer::Unrecorded,
+        path: path.clone(),
+    });
+}
+
+/// Notes which versions each operation undid.
+fn mark_undone(versions: &mut [Written]) {
+    for number in 0..versions.len() {
+        let Writer::Operation(operation) = &versions[number].writer else {
+            continue;
+        };
+        if operation.kind == OperationKind::Restore {
+            continue;
+        }
+        let is_undone = |change: &FileChange| {
+            change.author.as_ref().is_some_and(|author| {
+                let is_step = operation.step_id.as_ref() == Some(&author.step_id);
+                let is_later = operation
+                    .reverted_from
+                    .is_some_and(|from| author.message_seq >= from);
+                is_step
+                    || (is_later && operation.session_id.as_ref() == Some(&author.root_session_id))
+            })
+        };
+        let undone: HashSet<usize> = versions[..number]
+            .iter()
+            .enumerate()
+            .filter(|(_, older)| match &older.writer {
+                Writer::Change(changes) => changes.iter().any(is_undone),
+                Writer::Unrecorded | Writer::Operation(_) | Writer::Uncaptured => false,
+            })
+            .map(|(older, _)| older)
+            .collect();
+        versions[number].version.origin = Origin::PutBack(undone);
+    }
+}

@@ -1,0 +1,182 @@
+//! What happened to one path: the rows of `changes` and `operation_files` that name it, with where they come from.
+
+use ckpt_schema::report::{FileResult, MessageState, OperationKind};
+use rusqlite::{Connection, Row, params};
+
+use super::read::all;
+use super::words::{Table, optional_word, word};
+use crate::error::Result;
+use crate::model::Milliseconds;
+use crate::model::attribution::Attribution;
+use crate::model::entry::State;
+use crate::model::path::WorkspacePath;
+
+/// A step that changed, or may have changed, a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Author {
+    pub step_id: String,
+    pub message_id: String,
+    pub session_id: String,
+    /// The session that the message is of: a sub-agent's root.
+    pub root_session_id: String,
+    pub message_seq: i64,
+    pub agent: String,
+    pub prompt: Option<String>,
+    pub state: MessageState,
+}
+
+/// A change of a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileChange {
+    pub id: i64,
+    pub path: WorkspacePath,
+    pub attribution: Attribution,
+    pub reason: Option<String>,
+    pub from_snapshot_id: Option<i64>,
+    pub to_snapshot_id: Option<i64>,
+    pub old: State,
+    pub new: State,
+    /// Whether it was undone for good.
+    pub is_undone: bool,
+    pub time: Milliseconds,
+    /// None for a change from outside.
+    pub author: Option<Author>,
+}
+
+/// What an operation did to a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FileOperation {
+    pub id: String,
+    pub seq: i64,
+    pub kind: OperationKind,
+    pub session_id: Option<String>,
+    /// The first message, by its place in the order, that is reverted after it; none where nothing is.
+    pub reverted_from: Option<i64>,
+    /// The one step that was reverted.
+    pub step_id: Option<String>,
+    pub before_snapshot_id: Option<i64>,
+    pub expected: State,
+    pub target: State,
+    pub time: Milliseconds,
+}
+
+const CHANGES: &str = "SELECT changes.id, changes.path, changes.path_raw, changes.attribution, changes.reason,
+              changes.from_snapshot_id, changes.to_snapshot_id, changes.old_mode, changes.old_blob, changes.new_mode,
+              changes.new_blob, changes.undone_by IS NOT NULL AS is_undone, changes.happened_at, steps.id AS step_id,
+              steps.message_id, steps.session_id, messages.session_id AS root_session_id, messages.seq AS message_seq,
+              messages.prompt, messages.state, sessions.agent
+         FROM changes
+         LEFT JOIN steps ON steps.id = changes.step_id
+         LEFT JOIN messages ON messages.id = steps.message_id
+         LEFT JOIN sessions ON sessions.id = steps.session_id";
+
+impl FileChange {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let step_id: Option<String> = row.get("step_id")?;
+        let state = optional_word(row, Table::Messages, "state")?;
+        let author = match (step_id, state) {
+            (Some(step_id), Some(state)) => Some(Author {
+                step_id,
+                message_id: row.get("message_id")?,
+                session_id: row.get("session_id")?,
+                root_session_id: row.get("root_session_id")?,
+                message_seq: row.get("message_seq")?,
+                agent: row.get("agent")?,
+                prompt: row.get("prompt")?,
+                state,
+            }),
+            _ => None,
+        };
+        Ok(Self {
+            id: row.get("id")?,
+            path: super::path(row)?,
+            attribution: word(row, Table::Changes, "attribution")?,
+            reason: row.get("reason")?,
+            from_snapshot_id: row.get("from_snapshot_id")?,
+            to_snapshot_id: row.get("to_snapshot_id")?,
+            old: super::state(row, "old_mode", "old_blob")?,
+            new: super::state(row, "new_mode", "new_blob")?,
+            is_undone: row.get("is_undone")?,
+            time: row.get("happened_at")?,
+            author,
+        })
+    }
+}
+
+/// Returns the changes of a path, oldest first.
+pub(crate) fn changes_of_path(
+    connection: &Connection,
+    workspace_id: i64,
+    path: &WorkspacePath,
+) -> Result<Vec<FileChange>> {
+    let sql = format!(
+        "{CHANGES} WHERE changes.workspace_id = ?1 AND changes.path = ?2 AND changes.path_raw IS ?3 ORDER BY changes.id"
+    );
+    all(
+        connection,
+        &sql,
+        params![workspace_id, path.to_text(), path.raw()],
+        FileChange::read,
+    )
+}
+
+/// Changes of one snapshot stand beside each other: so far from one of them the others are looked for.
+const REACH: i64 = 5_000;
+
+/// Returns what was deleted in the same snapshot as a change was seen, as the other half of a rename may be.
+pub(crate) fn deleted_with(
+    connection: &Connection,
+    workspace_id: i64,
+    change: &FileChange,
+) -> Result<Vec<FileChange>> {
+    let sql = format!(
+        "{CHANGES} WHERE changes.id BETWEEN ?1 - {REACH} AND ?1 + {REACH} AND changes.workspace_id = ?2
+            AND changes.to_snapshot_id IS ?3 AND changes.kind = 'deleted' ORDER BY changes.id"
+    );
+    all(
+        connection,
+        &sql,
+        params![change.id, workspace_id, change.to_snapshot_id],
+        FileChange::read,
+    )
+}
+
+/// Returns what operations did to a path, oldest first.
+pub(crate) fn operations_on_path(
+    connection: &Connection,
+    workspace_id: i64,
+    path: &WorkspacePath,
+) -> Result<Vec<FileOperation>> {
+    let sql = "SELECT operations.id, operations.seq, operations.kind, operations.session_id, operations.step_id,
+                      ifnull(moved.seq, part.seq) AS reverted_from,
+                      operations.before_snapshot_id, operations.started_at, operation_files.result,
+                      operation_files.expected_mode, operation_files.expected_blob,
+                      operation_files.target_mode, operation_files.target_blob
+                 FROM operation_files
+                 JOIN operations ON operations.id = operation_files.operation_id
+                 LEFT JOIN messages AS moved ON moved.id = operations.message_id AND operations.kind <> 'restore'
+                 LEFT JOIN messages AS part ON part.id = operations.part_message_id
+                WHERE operations.workspace_id = ?1 AND operation_files.path = ?2 AND operation_files.path_raw IS ?3
+                  AND operation_files.result = ?4 AND operation_files.action IN ('write', 'delete', 'merge')
+                ORDER BY operations.seq";
+    let done = FileResult::Done.name();
+    all(
+        connection,
+        sql,
+        params![workspace_id, path.to_text(), path.raw(), done],
+        |row| {
+            Ok(FileOperation {
+                id: row.get("id")?,
+                seq: row.get("seq")?,
+                kind: word(row, Table::Operations, "kind")?,
+                session_id: row.get("session_id")?,
+                reverted_from: row.get("reverted_from")?,
+                step_id: row.get("step_id")?,
+                before_snapshot_id: row.get("before_snapshot_id")?,
+                expected: super::state(row, "expected_mode", "expected_blob")?,
+                target: super::state(row, "target_mode", "target_blob")?,
+                time: row.get("started_at")?,
+            })
+        },
+    )
+}
