@@ -148,6 +148,9 @@ pub struct Event {
     /// The agent's process, by a name that no other process ever has; never from a payload.
     #[serde(skip)]
     pub process: Option<String>,
+    /// Whether it comes in one call with the event before, so that nothing happened in between; never from a payload.
+    #[serde(skip)]
+    pub at_once: bool,
 }
 
 impl Event {
@@ -172,6 +175,7 @@ impl Event {
             interrupted: false,
             transcript_path: None,
             process: None,
+            at_once: false,
         }
     }
 }

@@ -16,6 +16,7 @@ mod git;
 mod honesty;
 mod ignored_directories;
 mod lifecycle;
+mod looks;
 mod losses;
 mod names;
 mod out_of_view;

@@ -29,7 +29,7 @@ pub use operation::{
     FileAction, FileReport, FileResult, GitPart, GitReport, OperationEntry, OperationKind,
     OperationReport, OperationsReport, Outcome, RevertedSession,
 };
-pub use recording::{EventReport, SnapshotReport};
+pub use recording::{EventReport, Looked, SnapshotReport};
 pub use setup::{
     AgentReport, AgentSettings, AgentsReport, DoctorReport, Finding, InstallReport, SettingsChange,
     SkippedAgent,

@@ -20,6 +20,9 @@ pub struct EventReport {
     pub step: Option<String>,
     /// The tree of the snapshot that was taken.
     pub snapshot: Option<String>,
+    /// Where the workspace was looked at for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looked: Option<Looked>,
     /// How many paths the step that was closed changed.
     pub changes: Option<u64>,
     /// How many paths the snapshot could not hold.
@@ -28,6 +31,16 @@ pub struct EventReport {
     /// permanent.
     #[serde(default)]
     pub went_back: Vec<FileReport>,
+}
+
+/// Where a workspace was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Looked {
+    /// Everywhere.
+    Everywhere,
+    /// At the files that the tools name, and beside them: these tools change no other file.
+    Around,
 }
 
 /// `snapshot`.

@@ -6,6 +6,7 @@
 
 mod decide;
 pub(crate) mod label;
+mod look;
 pub(crate) mod lost;
 mod recording;
 mod view;
@@ -27,6 +28,7 @@ use crate::store::Store;
 use crate::timeline::life::is_gone;
 use crate::timeline::{How, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
+use look::Look;
 use view::View;
 
 /// What is left of the deadline for the rows, after a snapshot gave up.
@@ -47,10 +49,10 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     }
     let deadline = begin + place.settings.hook_deadline.saturating_sub(RESERVE);
     let view = View::of(store, &place, event)?;
-    let takes_snapshot = decide::decide(event, &view, &place.settings).takes_snapshot();
+    let decision = decided(store, &place, event, &view)?;
     // What a tool is about to change is looked at without a snapshot, too, and is not what a killed operation left.
-    if !takes_snapshot && !crate::revert::is_open(store, &place)? {
-        return write::without_snapshot(store, &place, event, &view);
+    if !decision.takes_snapshot() && !crate::revert::is_open(store, &place)? {
+        return write::without_snapshot(store, &place, event, &view, &decision);
     }
     let is_first = place.row.last_snapshot_id.is_none();
     let left = deadline.saturating_duration_since(Instant::now());
@@ -65,9 +67,9 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     });
     // What was known before the lock, and before a killed operation was ended, may be old by now.
     let view = View::of(store, &place, event)?;
-    let mut decision = decide::decide(event, &view, &place.settings);
+    let mut decision = decided(store, &place, event, &view)?;
     if !decision.takes_snapshot() {
-        return write::without_snapshot(store, &place, event, &view);
+        return write::without_snapshot(store, &place, event, &view, &decision);
     }
     decision.close_dead(&view, |step| {
         step.life.process.as_deref().is_some_and(is_gone)
@@ -110,6 +112,18 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, &place);
     }
     report.map_err(|error| if is_late { error.late() } else { error })
+}
+
+/// Decides what an event asks for. While a command runs in the background, what it changes is to be seen at every boundary.
+fn decided(store: &Store, place: &Place, event: &Event, view: &View) -> Result<Decision> {
+    let mut decision = decide::decide(event, view, &place.settings);
+    if decision.is_boundary() && decision.look != Look::Everywhere {
+        let connection = store.database.connection();
+        if !crate::sessions::steps_in_background(connection, place.row.id)?.is_empty() {
+            decision.look = Look::Everywhere;
+        }
+    }
+    Ok(decision)
 }
 
 /// So much of a pattern is told, in characters.
@@ -198,6 +212,10 @@ fn look(
         closing: &closing,
         known: None,
         how: How {
+            only_around: match &decision.look {
+                Look::Around(paths) => Some(paths),
+                Look::Nowhere | Look::Everywhere => None,
+            },
             deadline: Some(deadline),
             ..How::default()
         },
@@ -213,6 +231,7 @@ fn empty_report(event: &Event) -> EventReport {
         message: None,
         step: None,
         snapshot: None,
+        looked: None,
         changes: None,
         gaps: None,
         went_back: Vec::new(),

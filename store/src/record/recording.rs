@@ -5,7 +5,7 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::{FileReport, MessageState};
 use rusqlite::Connection;
 
-use super::decide::Decision;
+use super::decide::{Action, Decision};
 use super::view::View;
 use crate::error::Result;
 use crate::model::Milliseconds;
@@ -29,6 +29,8 @@ pub(super) enum Seen<'a> {
         snapshot_id: i64,
         observation: &'a Observation,
     },
+    /// It was not looked at, as there is nothing to see: it counts as it was last seen.
+    AsBefore(Option<i64>),
     Failed(String),
 }
 
@@ -36,13 +38,14 @@ impl Seen<'_> {
     fn snapshot_id(&self) -> Option<i64> {
         match self {
             Self::At { snapshot_id, .. } => Some(*snapshot_id),
+            Self::AsBefore(snapshot_id) => *snapshot_id,
             Self::Failed(_) => None,
         }
     }
 
     fn failure(&self) -> Option<&str> {
         match self {
-            Self::At { .. } => None,
+            Self::At { .. } | Self::AsBefore(_) => None,
             Self::Failed(why) => Some(why),
         }
     }
@@ -88,8 +91,22 @@ impl<'a> Recording<'a> {
         })
     }
 
+    /// Does what the event does beside ending steps.
+    pub fn act(&mut self, action: Action, seen: &Seen<'_>) -> Result<()> {
+        match action {
+            Action::Message => self.begin_message(seen),
+            Action::SteeredMessage => self.steer_message(),
+            Action::OpenStep => self.open_step(seen),
+            Action::MoveStart => self.move_start(seen),
+            Action::AddTool => self.add_tool(),
+            Action::WaitTool => self.wait_tool(),
+            Action::EndTool => self.end_tool(),
+            Action::Close | Action::Note => Ok(()),
+        }
+    }
+
     /// A message begins now; what was reverted before it stays reverted.
-    pub fn begin_message(&mut self, seen: &Seen<'_>) -> Result<()> {
+    fn begin_message(&mut self, seen: &Seen<'_>) -> Result<()> {
         // Asked before it is permanent: this message is the one that tells the agent of it.
         self.written.went_back =
             crate::revert::went_back(self.connection, self.place.row.id, &self.root)?;
@@ -102,7 +119,7 @@ impl<'a> Recording<'a> {
     }
 
     /// A message was sent while a tool runs. It begins at the next boundary, and has no snapshot until then.
-    pub fn steer_message(&mut self) -> Result<()> {
+    fn steer_message(&mut self) -> Result<()> {
         self.add_message(MessageRow {
             pending: true,
             ..self.new_message()?
@@ -116,7 +133,7 @@ impl<'a> Recording<'a> {
     }
 
     /// A step begins now, with the tool that is about to run, where it is one that begins it.
-    pub fn open_step(&mut self, seen: &Seen<'_>) -> Result<()> {
+    fn open_step(&mut self, seen: &Seen<'_>) -> Result<()> {
         let start = seen.snapshot_id();
         let message_id =
             message_for_step(self.connection, &self.session, &self.root, start, self.now)?;
@@ -145,7 +162,7 @@ impl<'a> Recording<'a> {
     }
 
     /// The open step's first tool is about to run: the step begins only now.
-    pub fn move_start(&mut self, seen: &Seen<'_>) -> Result<()> {
+    fn move_start(&mut self, seen: &Seen<'_>) -> Result<()> {
         let Some(step) = self.own_step().map(|step| step.row.id.clone()) else {
             return Ok(());
         };
@@ -157,7 +174,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Another tool of the open step is about to run.
-    pub fn add_tool(&mut self) -> Result<()> {
+    fn add_tool(&mut self) -> Result<()> {
         match self.note_own_step() {
             Some(step) => self.insert_tool(&step),
             None => Ok(()),
@@ -165,7 +182,7 @@ impl<'a> Recording<'a> {
     }
 
     /// A tool of the open step waits for permission.
-    pub fn wait_tool(&mut self) -> Result<()> {
+    fn wait_tool(&mut self) -> Result<()> {
         match self.note_own_step() {
             Some(step) => sessions::note_wait(self.connection, &step, self.event, self.now),
             None => Ok(()),
@@ -173,7 +190,7 @@ impl<'a> Recording<'a> {
     }
 
     /// A tool of the open step ended.
-    pub fn end_tool(&mut self) -> Result<()> {
+    fn end_tool(&mut self) -> Result<()> {
         match self.note_own_step() {
             Some(step) => sessions::finish_tool(self.connection, &step, self.event, self.now),
             None => Ok(()),

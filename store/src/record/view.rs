@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use super::decide::{Action, Decision};
 use crate::error::Result;
 use crate::model::Milliseconds;
+use crate::model::path::WorkspacePath;
 use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepRow};
 use crate::store::Store;
 use crate::timeline::{Place, parent_of};
@@ -31,6 +32,12 @@ pub(crate) struct View {
     pub since_last: Milliseconds,
     /// Every open step of the workspace, in the order in which they started.
     pub open: Vec<OpenStep>,
+    /// The files in the workspace that the event's tool names; none where it names one elsewhere, too.
+    pub named: Option<Vec<WorkspacePath>>,
+    /// Whether the workspace was looked at before.
+    pub was_looked_at: bool,
+    /// Whether a message of the conversation waits for its snapshot.
+    pub has_pending: bool,
 }
 
 impl View {
@@ -60,12 +67,16 @@ impl View {
         let root = parent
             .map(|session| sessions::root_of(connection, &session))
             .transpose()?;
+        let named = event.paths.iter().map(|path| place.path_of(path));
         let mut view = Self {
             open: sessions::open_steps(connection, place.row.id)?,
+            named: named.collect(),
+            was_looked_at: place.row.last_snapshot_id.is_some(),
             ..Self::default()
         };
         if let Some(root) = &root {
             view.message = sessions::newest_message(connection, &root.id, false)?;
+            view.has_pending = view.message.as_ref().is_some_and(|message| message.pending);
             view.bound_message = match &view.message {
                 Some(message) if message.pending => {
                     sessions::newest_message(connection, &root.id, true)?

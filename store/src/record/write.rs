@@ -4,7 +4,7 @@ use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, VERSION};
 
-use super::decide::{Action, Decision, decide};
+use super::decide::{Action, Decision};
 use super::recording::{Recording, Seen, Written};
 use super::view::View;
 use crate::error::Result;
@@ -18,37 +18,27 @@ pub(super) fn without_snapshot(
     place: &Place,
     event: &Event,
     view: &View,
+    decision: &Decision,
 ) -> Result<EventReport> {
     let now = store.now();
-    let action = decide(event, view, &place.settings).action;
-    let named = match action {
-        Action::AddTool => named_paths(store, place, event, view)?,
-        Action::Note
-        | Action::Message
-        | Action::SteeredMessage
-        | Action::OpenStep
-        | Action::MoveStart
-        | Action::WaitTool
-        | Action::EndTool
-        | Action::Close => Vec::new(),
+    let named = if decision.action == Action::AddTool {
+        named_paths(store, place, event, view)?
+    } else {
+        Vec::new()
     };
     let written = store.database.write(|connection| {
         let mut recording = Recording::of(connection, place, event, view, &named, now)?;
-        match action {
-            Action::SteeredMessage => recording.steer_message()?,
-            Action::AddTool => recording.add_tool()?,
-            Action::WaitTool => recording.wait_tool()?,
-            Action::EndTool => recording.end_tool()?,
-            // The others need a snapshot; where there is none to be had, that they were heard of is noted.
-            Action::Note
-            | Action::Message
-            | Action::OpenStep
-            | Action::MoveStart
-            | Action::Close => {}
-        }
+        let last = if decision.is_boundary() {
+            sessions::workspace(connection, place.row.id)?.last_snapshot_id
+        } else {
+            None
+        };
+        let seen = Seen::AsBefore(last);
+        recording.end_steps(decision, &seen, None)?;
+        recording.act(decision.action, &seen)?;
         recording.end()
     })?;
-    Ok(report(event, written, None))
+    Ok(report(event, decision, written, None))
 }
 
 /// Writes an event with the workspace as it was seen for it. Where that failed, what depends on it is marked unprotected,
@@ -83,25 +73,17 @@ pub(super) fn with_snapshot(
             Err(error) => Seen::Failed(error.with_causes()),
         };
         recording.end_steps(decision, &seen, supposed.as_deref())?;
-        recording.bind_messages(&seen)?;
-        match decision.action {
-            Action::Message => recording.begin_message(&seen)?,
-            Action::OpenStep => recording.open_step(&seen)?,
-            Action::MoveStart => recording.move_start(&seen)?,
-            Action::Close
-            | Action::Note
-            | Action::SteeredMessage
-            | Action::AddTool
-            | Action::WaitTool
-            | Action::EndTool => {}
+        if decision.is_boundary() {
+            recording.bind_messages(&seen)?;
         }
+        recording.act(decision.action, &seen)?;
         let written = recording.end()?;
         run.map(|run| sessions::end_run(connection, run))
             .transpose()?;
         Ok(written)
     })?;
     let observation = observation?;
-    Ok(report(event, written, Some(&observation)))
+    Ok(report(event, decision, written, Some(&observation)))
 }
 
 /// Returns the files that an edit tool is about to touch, with what they are where an ignore rule hides them.
@@ -135,7 +117,12 @@ fn named_paths(store: &Store, place: &Place, event: &Event, view: &View) -> Resu
         .collect()
 }
 
-fn report(event: &Event, written: Written, observation: Option<&Observation>) -> EventReport {
+fn report(
+    event: &Event,
+    decision: &Decision,
+    written: Written,
+    observation: Option<&Observation>,
+) -> EventReport {
     EventReport {
         version: VERSION,
         event: Some(event.event.name().to_owned()),
@@ -143,6 +130,7 @@ fn report(event: &Event, written: Written, observation: Option<&Observation>) ->
         message: written.message,
         step: written.step,
         snapshot: observation.map(|observation| observation.snapshot.tree.to_string()),
+        looked: observation.and_then(|_| decision.look.told()),
         changes: written.changes,
         gaps: observation.map(|observation| observation.gaps.len() as u64),
         went_back: written.went_back,

@@ -1,6 +1,7 @@
 //! What real agents sent, payload by payload through the binary, with what their tools did to files done again.
 
 mod effects;
+mod looks;
 mod recording;
 
 use std::path::Path;

@@ -55,6 +55,7 @@ fn next_step(event: &Event) -> Event {
         tool_name: None,
         tool_use_id: None,
         paths: Vec::new(),
+        at_once: true,
         ..event.clone()
     }
 }

@@ -385,6 +385,7 @@ fn nothing() -> EventReport {
         message: None,
         step: None,
         snapshot: None,
+        looked: None,
         changes: None,
         gaps: None,
         went_back: Vec::new(),

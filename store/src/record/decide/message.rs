@@ -24,7 +24,7 @@ pub(super) fn begin(event: &Event, view: &View) -> Decision {
     Decision {
         action: Action::Message,
         closing: with_children(view),
-        supposed: None,
+        ..Decision::default()
     }
 }
 

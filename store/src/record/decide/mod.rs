@@ -8,6 +8,7 @@ mod tests;
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 
+use super::look::{self, Look};
 use super::view::View;
 use crate::sessions::OpenStep;
 use crate::settings::Settings;
@@ -22,6 +23,8 @@ pub(crate) struct Decision {
     pub closing: Vec<Closing>,
     /// A step whose finish came without its start.
     pub supposed: Option<Supposed>,
+    /// Where the workspace has to be looked at for it.
+    pub look: Look,
 }
 
 /// What an event does, beside ending steps.
@@ -74,13 +77,23 @@ impl Decision {
             .iter()
             .filter(|step| Some(step.root_session_id.as_str()) != own);
         let dead = others.filter(|step| is_dead(step));
-        let ends = dead.map(|step| closing(step, true, Standing::Cut));
+        let ends: Vec<_> = dead
+            .map(|step| closing(step, true, Standing::Cut))
+            .collect();
+        if !ends.is_empty() {
+            self.look = Look::Everywhere;
+        }
         // Those that end by the event itself come last: the report tells of them.
         self.closing.splice(0..0, ends);
     }
 
     /// Returns whether the workspace has to be looked at.
     pub fn takes_snapshot(&self) -> bool {
+        self.look != Look::Nowhere
+    }
+
+    /// Returns whether a message or a step begins or ends with it.
+    pub fn is_boundary(&self) -> bool {
         match self.action {
             Action::Message | Action::OpenStep | Action::MoveStart | Action::Close => true,
             Action::Note
@@ -94,11 +107,19 @@ impl Decision {
 
 /// Decides what an event asks for.
 pub(crate) fn decide(event: &Event, view: &View, settings: &Settings) -> Decision {
+    let decision = what_happens(event, view, settings);
+    Decision {
+        look: look::look(event, view, &decision),
+        ..decision
+    }
+}
+
+fn what_happens(event: &Event, view: &View, settings: &Settings) -> Decision {
     match event.event {
         EventKind::SessionStart => close(own(view, true, Standing::Cut)),
         EventKind::UserMessage => message::begin(event, view),
         EventKind::StepStart => step::start(event, view),
-        EventKind::ToolStart if settings.tool_events => step::tool_start(view),
+        EventKind::ToolStart if settings.tool_events => step::tool_start(event, view),
         EventKind::ToolStart => Decision::default(),
         EventKind::ToolWait => Decision {
             action: Action::WaitTool,
@@ -123,7 +144,7 @@ fn close(closing: Vec<Closing>) -> Decision {
     Decision {
         action,
         closing,
-        supposed: None,
+        ..Decision::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! What begins and ends a step.
 
-use ckpt_schema::event::Event;
+use ckpt_schema::event::{Event, ToolKind};
 
 use super::{Action, Closing, Decision, Supposed, close, closing};
 use crate::record::view::View;
@@ -21,15 +21,17 @@ pub(super) fn start(event: &Event, view: &View) -> Decision {
     Decision {
         action: Action::OpenStep,
         closing: vec![closing(open, true, Standing::Finished)],
-        supposed: None,
+        ..Decision::default()
     }
 }
 
-/// Decides what the start of a tool asks for. Until a step's first tool the model was only thinking.
-pub(super) fn tool_start(view: &View) -> Decision {
+/// Decides what the start of a tool asks for. Until a step's first tool the model was only thinking. One that
+/// only reads has no boundary that could be lost.
+pub(super) fn tool_start(event: &Event, view: &View) -> Decision {
+    let only_reads = event.tool_kind == Some(ToolKind::Read);
     let action = match view.own_step() {
         None => Action::OpenStep,
-        Some(step) if !step.has_tools => Action::MoveStart,
+        Some(step) if !step.has_tools && !only_reads => Action::MoveStart,
         Some(_) => Action::AddTool,
     };
     Decision {
@@ -68,6 +70,7 @@ pub(super) fn finish(event: &Event, view: &View) -> Decision {
             standing: Standing::Finished,
         }],
         supposed: Some(supposed),
+        ..Decision::default()
     }
 }
 

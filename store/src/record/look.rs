@@ -1,0 +1,403 @@
+//! Where an event has the workspace looked at: as little as loses no boundary. Pure.
+//!
+//! A look at everything costs one `lstat` a file. A tool that is known to change only the files that it names needs no more than a look
+//! at these, before and after; one that only reads needs none. What anybody else changes meanwhile is seen by the next look
+//! at everything, and is still nobody's: [`evidence`](crate::timeline::evidence) knows when each file changed, and what
+//! each tool can reach. Where nothing is known of a tool, everything is looked at.
+
+use std::collections::BTreeSet;
+
+use ckpt_schema::event::Event;
+use ckpt_schema::report::Looked;
+use ckpt_schema::{EventKind, ToolKind};
+
+use super::decide::{Action, Decision};
+use super::view::View;
+use crate::model::path::WorkspacePath;
+use crate::sessions::{OpenStep, ToolRow};
+use crate::timeline::evidence::Standing;
+
+/// Where to look for what changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Nowhere: the workspace counts as it was last seen.
+    #[default]
+    Nowhere,
+    /// At these paths, and what is beside and below them; the rest counts as it was last seen.
+    Around(BTreeSet<WorkspacePath>),
+    /// Everywhere.
+    Everywhere,
+}
+
+impl Look {
+    /// Returns what the event's report says of it.
+    pub fn told(&self) -> Option<Looked> {
+        match self {
+            Self::Nowhere => None,
+            Self::Around(_) => Some(Looked::Around),
+            Self::Everywhere => Some(Looked::Everywhere),
+        }
+    }
+
+    fn at(paths: impl IntoIterator<Item = WorkspacePath>) -> Self {
+        let paths: BTreeSet<_> = paths.into_iter().collect();
+        // An ignore file decides what is in view elsewhere.
+        let decides = |path: &WorkspacePath| path.name() == b".gitignore";
+        if paths.iter().any(decides) {
+            Self::Everywhere
+        } else if paths.is_empty() {
+            Self::Nowhere
+        } else {
+            Self::Around(paths)
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Everywhere, _) | (_, Self::Everywhere) => Self::Everywhere,
+            (Self::Nowhere, look) | (look, Self::Nowhere) => look,
+            (Self::Around(mut paths), Self::Around(others)) => {
+                paths.extend(others);
+                Self::Around(paths)
+            }
+        }
+    }
+}
+
+/// Returns where a decision needs the workspace looked at.
+pub(super) fn look(event: &Event, view: &View, decision: &Decision) -> Look {
+    let begins = match decision.action {
+        Action::Message => Look::Everywhere,
+        Action::OpenStep | Action::MoveStart | Action::AddTool => start(event, view),
+        Action::Close
+        | Action::Note
+        | Action::SteeredMessage
+        | Action::WaitTool
+        | Action::EndTool => Look::Nowhere,
+    };
+    let ends = decision.closing.iter().map(|closing| {
+        let step = view.open.iter().find(|step| step.row.id == closing.step);
+        // One that is only supposed is not among them.
+        step.map_or(Look::Everywhere, |step| end(step, closing.standing))
+    });
+    let look = ends.fold(begins, Look::and);
+    let is_new = !view.was_looked_at || view.has_pending;
+    if is_new && decision.is_boundary() {
+        Look::Everywhere
+    } else {
+        look
+    }
+}
+
+/// Where to look before a step, or a tool of it, begins.
+fn start(event: &Event, view: &View) -> Look {
+    let is_tool = event.event == EventKind::ToolStart;
+    if !is_tool {
+        // The first tool moves the start, where tools are told of.
+        let session = view.session.as_ref();
+        let is_provisional = session.is_some_and(|session| session.tool_events);
+        return if is_provisional || is_with_message(event, view) {
+            Look::Nowhere
+        } else {
+            Look::Everywhere
+        };
+    }
+    let own = view.own_step();
+    // Everything was looked at before such a tool began, and the step's end does so again.
+    if own.is_some_and(|step| step.tools.iter().any(reaches_anything)) {
+        return Look::Nowhere;
+    }
+    match (event.tool_kind, &view.named) {
+        (Some(ToolKind::Read), _) => Look::Nowhere,
+        (_, Some(named)) if !named.is_empty() => Look::at(named.iter().cloned()),
+        _ => Look::Everywhere,
+    }
+}
+
+/// Whether everything was looked at for the message that came in the same call.
+fn is_with_message(event: &Event, view: &View) -> bool {
+    let session = view.session.as_ref();
+    let last = session.and_then(|session| session.last_event.as_deref());
+    let message = view.message.as_ref();
+    let was_captured = message.is_some_and(|message| message.snapshot_id.is_some());
+    event.at_once && was_captured && last == Some(EventKind::UserMessage.name())
+}
+
+/// Where to look at the end of a step for what its tools can have done.
+fn end(step: &OpenStep, standing: Standing) -> Look {
+    let is_told = step.tool_events && step.row.unprotected.is_none() && !step.has_running;
+    let goes_on = step.tools.iter().any(|tool| tool.is_in_background);
+    match standing {
+        Standing::Finished | Standing::TurnEnded if is_told && !goes_on => {}
+        Standing::Finished | Standing::TurnEnded | Standing::Open | Standing::Cut => {
+            return Look::Everywhere;
+        }
+    }
+    // Where an agent goes on without a tool that it told of, one that it did not tell of may have run.
+    if step.tools.is_empty() && standing == Standing::Finished {
+        return Look::Everywhere;
+    }
+    if step.tools.iter().any(reaches_anything) {
+        return Look::Everywhere;
+    }
+    let named = step
+        .tools
+        .iter()
+        .flat_map(|tool| tool.paths.iter().cloned());
+    let hidden = step.paths.iter().map(|named| named.path.clone());
+    Look::at(named.chain(hidden))
+}
+
+fn reaches_anything(tool: &ToolRow) -> bool {
+    tool.kind != Some(ToolKind::Read) && tool.paths.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use ckpt_schema::report::MessageState;
+
+    use super::*;
+    use crate::record::decide::decide;
+    use crate::sessions::{MessageRow, SessionRow, StepRow};
+    use crate::settings::Settings;
+
+    fn path(text: &str) -> WorkspacePath {
+        WorkspacePath::new(text).expect("legal")
+    }
+
+    fn edit(name: &str) -> ToolRow {
+        ToolRow {
+            kind: Some(ToolKind::Edit),
+            paths: vec![path(name)],
+            finished_at: Some(1),
+            ..ToolRow::default()
+        }
+    }
+
+    fn reading() -> ToolRow {
+        ToolRow {
+            kind: Some(ToolKind::Read),
+            finished_at: Some(1),
+            ..ToolRow::default()
+        }
+    }
+
+    fn shell() -> ToolRow {
+        ToolRow {
+            finished_at: Some(1),
+            ..ToolRow::default()
+        }
+    }
+
+    fn session() -> SessionRow {
+        SessionRow {
+            seq: 1,
+            id: "s".into(),
+            workspace_id: 1,
+            agent: "generic".into(),
+            agent_id: "s1".into(),
+            parent_id: None,
+            last_event_at: 0,
+            last_event: None,
+            tool_events: true,
+            revert_message_id: None,
+            revert_base_id: None,
+        }
+    }
+
+    /// A conversation with an open step and its tools, all of which ended.
+    fn view(tools: &[ToolRow]) -> View {
+        let step = OpenStep {
+            row: StepRow {
+                id: "open".into(),
+                session_id: "s".into(),
+                ..StepRow::default()
+            },
+            root_session_id: "s".into(),
+            tool_events: true,
+            has_tools: !tools.is_empty(),
+            tools: tools.to_vec(),
+            ..OpenStep::default()
+        };
+        View {
+            session: Some(session()),
+            root: Some(session()),
+            open: vec![step],
+            was_looked_at: true,
+            ..View::default()
+        }
+    }
+
+    fn between_steps() -> View {
+        View {
+            open: Vec::new(),
+            ..view(&[])
+        }
+    }
+
+    fn naming(view: View, named: &[&str]) -> View {
+        View {
+            named: Some(named.iter().map(|name| path(name)).collect()),
+            ..view
+        }
+    }
+
+    fn looked(kind: EventKind, tool_kind: Option<ToolKind>, view: &View) -> Look {
+        let event = Event {
+            tool_kind,
+            ..Event::new(kind, "generic", "s1")
+        };
+        decide(&event, view, &Settings::default()).look
+    }
+
+    fn around(names: &[&str]) -> Look {
+        Look::Around(names.iter().map(|name| path(name)).collect())
+    }
+
+    #[test]
+    fn a_tool_that_only_reads_costs_no_look() {
+        let begins = looked(EventKind::ToolStart, Some(ToolKind::Read), &between_steps());
+        assert_eq!(begins, Look::Nowhere, "it changes nothing");
+        let ends = looked(EventKind::StepFinish, None, &view(&[reading(), reading()]));
+        assert_eq!(ends, Look::Nowhere, "so there is nothing to see");
+    }
+
+    #[test]
+    fn an_edit_tool_costs_a_look_at_its_files() {
+        let named = naming(between_steps(), &["a"]);
+        let begins = looked(EventKind::ToolStart, Some(ToolKind::Edit), &named);
+        assert_eq!(begins, around(&["a"]), "it changes no other file");
+        let ends = looked(
+            EventKind::StepFinish,
+            None,
+            &view(&[edit("a"), reading(), edit("b")]),
+        );
+        assert_eq!(ends, around(&["a", "b"]), "all that the step can have done");
+        let elsewhere = View {
+            named: None,
+            ..between_steps()
+        };
+        assert_eq!(
+            looked(EventKind::ToolStart, Some(ToolKind::Edit), &elsewhere),
+            Look::Everywhere,
+            "a path outside may lead back by a link"
+        );
+        let rules = naming(between_steps(), &["deep/.gitignore"]);
+        assert_eq!(
+            looked(EventKind::ToolStart, Some(ToolKind::Edit), &rules),
+            Look::Everywhere,
+            "it decides what else is in view"
+        );
+    }
+
+    #[test]
+    fn a_tool_of_which_nothing_is_known_costs_a_look_at_everything_before_and_after() {
+        let between = naming(between_steps(), &[]);
+        assert_eq!(
+            looked(EventKind::ToolStart, None, &between),
+            Look::Everywhere,
+            "it may change anything"
+        );
+        let beside = looked(EventKind::StepFinish, None, &view(&[edit("a"), shell()]));
+        assert_eq!(beside, Look::Everywhere, "also where another one is known");
+        let joins = looked(EventKind::ToolStart, None, &naming(view(&[edit("a")]), &[]));
+        assert_eq!(
+            joins,
+            Look::Everywhere,
+            "only files were looked at until now"
+        );
+        let second = looked(EventKind::ToolStart, None, &naming(view(&[shell()]), &[]));
+        assert_eq!(second, Look::Nowhere, "tools beside each other share one");
+    }
+
+    #[test]
+    fn what_no_event_told_of_costs_a_look_at_everything() {
+        let mut running = view(&[edit("a")]);
+        running.open[0].has_running = true;
+        let mut background = view(&[edit("a")]);
+        background.open[0].tools[0].is_in_background = true;
+        let mut unseen = view(&[edit("a")]);
+        unseen.open[0].row.unprotected = Some("no room".to_owned());
+        let mut untold = view(&[reading()]);
+        untold.open[0].tool_events = false;
+        let first = View {
+            was_looked_at: false,
+            ..view(&[reading()])
+        };
+        let waiting = View {
+            has_pending: true,
+            ..view(&[reading()])
+        };
+        for (view, why) in [
+            (running, "its tool may not have ended"),
+            (background, "its command goes on"),
+            (unseen, "its start was not seen"),
+            (untold, "its agent does not tell of tools"),
+            (first, "nothing was seen before"),
+            (waiting, "a message waits for its snapshot"),
+        ] {
+            assert_eq!(
+                looked(EventKind::StepFinish, None, &view),
+                Look::Everywhere,
+                "{why}"
+            );
+        }
+        let message = looked(EventKind::UserMessage, None, &view(&[reading()]));
+        assert_eq!(message, Look::Everywhere, "a revert goes back to it");
+    }
+
+    #[test]
+    fn a_step_in_which_no_tool_ran_is_looked_at_only_where_one_may_have_run_untold() {
+        let thinking = view(&[]);
+        assert_eq!(
+            looked(EventKind::StepStart, None, &thinking),
+            Look::Everywhere,
+            "its agent called the model again, as it does after tools"
+        );
+        assert_eq!(
+            looked(EventKind::TurnEnd, None, &thinking),
+            Look::Nowhere,
+            "its agent only answered"
+        );
+    }
+
+    #[test]
+    fn a_step_that_begins_in_the_call_of_its_message_is_seen_with_it() {
+        let event = Event {
+            at_once: true,
+            ..Event::new(EventKind::StepStart, "generic", "s1")
+        };
+        let mut view = between_steps();
+        let look = |view: &View| decide(&event, view, &Settings::default()).look;
+        let session = |last: &str| SessionRow {
+            last_event: Some(last.to_owned()),
+            tool_events: false,
+            ..session()
+        };
+        view.session = Some(session("tool_finish"));
+        assert_eq!(look(&view), Look::Everywhere, "a tool ran");
+        view.session = Some(session("user_message"));
+        assert_eq!(
+            look(&view),
+            Look::Everywhere,
+            "the message was not captured"
+        );
+        view.message = Some(MessageRow {
+            seq: 1,
+            id: "m".into(),
+            session_id: "s".into(),
+            agent_id: None,
+            turn_id: None,
+            prompt: None,
+            state: MessageState::Live,
+            snapshot_id: Some(5),
+            pending: false,
+            unprotected: None,
+        });
+        assert_eq!(
+            look(&view),
+            Look::Nowhere,
+            "everything was looked at just now"
+        );
+    }
+}

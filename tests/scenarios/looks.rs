@@ -1,0 +1,163 @@
+//! Where less than everything is looked at, no boundary is lost: what an agent did goes, what others did stays.
+
+use ckpt_schema::event::{Event, EventKind, ToolKind};
+use ckpt_schema::report::Looked;
+
+use testing::scenario::World;
+
+fn tool(
+    world: &World,
+    event: EventKind,
+    id: &str,
+    kind: Option<ToolKind>,
+    paths: &[&str],
+) -> Event {
+    Event {
+        tool_use_id: Some(id.to_owned()),
+        tool_kind: kind,
+        paths: paths.iter().map(Into::into).collect(),
+        ..world.event(event, "s1")
+    }
+}
+
+/// Runs a tool; returns where was looked before it.
+fn run(
+    world: &mut World,
+    id: &str,
+    kind: Option<ToolKind>,
+    paths: &[&str],
+    work: impl FnOnce(&World),
+) -> Option<Looked> {
+    let start = tool(world, EventKind::ToolStart, id, kind, paths);
+    let looked = world.send(&start).looked;
+    work(world);
+    let finish = tool(world, EventKind::ToolFinish, id, kind, paths);
+    world.send(&finish);
+    looked
+}
+
+fn edit(world: &mut World, id: &str, path: &str, text: &str) {
+    let looked = run(world, id, Some(ToolKind::Edit), &[path], |world| {
+        world.write(path, text)
+    });
+    assert_eq!(looked, Some(Looked::Around), "only at `{path}`");
+}
+
+fn finish(world: &mut World) -> Option<Looked> {
+    let finish = world.event(EventKind::StepFinish, "s1");
+    world.send(&finish).looked
+}
+
+#[test]
+fn what_the_user_writes_while_an_edit_tool_works_stays() {
+    let mut world = World::new();
+    world.write("far/away", "old\n");
+    world.message("m1");
+    run(&mut world, "t1", Some(ToolKind::Edit), &["near"], |world| {
+        world.write("near", "the agent's\n");
+        world.write("far/away", "by hand\n");
+        world.write("beside", "by hand\n");
+    });
+    assert_eq!(finish(&mut world), Some(Looked::Around));
+    let looked = run(&mut world, "t2", None, &[], |world| {
+        world.write("built", "the agent's\n")
+    });
+    assert_eq!(looked, Some(Looked::Everywhere), "a shell may do anything");
+    finish(&mut world);
+    world.revert("m1");
+    assert_eq!(world.read("far/away"), "by hand\n", "no tool names it");
+    assert_eq!(world.read("beside"), "by hand\n", "no tool names it");
+    assert!(
+        !world.exists("near") && !world.exists("built"),
+        "the agent's go"
+    );
+    world.unrevert();
+    assert_eq!(world.read("near"), "the agent's\n", "and come back");
+}
+
+#[test]
+fn what_the_user_writes_between_two_edits_of_one_file_is_not_the_agents() {
+    let mut world = World::new();
+    let text = |first: &str, last: &str| format!("{first}\n2\n3\n4\n5\n6\n{last}\n");
+    world.write("a", text("1", "7"));
+    world.message("m1");
+    edit(&mut world, "t1", "a", &text("agent", "7"));
+    finish(&mut world);
+    world.write("a", text("agent", "by hand"));
+    edit(&mut world, "t2", "a", &text("agent again", "by hand"));
+    finish(&mut world);
+    world.revert("m1");
+    assert_eq!(
+        world.read("a"),
+        text("1", "by hand"),
+        "each line is somebody's"
+    );
+}
+
+#[test]
+fn a_shell_beside_an_edit_tool_begins_with_a_look_of_its_own() {
+    let mut world = World::new();
+    world.message("m1");
+    let start = tool(
+        &world,
+        EventKind::ToolStart,
+        "t1",
+        Some(ToolKind::Edit),
+        &["a"],
+    );
+    assert_eq!(world.send(&start).looked, Some(Looked::Around));
+    world.write("a", "the agent's\n");
+    world.write("b", "by hand\n");
+    let looked = run(&mut world, "t2", None, &[], |world| {
+        world.write("b", "the agent's\n")
+    });
+    assert_eq!(looked, Some(Looked::Everywhere), "it may touch `b`");
+    world.send(&tool(
+        &world,
+        EventKind::ToolFinish,
+        "t1",
+        Some(ToolKind::Edit),
+        &["a"],
+    ));
+    assert_eq!(finish(&mut world), Some(Looked::Everywhere));
+    world.revert("m1");
+    assert_eq!(world.read("b"), "by hand\n", "as it was before the shell");
+    assert!(!world.exists("a"), "the edit goes");
+}
+
+#[test]
+fn a_step_that_only_reads_costs_nothing_and_leaves_everything_to_the_user() {
+    let mut world = World::new();
+    world.message("m1");
+    let looked = run(&mut world, "t1", Some(ToolKind::Read), &[], |world| {
+        world.write("by hand", "x\n")
+    });
+    assert_eq!((looked, finish(&mut world)), (None, None), "nothing to see");
+    edit(&mut world, "t2", "a", "the agent's\n");
+    finish(&mut world);
+    assert_eq!(world.log().messages[0].files, 1, "one file is the agent's");
+    world.revert("m1");
+    assert_eq!(
+        world.read("by hand"),
+        "x\n",
+        "no tool that writes was at work"
+    );
+    assert!(!world.exists("a"), "the edit goes");
+}
+
+#[test]
+fn a_folder_that_an_edit_tool_makes_goes_and_comes_with_its_file() {
+    let mut world = World::new();
+    world.write("src/main", "x\n");
+    world.message("m1");
+    edit(&mut world, "t1", "src/new/deep/file", "the agent's\n");
+    finish(&mut world);
+    world.revert("m1");
+    assert!(!world.exists("src/new"), "nothing else is in it");
+    world.unrevert();
+    assert_eq!(
+        world.read("src/new/deep/file"),
+        "the agent's\n",
+        "all of it"
+    );
+}
