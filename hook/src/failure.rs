@@ -60,7 +60,7 @@ impl Failure {
     pub fn code(&self) -> u8 {
         match self {
             Self::Store(error) => match error.kind {
-                ErrorKind::Failed | ErrorKind::Late => FAILED,
+                ErrorKind::Failed | ErrorKind::Stale | ErrorKind::Late => FAILED,
                 ErrorKind::Unavailable | ErrorKind::Unknown | ErrorKind::Ambiguous => UNAVAILABLE,
                 ErrorKind::Busy => BUSY,
                 ErrorKind::Unfinished => PARTIAL,
@@ -78,6 +78,7 @@ impl Failure {
                 ErrorKind::Unknown => FailureKind::Unknown,
                 ErrorKind::Ambiguous => FailureKind::Ambiguous,
                 ErrorKind::Busy => FailureKind::Busy,
+                ErrorKind::Stale => FailureKind::Stale,
                 ErrorKind::Unfinished => FailureKind::Unfinished,
                 ErrorKind::Late => FailureKind::Late,
             },

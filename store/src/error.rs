@@ -18,6 +18,8 @@ pub enum ErrorKind {
     Ambiguous,
     /// An agent is at work in the session (exit code 5).
     Busy,
+    /// The workspace or the history is not what a plan was made for, and nothing was changed (exit code 1).
+    Stale,
     /// It failed, and something was changed before: the notes say what (exit code 3).
     Unfinished,
     /// The first snapshot of a workspace takes longer than a hook may (exit code 1): it has to go on without the hook.
@@ -77,6 +79,15 @@ impl Error {
         }
     }
 
+    /// Returns an error that says what a plan was not made for.
+    pub(crate) fn stale(what: impl Into<String>) -> Self {
+        Self {
+            kind: ErrorKind::Stale,
+            ..Self::failed(what)
+        }
+        .hint("plan again, and look at what it would do now")
+    }
+
     /// Returns an error that says who is at work.
     pub fn busy(what: impl Into<String>) -> Self {
         Self {
@@ -98,7 +109,7 @@ impl Error {
     pub fn after(mut self, notes: impl IntoIterator<Item = String>) -> Self {
         let before = self.notes.len();
         self.notes.extend(notes);
-        if self.notes.len() > before && self.kind == ErrorKind::Failed {
+        if self.notes.len() > before && matches!(self.kind, ErrorKind::Failed | ErrorKind::Stale) {
             self.kind = ErrorKind::Unfinished;
         }
         self

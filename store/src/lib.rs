@@ -139,13 +139,13 @@ impl Store {
         request: &RevertRequest,
     ) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
-        revert::revert(self, cwd, request)
+        revert::revert(self, cwd, request, None)
     }
 
     /// Goes forward again.
     pub fn redo(&mut self, cwd: &Path, request: &RedoRequest) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
-        revert::redo(self, cwd, request)
+        revert::redo(self, cwd, request, None)
     }
 
     /// Puts paths back to any captured state.
@@ -155,7 +155,14 @@ impl Store {
         request: &RestoreRequest,
     ) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
-        revert::restore(self, cwd, request)
+        revert::restore(self, cwd, request, None)
+    }
+
+    /// Carries out the plan of a dry run, by its token, and no other: where the workspace, its rules or its history are not what
+    /// the plan was made for, the error is of the kind `Stale` and nothing is changed.
+    pub fn apply(&mut self, token: &str, force: bool) -> Result<report::OperationReport> {
+        let _ = record::lost::take_up(self);
+        revert::apply(self, token, force)
     }
 
     /// Returns what was so just before an operation, by its id.

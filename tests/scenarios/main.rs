@@ -21,6 +21,7 @@ mod losses;
 mod names;
 mod out_of_view;
 mod parts;
+mod planned;
 mod redo;
 mod refused;
 mod restoring;

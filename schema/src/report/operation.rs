@@ -194,6 +194,9 @@ pub struct OperationReport {
     pub outcome: Outcome,
     /// Whether it was only planned.
     pub dry_run: bool,
+    /// Of a dry run: the plan, as a token with which just this is carried out, or refused with `stale`.
+    #[serde(default)]
+    pub plan: Option<String>,
     /// Whether an agent is at work, so that what was planned would be refused without `--force`.
     #[serde(default)]
     pub busy: bool,

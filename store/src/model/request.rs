@@ -23,6 +23,13 @@ impl OnConflict {
             Self::Overwrite => "overwrite",
         }
     }
+
+    /// Returns the policy with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Merge, Self::Keep, Self::Overwrite]
+            .into_iter()
+            .find(|policy| policy.name() == name)
+    }
 }
 
 /// What to do with a change of which nobody knows whose it is.
@@ -42,6 +49,13 @@ impl Unclear {
             Self::Keep => "keep",
             Self::Take => "take",
         }
+    }
+
+    /// Returns the policy with that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Keep, Self::Take]
+            .into_iter()
+            .find(|policy| policy.name() == name)
     }
 }
 

@@ -29,6 +29,7 @@ mod recover;
 mod refuse;
 mod report;
 mod restore;
+mod token;
 mod unseen;
 mod warnings;
 
@@ -38,6 +39,7 @@ use ckpt_schema::report::{OperationKind, OperationReport, Outcome, RevertedSessi
 
 use crate::error::{Error, Result};
 use crate::fs::layout::Lock;
+use crate::model::entry::ObjectId;
 use crate::model::request::{RedoRequest, RestoreRequest, RevertRequest};
 use crate::sessions;
 use crate::store::Store;
@@ -45,16 +47,18 @@ use crate::timeline::Place;
 use movement::Movement;
 use operation::Options;
 use recover::Recovered;
+use token::{Asked, Token, absolute};
 
 pub(crate) use chain::{make_permanent, went_back};
 pub(crate) use recover::{finish_open_operations, interrupted, is_open};
 pub(crate) use report::short;
 
-/// Goes back to just before a message.
+/// Goes back to just before a message; carries out the plan with a fingerprint, and no other, where one is expected.
 pub(crate) fn revert(
     store: &mut Store,
     cwd: &Path,
     request: &RevertRequest,
+    expected: Option<ObjectId>,
 ) -> Result<OperationReport> {
     if request.git && (request.step.is_some() || !request.only.is_empty()) {
         return Err(Error::failed(
@@ -63,30 +67,42 @@ pub(crate) fn revert(
     }
     let place = Place::known(store, cwd)?;
     let (_lock, Recovered { warnings, done }) = enter(store, &place, request.dry_run)?;
-    Movement::of_revert(store, &place, request)
-        .and_then(|movement| {
-            operate::carry_out(
-                store,
-                &place,
-                &movement,
-                options(request.dry_run, request.force, request.git),
-                warnings,
-            )
-        })
-        .map_err(|error| error.after(done))
+    let options = Options {
+        dry_run: request.dry_run,
+        force: request.force,
+        git: request.git,
+        expected,
+    };
+    let carry_out = || {
+        let movement = Movement::of_revert(store, &place, request)?;
+        let report = operate::carry_out(store, &place, &movement, options, warnings)?;
+        let asked = RevertRequest {
+            message: movement.asked_for.clone().unwrap_or_default(),
+            step: movement.step().map(str::to_owned),
+            session: Some(movement.session.id.clone()),
+            only: absolute(cwd, &request.only),
+            ..request.clone()
+        };
+        Ok(with_token(report, &place, Asked::Revert(asked)))
+    };
+    carry_out().map_err(|error: Error| error.after(done))
 }
 
-/// Goes forward again.
+/// Goes forward again; carries out the plan with a fingerprint, and no other, where one is expected.
 pub(crate) fn redo(
     store: &mut Store,
     cwd: &Path,
     request: &RedoRequest,
+    expected: Option<ObjectId>,
 ) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
     let (_lock, Recovered { warnings, done }) = enter(store, &place, request.dry_run)?;
     let movement =
         Movement::of_redo(store, &place, request).map_err(|error| error.after(done.clone()))?;
     let Some(movement) = movement else {
+        if expected.is_some() {
+            return Err(Error::stale("nothing is reverted any more").after(done));
+        }
         let kind = if request.all {
             OperationKind::Unrevert
         } else {
@@ -96,14 +112,58 @@ pub(crate) fn redo(
         let others = sessions::other_reverted_sessions(connection, place.row.id, None)?;
         return Ok(nothing_reverted(kind, request.dry_run, warnings, others));
     };
-    operate::carry_out(
-        store,
-        &place,
-        &movement,
-        options(request.dry_run, request.force, request.git),
-        warnings,
-    )
-    .map_err(|error| error.after(done))
+    let options = Options {
+        dry_run: request.dry_run,
+        force: request.force,
+        git: request.git,
+        expected,
+    };
+    let report = operate::carry_out(store, &place, &movement, options, warnings)
+        .map_err(|error| error.after(done))?;
+    let asked = RedoRequest {
+        session: Some(movement.session.id.clone()),
+        ..request.clone()
+    };
+    Ok(with_token(report, &place, Asked::Redo(asked)))
+}
+
+/// Carries out a plan that a dry run made, and no other: where anything that it rests on is another, nothing is changed.
+pub(crate) fn apply(store: &mut Store, token: &str, force: bool) -> Result<OperationReport> {
+    let Token {
+        workspace,
+        asked,
+        fingerprint,
+    } = Token::decode(token)?;
+    let expected = Some(fingerprint);
+    match asked {
+        Asked::Revert(request) => {
+            let request = RevertRequest { force, ..request };
+            revert(store, &workspace, &request, expected)
+        }
+        Asked::Redo(request) => {
+            let request = RedoRequest { force, ..request };
+            redo(store, &workspace, &request, expected)
+        }
+        Asked::Restore(request) => {
+            let request = RestoreRequest { force, ..request };
+            restore(store, &workspace, &request, expected)
+        }
+    }
+}
+
+/// Makes the fingerprint of a planned operation a token.
+fn with_token(report: OperationReport, place: &Place, asked: Asked) -> OperationReport {
+    let fingerprint = report.plan.as_deref().and_then(ObjectId::from_hex);
+    let plan = fingerprint.map(|fingerprint| {
+        let workspace = place.root.clone();
+        Token {
+            workspace,
+            asked,
+            fingerprint,
+        }
+        .encode()
+    });
+    OperationReport { plan, ..report }
 }
 
 /// Takes the workspace for an operation: nobody else has it while the lock is held, rows that were lost are noticed, and what a
@@ -115,14 +175,20 @@ fn enter(store: &mut Store, place: &Place, dry_run: bool) -> Result<(Lock, Recov
     Ok((lock, recovered))
 }
 
-/// Puts paths back to any captured state.
+/// Puts paths back to any captured state; carries out the plan with a fingerprint, and no other, where one is expected.
 pub(crate) fn restore(
     store: &mut Store,
     cwd: &Path,
     request: &RestoreRequest,
+    expected: Option<ObjectId>,
 ) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
-    restore::restore(store, &place, request)
+    let report = restore::restore(store, &place, request, expected)?;
+    let asked = RestoreRequest {
+        paths: absolute(cwd, &request.paths),
+        ..request.clone()
+    };
+    Ok(with_token(report, &place, Asked::Restore(asked)))
 }
 
 /// What was so just before an operation: where the way back from it leads.
@@ -147,14 +213,6 @@ pub(crate) fn before(store: &Store, operation: &str) -> Result<Before> {
     })
 }
 
-fn options(dry_run: bool, force: bool, git: bool) -> Options {
-    Options {
-        dry_run,
-        force,
-        git,
-    }
-}
-
 /// The report where nothing is reverted of the session that was asked for; of none where no session was.
 fn nothing_reverted(
     kind: OperationKind,
@@ -175,6 +233,7 @@ fn nothing_reverted(
         message: None,
         outcome: Outcome::Nothing,
         dry_run,
+        plan: None,
         busy: false,
         messages_hidden: Vec::new(),
         files: Vec::new(),

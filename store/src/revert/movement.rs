@@ -26,6 +26,8 @@ pub(crate) struct Movement {
     pub to: Option<MessageRow>,
     /// The place in the order of messages of the one that a revert asked for: before the point where it is discarded.
     pub since: Option<i64>,
+    /// The id of the message that a revert asked for.
+    pub asked_for: Option<String>,
     /// Where it goes back to, though the point stays: a message for some paths, or one step alone.
     pub part: Option<Part>,
     /// What was said to do about conflicts; a revert always says it.
@@ -153,6 +155,7 @@ impl Movement {
             from,
             to,
             since,
+            asked_for: Some(message.id),
             part,
             on_conflict,
             unclear: request.unclear,
@@ -194,10 +197,19 @@ impl Movement {
             from,
             to,
             since: None,
+            asked_for: None,
             part: None,
             on_conflict: request.on_conflict,
             unclear: None,
         }))
+    }
+
+    /// Returns the step that it undoes alone, where it does.
+    pub fn step(&self) -> Option<&str> {
+        match &self.part {
+            Some(Part::Step { step, .. }) => Some(&step.id),
+            Some(Part::Paths { .. }) | None => None,
+        }
     }
 
     /// Returns whether it asks for nothing to be reverted any more.

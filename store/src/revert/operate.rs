@@ -13,8 +13,8 @@ use super::operation::{Operation, Options};
 use super::plan::Plan;
 use super::plan::{count_lines, plan_for};
 use super::report::report;
-use super::{databases, refuse, warnings};
-use crate::error::Result;
+use super::{databases, refuse, token, warnings};
+use crate::error::{Error, Result};
 use crate::model::git_item::GitItem;
 use crate::model::progress::OperationProgress;
 use crate::model::request::{OnConflict, Unclear};
@@ -254,6 +254,15 @@ pub(crate) fn execute(
         force: options.force,
     };
     databases.keep_whole(&mut operation.plan)?;
+    let fingerprint = match options.expected.is_some() || options.dry_run {
+        true => Some(token::fingerprint(store, place, &operation, seen)?),
+        false => None,
+    };
+    if options.expected.is_some() && options.expected != fingerprint {
+        return Err(Error::stale(
+            "the workspace or its history is not what the plan was made for",
+        ));
+    }
     count_lines(snapshots, &mut operation.plan, &operation.lines);
     refuse::damaged_objects(snapshots, &operation.plan)?;
     if !options.dry_run {
@@ -263,13 +272,10 @@ pub(crate) fn execute(
     refuse::what_must_fail(&root, snapshots, &operation.plan, options)?;
     if options.dry_run {
         let git = operation.git.clone().unwrap_or_default();
-        return Ok(report(
-            store,
-            &operation,
-            None,
-            (&operation.plan.items, &git),
-            true,
-        ));
+        let planned = report(store, &operation, None, (&operation.plan.items, &git), true);
+        // The caller, who knows what was asked for, makes a token of it.
+        let plan = fingerprint.map(|fingerprint| fingerprint.to_string());
+        return Ok(OperationReport { plan, ..planned });
     }
     let moves_git = operation.git.iter().flatten().any(GitItem::is_planned);
     let is_move = operation

@@ -5,6 +5,7 @@ use ckpt_schema::report::OperationKind;
 use super::movement::Movement;
 use super::plan::Lines;
 use super::plan::Plan;
+use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::request::{OnConflict, Unclear};
 
@@ -15,6 +16,8 @@ pub(crate) struct Options {
     pub force: bool,
     /// Whether HEAD, branches and the index move along.
     pub git: bool,
+    /// The fingerprint of the plan that alone is to be carried out.
+    pub expected: Option<ObjectId>,
 }
 
 /// A plan with everything that its operation's row says.

@@ -60,6 +60,7 @@ pub(super) fn report(
             .map(|message| message.id.clone()),
         outcome,
         dry_run,
+        plan: None,
         busy: false,
         messages_hidden: movement
             .map(|movement| hidden(store, movement))
@@ -84,7 +85,8 @@ fn also_reverted(store: &Store, movement: &Movement) -> Vec<RevertedSession> {
         .unwrap_or_default()
 }
 
-fn hidden(store: &Store, movement: &Movement) -> Vec<String> {
+/// Returns the messages that are hidden after a movement, oldest first.
+pub(super) fn hidden(store: &Store, movement: &Movement) -> Vec<String> {
     let Some(to) = &movement.to else {
         return Vec::new();
     };

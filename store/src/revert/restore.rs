@@ -13,6 +13,7 @@ use super::recover::Recovered;
 use super::refuse;
 use crate::error::{Error, Result};
 use crate::ids::{self, Any};
+use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, RestoreRequest, Unclear};
@@ -25,6 +26,7 @@ pub(crate) fn restore(
     store: &mut Store,
     place: &Place,
     request: &RestoreRequest,
+    expected: Option<ObjectId>,
 ) -> Result<OperationReport> {
     if request.git && !request.paths.is_empty() {
         return Err(Error::failed(
@@ -33,7 +35,14 @@ pub(crate) fn restore(
     }
     let only = place.paths_asked_for(&request.paths)?;
     let (_lock, Recovered { warnings, done }) = super::enter(store, place, request.dry_run)?;
-    restore_under_lock(store, place, request, only, warnings).map_err(|error| error.after(done))
+    let options = Options {
+        dry_run: request.dry_run,
+        force: request.force,
+        git: request.git,
+        expected,
+    };
+    restore_under_lock(store, place, request, only, options, warnings)
+        .map_err(|error| error.after(done))
 }
 
 fn restore_under_lock(
@@ -41,16 +50,12 @@ fn restore_under_lock(
     place: &Place,
     request: &RestoreRequest,
     only: Vec<WorkspacePath>,
+    options: Options,
     warnings: Vec<String>,
 ) -> Result<OperationReport> {
     // Resolve: which state is wanted, and who is at work here.
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
-    let options = Options {
-        dry_run: request.dry_run,
-        force: request.force,
-        git: request.git,
-    };
     let who = "an agent is at work in this workspace";
     let busy = refuse::while_busy(who, &open, store.now(), options)?;
     let snapshots = place.snapshots()?;

@@ -40,8 +40,8 @@ pub(crate) use labels::{
 };
 pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, close_operation, has_open_operation,
-    insert_operation, moves_since, note_permanent, note_results, open_operations, operation,
-    operation_items,
+    insert_operation, moves_since, newest_operation, note_permanent, note_results, open_operations,
+    operation, operation_items,
 };
 pub(crate) use roots::{Named, named, path_of_blob, roots, workspaces};
 pub(crate) use rows::{

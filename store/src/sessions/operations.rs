@@ -208,6 +208,17 @@ pub(crate) fn close_operation(
     feed::operation(connection, operation)
 }
 
+/// Returns the newest operation of a workspace, by its place in the order; none where there is none.
+pub(crate) fn newest_operation(connection: &Connection, workspace_id: i64) -> Result<Option<i64>> {
+    connection
+        .query_row(
+            "SELECT max(seq) FROM operations WHERE workspace_id = ?1",
+            [workspace_id],
+            |row| row.get(0),
+        )
+        .context(|| "cannot read the operations")
+}
+
 /// Returns the operations of a workspace that a crash left open, oldest first.
 pub(crate) fn open_operations(
     connection: &Connection,

@@ -34,6 +34,9 @@ pub struct RevertArguments {
     /// Also move HEAD, its branch and the index back; without it they stay as they are
     #[arg(long, conflicts_with_all = ["only", "step"])]
     pub git: bool,
+    /// Carry out just the plan that a dry run printed with --json, or refuse where anything has changed since
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["message", "step", "session", "only", "on_conflict", "unclear", "git", "dry_run"])]
+    pub plan: Option<String>,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -96,6 +99,9 @@ pub struct UnrevertArguments {
     /// Also move HEAD, its branch and the index; they go along anyway where the revert moved them
     #[arg(long)]
     pub git: bool,
+    /// Carry out just the plan that a dry run printed with --json, or refuse where anything has changed since
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["session", "on_conflict", "git", "dry_run"])]
+    pub plan: Option<String>,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -109,14 +115,17 @@ pub struct UnrevertArguments {
 #[command(after_help = RESTORE_EXAMPLES)]
 pub struct RestoreArguments {
     /// A snapshot, message, step or operation: the state that it began with
-    #[arg(value_name = "ID")]
-    pub id: String,
+    #[arg(value_name = "ID", required_unless_present = "plan")]
+    pub id: Option<String>,
     /// Only these paths; without them the captured files become exactly those of that state
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Also put HEAD, its branch and the index back
     #[arg(long, conflicts_with = "paths")]
     pub git: bool,
+    /// Carry out just the plan that a dry run printed with --json, or refuse where anything has changed since
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["id", "paths", "git", "dry_run"])]
+    pub plan: Option<String>,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,

@@ -11,8 +11,18 @@ use crate::cli::arguments::{self, RestoreArguments, RevertArguments, UnrevertArg
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
 
+/// Carries out a plan by the token of its dry run.
+fn apply(invocation: &Invocation, token: &str, force: bool) -> Result<u8, Failure> {
+    let mut store = invocation.open()?;
+    let report = watched(invocation, &mut store, |store| store.apply(token, force))?;
+    finish(invocation, &mut store, &report, false)
+}
+
 /// Goes back to just before a message; on a terminal without one, lets the user choose.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
+    if let Some(token) = &arguments.plan {
+        return apply(invocation, token, arguments.force);
+    }
     let request = RevertRequest {
         message: arguments.message.clone().unwrap_or_default(),
         step: arguments.step.clone(),
@@ -46,6 +56,9 @@ pub fn redo(
     arguments: &UnrevertArguments,
     all: bool,
 ) -> Result<u8, Failure> {
+    if let Some(token) = &arguments.plan {
+        return apply(invocation, token, arguments.force);
+    }
     let request = RedoRequest {
         session: arguments.session.clone(),
         all,
@@ -64,8 +77,11 @@ pub fn redo(
 
 /// Puts paths back to a captured state.
 pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<u8, Failure> {
+    if let Some(token) = &arguments.plan {
+        return apply(invocation, token, arguments.force);
+    }
     let request = RestoreRequest {
-        id: arguments.id.clone(),
+        id: arguments.id.clone().unwrap_or_default(),
         paths: absolute(invocation, &arguments.paths)?,
         dry_run: arguments.dry_run,
         force: arguments.force,

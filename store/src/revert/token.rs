@@ -1,0 +1,252 @@
+//! The token of a plan: what was asked for, every id in full, and a fingerprint of the plan and of the state it was made for. It
+//! stands for itself, so that a dry run need not be written down anywhere.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::{Value, json};
+
+use super::operation::Operation;
+use crate::error::{Error, Result};
+use crate::model::entry::ObjectId;
+use crate::model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
+use crate::objects::hash::blob_id;
+use crate::sessions;
+use crate::store::Store;
+use crate::timeline::{Observation, Place};
+
+/// The version of the form below; a token of another is of another binary.
+const VERSION: u64 = 1;
+
+/// What a token asks for.
+#[derive(Clone, Debug)]
+pub(crate) enum Asked {
+    Revert(RevertRequest),
+    Redo(RedoRequest),
+    Restore(RestoreRequest),
+}
+
+/// A token, read.
+#[derive(Clone, Debug)]
+pub(crate) struct Token {
+    /// The workspace's directory.
+    pub workspace: PathBuf,
+    pub asked: Asked,
+    /// What the plan and the state were.
+    pub fingerprint: ObjectId,
+}
+
+impl Token {
+    /// Returns the token as text: letters, digits, `-` and `_`.
+    pub fn encode(&self) -> String {
+        let asked = match &self.asked {
+            Asked::Revert(request) => json!({
+                "revert": request.message, "step": request.step, "session": request.session, "git": request.git,
+                "only": paths(&request.only), "on_conflict": request.on_conflict.name(),
+                "unclear": request.unclear.map(Unclear::name),
+            }),
+            Asked::Redo(request) => json!({
+                "redo": request.all, "session": request.session, "git": request.git,
+                "on_conflict": request.on_conflict.map(OnConflict::name),
+            }),
+            Asked::Restore(request) => json!({
+                "restore": request.id, "git": request.git, "only": paths(&request.paths),
+            }),
+        };
+        let token = json!({
+            "v": VERSION, "workspace": bytes(self.workspace.as_os_str().as_bytes()),
+            "plan": self.fingerprint.to_string(), "asked": asked,
+        });
+        bytes(token.to_string().as_bytes())
+    }
+
+    /// Reads a token. Fails where it is none, or one of another version.
+    pub fn decode(text: &str) -> Result<Self> {
+        let wrong = || {
+            Error::failed("this is no token of a plan")
+                .hint("a dry run with --json prints one, as `plan`")
+        };
+        let token = decoded(text).ok_or_else(wrong)?;
+        let token: Value = serde_json::from_slice(&token).map_err(|_| wrong())?;
+        if token["v"] != json!(VERSION) {
+            return Err(Error::stale("the plan was made by another version"));
+        }
+        let read = || {
+            Some(Self {
+                workspace: path(&token["workspace"])?,
+                asked: asked(&token["asked"])?,
+                fingerprint: ObjectId::from_hex(token["plan"].as_str()?)?,
+            })
+        };
+        read().ok_or_else(wrong)
+    }
+}
+
+fn asked(asked: &Value) -> Option<Asked> {
+    let git = asked["git"].as_bool()?;
+    let text = |key: &str| asked[key].as_str().map(str::to_owned);
+    let on_conflict = match asked["on_conflict"].as_str() {
+        None => None,
+        Some(word) => Some(OnConflict::from_name(word)?),
+    };
+    let only = || {
+        asked["only"]
+            .as_array()?
+            .iter()
+            .map(path)
+            .collect::<Option<Vec<_>>>()
+    };
+    if let Some(message) = text("revert") {
+        return Some(Asked::Revert(RevertRequest {
+            message,
+            step: text("step"),
+            session: text("session"),
+            only: only()?,
+            on_conflict: on_conflict?,
+            unclear: match asked["unclear"].as_str() {
+                None => None,
+                Some(word) => Some(Unclear::from_name(word)?),
+            },
+            git,
+            ..RevertRequest::default()
+        }));
+    }
+    if let Some(id) = text("restore") {
+        return Some(Asked::Restore(RestoreRequest {
+            id,
+            paths: only()?,
+            git,
+            ..RestoreRequest::default()
+        }));
+    }
+    Some(Asked::Redo(RedoRequest {
+        session: text("session"),
+        all: asked["redo"].as_bool()?,
+        on_conflict,
+        git,
+        ..RedoRequest::default()
+    }))
+}
+
+fn paths(paths: &[PathBuf]) -> Vec<String> {
+    paths
+        .iter()
+        .map(|path| bytes(path.as_os_str().as_bytes()))
+        .collect()
+}
+
+fn path(value: &Value) -> Option<PathBuf> {
+    let bytes = decoded(value.as_str()?)?;
+    let path = PathBuf::from(OsString::from_vec(bytes));
+    path.is_absolute().then_some(path)
+}
+
+fn bytes(bytes: &[u8]) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(text.trim()).ok()
+}
+
+/// Returns paths of a request as a token holds them: they mean the same wherever it is used.
+pub(crate) fn absolute(cwd: &Path, paths: &[PathBuf]) -> Vec<PathBuf> {
+    paths.iter().map(|path| cwd.join(path)).collect()
+}
+
+/// Returns what tells one plan, and the state that it was made for, from every other: the workspace as it is, with the rules that
+/// say what of it is seen; what is done to each path; which messages it hides; git's own state where it moves along; and what was last done here.
+pub(crate) fn fingerprint(
+    store: &Store,
+    place: &Place,
+    operation: &Operation<'_>,
+    seen: &Observation,
+) -> Result<ObjectId> {
+    let movement = operation.movement.map(|movement| {
+        let id =
+            |message: &Option<sessions::MessageRow>| message.as_ref().map(|row| row.id.clone());
+        (&movement.session.id, id(&movement.from), id(&movement.to))
+    });
+    let hidden = operation
+        .movement
+        .map(|movement| super::report::hidden(store, movement));
+    let last = sessions::newest_operation(store.database.connection(), place.row.id)?;
+    let git = operation.git.as_ref().map(|items| (items, &seen.git));
+    let text = format!(
+        "{:?}",
+        (
+            (place.row.id, operation.kind, movement, hidden, last),
+            (&seen.snapshot, &seen.gaps),
+            (
+                &operation.plan.items,
+                operation.on_conflict,
+                operation.unclear
+            ),
+            git,
+        )
+    );
+    Ok(blob_id(text.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token(asked: Asked) -> Token {
+        Token {
+            workspace: "/w/caf\u{e9}".into(),
+            asked,
+            fingerprint: ObjectId::new([7; 20]),
+        }
+    }
+
+    #[test]
+    fn what_was_asked_for_is_read_as_it_was_written() {
+        let revert = RevertRequest {
+            message: "m1".to_owned(),
+            session: Some("s".to_owned()),
+            only: vec![PathBuf::from(OsString::from_vec(b"/w/\xff".to_vec()))],
+            on_conflict: OnConflict::Overwrite,
+            unclear: Some(Unclear::Take),
+            git: true,
+            ..RevertRequest::default()
+        };
+        let redo = RedoRequest {
+            all: true,
+            on_conflict: Some(OnConflict::Keep),
+            ..RedoRequest::default()
+        };
+        let restore = RestoreRequest {
+            id: "t".to_owned(),
+            paths: vec!["/w/a".into()],
+            ..RestoreRequest::default()
+        };
+        for asked in [
+            Asked::Revert(revert),
+            Asked::Redo(redo),
+            Asked::Restore(restore),
+        ] {
+            let token = token(asked);
+            let read = Token::decode(&token.encode()).expect("our own");
+            assert_eq!(format!("{read:?}"), format!("{token:?}"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        let good = token(Asked::Redo(RedoRequest::default())).encode();
+        for text in [
+            "",
+            "x",
+            "{}",
+            &good[..good.len() - 4],
+            &bytes(b"{}"),
+            &bytes(b"[1]"),
+        ] {
+            assert!(Token::decode(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A plan that was looked at is carried out as it was, or refused.
+
+use ckpt_schema::report::{OperationReport, Outcome};
+use ckpt_store::{ErrorKind, RedoRequest, RestoreRequest, RevertRequest};
+
+use testing::scenario::{World, to};
+
+fn dry(request: RevertRequest) -> RevertRequest {
+    RevertRequest {
+        dry_run: true,
+        ..request
+    }
+}
+
+/// A message that changed a file, made one and deleted one.
+fn turn(world: &mut World) {
+    world.write("changed", "1\n");
+    world.write("deleted", "1\n");
+    world.write("mine", "1\n");
+    world.turn("m1", |world| {
+        world.write("changed", "2\n");
+        world.write("made", "2\n");
+        world.remove("deleted");
+    });
+}
+
+fn token(report: &OperationReport) -> String {
+    report.plan.clone().expect("a dry run has a token")
+}
+
+fn planned(world: &mut World) -> String {
+    token(&world.try_revert(&dry(to("m1"))).expect("a plan"))
+}
+
+/// Whether the plan is refused as stale, and nothing moves.
+#[track_caller]
+fn is_stale(world: &mut World, token: &str, why: &str) {
+    let before = world.tree();
+    let error = world.store.apply(token, false).expect_err(why);
+    assert_eq!(error.kind, ErrorKind::Stale, "{why}: {error}");
+    assert_eq!(world.tree(), before, "{why}: nothing moved");
+}
+
+#[test]
+fn a_plan_is_carried_out_as_it_was_shown() {
+    let mut world = World::new();
+    turn(&mut world);
+    let plan = world.try_revert(&dry(to("m1"))).expect("a plan");
+    let done = world.store.apply(&token(&plan), false).expect("it holds");
+    assert_eq!(done.outcome, Outcome::Restored);
+    assert_eq!(done.plan, None, "it was no dry run");
+    let actions = |report: &OperationReport| {
+        let files = report.files.iter();
+        files
+            .map(|file| (file.path.path.clone(), file.action))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(actions(&done), actions(&plan), "just that");
+    assert_eq!(world.read("changed"), "1\n");
+    assert!(!world.exists("made") && world.exists("deleted"));
+}
+
+#[test]
+fn a_plan_is_stale_where_a_planned_file_changed() {
+    let mut world = World::new();
+    turn(&mut world);
+    let token = planned(&mut world);
+    world.write("changed", "mine\n");
+    is_stale(&mut world, &token, "an edit");
+    world.write("changed", "2\n");
+    world.write("deleted", "mine\n");
+    is_stale(&mut world, &token, "a file where there was none");
+    world.remove("deleted");
+    world.chmod("made", 0o755);
+    is_stale(&mut world, &token, "permissions");
+    world.chmod("made", 0o644);
+    world
+        .store
+        .apply(&token, false)
+        .expect("all is as it was again");
+}
+
+#[test]
+fn a_plan_is_stale_where_an_ignore_rule_changed() {
+    let mut world = World::new();
+    turn(&mut world);
+    let token = planned(&mut world);
+    world.write(".gitignore", "nothing-like-it\n");
+    is_stale(&mut world, &token, "a rule in the tree");
+}
+
+#[test]
+fn a_plan_with_git_is_stale_where_head_moved() {
+    let mut world = World::git(&[("changed", "1\n")]);
+    world.turn("m1", |world| {
+        world.write("changed", "2\n");
+        world.run_git(&["commit", "--all", "--message", "agent"]);
+    });
+    let request = RevertRequest {
+        git: true,
+        ..to("m1")
+    };
+    let token = token(&world.try_revert(&dry(request)).expect("a plan"));
+    world.run_git(&["commit", "--allow-empty", "--message", "mine"]);
+    is_stale(&mut world, &token, "a commit");
+}
+
+#[test]
+fn of_two_clients_that_apply_one_plan_one_wins_and_the_other_is_told() {
+    let mut world = World::new();
+    turn(&mut world);
+    let token = planned(&mut world);
+    world.store.apply(&token, false).expect("the first");
+    is_stale(&mut world, &token, "the second");
+}
+
+#[test]
+fn a_plan_is_stale_where_another_session_was_reverted() {
+    let mut world = World::new();
+    world.message_in("b", "mb");
+    world.start_in("b");
+    world.write("of b", "1\n");
+    world.finish_in("b");
+    turn(&mut world);
+    let token = planned(&mut world);
+    let other = RevertRequest {
+        session: Some("b".to_owned()),
+        ..to("mb")
+    };
+    world.try_revert(&other).expect("b's");
+    is_stale(&mut world, &token, "another session's revert");
+}
+
+#[test]
+fn redo_unrevert_and_restore_have_plans_too() {
+    let mut world = World::new();
+    let snapshot = world.snapshot();
+    turn(&mut world);
+    world.revert("m1");
+    let cwd = world.path("");
+    for all in [false, true] {
+        let redo = RedoRequest {
+            all,
+            dry_run: true,
+            ..RedoRequest::default()
+        };
+        let token = token(&world.store.redo(&cwd, &redo).expect("a plan"));
+        world.store.apply(&token, false).expect("it holds");
+        assert_eq!(world.read("changed"), "2\n", "forward");
+        is_stale(&mut world, &token, "nothing is reverted any more");
+        world.revert("m1");
+    }
+    let restore = RestoreRequest {
+        id: snapshot,
+        dry_run: true,
+        ..RestoreRequest::default()
+    };
+    let token = token(&world.store.restore(&cwd, &restore).expect("a plan"));
+    world.write("later", "mine\n");
+    is_stale(&mut world, &token, "an edit");
+    world.remove("later");
+    world.store.apply(&token, false).expect("it holds");
+}
+
+#[test]
+fn a_plan_means_the_same_message_whatever_was_sent_since() {
+    let mut world = World::new();
+    turn(&mut world);
+    let token = token(&world.try_revert(&dry(to("last"))).expect("a plan"));
+    world.message("m2");
+    is_stale(&mut world, &token, "`last` was m1 when it was looked at");
+}
