@@ -354,6 +354,7 @@ mod tests {
             message: Some("abcdefghij".to_owned()),
             outcome,
             dry_run: false,
+            plan: None,
             busy: false,
             messages_hidden: vec!["abcdefghij".to_owned()],
             files,

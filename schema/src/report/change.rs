@@ -65,10 +65,10 @@ pub struct ChangeReport {
     #[serde(default)]
     pub reason: Option<String>,
     /// Of an added path: which deleted path of the same difference it was before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub renamed_from: Option<Rename>,
     /// Of a deleted path: which added path of the same difference it became.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub renamed_to: Option<PathText>,
 }
 
@@ -96,10 +96,10 @@ pub struct DiffReport {
     /// The tree on the right.
     pub to: String,
     /// What the left side is, where an id was given or assumed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub from_name: Option<String>,
     /// What the right side is: `current` is the workspace as it is now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub to_name: Option<String>,
     /// By path.
     pub files: Vec<ChangeReport>,

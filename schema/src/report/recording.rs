@@ -21,7 +21,7 @@ pub struct EventReport {
     /// The tree of the snapshot that was taken.
     pub snapshot: Option<String>,
     /// Where the workspace was looked at for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub looked: Option<Looked>,
     /// How many paths the step that was closed changed.
     pub changes: Option<u64>,
