@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::report::{
-    AgentsReport, BlameReport, DiffReport, DoctorReport, ErrorReport, EventReport, InstallReport,
-    LabelsReport, LogReport, Notification, OperationReport, OperationsReport, SessionsReport,
-    ShowReport, SnapshotReport, StatusReport, VERSION,
+    AdoptReport, AgentsReport, BlameReport, DiffReport, DoctorReport, ErrorReport, EventReport,
+    InstallReport, LabelsReport, LogReport, Notification, OperationReport, OperationsReport,
+    SessionsReport, ShowReport, SnapshotReport, StatusReport, VERSION, WorkspacesReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -25,6 +25,7 @@ fn generate() -> Value {
     let documents = [
         ("event", events.subschema_for::<Event>()),
         ("notification", reports.subschema_for::<Notification>()),
+        ("report-adopt", reports.subschema_for::<AdoptReport>()),
         ("report-agents", reports.subschema_for::<AgentsReport>()),
         ("report-blame", reports.subschema_for::<BlameReport>()),
         ("report-diff", reports.subschema_for::<DiffReport>()),
@@ -46,6 +47,10 @@ fn generate() -> Value {
         ("report-show", reports.subschema_for::<ShowReport>()),
         ("report-snapshot", reports.subschema_for::<SnapshotReport>()),
         ("report-status", reports.subschema_for::<StatusReport>()),
+        (
+            "report-workspaces",
+            reports.subschema_for::<WorkspacesReport>(),
+        ),
     ];
     let properties: Map<String, Value> = documents
         .into_iter()

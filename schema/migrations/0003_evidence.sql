@@ -20,6 +20,9 @@ ALTER TABLE operations ADD COLUMN permanent INTEGER NOT NULL DEFAULT 0 CHECK (pe
 UPDATE operations SET permanent = 1
  WHERE kind <> 'restore' AND message_id IN (SELECT id FROM messages WHERE state = 'discarded');
 
+-- Another directory may get the inode of one that was deleted.
+ALTER TABLE workspaces ADD COLUMN born INTEGER;                 -- when the directory was made, in nanoseconds; NULL where nobody knows
+
 DROP VIEW file_history;
 DROP VIEW session_overview;
 DROP VIEW message_overview;

@@ -181,6 +181,22 @@ impl Store {
         Ok(report)
     }
 
+    /// Returns all workspaces of which there is a history, those used last first.
+    pub fn workspaces(&mut self) -> Result<report::WorkspacesReport> {
+        timeline::list_workspaces(self)
+    }
+
+    /// Makes the history of another directory that of the workspace that holds `cwd`: the one that stood there last, or the
+    /// one with an id or path.
+    pub fn adopt(
+        &mut self,
+        cwd: &Path,
+        which: Option<&str>,
+        dry_run: bool,
+    ) -> Result<report::AdoptReport> {
+        timeline::adopt(self, cwd, which, dry_run)
+    }
+
     /// Returns the messages of the workspace that holds `cwd`, newest first.
     pub fn log(&mut self, cwd: &Path, filter: &query::LogFilter) -> Result<report::LogReport> {
         query::log(self, cwd, filter)

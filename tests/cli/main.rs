@@ -30,3 +30,4 @@ mod told;
 mod untouched;
 mod usage;
 mod widths;
+mod workspace;

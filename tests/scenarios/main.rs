@@ -18,6 +18,7 @@ mod ignored_directories;
 mod lifecycle;
 mod looks;
 mod losses;
+mod moved;
 mod names;
 mod out_of_view;
 mod parts;

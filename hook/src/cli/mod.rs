@@ -21,6 +21,7 @@ pub mod commands {
     pub mod schema;
     pub mod snapshot;
     pub mod status;
+    pub mod workspace;
 }
 mod invocation;
 mod pager;
@@ -32,7 +33,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command, Common};
 use commands::{
     blame, demo, diff, doctor, generate, history, inside, install, label, operation, schema,
-    snapshot, status,
+    snapshot, status, workspace,
 };
 use invocation::Invocation;
 
@@ -122,6 +123,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Snapshot(arguments) => snapshot::run(invocation, arguments),
         Command::Blame(arguments) => blame::run(invocation, arguments),
         Command::Label(arguments) => label::run(invocation, arguments),
+        Command::Workspace(arguments) => workspace::run(invocation, arguments),
         Command::Install(arguments) => install::install(invocation, arguments),
         Command::Uninstall(arguments) => install::uninstall(invocation, arguments),
         Command::Settle => snapshot::settle(invocation),

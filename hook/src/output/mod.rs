@@ -24,6 +24,7 @@ pub mod table;
 pub mod text;
 pub mod time;
 mod view;
+pub mod workspace;
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};

@@ -38,6 +38,12 @@ pub fn render(report: &StatusReport, hidden: &[MessageReport], view: &View) -> S
         None if !report.interrupted.is_empty() => {}
         None => text.push_str("Nothing is reverted.\n"),
     }
+    if let Some(history) = report.adoptable.first() {
+        text.push_str(&format!(
+            "Another directory stood here. `ckpt-hook workspace adopt` takes its history over: {}.\n",
+            super::workspace::history(history, view)
+        ));
+    }
     for line in operation::also_reverted(&report.also_reverted, paint) {
         text.push_str(&line);
         text.push('\n');

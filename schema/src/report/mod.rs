@@ -13,6 +13,7 @@ mod operation;
 mod recording;
 mod setup;
 mod status;
+mod workspace;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +36,7 @@ pub use setup::{
     SkippedAgent,
 };
 pub use status::{DiagnosticReport, StatusReport, UnclearReport};
+pub use workspace::{AdoptReport, WorkspaceReport, WorkspaceState, WorkspacesReport};
 
 /// The version of the documents below, in their `version` field.
 pub const VERSION: u32 = 1;

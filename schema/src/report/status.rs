@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FileReport, GapReport, PathText, RevertedSession};
+use super::{FileReport, GapReport, PathText, RevertedSession, WorkspaceReport};
 
 /// `status`: the revert banner and the state of the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +27,9 @@ pub struct StatusReport {
     /// The other sessions of the workspace of which something is reverted, the one reverted last first.
     #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
+    /// The histories of other directories that stood at this path: `workspace adopt` takes one over.
+    #[serde(default)]
+    pub adoptable: Vec<WorkspaceReport>,
     /// Steps that have started and not finished, of all sessions of the workspace.
     pub open_steps: u64,
     /// Sessions of the workspace with a tool at work, by agent and session.

@@ -2,6 +2,7 @@
 
 pub(crate) mod beneath;
 pub(crate) mod disk;
+pub(crate) mod identity;
 pub(crate) mod layout;
 pub(crate) mod leftover;
 pub(crate) mod ownership;

@@ -15,9 +15,9 @@ use crate::revert::{interrupted, short};
 use crate::sessions::read::{all, count, gaps, path};
 use crate::sessions::{self, OpenStep, SessionRow};
 use crate::store::Store;
-use crate::timeline::Place;
 use crate::timeline::life::is_at_work;
 use crate::timeline::root::Workspace;
+use crate::timeline::{Place, offered};
 
 /// How many unprotected steps and messages are named.
 const UNPROTECTED: u32 = 20;
@@ -35,7 +35,9 @@ pub(crate) fn status(store: &Store, cwd: &Path, session: Option<&str>) -> Result
     let _moment = connection
         .unchecked_transaction()
         .context(|| "cannot read the session store")?;
-    let mut report = empty(&root_of(store, cwd)?);
+    let root = root_of(store, cwd)?;
+    let mut report = empty(&root);
+    report.adoptable = offered(store, &root)?;
     (report.diagnostics, report.latest_diagnostics) = (
         count_diagnostics(connection)?,
         latest_diagnostics(connection)?,
@@ -113,6 +115,7 @@ fn empty(workspace: &Path) -> StatusReport {
         files: Vec::new(),
         redo: false,
         also_reverted: Vec::new(),
+        adoptable: Vec::new(),
         open_steps: 0,
         agents_at_work: Vec::new(),
         first_snapshot_goes_on: false,

@@ -57,8 +57,9 @@ pub(crate) use snapshots::{
     put_snapshot, snapshot,
 };
 pub(crate) use steps::{
-    OpenStep, StepRow, StepSides, close_step, find_step_by_agent_id, insert_step, move_step_start,
-    newest_step, open_steps, step, step_sides, step_with_tools, steps_in_background,
+    OpenStep, StepRow, StepSides, close_open_steps, close_step, find_step_by_agent_id, insert_step,
+    move_step_start, newest_step, open_steps, step, step_sides, step_with_tools,
+    steps_in_background,
 };
 pub(crate) use tools::{
     StepPath, ToolRow, finish_tool, forced_paths, insert_step_path, insert_tool, note_wait,
@@ -66,8 +67,9 @@ pub(crate) use tools::{
 };
 pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
 pub(crate) use workspaces::{
-    WorkspaceRow, claim_workspace, find_workspace, set_last_snapshot, workspace, workspace_at,
-    workspaces_at_work_below,
+    ListedWorkspace, WorkspaceRow, claim_workspace, find_workspace, forget_identity,
+    listed_workspaces, note_birth, set_aside, set_last_snapshot, take_over, workspace,
+    workspace_at, workspaces_at_work_below,
 };
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};

@@ -200,6 +200,19 @@ pub(crate) fn step_with_tools(connection: &Connection, id: &str) -> Result<Optio
     Ok(steps_where(connection, "steps.id = ?1", &id)?.pop())
 }
 
+/// Closes the open steps of a workspace, with its newest snapshot: whatever is different since is not theirs.
+pub(crate) fn close_open_steps(
+    connection: &Connection,
+    workspace_id: i64,
+    now: Milliseconds,
+) -> Result<()> {
+    let newest = super::workspace(connection, workspace_id)?.last_snapshot_id;
+    for step in open_steps(connection, workspace_id)? {
+        close_step(connection, &step.row.id, None, newest, true, None, now)?;
+    }
+    Ok(())
+}
+
 /// Returns the steps of a workspace that have ended and of which a command goes on in the background, in the order in which
 /// they started.
 pub(crate) fn steps_in_background(

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Context, Result};
+use crate::fs::identity::Identity;
 use crate::model::Milliseconds;
 use crate::model::path::WorkspacePath;
 
@@ -18,10 +19,16 @@ pub(crate) struct WorkspaceRow {
     pub path: PathBuf,
     pub device: u64,
     pub inode: u64,
+    /// When the directory was made, in nanoseconds since 1970, where that was believed.
+    pub born: Option<i64>,
     pub last_snapshot_id: Option<i64>,
+    pub used_at: Milliseconds,
+    /// Since when another directory stands at its path.
+    pub replaced_at: Option<Milliseconds>,
 }
 
-const COLUMNS: &str = "id, key, path, path_raw, device, inode, last_snapshot_id";
+const COLUMNS: &str =
+    "id, key, path, path_raw, device, inode, born, last_snapshot_id, used_at, replaced_at";
 
 impl WorkspaceRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -36,14 +43,32 @@ impl WorkspaceRow {
             path: path.into(),
             device: row.get::<_, i64>("device")?.cast_unsigned(),
             inode: row.get::<_, i64>("inode")?.cast_unsigned(),
+            born: row.get("born")?,
             last_snapshot_id: row.get("last_snapshot_id")?,
+            used_at: row.get("used_at")?,
+            replaced_at: row.get("replaced_at")?,
         })
     }
 
-    /// Returns whether it is the directory with that identity. Device numbers may change when a machine starts again, so the
-    /// inode alone decides for the same path.
-    pub fn is(&self, inode: u64) -> bool {
-        self.inode == inode
+    /// Returns whether it is the directory with that identity, for the same path. Device numbers may change when a machine starts
+    /// again, so they are not asked.
+    pub fn is(&self, identity: &Identity) -> bool {
+        identity.is(self.inode, self.born)
+    }
+
+    /// Returns whether it is the directory with that identity, wherever that is: on the same device, or born in the same moment.
+    fn is_wherever(&self, identity: &Identity) -> bool {
+        let is_known = self.born.is_some() && identity.born.is_some();
+        self.is(identity) && (is_known || self.device == identity.device)
+    }
+
+    /// Returns whether its directory stands at its path.
+    pub fn is_there(&self) -> bool {
+        self.replaced_at.is_none()
+            && self
+                .path
+                .symlink_metadata()
+                .is_ok_and(|metadata| metadata.is_dir() && self.is(&Identity::of(&metadata)))
     }
 }
 
@@ -58,18 +83,21 @@ pub(crate) fn workspace(connection: &Connection, id: i64) -> Result<WorkspaceRow
         .context(|| "cannot read a workspace")
 }
 
-/// Returns the row of the directory at a path, if that very directory was seen before: there, or elsewhere before it was moved.
+/// Returns the row of the directory at a path, if that very directory was seen before: there, or elsewhere before it was moved,
+/// or under another name that it still has (a bind mount). Its path is the one that was asked for.
 pub(crate) fn find_workspace(
     connection: &Connection,
     path: &Path,
-    device: u64,
-    inode: u64,
+    identity: &Identity,
 ) -> Result<Option<WorkspaceRow>> {
-    let here = workspace_at(connection, path)?;
-    if let Some(row) = here {
-        return Ok(row.is(inode).then_some(row));
-    }
-    moved(connection, device, inode)
+    let row = match workspace_at(connection, path)?.filter(|row| row.is(identity)) {
+        Some(row) => Some(row),
+        None => elsewhere(connection, identity)?,
+    };
+    Ok(row.map(|row| WorkspaceRow {
+        path: path.to_owned(),
+        ..row
+    }))
 }
 
 /// Like [`find_workspace`], and makes the row where there is none. A row whose directory was replaced by another one at the
@@ -77,27 +105,134 @@ pub(crate) fn find_workspace(
 pub(crate) fn claim_workspace(
     connection: &Connection,
     path: &Path,
-    device: u64,
-    inode: u64,
+    identity: &Identity,
     now: Milliseconds,
 ) -> Result<WorkspaceRow> {
-    if let Some(row) = find_workspace(connection, path, device, inode)? {
-        update(connection, &row, path, device, now)?;
+    if let Some(row) = find_workspace(connection, path, identity)? {
+        let known = workspace(connection, row.id)?;
+        // Of two names of one directory the first one stays.
+        if known.path != path && known.is_there() {
+            return Ok(row);
+        }
+        if known.path != path {
+            set_aside(connection, path, now)?;
+        }
+        take_over(connection, row.id, path, identity, now)?;
         return workspace(connection, row.id);
     }
+    set_aside(connection, path, now)?;
+    connection
+        .execute(
+            "INSERT INTO workspaces (key, path, path_raw, device, inode, born, created_at, used_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)",
+            params![
+                super::new_id(),
+                text(path),
+                raw(path),
+                identity.device.cast_signed(),
+                identity.inode.cast_signed(),
+                identity.believed_birth(),
+                now
+            ],
+        )
+        .context(|| "cannot add a workspace")?;
+    workspace(connection, connection.last_insert_rowid())
+}
+
+/// Sets the row aside that is known by a path, if there is one: another directory stands there.
+pub(crate) fn set_aside(connection: &Connection, path: &Path, now: Milliseconds) -> Result<()> {
     connection
         .execute(
             "UPDATE workspaces SET replaced_at = ?3 WHERE path = ?1 AND path_raw IS ?2 AND replaced_at IS NULL",
             params![text(path), raw(path), now],
         )
         .context(|| "cannot set a workspace aside")?;
+    Ok(())
+}
+
+/// Makes a row that of the directory at a path.
+pub(crate) fn take_over(
+    connection: &Connection,
+    id: i64,
+    path: &Path,
+    identity: &Identity,
+    now: Milliseconds,
+) -> Result<()> {
     connection
         .execute(
-            "INSERT INTO workspaces (key, path, path_raw, device, inode, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)",
-            params![super::new_id(), text(path), raw(path), device.cast_signed(), inode.cast_signed(), now],
+            "UPDATE workspaces SET path = ?2, path_raw = ?3, device = ?4, inode = ?5, born = ?6, used_at = ?7, replaced_at = NULL
+              WHERE id = ?1",
+            params![
+                id,
+                text(path),
+                raw(path),
+                identity.device.cast_signed(),
+                identity.inode.cast_signed(),
+                identity.believed_birth(),
+                now
+            ],
         )
-        .context(|| "cannot add a workspace")?;
-    workspace(connection, connection.last_insert_rowid())
+        .context(|| "cannot note where a workspace is")?;
+    Ok(())
+}
+
+/// Takes a directory's identity away from the rows that have it and are not its own any more: the history of another was taken
+/// over there.
+pub(crate) fn forget_identity(
+    connection: &Connection,
+    kept: i64,
+    identity: &Identity,
+) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE workspaces SET device = 0, inode = 0, born = NULL WHERE inode = ?2 AND device = ?3 AND id <> ?1",
+            params![kept, identity.inode.cast_signed(), identity.device.cast_signed()],
+        )
+        .context(|| "cannot note where a workspace is")?;
+    Ok(())
+}
+
+/// Notes when a workspace's directory was made, which was not to be believed while nothing had happened in it.
+pub(crate) fn note_birth(connection: &Connection, id: i64, born: i64) -> Result<()> {
+    connection
+        .execute(
+            "UPDATE workspaces SET born = ?2 WHERE id = ?1",
+            params![id, born],
+        )
+        .context(|| "cannot note when a workspace was made")?;
+    Ok(())
+}
+
+/// A workspace in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ListedWorkspace {
+    pub row: WorkspaceRow,
+    pub sessions: i64,
+    pub messages: i64,
+}
+
+/// Returns all workspaces of which there is a history, those used last first.
+pub(crate) fn listed_workspaces(connection: &Connection) -> Result<Vec<ListedWorkspace>> {
+    let mut statement = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS},
+                    (SELECT count(*) FROM sessions WHERE workspace_id = workspaces.id) AS sessions,
+                    (SELECT count(*) FROM messages JOIN sessions ON sessions.id = messages.session_id
+                      WHERE sessions.workspace_id = workspaces.id) AS messages
+               FROM workspaces WHERE last_snapshot_id IS NOT NULL ORDER BY used_at DESC, id DESC"
+        ))
+        .context(|| "cannot list the workspaces")?;
+    let rows = statement
+        .query_map([], |row| {
+            Ok(ListedWorkspace {
+                row: WorkspaceRow::read(row)?,
+                sessions: row.get("sessions")?,
+                messages: row.get("messages")?,
+            })
+        })
+        .context(|| "cannot list the workspaces")?;
+    rows.collect::<rusqlite::Result<_>>()
+        .context(|| "cannot list the workspaces")
 }
 
 /// Makes a snapshot the newest of its workspace: the one that the next is compared with.
@@ -159,35 +294,23 @@ pub(crate) fn workspaces_at_work_below(
     Ok(rows.into_iter().filter_map(path).collect())
 }
 
-/// A directory that was moved is known by its identity; one that can still be found at its old path was not moved.
-fn moved(connection: &Connection, device: u64, inode: u64) -> Result<Option<WorkspaceRow>> {
-    let row = connection
-        .query_row(
-            &format!(
-                "SELECT {COLUMNS} FROM workspaces WHERE inode = ?1 AND device = ?2 AND replaced_at IS NULL ORDER BY used_at DESC LIMIT 1"
-            ),
-            params![inode.cast_signed(), device.cast_signed()],
-            WorkspaceRow::read,
-        )
-        .optional()
+/// A directory that was moved is known by its identity; so is one that has two names.
+fn elsewhere(connection: &Connection, identity: &Identity) -> Result<Option<WorkspaceRow>> {
+    let mut statement = connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM workspaces WHERE inode = ?1 ORDER BY replaced_at IS NOT NULL, used_at DESC"
+        ))
         .context(|| "cannot look a workspace up")?;
-    Ok(row.filter(|row| row.path.symlink_metadata().is_err()))
-}
-
-fn update(
-    connection: &Connection,
-    row: &WorkspaceRow,
-    path: &Path,
-    device: u64,
-    now: Milliseconds,
-) -> Result<()> {
-    connection
-        .execute(
-            "UPDATE workspaces SET path = ?2, path_raw = ?3, device = ?4, used_at = ?5 WHERE id = ?1",
-            params![row.id, text(path), raw(path), device.cast_signed(), now],
-        )
-        .context(|| "cannot note where a workspace is")?;
-    Ok(())
+    let rows = statement
+        .query_map([identity.inode.cast_signed()], WorkspaceRow::read)
+        .context(|| "cannot look a workspace up")?;
+    for row in rows {
+        let row = row.context(|| "cannot look a workspace up")?;
+        if row.is_wherever(identity) {
+            return Ok(Some(row));
+        }
+    }
+    Ok(None)
 }
 
 fn text(path: &Path) -> String {

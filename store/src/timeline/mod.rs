@@ -1,6 +1,7 @@
 //! The line of a workspace's snapshots: which workspace it is, what it looks like now, and whose each change since the last
 //! look is. Recording and reverting both stand on it.
 
+mod adopt;
 mod afterwards;
 mod attribute;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod observe;
 pub(crate) mod root;
 mod workspace;
 
+pub(crate) use adopt::{adopt, list as list_workspaces, offered};
 pub(crate) use afterwards::step_afterwards;
 pub(crate) use losses::{note, notice};
 pub(crate) use observe::{

@@ -3,10 +3,10 @@
 //! This module reads directories' names and identities and nothing else. The repository is found by its `.git` entry, never
 //! through libgit2: a repository's configuration must not say where its work tree is.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Context, Error, Result};
+pub use crate::fs::identity::Identity;
 use crate::settings::Settings;
 
 /// A directory that can be captured.
@@ -16,10 +16,8 @@ pub struct Workspace {
     pub root: PathBuf,
     /// The agent's directory, canonical; at or below the root.
     pub cwd: PathBuf,
-    /// The device of the root.
-    pub device: u64,
-    /// The inode of the root.
-    pub inode: u64,
+    /// Who the root is, wherever it is moved.
+    pub identity: Identity,
 }
 
 impl Workspace {
@@ -30,12 +28,14 @@ impl Workspace {
         let cwd = cwd
             .canonicalize()
             .context(|| format!("cannot find the directory `{}`", cwd.display()))?;
+        let home = home.and_then(|home| home.canonicalize().ok());
         let root = cwd
             .ancestors()
             .find(|directory| is_work_tree(directory))
+            .filter(|root| !is_of_dotfiles(root, &cwd, home.as_deref(), settings))
             .unwrap_or(&cwd)
             .to_owned();
-        Self::at(root, cwd, home, store, settings)
+        Self::at(root, cwd, home.as_deref(), store, settings)
     }
 
     fn at(
@@ -63,10 +63,16 @@ impl Workspace {
         Ok(Self {
             root,
             cwd,
-            device: metadata.dev(),
-            inode: metadata.ino(),
+            identity: Identity::of(&metadata),
         })
     }
+}
+
+/// Whether a repository is that of a home, or of what holds one, and the directory is a project below it: people keep their
+/// settings in such a repository, and it is not what they work on.
+fn is_of_dotfiles(root: &Path, cwd: &Path, home: Option<&Path>, settings: &Settings) -> bool {
+    let holds_home = home.is_some_and(|home| home.starts_with(root) && !home.starts_with(cwd));
+    holds_home && !settings.for_directory(root).allow
 }
 
 /// A work tree's top holds a `.git` that is a repository or points at one; an empty directory of that name is neither.
@@ -80,15 +86,14 @@ fn is_work_tree(directory: &Path) -> bool {
 }
 
 fn refusal(root: &Path, cwd: &Path, home: Option<&Path>, store: &Path) -> Option<&'static str> {
-    let home = home.and_then(|home| home.canonicalize().ok());
     let system = [
         "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/run", "/sbin", "/sys", "/usr", "/var",
     ];
     if root.parent().is_none() {
         Some("it is the root of the file system")
-    } else if home.as_deref() == Some(root) {
+    } else if home == Some(root) {
         Some("it is the home directory")
-    } else if home.as_deref().is_some_and(|home| home.starts_with(root)) {
+    } else if home.is_some_and(|home| home.starts_with(root)) {
         Some("it holds the home directory")
     } else if system.iter().any(|path| root == Path::new(path))
         || ["/dev", "/proc", "/sys"]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 
-use super::root::Workspace;
+use super::root::{Identity, Workspace};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::{self, Lock};
 use crate::model::path::WorkspacePath;
@@ -52,13 +52,7 @@ impl Place {
         let workspace = workspace_of(store, cwd)?;
         let now = store.now();
         let row = store.database.write(|connection| {
-            sessions::claim_workspace(
-                connection,
-                &workspace.root,
-                workspace.device,
-                workspace.inode,
-                now,
-            )
+            sessions::claim_workspace(connection, &workspace.root, &workspace.identity, now)
         })?;
         Ok(Self::new(&store.surroundings, row, workspace.cwd))
     }
@@ -68,17 +62,9 @@ impl Place {
     pub fn find(store: &Store, cwd: &Path) -> Result<Option<Self>> {
         let workspace = workspace_of(store, cwd)?;
         let connection = store.database.connection();
-        let row = sessions::find_workspace(
-            connection,
-            &workspace.root,
-            workspace.device,
-            workspace.inode,
-        )?;
+        let row = sessions::find_workspace(connection, &workspace.root, &workspace.identity)?;
         let row = match row {
-            Some(row) => Some(WorkspaceRow {
-                path: workspace.root,
-                ..row
-            }),
+            Some(row) => Some(row),
             None => within(store, &workspace)?,
         };
         Ok(row.map(|row| Self::new(&store.surroundings, row, workspace.cwd)))
@@ -90,6 +76,14 @@ impl Place {
             return Ok(place);
         }
         let error = Error::unavailable(format!("nothing was recorded in `{}` yet", cwd.display()));
+        let root = workspace_of(store, cwd)?.root;
+        if let Some(history) = super::offered(store, &root)?.first() {
+            return Err(error.hint(format!(
+                "another directory stood at `{}`, with {} messages: `ckpt-hook workspace adopt` takes its history over",
+                root.display(),
+                history.messages
+            )));
+        }
         Err(match neighbour(store, cwd)? {
             Some(path) => error.hint(format!(
                 "`{0}` was recorded: give `--workspace {0}`",
@@ -112,9 +106,16 @@ impl Place {
         })?;
         let cwd = event.cwd.as_deref();
         if let (Some(row), Some(cwd)) = (home, cwd.or(Some(Path::new("/"))))
-            && row_is_there(&row)
+            && row.is_there()
             && stays(event.event, &row, cwd)
         {
+            if row.born.is_none()
+                && let Some(born) = Identity::at(&row.path).and_then(|it| it.believed_birth())
+            {
+                store
+                    .database
+                    .write(|connection| sessions::note_birth(connection, row.id, born))?;
+            }
             let place_cwd = if cwd.starts_with(&row.path) {
                 cwd.to_owned()
             } else {
@@ -142,7 +143,7 @@ impl Place {
 
     /// Returns whether its directory is the one that was recorded.
     pub fn is_there(&self) -> bool {
-        row_is_there(&self.row)
+        self.row.is_there()
     }
 
     fn new(surroundings: &Surroundings, row: WorkspaceRow, cwd: PathBuf) -> Self {
@@ -264,7 +265,7 @@ impl Place {
     }
 }
 
-fn workspace_of(store: &Store, cwd: &Path) -> Result<Workspace> {
+pub(super) fn workspace_of(store: &Store, cwd: &Path) -> Result<Workspace> {
     let surroundings = &store.surroundings;
     Workspace::of(
         cwd,
@@ -282,7 +283,7 @@ fn within(store: &Store, workspace: &Workspace) -> Result<Option<WorkspaceRow>> 
         .take_while(|above| *above != workspace.root);
     for above in between.filter(|above| above.starts_with(&workspace.root)) {
         let row = sessions::workspace_at(store.database.connection(), above)?;
-        if let Some(row) = row.filter(row_is_there) {
+        if let Some(row) = row.filter(WorkspaceRow::is_there) {
             return Ok(Some(row));
         }
     }
@@ -295,7 +296,7 @@ fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
     let cwd = cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned());
     for above in cwd.ancestors() {
         let is_recorded = sessions::workspace_at(store.database.connection(), above)?
-            .is_some_and(|row| row_is_there(&row));
+            .is_some_and(|row| row.is_there());
         // A directory whose repository is further up would not be found by its name either.
         if is_recorded && workspace_of(store, above).is_ok_and(|workspace| workspace.root == above)
         {
@@ -303,14 +304,6 @@ fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
         }
     }
     Ok(None)
-}
-
-/// A session's workspace still counts only while its directory is the one that was recorded.
-fn row_is_there(row: &WorkspaceRow) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    row.path
-        .symlink_metadata()
-        .is_ok_and(|metadata| metadata.is_dir() && row.is(metadata.ino()))
 }
 
 fn stays(event: EventKind, row: &WorkspaceRow, cwd: &Path) -> bool {

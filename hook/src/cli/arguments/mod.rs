@@ -8,6 +8,7 @@ mod install;
 mod label;
 mod operation;
 mod record;
+mod workspace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -32,6 +33,7 @@ pub use operation::{
     OnConflict, RedoArguments, RestoreArguments, RevertArguments, Unclear, UnrevertArguments,
 };
 pub use record::{EventArguments, FlagArguments};
+pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 
 /// Put my workspace back to how it was just before I sent that message.
 #[derive(Debug, Parser)]
@@ -77,6 +79,7 @@ pub const COMMANDS: &[&str] = &[
     "snapshot",
     "label",
     "restore",
+    "workspace",
     "install",
     "uninstall",
     "doctor",
@@ -144,6 +147,8 @@ pub enum Command {
     Label(LabelArguments),
     /// Put paths back to any captured state
     Restore(RestoreArguments),
+    /// List the histories of directories, and take one over
+    Workspace(WorkspaceArguments),
     /// Put the hook into an agent's settings
     Install(InstallArguments),
     /// Take the hook out of an agent's settings

@@ -1,0 +1,32 @@
+//! `workspace`: lists the histories, and takes one over.
+
+use crate::cli::arguments::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+use crate::output::workspace;
+
+/// Runs a command of the family.
+pub fn run(invocation: &Invocation, arguments: &WorkspaceArguments) -> Result<u8, Failure> {
+    match &arguments.command {
+        WorkspaceCommand::List => list(invocation),
+        WorkspaceCommand::Adopt(arguments) => adopt(invocation, arguments),
+    }
+}
+
+fn list(invocation: &Invocation) -> Result<u8, Failure> {
+    let report = invocation.open()?.workspaces()?;
+    invocation
+        .output
+        .report(&report, |view| workspace::list(&report, view))?;
+    Ok(DONE)
+}
+
+fn adopt(invocation: &Invocation, arguments: &AdoptArguments) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    let mut store = invocation.open()?;
+    let report = store.adopt(&directory, arguments.which.as_deref(), arguments.dry_run)?;
+    invocation
+        .output
+        .report(&report, |view| workspace::adopt(&report, view))?;
+    Ok(DONE)
+}

@@ -1,0 +1,57 @@
+//! What `workspace` tells.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `workspace list`: all workspaces of which there is a history, those used last first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspacesReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The workspaces.
+    pub workspaces: Vec<WorkspaceReport>,
+}
+
+/// The history of one directory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceReport {
+    /// Its id.
+    pub id: String,
+    /// Where the directory was seen last.
+    pub path: String,
+    /// Whether it is there.
+    pub state: WorkspaceState,
+    /// How many sessions it has.
+    pub sessions: u64,
+    /// How many messages they have.
+    pub messages: u64,
+    /// When it was used last.
+    pub used_at: i64,
+}
+
+/// Whether the directory of a history is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkspaceState {
+    /// That very directory.
+    Here,
+    /// Another one stands at its path.
+    Replaced,
+    /// None.
+    Gone,
+}
+
+/// `workspace adopt`: which history the workspace has now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AdoptReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The workspace's directory.
+    pub workspace: String,
+    /// The history that was taken over, as it was before.
+    pub adopted: WorkspaceReport,
+    /// The history that the directory had before; it can be taken over again.
+    pub set_aside: Option<WorkspaceReport>,
+    /// Whether it was only said, and nothing was done.
+    pub dry_run: bool,
+}

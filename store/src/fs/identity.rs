@@ -1,0 +1,89 @@
+//! Who a directory is, wherever it is moved: its inode, and when it was made, where the file system knows.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// A directory's identity. An inode is given to another directory when this one is removed; its time of birth is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The device that it is on; another number after a restart, perhaps.
+    pub device: u64,
+    /// Its inode there.
+    pub inode: u64,
+    /// When it was made, in nanoseconds since 1970.
+    pub born: Option<i64>,
+    /// Whether that time is believed: a file system that has none may tell that of the last change, which is another with each.
+    is_believed: bool,
+}
+
+impl Identity {
+    /// Reads it.
+    pub fn of(metadata: &Metadata) -> Self {
+        let born = metadata.created().ok().and_then(|born| {
+            let since = born.duration_since(UNIX_EPOCH).ok()?;
+            i64::try_from(since.as_nanos()).ok()
+        });
+        let changed = metadata
+            .ctime()
+            .saturating_mul(1_000_000_000)
+            .saturating_add(metadata.ctime_nsec());
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            born,
+            is_believed: born.is_some_and(|born| born < changed),
+        }
+    }
+
+    /// Returns the identity of what stands at a path, not of what a link there points at.
+    pub fn at(path: &Path) -> Option<Self> {
+        path.symlink_metadata().ok().as_ref().map(Self::of)
+    }
+
+    /// Returns the time of birth that may be remembered.
+    pub fn believed_birth(&self) -> Option<i64> {
+        self.born.filter(|_| self.is_believed)
+    }
+
+    /// Returns whether it is the directory that was seen with an inode and a believed time of birth; none where there was none.
+    pub fn is(&self, inode: u64, born: Option<i64>) -> bool {
+        let is_born_then = born.zip(self.born).is_none_or(|(then, now)| then == now);
+        self.inode == inode && is_born_then
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn born(born: Option<i64>) -> Identity {
+        Identity {
+            device: 1,
+            inode: 2,
+            born,
+            is_believed: true,
+        }
+    }
+
+    #[test]
+    fn a_directory_with_the_inode_of_a_deleted_one_is_not_it_where_births_are_known() {
+        assert!(born(Some(5)).is(2, Some(5)));
+        assert!(!born(Some(6)).is(2, Some(5)), "it was made later");
+        assert!(!born(Some(5)).is(3, Some(5)));
+        assert!(born(Some(5)).is(2, None), "nothing was remembered");
+        assert!(born(None).is(2, Some(5)), "nothing is known now");
+    }
+
+    #[test]
+    fn a_birth_that_is_the_time_of_the_last_change_is_not_remembered() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let identity = Identity::at(directory.path()).expect("it is there");
+        let remembered = Identity {
+            is_believed: false,
+            ..identity
+        };
+        assert_eq!(remembered.believed_birth(), None);
+    }
+}

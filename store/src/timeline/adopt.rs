@@ -1,0 +1,173 @@
+//! Taking over a history: that of a directory which was deleted, copied, restored or moved away, by the one that stands here now.
+//!
+//! A history is never mixed with another by itself. Taking one over exchanges which history a directory has: the one that it
+//! had, if it had one, is set aside and can be taken over again.
+
+use std::path::Path;
+
+use ckpt_schema::report::{
+    AdoptReport, VERSION, WorkspaceReport, WorkspaceState, WorkspacesReport,
+};
+
+use super::life::is_at_work;
+use super::workspace::{PATIENCE, Place, workspace_of};
+use crate::error::{Error, Result};
+use crate::sessions::{self, ListedWorkspace};
+use crate::store::Store;
+
+/// The shortest beginning of a workspace's id that names it.
+const SHORTEST: usize = 4;
+
+/// Returns all workspaces of which there is a history, those used last first.
+pub(crate) fn list(store: &Store) -> Result<WorkspacesReport> {
+    let listed = sessions::listed_workspaces(store.database.connection())?;
+    Ok(WorkspacesReport {
+        version: VERSION,
+        workspaces: listed.iter().map(report_of).collect(),
+    })
+}
+
+/// Returns the histories that a directory could take over without being told which: those of directories that stood at its path.
+pub(crate) fn offered(store: &Store, root: &Path) -> Result<Vec<WorkspaceReport>> {
+    let listed = sessions::listed_workspaces(store.database.connection())?;
+    let is_offered = |one: &&ListedWorkspace| stood_at(one, root) && one.messages > 0;
+    Ok(listed.iter().filter(is_offered).map(report_of).collect())
+}
+
+/// Makes a history that of the workspace that holds a directory. `which` is the id of a workspace or the path where it was;
+/// without it the one is meant that stood here last.
+pub(crate) fn adopt(
+    store: &mut Store,
+    cwd: &Path,
+    which: Option<&str>,
+    dry_run: bool,
+) -> Result<AdoptReport> {
+    let workspace = workspace_of(store, cwd)?;
+    let listed = sessions::listed_workspaces(store.database.connection())?;
+    let wanted = match which {
+        Some(which) => named(&listed, which, cwd)?,
+        None => stood_here(&listed, &workspace.root)?,
+    };
+    let here = sessions::find_workspace(
+        store.database.connection(),
+        &workspace.root,
+        &workspace.identity,
+    )?;
+    if here.as_ref().is_some_and(|here| here.id == wanted.row.id) {
+        return Err(Error::unavailable(format!(
+            "`{}` has that history already",
+            workspace.root.display()
+        )));
+    }
+    if wanted.row.is_there() {
+        return Err(Error::unavailable(format!(
+            "the directory of that history is still there: `{}`",
+            wanted.row.path.display()
+        ))
+        .hint("work there, or move it here: a directory that is moved keeps its history"));
+    }
+    let set_aside = here
+        .as_ref()
+        .and_then(|here| listed.iter().find(|one| one.row.id == here.id))
+        .map(report_of);
+    let report = AdoptReport {
+        version: VERSION,
+        workspace: workspace.root.to_string_lossy().into_owned(),
+        adopted: report_of(wanted),
+        set_aside,
+        dry_run,
+    };
+    // In a directory that is gone nobody works.
+    if let Some(here) = &here {
+        let open = sessions::open_steps(store.database.connection(), here.id)?;
+        if open.iter().any(|step| is_at_work(step, store.now())) {
+            return Err(Error::busy("an agent is at work in this workspace"));
+        }
+    }
+    if dry_run {
+        return Ok(report);
+    }
+    // Always the older row's first, so that two calls do not wait for each other.
+    let mut places: Vec<Place> = here
+        .into_iter()
+        .chain([wanted.row.clone()])
+        .map(|row| Place::of_row(store, row))
+        .collect();
+    places.sort_by_key(|place| place.row.id);
+    let _locks = places
+        .iter()
+        .map(|place| place.lock(PATIENCE))
+        .collect::<Result<Vec<_>>>()?;
+    let (now, id) = (store.now(), wanted.row.id);
+    store.database.write(|connection| {
+        // What differs here from the last snapshot of then is nobody's.
+        sessions::close_open_steps(connection, id, now)?;
+        sessions::set_aside(connection, &workspace.root, now)?;
+        sessions::forget_identity(connection, id, &workspace.identity)?;
+        sessions::take_over(connection, id, &workspace.root, &workspace.identity, now)
+    })?;
+    Ok(report)
+}
+
+/// A directory that stood at a path and does not any more: another one does, or none.
+fn stood_at(one: &ListedWorkspace, root: &Path) -> bool {
+    one.row.path == root && !one.row.is_there()
+}
+
+fn stood_here<'l>(listed: &'l [ListedWorkspace], root: &Path) -> Result<&'l ListedWorkspace> {
+    let stood = |one: &&ListedWorkspace| stood_at(one, root);
+    let with_messages = listed.iter().filter(stood).find(|one| one.messages > 0);
+    with_messages
+        .or_else(|| listed.iter().find(stood))
+        .ok_or_else(|| {
+            Error::unavailable(format!(
+                "no history is known of another directory at `{}`",
+                root.display()
+            ))
+            .hint("`ckpt-hook workspace list` lists all of them; `ckpt-hook workspace adopt ID` takes one over")
+        })
+}
+
+fn named<'l>(
+    listed: &'l [ListedWorkspace],
+    which: &str,
+    cwd: &Path,
+) -> Result<&'l ListedWorkspace> {
+    let path = cwd.join(which);
+    let by_path = listed
+        .iter()
+        .find(|one| one.row.path == path && !one.row.is_there());
+    let by_id: Vec<&ListedWorkspace> = listed
+        .iter()
+        .filter(|one| which.len() >= SHORTEST && one.row.key.starts_with(which))
+        .collect();
+    match (by_path, &by_id[..]) {
+        (Some(one), _) => Ok(one),
+        (None, [one]) => Ok(*one),
+        (None, []) => match listed.iter().find(|one| one.row.path == path) {
+            Some(one) => Ok(one),
+            None => Err(Error::unknown(format!("no workspace is `{which}`"))
+                .hint("`ckpt-hook workspace list` lists all of them")),
+        },
+        (None, _) => Err(
+            Error::unknown(format!("several workspaces begin with `{which}`"))
+                .hint("`ckpt-hook workspace list` lists all of them"),
+        ),
+    }
+}
+
+fn report_of(one: &ListedWorkspace) -> WorkspaceReport {
+    let row = &one.row;
+    WorkspaceReport {
+        id: row.key.clone(),
+        path: row.path.to_string_lossy().into_owned(),
+        state: match row.path.symlink_metadata() {
+            _ if row.is_there() => WorkspaceState::Here,
+            Ok(_) => WorkspaceState::Replaced,
+            Err(_) => WorkspaceState::Gone,
+        },
+        sessions: one.sessions.cast_unsigned(),
+        messages: one.messages.cast_unsigned(),
+        used_at: row.used_at,
+    }
+}

@@ -1,0 +1,54 @@
+//! `workspace`: the histories of directories are listed, offered and taken over.
+
+use testing::binary::Sandbox;
+
+/// A workspace whose directory was replaced by another one with the same files.
+fn replaced() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    world.play("m1", "first", |world| world.write("a", "2\n"));
+    let (root, old) = (world.workspace(), world.path("old"));
+    std::fs::rename(&root, &old).expect("it is free");
+    std::fs::create_dir(&root).expect("it is free");
+    world.write("a", "2\n");
+    std::fs::remove_file(old.join("a")).expect("it is there");
+    std::fs::remove_dir(&old).expect("it is empty");
+    world
+}
+
+#[test]
+fn a_history_of_another_directory_is_offered_and_taken_over_by_the_command_that_is_named() {
+    let world = replaced();
+    let status = world.run(&["status"], b"").exits(0);
+    assert!(
+        status.stdout.contains("`ckpt-hook workspace adopt`"),
+        "{status}"
+    );
+    let refused = world.run(&["revert", "--message", "m1"], b"").exits(4);
+    assert!(
+        refused.stderr.contains("`ckpt-hook workspace adopt`"),
+        "{refused}"
+    );
+    let plan = world.json(&["workspace", "adopt", "--dry-run"]);
+    assert_eq!(
+        (&plan["dry_run"], &plan["adopted"]["state"]),
+        (&true.into(), &"replaced".into())
+    );
+    let listed = world.json(&["workspace", "list"]);
+    assert_eq!(listed["workspaces"][0]["messages"], 1, "{listed}");
+    let run = world.run(&["workspace", "adopt"], b"").exits(0);
+    assert!(run.stdout.contains("goes on with the history of"), "{run}");
+    world.run(&["revert", "--message", "m1"], b"").exits(0);
+    assert_eq!(world.read("a"), b"1\n", "it is in reach");
+    world.run(&["workspace", "adopt"], b"").exits(4);
+}
+
+#[test]
+fn help_of_adopt_has_examples_and_a_list_of_nothing_makes_no_store() {
+    let world = Sandbox::new();
+    let help = world.run(&["workspace", "adopt", "--help"], b"").exits(0);
+    assert!(help.stdout.contains("Examples:"), "{help}");
+    let run = world.run(&["workspace", "list"], b"").exits(0);
+    assert_eq!(run.stdout, "Nothing was recorded yet.\n");
+    assert!(!world.store().exists(), "it only asks");
+}

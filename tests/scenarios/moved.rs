@@ -1,0 +1,235 @@
+//! A workspace that moved is still the same, and one that took its place is not: clones, copies, backups, inodes used again.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use ckpt_schema::report::{Outcome, WorkspaceState};
+use ckpt_store::ErrorKind;
+
+use testing::scenario::World;
+
+/// A message that wrote a file; what it was before is `0`.
+fn history() -> World {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world
+}
+
+fn copy(from: &Path, to: &Path) {
+    let status = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(status.expect("cp is there").success());
+}
+
+/// Another directory with the same files takes the place: it was restored from a backup.
+fn swap(world: &World) {
+    let backup = world.base().join("backup");
+    copy(&world.root, &backup);
+    world.remove_tree("");
+    fs::rename(backup, &world.root).expect("it is free");
+}
+
+fn adopt(world: &mut World, which: Option<&str>) {
+    let cwd = world.cwd.clone();
+    world.store.adopt(&cwd, which, false).expect("there is one");
+}
+
+#[test]
+fn a_directory_that_was_copied_and_swapped_goes_on_with_its_history_where_that_is_asked_for() {
+    let mut world = history();
+    swap(&world);
+    let status = world.status();
+    assert_eq!(status.session, None, "nothing is mixed by itself");
+    assert_eq!(status.adoptable.len(), 1, "and it is offered");
+    assert_eq!(status.adoptable[0].state, WorkspaceState::Replaced);
+    let error = world.try_revert(&testing::scenario::to("m1"));
+    let error = error.expect_err("it is not this one's history");
+    assert!(
+        error
+            .hint_text()
+            .is_some_and(|hint| hint.contains("ckpt-hook workspace adopt")),
+        "{error:?}"
+    );
+    let cwd = world.cwd.clone();
+    let plan = world.store.adopt(&cwd, None, true).expect("there is one");
+    assert!(
+        plan.dry_run && world.status().session.is_none(),
+        "only told"
+    );
+    adopt(&mut world, None);
+    assert_eq!(world.status().adoptable, [], "it has it");
+    let report = world.revert("m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert_eq!(world.read("a"), "0\n");
+    world.unrevert();
+    assert_eq!(world.read("a"), "1\n");
+}
+
+#[test]
+fn a_history_that_the_new_directory_has_already_is_set_aside_and_never_mixed() {
+    let mut world = history();
+    swap(&world);
+    world.message_in("s2", "n1");
+    world.start_in("s2");
+    world.write("b", "new\n");
+    world.finish_in("s2");
+    assert_eq!(world.log().messages.len(), 1, "its own");
+    adopt(&mut world, None);
+    assert_eq!(
+        world.log().messages[0].prompt.as_deref(),
+        Some("please do m1")
+    );
+    assert_eq!(world.log().messages.len(), 1, "the other's alone");
+    let status = world.status();
+    assert_eq!(status.adoptable.len(), 1, "its own is there still");
+    let id = status.adoptable[0].id.clone();
+    adopt(&mut world, Some(&id[..8]));
+    assert_eq!(
+        world.log().messages[0].prompt.as_deref(),
+        Some("please do n1")
+    );
+    world.turn("m2", |world| world.write("c", "1\n"));
+    world.revert("m2");
+    assert!(!world.exists("c") && world.exists("b"));
+}
+
+#[test]
+fn what_differs_from_then_is_nobodys_when_a_history_is_taken_over() {
+    let mut world = history();
+    world.message("m2");
+    world.start();
+    world.write("open", "in a step that never ended\n");
+    swap(&world);
+    world.write("clone", "of the clone\n");
+    world.remove("open");
+    adopt(&mut world, None);
+    world.message("m3");
+    world.revert("m2");
+    assert!(world.exists("clone"), "no step wrote it");
+}
+
+#[test]
+fn a_directory_that_was_renamed_keeps_its_history_also_where_another_one_stood_before() {
+    let mut world = history();
+    let old = world.root.clone();
+    world.root = world.base().join("renamed");
+    fs::rename(&old, &world.root).expect("it is free");
+    world.cwd = world.root.clone();
+    world.turn("m2", |world| world.write("b", "1\n"));
+    assert_eq!(world.log().messages.len(), 2, "it is the same");
+    // Now it takes the place of another one.
+    fs::create_dir(&old).expect("it is free");
+    let own = std::mem::replace(&mut world.root, old.clone());
+    world.cwd = old.clone();
+    world.message_in("other", "o1");
+    assert_eq!(world.log().messages.len(), 1, "the newcomer's own");
+    fs::remove_dir(&old).expect("it is empty");
+    fs::rename(own, &old).expect("it is free");
+    world.message("m3");
+    assert_eq!(world.log().messages.len(), 3, "and the same again");
+}
+
+#[test]
+fn a_directory_that_got_the_inode_of_a_deleted_one_is_not_it() {
+    let mut world = history();
+    let inode = |world: &World| world.stamp("").0;
+    let before = inode(&world);
+    let born = |world: &World| world.root.metadata().and_then(|found| found.created()).ok();
+    let then = born(&world);
+    for number in 0..64 {
+        world.remove_tree("");
+        fs::create_dir(&world.root).expect("it is free");
+        if inode(&world) == before {
+            break;
+        }
+        fs::create_dir(world.base().join(format!("other {number}"))).expect("it is free");
+    }
+    if then.is_none() || born(&world) == then {
+        return testing::skip::skip("a file system that knows when a directory was made");
+    }
+    if inode(&world) != before {
+        return testing::skip::skip("a file system that uses inodes again");
+    }
+    world.write("a", "1\n");
+    assert_eq!(world.status().session, None, "it is another one");
+    let error = world.try_revert(&testing::scenario::to("m1"));
+    assert_eq!(error.expect_err("no history").kind, ErrorKind::Unavailable);
+    assert_eq!(
+        world.read("a"),
+        "1\n",
+        "no file of the other one's goes there"
+    );
+}
+
+#[test]
+fn the_history_of_a_directory_that_is_there_is_not_taken_away_from_it() {
+    let mut world = history();
+    let clone = world.base().join("clone");
+    copy(&world.root, &clone);
+    let old = world.root.to_string_lossy().into_owned();
+    let error = world.store.adopt(&clone, Some(&old), false);
+    let error = error.expect_err("two clones are two");
+    assert!(error.to_string().contains("still there"), "{error}");
+    let error = world.store.adopt(&clone, None, false);
+    assert_eq!(
+        error.expect_err("none stood here").kind,
+        ErrorKind::Unavailable
+    );
+}
+
+#[test]
+fn a_copy_elsewhere_takes_over_the_history_of_what_is_gone() {
+    let mut world = history();
+    let copied = world.base().join("copied");
+    copy(&world.root, &copied);
+    let old = world.root.to_string_lossy().into_owned();
+    world.remove_tree("");
+    world.root.clone_from(&copied);
+    world.cwd = copied;
+    adopt(&mut world, Some(&old));
+    world.revert("m1");
+    assert_eq!(world.read("a"), "0\n");
+}
+
+#[test]
+fn a_project_below_a_home_that_is_a_repository_of_dotfiles_is_captured() {
+    let mut world = World::new();
+    let home = world.base().join("home");
+    let project = home.join("src/project");
+    fs::create_dir_all(&project).expect("writable");
+    world.root.clone_from(&home);
+    world.run_git(&["init", "-q"]);
+    world.root.clone_from(&project);
+    world.cwd = project;
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.revert("m1");
+    assert_eq!(world.read("a"), "0\n");
+    world.cwd = home;
+    let message = world.event(ckpt_schema::EventKind::UserMessage, "s2");
+    assert!(
+        world.store.record(&message).is_err(),
+        "the home itself is not"
+    );
+}
+
+#[test]
+fn one_directory_of_two_names_has_one_history() {
+    testing::namespace::in_namespace(
+        "moved::one_directory_of_two_names_has_one_history",
+        |mount| {
+            let mut world = history();
+            let other = world.base().join("other");
+            fs::create_dir(&other).expect("writable");
+            mount(&["--bind"], &world.root, &other);
+            let real = std::mem::replace(&mut world.cwd, other.clone());
+            world.turn("m2", |world| world.write("b", "1\n"));
+            assert_eq!(world.log().messages.len(), 2, "by the other name");
+            world.cwd = real;
+            assert_eq!(world.log().messages.len(), 2, "and by its own");
+            world.revert("m1");
+            assert!(!world.exists("b"));
+        },
+    );
+}
