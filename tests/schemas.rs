@@ -9,7 +9,8 @@ use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::report::{
     AdoptReport, AgentsReport, BlameReport, DiffReport, DoctorReport, ErrorReport, EventReport,
     InstallReport, LabelsReport, LogReport, Notification, OperationReport, OperationsReport,
-    SessionsReport, ShowReport, SnapshotReport, StatusReport, VERSION, WorkspacesReport,
+    SessionsReport, ShowReport, SnapshotReport, SnapshotsReport, StatusReport, TimelineReport,
+    VERSION, WorkspacesReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -46,11 +47,16 @@ fn generate() -> Value {
         ("report-sessions", reports.subschema_for::<SessionsReport>()),
         ("report-show", reports.subschema_for::<ShowReport>()),
         ("report-snapshot", reports.subschema_for::<SnapshotReport>()),
+        (
+            "report-snapshots",
+            reports.subschema_for::<SnapshotsReport>(),
+        ),
         ("report-status", reports.subschema_for::<StatusReport>()),
         (
             "report-workspaces",
             reports.subschema_for::<WorkspacesReport>(),
         ),
+        ("report-timeline", reports.subschema_for::<TimelineReport>()),
     ];
     let properties: Map<String, Value> = documents
         .into_iter()

@@ -203,8 +203,30 @@ impl Store {
     }
 
     /// Returns the operations of the workspace that holds `cwd`, newest first.
-    pub fn operations(&mut self, cwd: &Path) -> Result<report::OperationsReport> {
-        query::operations(self, cwd)
+    pub fn operations(
+        &mut self,
+        cwd: &Path,
+        filter: &query::LogFilter,
+    ) -> Result<report::OperationsReport> {
+        query::operations(self, cwd, filter)
+    }
+
+    /// Returns the messages, operations and changes from outside of the workspace that holds `cwd`, newest first.
+    pub fn timeline(
+        &mut self,
+        cwd: &Path,
+        filter: &query::LogFilter,
+    ) -> Result<report::TimelineReport> {
+        query::timeline(self, cwd, filter)
+    }
+
+    /// Returns the snapshots of the workspace that holds `cwd`, newest first.
+    pub fn snapshots(
+        &mut self,
+        cwd: &Path,
+        filter: &query::LogFilter,
+    ) -> Result<report::SnapshotsReport> {
+        query::snapshots(self, cwd, filter)
     }
 
     /// Returns the sessions of the workspace that holds `cwd`, newest first; of every workspace without one.

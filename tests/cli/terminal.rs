@@ -80,7 +80,7 @@ fn a_terminal_has_colours_unless_somebody_minds() {
     let Some(run) = on_a_terminal(&world, "log", "") else {
         return;
     };
-    assert!(run.stdout.contains("\u{1b}[32mlive"), "in colour: {run:?}");
+    assert!(run.stdout.contains("\u{1b}[32m+1"), "in colour: {run:?}");
     let plain = on_a_terminal(&world, "log --color never", "").expect("as before");
     assert!(!plain.stdout.contains("\u{1b}["), "plain: {plain:?}");
 }

@@ -1,4 +1,4 @@
-use ckpt_schema::report::MessageState;
+use ckpt_schema::report::{MessageState, TimelineEntry};
 use ckpt_store::ErrorKind;
 use ckpt_store::query::LogFilter;
 
@@ -47,7 +47,12 @@ fn where_nothing_was_recorded_the_lists_are_empty() {
         "no messages"
     );
     assert!(
-        world.store.operations(&cwd).unwrap().operations.is_empty(),
+        world
+            .store
+            .operations(&cwd, &LogFilter::default())
+            .unwrap()
+            .operations
+            .is_empty(),
         "no operations"
     );
     assert!(
@@ -312,7 +317,11 @@ fn operations_are_listed_with_what_they_did() {
                 ('op1', 3, 'd', 'keep', 'conflict'), ('op1', 4, 'e', 'none', 'done'), ('op2', 0, 'f', 'write', 'planned')",
     );
     let cwd = world.cwd();
-    let operations = world.store.operations(&cwd).unwrap().operations;
+    let operations = world
+        .store
+        .operations(&cwd, &LogFilter::default())
+        .unwrap()
+        .operations;
     assert_eq!(operations[0].id, "op2", "newest first");
     assert_eq!(
         (operations[0].state.as_str(), operations[0].outcome),
@@ -333,5 +342,141 @@ fn operations_are_listed_with_what_they_did() {
         operations[1].after.as_deref(),
         Some(tree(2).as_str()),
         "and forth"
+    );
+}
+
+/// Two agents' messages: "Fix the PARSER" changed src/a, "tidy up" changed docs/b.
+fn searched() -> RowStore {
+    let world = RowStore::new();
+    world.session("one", None, 10);
+    world.session("two", None, 20);
+    world.message("m1", "one", "live");
+    world.message("m2", "two", "hidden");
+    world.step("s1", "one", "m1", "closed");
+    world.step("s2", "two", "m2", "closed");
+    world.change("s1", "agent", "src/a", Some((1, 0)));
+    world.change("s2", "agent", "docs/b", Some((1, 0)));
+    world.rows(
+        "UPDATE messages SET prompt = 'Fix the PARSER', created_at = 1000 WHERE id = 'm1';
+         UPDATE messages SET prompt = 'tidy up', created_at = 2000 WHERE id = 'm2';
+         UPDATE steps SET finished_at = 1500 WHERE id = 's1';
+         UPDATE sessions SET agent = 'codex' WHERE id = 'two'",
+    );
+    world
+}
+
+#[test]
+fn messages_are_found_by_what_is_known_of_them() {
+    let mut world = searched();
+    let cwd = world.cwd();
+    let filter = |change: fn(&mut LogFilter)| {
+        let mut filter = LogFilter::default();
+        change(&mut filter);
+        filter
+    };
+    let cases: [(LogFilter, &[&str], &str); 8] = [
+        (
+            filter(|filter| filter.grep = Some("parser".to_owned())),
+            &["m1"],
+            "a prompt, whatever the case",
+        ),
+        (
+            filter(|filter| filter.agent = Some("codex".to_owned())),
+            &["m2"],
+            "an agent",
+        ),
+        (
+            filter(|filter| filter.state = Some(MessageState::Hidden)),
+            &["m2"],
+            "a state",
+        ),
+        (
+            filter(|filter| filter.since = Some(1500)),
+            &["m2"],
+            "from then on",
+        ),
+        (
+            filter(|filter| filter.until = Some(1500)),
+            &["m1"],
+            "until then",
+        ),
+        (
+            filter(|filter| filter.paths = vec!["src".into()]),
+            &["m1"],
+            "a directory",
+        ),
+        (
+            filter(|filter| filter.paths = vec!["sr".into()]),
+            &[],
+            "no beginning of a name",
+        ),
+        (
+            filter(|filter| {
+                filter.grep = Some("i".to_owned());
+                filter.limit = Some(1);
+            }),
+            &["m2"],
+            "so many of those that are like that",
+        ),
+    ];
+    for (filter, expected, why) in cases {
+        assert_eq!(ids(&mut world, &filter), expected, "{why}");
+    }
+    let outside = filter(|filter| filter.paths = vec!["/somewhere/else".into()]);
+    let error = world.store.log(&cwd, &outside).unwrap_err();
+    assert!(
+        error.to_string().contains("/somewhere/else"),
+        "it is not in the workspace: {error}"
+    );
+    let messages = world
+        .store
+        .log(&cwd, &LogFilter::default())
+        .unwrap()
+        .messages;
+    assert_eq!(
+        messages
+            .iter()
+            .map(|message| message.finished)
+            .collect::<Vec<_>>(),
+        [None, Some(1500)],
+        "when the last step of each ended"
+    );
+}
+
+#[test]
+fn a_timeline_has_messages_operations_and_changes_from_outside() {
+    let mut world = searched();
+    world.rows(
+        "INSERT INTO changes (workspace_id, attribution, path, kind, additions, deletions, happened_at)
+         VALUES (1, 'outside', 'mine', 'modified', 3, 1, 1200);
+         INSERT INTO operations (id, workspace_id, kind, state, on_conflict, started_at)
+         VALUES ('op1', 1, 'revert', 'done', 'merge', 3000)",
+    );
+    let cwd = world.cwd();
+    let all = world
+        .store
+        .timeline(&cwd, &LogFilter::default())
+        .unwrap()
+        .entries;
+    let shown: Vec<String> = all
+        .iter()
+        .map(|entry| match entry {
+            TimelineEntry::Message(message) => message.id.clone(),
+            TimelineEntry::Operation(operation) => operation.id.clone(),
+            TimelineEntry::Outside {
+                files, additions, ..
+            } => format!("{files} file, +{additions}"),
+        })
+        .collect();
+    assert_eq!(shown, ["op1", "m2", "1 file, +3", "m1"], "newest first");
+    let of_codex = LogFilter {
+        agent: Some("codex".to_owned()),
+        ..LogFilter::default()
+    };
+    let entries = world.store.timeline(&cwd, &of_codex).unwrap().entries;
+    assert_eq!(
+        entries.len(),
+        1,
+        "what nobody did is no agent's: {entries:?}"
     );
 }

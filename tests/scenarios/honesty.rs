@@ -30,7 +30,7 @@ fn last_outcome(world: &mut World) -> (Option<Outcome>, OperationReport) {
     let cwd = world.cwd.clone();
     let operations = world
         .store
-        .operations(&cwd)
+        .operations(&cwd, &ckpt_store::query::LogFilter::default())
         .expect("a readable store")
         .operations;
     (operations[0].outcome, report)

@@ -61,7 +61,7 @@ fn in_a_closed_directory() {
     assert!(
         world
             .store
-            .operations(&cwd)
+            .operations(&cwd, &ckpt_store::query::LogFilter::default())
             .expect("readable")
             .operations
             .is_empty(),

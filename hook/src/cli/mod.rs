@@ -5,16 +5,19 @@ pub mod arguments;
 pub mod commands {
     pub mod ask;
     pub mod blame;
+    pub mod candidates;
     pub mod changes;
     pub mod demo;
     pub mod diff;
     pub mod doctor;
+    pub mod empty;
     pub mod event;
     pub mod generate;
     pub mod history;
     pub mod inside;
     pub mod install;
     pub mod label;
+    pub mod log;
     pub mod operation;
     pub mod outcome;
     pub mod pick;
@@ -32,8 +35,8 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Common};
 use commands::{
-    blame, demo, diff, doctor, generate, history, inside, install, label, operation, schema,
-    snapshot, status, workspace,
+    blame, candidates, demo, diff, doctor, generate, history, inside, install, label, log,
+    operation, schema, snapshot, status, workspace,
 };
 use invocation::Invocation;
 
@@ -116,7 +119,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Unrevert(arguments) => operation::redo(invocation, arguments, true),
         Command::Restore(arguments) => operation::restore(invocation, arguments),
         Command::Status(arguments) => status::run(invocation, arguments),
-        Command::Log(arguments) => history::log(invocation, arguments),
+        Command::Log(arguments) => log::run(invocation, arguments),
         Command::Show(arguments) => history::show(invocation, arguments),
         Command::Sessions(arguments) => history::sessions(invocation, arguments),
         Command::Diff(arguments) => diff::run(invocation, arguments),
@@ -131,6 +134,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),
         Command::Schema { name } => schema::run(invocation, name.as_deref()),
+        Command::Candidates { kind } => candidates::run(invocation, *kind),
         Command::Completions { shell } => generate::completions(invocation, *shell),
         Command::Man { output } => generate::manual(invocation, output.as_deref()),
     }

@@ -4,8 +4,11 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::{Child, Command, Stdio};
 
+use serde::Serialize;
+
 use super::invocation::Invocation;
-use crate::failure::Failure;
+use crate::failure::{DONE, Failure};
+use crate::output::View;
 use crate::process::posix;
 use crate::surroundings;
 
@@ -131,4 +134,21 @@ fn start(command: &OsString) -> Option<Child> {
     let child = pager.spawn().ok()?;
     posix::ignore_interrupts();
     Some(child)
+}
+
+/// Writes a report: as JSON, or as the text that `render` makes of it, page by page.
+pub fn paged<R: Serialize>(
+    invocation: &Invocation,
+    report: &R,
+    render: impl FnOnce(&View) -> String,
+) -> Result<u8, Failure> {
+    let output = &invocation.output;
+    if output.is_json() {
+        output.report(report, |_| String::new())?;
+    } else {
+        let mut pages = Pages::new(invocation);
+        pages.text(&render(output.view()))?;
+        pages.end()?;
+    }
+    Ok(DONE)
 }

@@ -2,37 +2,129 @@
 
 use ckpt_schema::report::{
     ChangeReport, GapReport, LogReport, MessageReport, MessageState, OperationEntry,
-    OperationsReport, Outcome, SessionReport, SessionsReport, ShowReport, StepReport,
+    OperationsReport, Outcome, SessionReport, SessionsReport, ShowReport, SnapshotsReport,
+    StepReport,
 };
 
 use super::diff::{self, counts};
 use super::operation;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{count, path, safe, short, title, wrap};
+use super::text::{count, fit, grouped, path, safe, short, title, wrap};
+use super::time::duration;
 use super::view::View;
 
-/// Returns a row a message.
-pub fn log(report: &LogReport, view: &View) -> String {
-    if report.messages.is_empty() {
-        return "No messages were recorded here.\n".to_owned();
-    }
-    messages(&report.messages, view)
+/// Narrower than this, a message takes two lines.
+const NARROW: usize = 60;
+
+/// Returns a row a message, and how many there are. `everywhere` says that they may be of several workspaces.
+pub fn log(report: &LogReport, everywhere: bool, view: &View) -> String {
+    messages(&report.messages, everywhere, view) + &total(&report.messages, view)
 }
 
-fn messages(messages: &[MessageReport], view: &View) -> String {
+fn total(messages: &[MessageReport], view: &View) -> String {
+    let sum = |number: fn(&MessageReport) -> u64| messages.iter().map(number).sum::<u64>();
+    format!(
+        "{}, {} {}\n",
+        count(messages.len() as u64, "message"),
+        view.paint
+            .good(&format!("+{}", grouped(sum(|message| message.additions)))),
+        view.paint
+            .bad(&format!("-{}", grouped(sum(|message| message.deletions))))
+    )
+}
+
+fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> String {
+    if view.width.is_some_and(|columns| columns < NARROW) {
+        let two = |message| two_lines(message, everywhere, view);
+        return messages.iter().map(two).collect();
+    }
+    let is_told = Told {
+        state: messages
+            .iter()
+            .any(|message| !state_unless_live(message, view.paint).is_empty()),
+        unclear: messages.iter().any(|message| message.unclear > 0),
+        workspace: everywhere,
+    };
     let paint = view.paint;
-    let mut table = Table::new(&[4, 5, 6, 7]).dropping(&[4, 6, 7, 2, 5, 1, 3]);
-    table.row(heads(
-        paint,
-        &[
-            "message", "when", "agent", "state", "steps", "files", "+", "-", "prompt",
-        ],
-    ));
+    let names = ["message", "when", "agent", "took", "files", "+", "-"];
+    let mut names = names.to_vec();
+    // What matters least goes first where there is no room; the id stays.
+    let mut dropping = vec![3, 2, 5, 6, 4, 1];
+    let extra = [
+        (is_told.unclear, "unclear"),
+        (is_told.state, "state"),
+        (is_told.workspace, "workspace"),
+    ];
+    for (_, name) in extra.into_iter().filter(|(is_told, _)| *is_told) {
+        if name != "state" {
+            dropping.insert(2, names.len());
+        }
+        names.push(name);
+    }
+    names.push("prompt");
+    let mut table = Table::new(&[3, 4, 5, 6]).dropping(&dropping).leaving_half();
+    table.row(heads(paint, &names));
     for message in messages {
-        table.row(message_row(message, view));
+        table.row(message_row(message, is_told, view));
     }
     table.render(view)
+}
+
+/// Which columns are there because some message needs them.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    state: bool,
+    unclear: bool,
+    workspace: bool,
+}
+
+/// The prompt on a line of its own, and what is known of it below.
+fn two_lines(message: &MessageReport, everywhere: bool, view: &View) -> String {
+    let columns = view.width.unwrap_or(NARROW);
+    let id = view.paint.id(&short(&message.id));
+    let first = format!("{id}  {}", title(message.prompt.as_deref()));
+    let [additions, deletions] =
+        counts(Some(message.additions), Some(message.deletions), view.paint);
+    let unclear = (message.unclear > 0).then(|| format!("{} unclear", message.unclear));
+    let workspace = everywhere.then(|| safe(&message.workspace).into_owned());
+    let parts = [
+        state_unless_live(message, view.paint),
+        view.paint.faint(&view.times.ago(message.time)),
+        safe(&message.agent).into_owned(),
+        count(message.files, "file"),
+        unclear.unwrap_or_default(),
+        additions,
+        deletions,
+        workspace.unwrap_or_default(),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let second = format!("    {}", parts.join(" "));
+    format!("{}\n{}\n", fit(&first, columns), fit(&second, columns))
+}
+
+/// Returns a message as the line above its changes.
+pub fn message_line(message: &MessageReport, view: &View) -> String {
+    let parts = [
+        view.paint.id(&short(&message.id)),
+        view.paint.faint(&view.times.ago(message.time)),
+        safe(&message.agent).into_owned(),
+        state_unless_live(message, view.paint),
+        view.paint.strong(&title(message.prompt.as_deref())),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("  ") + "\n"
+}
+
+/// Returns an operation as the line above its changes.
+pub fn operation_line(entry: &OperationEntry, view: &View) -> String {
+    format!(
+        "{}  {}  {} {}\n",
+        view.paint.id(&short(&entry.id)),
+        view.paint.faint(&view.times.ago(entry.time)),
+        entry.kind.name(),
+        outcome(entry, view.paint)
+    )
 }
 
 fn heads(paint: Paint, names: &[&str]) -> Vec<String> {
@@ -42,20 +134,41 @@ fn heads(paint: Paint, names: &[&str]) -> Vec<String> {
     others.chain([(*last).to_owned()]).collect()
 }
 
-fn message_row(message: &MessageReport, view: &View) -> Vec<String> {
+fn message_row(message: &MessageReport, told: Told, view: &View) -> Vec<String> {
     let paint = view.paint;
     let [additions, deletions] = counts(Some(message.additions), Some(message.deletions), paint);
-    vec![
+    let took = message
+        .finished
+        .map(|end| duration(end.saturating_sub(message.time)));
+    let mut row = vec![
         paint.id(&short(&message.id)),
         view.times.ago(message.time),
         safe(&message.agent).into_owned(),
-        state(message, paint),
-        message.steps.to_string(),
+        took.unwrap_or_default(),
         message.files.to_string(),
         additions,
         deletions,
-        title(message.prompt.as_deref()),
-    ]
+    ];
+    if told.unclear {
+        let unclear = (message.unclear > 0).then(|| message.unclear.to_string());
+        row.push(paint.warning(&unclear.unwrap_or_default()));
+    }
+    if told.state {
+        row.push(state_unless_live(message, paint));
+    }
+    if told.workspace {
+        row.push(safe(&message.workspace).into_owned());
+    }
+    row.push(title(message.prompt.as_deref()));
+    row
+}
+
+/// Returns the state where it is not the usual one.
+pub fn state_unless_live(message: &MessageReport, paint: Paint) -> String {
+    match message.state {
+        MessageState::Live if message.unprotected.is_none() => String::new(),
+        _ => state(message, paint),
+    }
 }
 
 fn state(message: &MessageReport, paint: Paint) -> String {
@@ -83,6 +196,7 @@ pub fn operations(report: &OperationsReport, view: &View) -> String {
     if report.operations.is_empty() {
         return "Nothing was reverted or restored here.\n".to_owned();
     }
+    let number = report.operations.len() as u64;
     let mut table = Table::new(&[5, 6]).dropping(&[6, 5, 3, 1]);
     table.row(heads(
         view.paint,
@@ -99,7 +213,46 @@ pub fn operations(report: &OperationsReport, view: &View) -> String {
     for entry in &report.operations {
         table.row(operation_row(entry, view));
     }
-    table.render(view)
+    format!("{}{}\n", table.render(view), count(number, "operation"))
+}
+
+/// Returns a row a snapshot.
+pub fn snapshots(report: &SnapshotsReport, view: &View) -> String {
+    let mut table = Table::new(&[2]).dropping(&[2, 3]);
+    table.row(heads(
+        view.paint,
+        &[
+            "snapshot",
+            "when",
+            "not captured",
+            "before message",
+            "label",
+        ],
+    ));
+    for entry in &report.snapshots {
+        let message = entry
+            .message
+            .as_deref()
+            .map(|message| view.paint.id(&short(message)));
+        table.row(vec![
+            view.paint.id(&short(&entry.snapshot)),
+            view.times.ago(entry.time),
+            if entry.gaps > 0 {
+                count(entry.gaps, "path")
+            } else {
+                String::new()
+            },
+            message.unwrap_or_default(),
+            entry
+                .label
+                .as_deref()
+                .map(safe)
+                .unwrap_or_default()
+                .into_owned(),
+        ]);
+    }
+    let number = report.snapshots.len() as u64;
+    format!("{}{}\n", table.render(view), count(number, "snapshot"))
 }
 
 fn operation_row(entry: &OperationEntry, view: &View) -> Vec<String> {
@@ -160,7 +313,8 @@ pub fn sessions(report: &SessionsReport, view: &View) -> String {
     for session in &report.sessions {
         table.row(session_row(session, view));
     }
-    table.render(view)
+    let number = report.sessions.len() as u64;
+    format!("{}{}\n", table.render(view), count(number, "session"))
 }
 
 fn session_row(session: &SessionReport, view: &View) -> Vec<String> {
@@ -407,7 +561,7 @@ fn show_message(
 fn took(sent: i64, steps: &[StepReport]) -> Option<String> {
     let ends: Option<Vec<i64>> = steps.iter().map(|step| step.finished).collect();
     let last = ends?.into_iter().max()?;
-    Some(super::time::duration(last.saturating_sub(sent)))
+    Some(duration(last.saturating_sub(sent)))
 }
 
 fn show_step(step: &StepReport, view: &View) -> String {
@@ -468,7 +622,7 @@ fn show_session(session: &SessionReport, all: &[MessageReport], view: &View) -> 
     let table = if all.is_empty() {
         String::new()
     } else {
-        format!("\n{}", messages(all, view))
+        format!("\n{}{}", messages(all, false, view), total(all, view))
     };
     heading("Session", &session.id, view) + &list(fields, view) + &table
 }

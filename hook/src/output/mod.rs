@@ -11,6 +11,7 @@ pub mod diff;
 pub mod doctor;
 pub mod failure;
 pub mod fold;
+pub mod graph;
 pub mod history;
 pub mod html;
 pub mod label;
@@ -24,6 +25,7 @@ pub mod table;
 pub mod text;
 pub mod time;
 mod view;
+pub mod when;
 pub mod workspace;
 
 use std::borrow::Cow;
@@ -167,6 +169,12 @@ impl Output {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::output(error)),
             _ => Ok(()),
         }
+    }
+
+    /// Writes one JSON document on one line.
+    pub fn line<R: Serialize>(&self, report: &R) -> Result<(), Failure> {
+        let json = serde_json::to_string(report).map_err(|error| Failure::output(error.into()))?;
+        self.bytes(format!("{}\n", text::safe_json(&json)).as_bytes())
     }
 
     fn document<R: Serialize>(&self, report: &R) -> Result<(), Failure> {

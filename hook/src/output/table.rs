@@ -23,6 +23,7 @@ pub struct Table {
     indent: usize,
     dropping: Vec<usize>,
     ends_with_path: bool,
+    leaves_half: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -57,6 +58,14 @@ impl Table {
     pub fn ending_with_path(self) -> Self {
         Self {
             ends_with_path: true,
+            ..self
+        }
+    }
+
+    /// Says that the last column gets at least half of the terminal, where it has so much to say.
+    pub fn leaving_half(self) -> Self {
+        Self {
+            leaves_half: true,
             ..self
         }
     }
@@ -100,12 +109,17 @@ impl Table {
     fn shown(&self, widths: &[usize], total: Option<usize>) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..widths.len()).collect();
         let Some(total) = total else { return shown };
+        let room = if self.leaves_half {
+            ROOM.max(total.div_ceil(2))
+        } else {
+            ROOM
+        };
         for column in &self.dropping {
             let Some((last, before)) = shown.split_last() else {
                 break;
             };
             let used: usize = before.iter().map(|column| widths[*column] + GAP).sum();
-            if self.indent + used + widths[*last].min(ROOM) <= total {
+            if self.indent + used + widths[*last].min(room) <= total {
                 break;
             }
             shown.retain(|other| other != column);

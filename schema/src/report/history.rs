@@ -17,6 +17,17 @@ pub enum MessageState {
     Discarded,
 }
 
+impl MessageState {
+    /// Returns the name that the state has in JSON and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Hidden => "hidden",
+            Self::Discarded => "discarded",
+        }
+    }
+}
+
 /// A user message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageReport {
@@ -48,6 +59,12 @@ pub struct MessageReport {
     /// Why it cannot be reverted to, where that is so.
     #[serde(default)]
     pub unprotected: Option<String>,
+    /// Its workspace's directory.
+    #[serde(default)]
+    pub workspace: String,
+    /// When its last step ended; null where it has none, and while one goes on.
+    #[serde(default)]
+    pub finished: Option<i64>,
 }
 
 /// `log`.
@@ -57,6 +74,64 @@ pub struct LogReport {
     pub version: u32,
     /// Newest first.
     pub messages: Vec<MessageReport>,
+}
+
+/// What happened in a workspace, of whatever kind.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum TimelineEntry {
+    /// A message was sent.
+    Message(MessageReport),
+    /// Something was reverted, redone or restored.
+    Operation(OperationEntry),
+    /// Files changed while no step was open, or by another hand.
+    Outside {
+        /// When that was seen.
+        time: i64,
+        /// The tree before.
+        from: Option<String>,
+        /// The tree after.
+        to: Option<String>,
+        /// How many files.
+        files: u64,
+        /// Lines added.
+        additions: u64,
+        /// Lines taken away.
+        deletions: u64,
+    },
+}
+
+/// `log --graph`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimelineReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// Newest first.
+    pub entries: Vec<TimelineEntry>,
+}
+
+/// A snapshot in a list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SnapshotEntry {
+    /// The tree.
+    pub snapshot: String,
+    /// When it was taken.
+    pub time: i64,
+    /// Its label.
+    pub label: Option<String>,
+    /// How many paths it does not hold.
+    pub gaps: u64,
+    /// The message that it is the state before, where it is one's.
+    pub message: Option<String>,
+}
+
+/// `log --snapshots`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SnapshotsReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// Newest first.
+    pub snapshots: Vec<SnapshotEntry>,
 }
 
 /// A session.

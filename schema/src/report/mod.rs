@@ -23,7 +23,8 @@ pub use change::{ChangeKind, ChangeReport, DiffReport, Rename};
 pub use failure::{CandidateReport, ErrorReport, Failure, FailureKind};
 pub use feed::{Notification, StepSummary};
 pub use history::{
-    LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport, StepReport,
+    LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport,
+    SnapshotEntry, SnapshotsReport, StepReport, TimelineEntry, TimelineReport,
 };
 pub use label::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
 pub use operation::{

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use ckpt_schema::report::{
-    LogReport, MessageReport, OperationEntry, OperationsReport, SessionReport, SessionsReport,
-    VERSION,
+    LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, SessionReport,
+    SessionsReport, VERSION,
 };
 use rusqlite::{Connection, Row, params};
 
-use super::LogFilter;
+use super::{LogFilter, choose};
 use crate::error::Result;
 use crate::ids;
+use crate::model::Milliseconds;
 use crate::sessions;
 use crate::sessions::read::{OperationState, Table, all, count, optional_word, word};
 use crate::store::Store;
@@ -23,39 +24,50 @@ pub(super) struct Messages<'a> {
     pub session_id: Option<&'a str>,
     pub message_id: Option<&'a str>,
     pub limit: Option<usize>,
+    pub since: Option<Milliseconds>,
+    pub until: Option<Milliseconds>,
+    pub agent: Option<&'a str>,
+    pub state: Option<MessageState>,
+    /// Only these, as a JSON array of our ids.
+    pub ids: Option<&'a str>,
 }
 
 /// Lists messages, newest first. Where nothing was recorded yet there are none.
 pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogReport> {
     let connection = store.database.connection();
+    let nothing = LogReport {
+        version: VERSION,
+        messages: Vec::new(),
+    };
     let place = match (filter.everywhere, &filter.session) {
         (true, _) => None,
         (false, Some(_)) => Some(Place::known(store, cwd)?),
         (false, None) => match Place::find(store, cwd)? {
             Some(place) => Some(place),
-            None => {
-                return Ok(LogReport {
-                    version: VERSION,
-                    messages: Vec::new(),
-                });
-            }
+            None => return Ok(nothing),
         },
     };
-    let workspace_id = place.map(|place| place.row.id);
+    let workspace_id = place.as_ref().map(|place| place.row.id);
     let session_id = filter
         .session
         .as_deref()
         .map(|id| root(connection, workspace_id, id))
         .transpose()?;
-    let chosen = Messages {
+    let mut chosen = Messages {
         workspace_id,
         session_id: session_id.as_deref(),
         limit: filter.limit,
-        message_id: None,
+        since: filter.since,
+        until: filter.until,
+        agent: filter.agent.as_deref(),
+        state: filter.state,
+        ..Messages::default()
     };
+    let ids = choose::by_content(connection, place.as_ref(), chosen, filter)?;
+    chosen.ids = ids.as_deref();
     Ok(LogReport {
-        version: VERSION,
         messages: messages(connection, chosen)?,
+        ..nothing
     })
 }
 
@@ -69,11 +81,21 @@ fn root(connection: &Connection, workspace_id: Option<i64>, id: &str) -> Result<
 }
 
 /// Lists the operations of a workspace, newest first.
-pub(crate) fn operations(store: &Store, cwd: &Path) -> Result<OperationsReport> {
-    let operations = match Place::find(store, cwd)? {
-        Some(place) => read_operations(store.database.connection(), "workspace_id", place.row.id)?,
+pub(crate) fn operations(
+    store: &Store,
+    cwd: &Path,
+    filter: &LogFilter,
+) -> Result<OperationsReport> {
+    let connection = store.database.connection();
+    let mut operations = match Place::find(store, cwd)? {
+        Some(place) => {
+            let mut all = read_operations(connection, "workspace_id", place.row.id)?;
+            choose::operations(connection, &place, filter, &mut all)?;
+            all
+        }
         None => Vec::new(),
     };
+    operations.truncate(filter.limit.unwrap_or(usize::MAX));
     Ok(OperationsReport {
         version: VERSION,
         operations,
@@ -104,15 +126,20 @@ pub(super) fn messages(
 ) -> Result<Vec<MessageReport>> {
     let sql = "
         SELECT chosen.id, chosen.agent_id, chosen.session_id, chosen.agent, chosen.prompt, chosen.created_at,
-               chosen.state, chosen.unprotected, count(DISTINCT steps.seq) AS steps,
+               chosen.state, chosen.unprotected, chosen.workspace, count(DISTINCT steps.seq) AS steps,
+               iif(total(steps.state = 'open') > 0, NULL, max(steps.finished_at)) AS finished,
                count(DISTINCT iif(changes.attribution = 'unclear', NULL, ifnull(changes.path_raw, changes.path))) AS files,
                count(DISTINCT iif(changes.attribution = 'unclear', ifnull(changes.path_raw, changes.path), NULL)) AS unclear,
                ifnull(sum(changes.additions) FILTER (WHERE changes.attribution <> 'unclear'), 0) AS additions,
                ifnull(sum(changes.deletions) FILTER (WHERE changes.attribution <> 'unclear'), 0) AS deletions
-          FROM (SELECT messages.*, sessions.agent
+          FROM (SELECT messages.*, sessions.agent, workspaces.path AS workspace
                   FROM messages JOIN sessions ON sessions.id = messages.session_id
+                  JOIN workspaces ON workspaces.id = sessions.workspace_id
                  WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
                    AND (?3 IS NULL OR messages.id = ?3)
+                   AND (?5 IS NULL OR messages.created_at >= ?5) AND (?6 IS NULL OR messages.created_at <= ?6)
+                   AND (?7 IS NULL OR sessions.agent = ?7) AND (?8 IS NULL OR messages.state = ?8)
+                   AND (?9 IS NULL OR messages.id IN (SELECT value FROM json_each(?9)))
                  ORDER BY messages.seq DESC LIMIT ?4) AS chosen
           LEFT JOIN steps ON steps.message_id = chosen.id
           LEFT JOIN changes ON changes.step_id = steps.id
@@ -128,7 +155,12 @@ pub(super) fn messages(
             chosen.workspace_id,
             chosen.session_id,
             chosen.message_id,
-            limit
+            limit,
+            chosen.since,
+            chosen.until,
+            chosen.agent,
+            chosen.state.map(MessageState::name),
+            chosen.ids,
         ],
         read_message,
     )
@@ -149,6 +181,8 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
         additions: count(row, "additions")?,
         deletions: count(row, "deletions")?,
         unprotected: row.get("unprotected")?,
+        workspace: row.get("workspace")?,
+        finished: row.get("finished")?,
     })
 }
 

@@ -5,9 +5,11 @@
 
 mod blame;
 mod check;
+mod choose;
 mod compare;
 mod diff;
 mod feed;
+mod graph;
 mod history;
 mod label;
 mod own;
@@ -17,12 +19,17 @@ mod status;
 
 use std::path::PathBuf;
 
+use ckpt_schema::report::MessageState;
+
+use crate::model::Milliseconds;
+
 pub use blame::Blame;
 pub(crate) use blame::blame;
 pub(crate) use check::check;
 pub(crate) use diff::{blob, diff};
 pub use feed::Feed;
 pub(crate) use feed::{agents_at_work, feed, newest};
+pub(crate) use graph::{snapshots, timeline};
 pub(crate) use history::{log, operations, sessions};
 pub(crate) use label::{label, labels};
 pub(crate) use show::{prompt, show};
@@ -37,6 +44,20 @@ pub struct LogFilter {
     pub limit: Option<usize>,
     /// Those of every workspace, not only of the one that holds the current directory.
     pub everywhere: bool,
+    /// Only those from this time on.
+    pub since: Option<Milliseconds>,
+    /// Only those up to this time.
+    pub until: Option<Milliseconds>,
+    /// Only those of this agent, by name.
+    pub agent: Option<String>,
+    /// Only those in this state.
+    pub state: Option<MessageState>,
+    /// Only those whose prompt has this in it, whatever the case.
+    pub grep: Option<String>,
+    /// Only those that changed how often this stands in a file, as `git log -S` asks.
+    pub text: Option<String>,
+    /// Only those that changed something at or below these, relative to the current directory.
+    pub paths: Vec<PathBuf>,
 }
 
 /// Which states `diff` compares.

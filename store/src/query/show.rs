@@ -150,7 +150,7 @@ fn show_operation(connection: &Connection, place: &Place, id: &str) -> Result<Sh
 }
 
 /// Returns what an operation did to files, by path: what it planned for them and carried out.
-fn changes_of_operation(connection: &Connection, id: &str) -> Result<Vec<Change>> {
+pub(super) fn changes_of_operation(connection: &Connection, id: &str) -> Result<Vec<Change>> {
     let items = sessions::operation_items(connection, id)?;
     let mut changes: Vec<Change> = items
         .into_iter()

@@ -53,11 +53,7 @@ impl Word for MessageState {
     const ALL: &'static [Self] = &[Self::Live, Self::Hidden, Self::Discarded];
 
     fn text(self) -> &'static str {
-        match self {
-            Self::Live => "live",
-            Self::Hidden => "hidden",
-            Self::Discarded => "discarded",
-        }
+        self.name()
     }
 }
 

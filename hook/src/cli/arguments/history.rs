@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::ChangesArguments;
 
@@ -16,20 +16,91 @@ pub struct StatusArguments {
 
 /// `log`.
 #[derive(Debug, Args)]
+#[command(after_help = LOG_EXAMPLES)]
 pub struct LogArguments {
+    /// Only messages that changed something at or below these
+    #[arg(value_name = "PATH", conflicts_with = "everywhere")]
+    pub paths: Vec<PathBuf>,
     /// Only this session
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
     /// At most so many
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub limit: Option<usize>,
+    /// Only what happened since then: `2 days ago`, `yesterday`, `2026-03-01 12:00`
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only what happened until then
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Only messages to this agent
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Only messages in this state
+    #[arg(long, value_name = "STATE", value_enum)]
+    pub state: Option<State>,
+    /// Only messages whose prompt has this in it, whatever the case
+    #[arg(long, value_name = "TEXT")]
+    pub grep: Option<String>,
+    /// Only messages that added or removed this text in a file
+    #[arg(short = 'S', value_name = "TEXT", conflicts_with = "everywhere")]
+    pub text: Option<String>,
     /// Messages of every workspace, not only of this one
     #[arg(long)]
     pub everywhere: bool,
     /// List reverts, redos and restores instead of messages
-    #[arg(long, conflicts_with_all = ["session", "limit", "everywhere"])]
+    #[arg(long, conflicts_with_all = ["everywhere", "state"])]
     pub operations: bool,
+    /// Messages, operations and changes from outside in one timeline
+    #[arg(long, conflicts_with_all = ["everywhere", "operations"])]
+    pub graph: bool,
+    /// List every state that was captured, with its label
+    #[arg(long, conflicts_with_all = ["everywhere", "operations", "graph", "paths", "session", "agent", "state", "grep", "text"])]
+    pub snapshots: bool,
+    /// Show the patch of each
+    #[arg(short, long, conflicts_with_all = ["graph", "snapshots", "everywhere"])]
+    pub patch: bool,
+    /// Show a line a file below each
+    #[arg(long, conflicts_with_all = ["patch", "graph", "snapshots", "everywhere"])]
+    pub stat: bool,
+    /// Show the names of the files below each
+    #[arg(long, conflicts_with_all = ["patch", "stat", "graph", "snapshots", "everywhere"])]
+    pub name_only: bool,
+    /// How entries are printed
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    pub format: Format,
 }
+
+/// The state of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum State {
+    /// What it led to is in the workspace.
+    Live,
+    /// Reverted, and can be redone.
+    Hidden,
+    /// Reverted for good.
+    Discarded,
+}
+
+/// How entries of a list are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// A JSON object a line, for programs that read as it comes.
+    Jsonl,
+}
+
+const LOG_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook log                              every message, newest first
+  ckpt-hook log --since yesterday --stat     what happened since then, with the files
+  ckpt-hook log --grep parser -n 5           the last five messages about the parser
+  ckpt-hook log src/main.rs                  which messages changed a file
+  ckpt-hook log -S 'fn main'                 which added or removed a text
+  ckpt-hook log --graph                      messages, reverts and your own edits in one timeline
+  ckpt-hook log --format jsonl | jq .prompt  for programs";
 
 /// `show`.
 #[derive(Debug, Args)]

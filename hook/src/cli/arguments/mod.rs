@@ -23,8 +23,8 @@ use crate::output::paint::When;
 pub use changes::ChangesArguments;
 pub use files::BlameArguments;
 pub use history::{
-    DiffArguments, DoctorArguments, LogArguments, SessionsArguments, ShowArguments,
-    SnapshotArguments, StatusArguments,
+    DiffArguments, DoctorArguments, Format, LogArguments, SessionsArguments, ShowArguments,
+    SnapshotArguments, State, StatusArguments,
 };
 pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::InstallArguments;
@@ -90,6 +90,7 @@ pub const COMMANDS: &[&str] = &[
     "message",
     "settle",
     "inside",
+    "candidates",
     "schema",
     "completions",
     "man",
@@ -179,6 +180,12 @@ pub enum Command {
         /// The document [default: all of them]
         name: Option<String>,
     },
+    /// List what a shell can complete here, each with what it is: what the completion scripts call
+    #[command(hide = true)]
+    Candidates {
+        /// What is completed
+        kind: Candidates,
+    },
     /// Print a completion script for a shell
     #[command(
         after_help = "Example:\n  ckpt-hook completions bash > ~/.local/share/bash-completion/completions/ckpt-hook"
@@ -193,6 +200,21 @@ pub enum Command {
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
     },
+}
+
+/// What a shell can complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Candidates {
+    /// Messages, operations and labels: whatever has a state.
+    Ids,
+    /// Messages and labels.
+    Messages,
+    /// Sessions.
+    Sessions,
+    /// Agents of which something was recorded.
+    Agents,
+    /// Labels.
+    Labels,
 }
 
 impl Common {

@@ -62,6 +62,15 @@ impl Changes<'_> {
                     head.extend(columns::render(old, new, &style, view.width));
                     pages.bytes(&head)?;
                 }
+                _ if look.columns => {
+                    let line = diff::listing(std::slice::from_ref(&change), view);
+                    let why = match &sides {
+                        Sides::Bytes { why, .. } => format!("  {why}\n"),
+                        Sides::Missing => "  No snapshot holds all of its contents\n".to_owned(),
+                        Sides::Equal | Sides::Text { .. } => String::new(),
+                    };
+                    pages.text(&(line + &why))?;
+                }
                 _ => pages.bytes(&patch::file(&change, &sides, &style))?,
             }
         }

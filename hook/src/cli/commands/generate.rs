@@ -74,12 +74,12 @@ fn bash(command: Command) -> String {
     format!("{functions}\n{BASH_IDS}{REGISTRATION}{registration}")
 }
 
-/// Ids stand in the first column, below its head.
+/// Ids stand before the first tab of a line.
 const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
     local word command="" ids=""
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         case "$word" in
-            revert|redo|unrevert|status|log|show|diff|restore|event|message|step-start|step-finish)
+            revert|redo|unrevert|status|log|show|diff|restore|label|event|message|step-start|step-finish)
                 command="$word"
                 break
                 ;;
@@ -88,9 +88,11 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
     case "$command,$3,$2" in
         event,*|message,*|step-*|*,--store,*|*,--workspace,*|*,--color,*) ;;
         *,--session,*) ids="sessions" ;;
-        revert,--message,*) ids="log -n 50" ;;
+        log,--agent,*) ids="agents" ;;
+        revert,--message,*) ids="messages" ;;
         *,*,-*|diff,--,*) ;;
-        show,*|diff,*|restore,restore,*) ids="log -n 50" ;;
+        revert,revert,*) ids="messages" ;;
+        show,*|diff,*|restore,restore,*|label,label,*) ids="ids" ;;
     esac
     if [[ -z "$ids" ]]; then
         _ckpt_hook "$@"
@@ -98,9 +100,22 @@ const BASH_IDS: &str = r#"_ckpt_hook_or_ids() {
     fi
     # No file is an id.
     compopt +o default +o bashdefault 2>/dev/null
-    ids="$(command ckpt-hook --color never $ids 2>/dev/null | awk 'NR > 1 { print $1 }')"
-    [[ "$command" == log || "$3" == --session ]] || ids="last $ids"
-    COMPREPLY=( $(compgen -W "$ids" -- "$2") )
+    local line id
+    local -a lines=()
+    while IFS= read -r line; do
+        [[ "${line%%$'\t'*}" == "$2"* ]] && lines+=("$line")
+    done < <(command ckpt-hook candidates "$ids" 2>/dev/null)
+    COMPREPLY=()
+    for line in "${lines[@]}"; do
+        id="${line%%$'\t'*}"
+        # What an id is of is only told where there is a choice: else it would be typed.
+        if ((${#lines[@]} > 1 && COMP_TYPE == 63)); then
+            printf -v line '%s  (%s)' "$id" "${line#*$'\t'}"
+            COMPREPLY+=("${line:0:$((${COLUMNS:-80} - 2))}")
+        else
+            COMPREPLY+=("${id// /\\ }")
+        fi
+    done
 }
 "#;
 
@@ -120,13 +135,16 @@ fn zsh(command: Command) -> String {
 
 fn zsh_line(line: &str) -> String {
     let is_session = line.contains("--session=[");
-    let is_message = line.contains("--message=[The message to go back to")
-        || ["':id -- ", "'::from -- ", "'::to -- "]
-            .iter()
-            .any(|position| line.starts_with(position));
-    let function = match (is_session, is_message) {
-        (true, _) => ":_ckpt-hook_sessions'",
-        (_, true) => ":_ckpt-hook_messages'",
+    let is_message = line.contains("--message=[The message to go back to");
+    let is_agent = line.contains("--agent=[Only messages to this agent");
+    let is_id = ["':id -- ", "'::id -- ", "'::from -- ", "'::to -- "]
+        .iter()
+        .any(|position| line.starts_with(position));
+    let function = match line {
+        _ if is_session => ":_ckpt-hook_candidates sessions'",
+        _ if is_message => ":_ckpt-hook_candidates messages'",
+        _ if is_agent => ":_ckpt-hook_candidates agents'",
+        _ if is_id => ":_ckpt-hook_candidates ids'",
         _ => return line.to_owned(),
     };
     match line.rsplit_once(":'") {
@@ -135,16 +153,15 @@ fn zsh_line(line: &str) -> String {
     }
 }
 
-const ZSH_IDS: &str = r#"_ckpt-hook_messages() {
-    local -a ids
-    ids=(last ${(f)"$(command ckpt-hook --color never log -n 50 2>/dev/null | awk 'NR > 1 { print $1 }')"})
-    compadd -V messages -a ids
-}
-
-_ckpt-hook_sessions() {
-    local -a ids
-    ids=(${(f)"$(command ckpt-hook --color never sessions 2>/dev/null | awk 'NR > 1 { print $1 }')"})
-    compadd -V sessions -a ids
+const ZSH_IDS: &str = r#"_ckpt-hook_candidates() {
+    local -a lines ids shown
+    local line
+    lines=(${(f)"$(command ckpt-hook candidates $argv[-1] 2>/dev/null)"})
+    for line in $lines; do
+        ids+=("${line%%$'\t'*}")
+        shown+=("${line%%$'\t'*}  ${line#*$'\t'}")
+    done
+    compadd -l -V "$argv[-1]" -d shown -a ids
 }
 "#;
 
@@ -164,21 +181,25 @@ fn fish(command: Command) -> String {
     script.push_str(FISH_IDS);
     for name in with_session {
         script.push_str(&format!(
-            "{USING} {name}\" -l session -x -k -a \"(__ckpt_hook_ids sessions)\"\n"
+            "{USING} {name}\" -l session -x -k -a \"(__ckpt_hook_candidates sessions)\"\n"
         ));
     }
-    let messages = "-k -a \"last (__ckpt_hook_ids log -n 50)\"\n";
+    let messages = "-k -a \"(__ckpt_hook_candidates messages)\"\n";
+    let ids = "-k -a \"(__ckpt_hook_candidates ids)\"\n";
+    let agents = "-k -a \"(__ckpt_hook_candidates agents)\"\n";
     script.push_str(&format!("{USING} revert\" -l message -x {messages}"));
-    for name in ["show", "diff"] {
-        script.push_str(&format!("{USING} {name}\" -f {messages}"));
+    script.push_str(&format!("{USING} log\" -l agent -x {agents}"));
+    script.push_str(&format!("{USING} revert\" -f {messages}"));
+    for name in ["show", "diff", "label"] {
+        script.push_str(&format!("{USING} {name}\" -f {ids}"));
     }
-    script.push_str(&format!("{USING} restore\" {messages}"));
+    script.push_str(&format!("{USING} restore\" {ids}"));
     script
 }
 
 const FISH_IDS: &str = "
-function __ckpt_hook_ids
-    command ckpt-hook --color never $argv 2>/dev/null | awk 'NR > 1 { print $1 }'
+function __ckpt_hook_candidates
+    command ckpt-hook candidates $argv 2>/dev/null
 end
 
 ";

@@ -1,39 +1,16 @@
-//! `log`, `show`, `sessions`: what was recorded.
+//! `show` and `sessions`: what was recorded.
 
 use ckpt_schema::report::ShowReport;
-use ckpt_store::query::LogFilter;
 
 use super::changes::Changes;
-use crate::cli::arguments::{LogArguments, SessionsArguments, ShowArguments};
+use super::empty;
+use crate::cli::arguments::{SessionsArguments, ShowArguments};
 use crate::cli::invocation::Invocation;
-use crate::cli::pager::Pages;
+use crate::cli::pager::{Pages, paged};
 use crate::failure::{DONE, Failure};
 use crate::output::history::{self, Parts};
 use crate::output::html::Top;
 use crate::output::{View, diff};
-
-/// Lists messages, or operations.
-pub fn log(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Failure> {
-    let mut store = invocation.open()?;
-    let directory = invocation.directory()?;
-    if arguments.operations {
-        let report = store.operations(&directory)?;
-        invocation
-            .output
-            .report(&report, |view| history::operations(&report, view))?;
-        return Ok(DONE);
-    }
-    let filter = LogFilter {
-        session: arguments.session.clone(),
-        limit: arguments.limit,
-        everywhere: arguments.everywhere,
-    };
-    let report = store.log(&directory, &filter)?;
-    invocation
-        .output
-        .report(&report, |view| history::log(&report, view))?;
-    Ok(DONE)
-}
 
 /// Shows whatever an id is of, and what it did.
 pub fn show(invocation: &Invocation, arguments: &ShowArguments) -> Result<u8, Failure> {
@@ -126,8 +103,8 @@ pub fn sessions(invocation: &Invocation, arguments: &SessionsArguments) -> Resul
         Some(invocation.directory()?)
     };
     let report = invocation.open()?.sessions(directory.as_deref())?;
-    invocation
-        .output
-        .report(&report, |view| history::sessions(&report, view))?;
-    Ok(DONE)
+    if report.sessions.is_empty() && !invocation.output.is_json() {
+        return empty::say(invocation, "No sessions were recorded here.");
+    }
+    paged(invocation, &report, |view| history::sessions(&report, view))
 }

@@ -131,7 +131,7 @@ fn other_sessions(invocation: &Invocation, session: &str) -> Result<u8, Failure>
         let filter = LogFilter {
             session: Some(other.id.clone()),
             limit: Some(1),
-            everywhere: false,
+            ..LogFilter::default()
         };
         let newest = store.log(&directory, &filter)?.messages;
         let prompt = newest.first().and_then(|message| message.prompt.as_deref());
@@ -153,7 +153,7 @@ fn messages(invocation: &Invocation, session: Option<&str>) -> Vec<MessageReport
     let filter = LogFilter {
         session: session.map(str::to_owned),
         limit: Some(10 * MOST),
-        everywhere: false,
+        ..LogFilter::default()
     };
     let log = || {
         let directory = invocation.directory()?;
@@ -181,6 +181,8 @@ mod tests {
             deletions: 0,
             unclear: 0,
             unprotected: None,
+            workspace: String::new(),
+            finished: None,
         }
     }
 

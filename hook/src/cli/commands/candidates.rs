@@ -1,0 +1,134 @@
+//! `candidates`: what a shell can complete, a line each: the word, a tab, and what it is.
+
+use std::collections::BTreeSet;
+
+use ckpt_schema::report::MessageReport;
+use ckpt_store::query::LogFilter;
+
+use crate::cli::arguments::Candidates;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+use crate::output::text::{count, safe, short, title};
+
+/// A shell shows so many of a kind at most.
+const MOST: usize = 50;
+
+/// Lists them. Where something cannot be read nothing is offered: a shell would show the reason amid a line.
+pub fn run(invocation: &Invocation, kind: Candidates) -> Result<u8, Failure> {
+    let lines = match kind {
+        Candidates::Ids => [
+            messages(invocation),
+            labels(invocation),
+            operations(invocation),
+        ]
+        .concat(),
+        Candidates::Messages => [messages(invocation), labels(invocation)].concat(),
+        Candidates::Sessions => sessions(invocation),
+        Candidates::Agents => agents(invocation),
+        Candidates::Labels => labels(invocation),
+    };
+    let text: String = lines
+        .iter()
+        .map(|(word, what)| format!("{}\t{}\n", safe(word), what.replace('\t', " ")))
+        .collect();
+    invocation.output.bytes(text.as_bytes())?;
+    Ok(DONE)
+}
+
+/// A word, and what it is.
+type Candidate = (String, String);
+
+fn recent(invocation: &Invocation) -> Vec<MessageReport> {
+    let filter = LogFilter {
+        limit: Some(MOST),
+        ..LogFilter::default()
+    };
+    let read = || {
+        let directory = invocation.directory()?;
+        Ok::<_, Failure>(invocation.open()?.log(&directory, &filter)?)
+    };
+    read().map(|report| report.messages).unwrap_or_default()
+}
+
+fn messages(invocation: &Invocation) -> Vec<Candidate> {
+    let view = invocation.output.view();
+    let row = |message: &MessageReport| {
+        let what = format!(
+            "{}, {}",
+            title(message.prompt.as_deref()),
+            view.times.ago(message.time)
+        );
+        (short(&message.id), what)
+    };
+    let messages = recent(invocation);
+    let last = messages
+        .first()
+        .map(|message| ("last".to_owned(), row(message).1));
+    last.into_iter().chain(messages.iter().map(row)).collect()
+}
+
+fn operations(invocation: &Invocation) -> Vec<Candidate> {
+    let read = || {
+        let directory = invocation.directory()?;
+        let filter = LogFilter {
+            limit: Some(MOST),
+            ..LogFilter::default()
+        };
+        Ok::<_, Failure>(invocation.open()?.operations(&directory, &filter)?)
+    };
+    let operations = read().map(|report| report.operations).unwrap_or_default();
+    let view = invocation.output.view();
+    operations
+        .iter()
+        .map(|entry| {
+            let what = format!("{}, {}", entry.kind.name(), view.times.ago(entry.time));
+            (short(&entry.id), what)
+        })
+        .collect()
+}
+
+fn labels(invocation: &Invocation) -> Vec<Candidate> {
+    let read = || {
+        let directory = invocation.directory()?;
+        Ok::<_, Failure>(invocation.open()?.labels(&directory, None)?)
+    };
+    let labels = read().map(|report| report.labels).unwrap_or_default();
+    labels
+        .into_iter()
+        .map(|entry| (entry.label, format!("label of {}", short(&entry.id))))
+        .collect()
+}
+
+fn sessions(invocation: &Invocation) -> Vec<Candidate> {
+    let read = || {
+        let directory = invocation.directory()?;
+        Ok::<_, Failure>(invocation.open()?.sessions(Some(&directory))?)
+    };
+    let sessions = read().map(|report| report.sessions).unwrap_or_default();
+    let view = invocation.output.view();
+    sessions
+        .iter()
+        .map(|session| {
+            let what = format!(
+                "{}, {}, {}",
+                safe(&session.agent),
+                count(session.messages, "message"),
+                view.times.ago(session.last_event)
+            );
+            (short(&session.id), what)
+        })
+        .collect()
+}
+
+fn agents(invocation: &Invocation) -> Vec<Candidate> {
+    let read = || {
+        let directory = invocation.directory()?;
+        Ok::<_, Failure>(invocation.open()?.sessions(Some(&directory))?)
+    };
+    let sessions = read().map(|report| report.sessions).unwrap_or_default();
+    let names: BTreeSet<String> = sessions.into_iter().map(|session| session.agent).collect();
+    names
+        .into_iter()
+        .map(|name| (name, "agent".to_owned()))
+        .collect()
+}

@@ -1,0 +1,59 @@
+//! What an empty answer says: what is true here, and what to do next.
+
+use crate::agents::install;
+use crate::cli::commands::install::Paths;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+
+/// Says that there is nothing, and why that may be so.
+pub fn say(invocation: &Invocation, what: &str) -> Result<u8, Failure> {
+    let agents = Paths::of(invocation).map(|paths| install::list(&paths.place(invocation, false)));
+    let names = |is_it: fn(&install::AgentState) -> bool| -> Vec<&str> {
+        let agents = agents.iter().flatten().filter(|agent| is_it(agent));
+        agents.map(|agent| agent.agent).collect()
+    };
+    let installed = names(|agent| agent.is_installed() || agent.package.is_some());
+    let there = names(|agent| {
+        agent
+            .presence
+            .as_ref()
+            .is_some_and(|presence| presence.found)
+    });
+    let next = if !installed.is_empty() {
+        format!(
+            "The hook is installed for {}: send it a message in this directory. `ckpt-hook doctor` checks the rest.",
+            listed(&installed)
+        )
+    } else if !there.is_empty() {
+        format!(
+            "The hook is not installed. On this machine there is {}: `ckpt-hook install {}` puts the hook into its settings.",
+            listed(&there),
+            there[0]
+        )
+    } else {
+        "The hook is not installed: `ckpt-hook install AGENT` puts it into an agent's settings, `ckpt-hook demo` shows what it does."
+            .to_owned()
+    };
+    invocation.output.text(&format!("{what}\n{next}\n"))?;
+    Ok(DONE)
+}
+
+/// Returns "a", "a and b", "a, b and c".
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_listed_as_in_a_sentence() {
+        assert_eq!(listed(&["a"]), "a", "one");
+        assert_eq!(listed(&["a", "b", "c"]), "a, b and c", "several");
+    }
+}

@@ -1,0 +1,131 @@
+//! Everything that happened in a workspace as one timeline: what is in it on the main line, what was reverted beside it.
+
+use ckpt_schema::report::{
+    MessageReport, MessageState, OperationEntry, TimelineEntry, TimelineReport,
+};
+
+use super::history;
+use super::text::{count, fit, safe, short, title};
+use super::view::View;
+
+/// What stands at the left of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mark {
+    Here,
+    Live,
+    Aside,
+    Joins,
+    Operation,
+    Outside,
+}
+
+impl Mark {
+    fn text(self) -> &'static str {
+        match self {
+            Self::Here => "@  ",
+            Self::Live => "●  ",
+            Self::Aside => "│ ○",
+            Self::Joins => "├─╯",
+            Self::Operation => "◆  ",
+            Self::Outside => "~  ",
+        }
+    }
+}
+
+/// Returns the timeline, newest first, with where the workspace is now at its top.
+pub fn timeline(report: &TimelineReport, view: &View) -> String {
+    let mut text = line(Mark::Here, &view.paint.strong("you are here"), view);
+    let mut is_aside = false;
+    for entry in &report.entries {
+        let (mark, words) = row(entry, view);
+        if is_aside && mark != Mark::Aside {
+            text.push_str(&format!("{}\n", view.paint.faint(Mark::Joins.text())));
+        }
+        is_aside = mark == Mark::Aside;
+        text.push_str(&line(mark, &words, view));
+    }
+    if is_aside {
+        text.push_str(&format!("{}\n", view.paint.faint(Mark::Joins.text())));
+    }
+    text + &total(report)
+}
+
+fn line(mark: Mark, words: &str, view: &View) -> String {
+    let shown = match mark {
+        Mark::Here => view.paint.warning(mark.text()),
+        Mark::Live => view.paint.good(mark.text()),
+        Mark::Operation => view.paint.id(mark.text()),
+        Mark::Aside | Mark::Joins | Mark::Outside => view.paint.faint(mark.text()),
+    };
+    let room = view.width.map(|width| width.saturating_sub(4));
+    let words = match room {
+        Some(room) => fit(words, room),
+        None => words.into(),
+    };
+    format!("{shown} {words}\n")
+}
+
+fn row(entry: &TimelineEntry, view: &View) -> (Mark, String) {
+    match entry {
+        TimelineEntry::Message(message) => {
+            let mark = match message.state {
+                MessageState::Live => Mark::Live,
+                MessageState::Hidden | MessageState::Discarded => Mark::Aside,
+            };
+            (mark, of_message(message, view))
+        }
+        TimelineEntry::Operation(operation) => (Mark::Operation, of_operation(operation, view)),
+        TimelineEntry::Outside {
+            time,
+            files,
+            additions,
+            deletions,
+            ..
+        } => {
+            let lines = super::diff::sum_of(*files, *additions, *deletions, view.paint);
+            let when = view.paint.faint(&view.times.ago(*time));
+            (Mark::Outside, format!("{when}  changed outside: {lines}"))
+        }
+    }
+}
+
+fn of_message(message: &MessageReport, view: &View) -> String {
+    let state = history::state_unless_live(message, view.paint);
+    let parts = [
+        view.paint.id(&short(&message.id)),
+        view.paint.faint(&view.times.ago(message.time)),
+        safe(&message.agent).into_owned(),
+        state,
+        title(message.prompt.as_deref()),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("  ")
+}
+
+fn of_operation(operation: &OperationEntry, view: &View) -> String {
+    let to = operation
+        .message
+        .as_deref()
+        .map(|message| format!(" to just before {}", view.paint.id(&short(message))));
+    format!(
+        "{}  {}  {}{}, {}",
+        view.paint.id(&short(&operation.id)),
+        view.paint.faint(&view.times.ago(operation.time)),
+        operation.kind.name(),
+        to.unwrap_or_default(),
+        count(operation.files, "file")
+    )
+}
+
+fn total(report: &TimelineReport) -> String {
+    let number = |is_it: fn(&TimelineEntry) -> bool| {
+        report.entries.iter().filter(|entry| is_it(entry)).count() as u64
+    };
+    let messages = number(|entry| matches!(entry, TimelineEntry::Message(_)));
+    let operations = number(|entry| matches!(entry, TimelineEntry::Operation(_)));
+    format!(
+        "{}, {}\n",
+        count(messages, "message"),
+        count(operations, "operation")
+    )
+}

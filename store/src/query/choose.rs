@@ -1,0 +1,221 @@
+//! Which messages and operations a list is about, where rows alone do not tell: by their prompts, their paths, and the bytes of
+//! what they changed.
+
+use std::collections::BTreeSet;
+
+use ckpt_schema::report::OperationEntry;
+use rusqlite::{Connection, params};
+
+use super::LogFilter;
+use super::history::Messages;
+use crate::error::{Context, Result};
+use crate::ids;
+use crate::lines;
+use crate::model::entry::{Change, State};
+use crate::model::path::WorkspacePath;
+use crate::sessions;
+use crate::sessions::read::all;
+use crate::snapshot::Snapshots;
+use crate::timeline::Place;
+
+/// Returns our ids of the messages that a filter asks for, as a JSON array; nothing where it asks for none in particular.
+pub(super) fn by_content(
+    connection: &Connection,
+    place: Option<&Place>,
+    chosen: Messages<'_>,
+    filter: &LogFilter,
+) -> Result<Option<String>> {
+    if filter.grep.is_none() && filter.text.is_none() && filter.paths.is_empty() {
+        return Ok(None);
+    }
+    let only = match place {
+        Some(place) => place.paths_asked_for(&filter.paths)?,
+        None => Vec::new(),
+    };
+    let snapshots = place.map(Place::snapshots).transpose();
+    let limit = filter.limit.unwrap_or(usize::MAX);
+    let mut ids = Vec::new();
+    for (id, prompt) in candidates(connection, chosen)? {
+        if ids.len() >= limit {
+            break;
+        }
+        if !has(prompt.as_deref(), filter.grep.as_deref()) {
+            continue;
+        }
+        if only.is_empty() && filter.text.is_none() {
+            ids.push(id);
+            continue;
+        }
+        let mut changes = changes_of_message(connection, &id)?;
+        changes.retain(|change| change.path.is_asked_for(&only));
+        let is_it = match (&filter.text, &snapshots) {
+            (None, _) => !changes.is_empty(),
+            (Some(text), Ok(Some(snapshots))) => changes
+                .iter()
+                .any(|change| differs_in(snapshots, change, text)),
+            (Some(_), _) => false,
+        };
+        if is_it {
+            ids.push(id);
+        }
+    }
+    let json = serde_json::to_string(&ids).context(|| "cannot name messages")?;
+    Ok(Some(json))
+}
+
+/// Returns whether a prompt has a text in it, whatever the case.
+fn has(prompt: Option<&str>, text: Option<&str>) -> bool {
+    let Some(text) = text else { return true };
+    let (prompt, text) = (
+        prompt.unwrap_or_default().to_lowercase(),
+        text.to_lowercase(),
+    );
+    prompt.contains(&text)
+}
+
+fn candidates(
+    connection: &Connection,
+    chosen: Messages<'_>,
+) -> Result<Vec<(String, Option<String>)>> {
+    let sql = "
+        SELECT messages.id, messages.prompt
+          FROM messages JOIN sessions ON sessions.id = messages.session_id
+         WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
+           AND (?3 IS NULL OR messages.created_at >= ?3) AND (?4 IS NULL OR messages.created_at <= ?4)
+           AND (?5 IS NULL OR sessions.agent = ?5) AND (?6 IS NULL OR messages.state = ?6)
+         ORDER BY messages.seq DESC";
+    let parameters = params![
+        chosen.workspace_id,
+        chosen.session_id,
+        chosen.since,
+        chosen.until,
+        chosen.agent,
+        chosen.state.map(|state| state.name()),
+    ];
+    all(connection, sql, parameters, |row| {
+        Ok((row.get("id")?, row.get("prompt")?))
+    })
+}
+
+fn changes_of_message(connection: &Connection, id: &str) -> Result<Vec<Change>> {
+    let steps = "SELECT id FROM steps WHERE message_id = ?1 ORDER BY seq";
+    let steps: Vec<String> = all(connection, steps, [id], |row| row.get("id"))?;
+    let mut changes = Vec::new();
+    for step in steps {
+        let rows = sessions::changes_of_step(connection, &step)?;
+        changes.extend(rows.into_iter().map(|row| row.change));
+    }
+    Ok(changes)
+}
+
+/// Returns whether a text stands in one side of a change more often than in the other.
+fn differs_in(snapshots: &Snapshots, change: &Change, text: &str) -> bool {
+    let occurrences = |state: State| {
+        let blob = state.and_then(|entry| entry.blob)?;
+        let bytes = snapshots
+            .read_blob_up_to(blob, lines::MAX_SIZE as u64)
+            .ok()??;
+        Some(count(&bytes, text.as_bytes()))
+    };
+    change.old != change.new
+        && occurrences(change.old).unwrap_or(0) != occurrences(change.new).unwrap_or(0)
+}
+
+fn count(bytes: &[u8], text: &[u8]) -> usize {
+    if text.is_empty() {
+        return 0;
+    }
+    let mut rest = bytes;
+    let mut found = 0;
+    while let Some(place) = rest.windows(text.len()).position(|window| window == text) {
+        found += 1;
+        rest = &rest[place + text.len()..];
+    }
+    found
+}
+
+/// Leaves the operations that a filter asks for.
+pub(super) fn operations(
+    connection: &Connection,
+    place: &Place,
+    filter: &LogFilter,
+    operations: &mut Vec<OperationEntry>,
+) -> Result<()> {
+    let since = filter.since.unwrap_or(i64::MIN);
+    let until = filter.until.unwrap_or(i64::MAX);
+    operations.retain(|operation| (since..=until).contains(&operation.time));
+    if let Some(id) = &filter.session {
+        let session = ids::session(connection, place.row.id, id)?;
+        let root = sessions::root_of(connection, &session)?.id;
+        operations.retain(|operation| operation.session.as_ref() == Some(&root));
+    }
+    if let Some(agent) = &filter.agent {
+        let ids = "SELECT id FROM sessions WHERE workspace_id = ?1 AND agent = ?2";
+        let of_agent: Vec<String> = all(connection, ids, params![place.row.id, agent], |row| {
+            row.get("id")
+        })?;
+        let of_agent: BTreeSet<String> = of_agent.into_iter().collect();
+        let is_of_agent = |session: &String| of_agent.contains(session);
+        operations.retain(|operation| operation.session.as_ref().is_some_and(is_of_agent));
+    }
+    let only = place.paths_asked_for(&filter.paths)?;
+    if filter.grep.is_none() && filter.text.is_none() && only.is_empty() {
+        return Ok(());
+    }
+    let snapshots = place.snapshots()?;
+    let mut kept = Vec::new();
+    for operation in operations.drain(..) {
+        if is_asked_for(connection, &snapshots, filter, &only, &operation)? {
+            kept.push(operation);
+        }
+    }
+    *operations = kept;
+    Ok(())
+}
+
+fn is_asked_for(
+    connection: &Connection,
+    snapshots: &Snapshots,
+    filter: &LogFilter,
+    only: &[WorkspacePath],
+    operation: &OperationEntry,
+) -> Result<bool> {
+    let message = match &operation.message {
+        Some(id) => sessions::message(connection, id)?,
+        None => None,
+    };
+    let prompt = message.and_then(|message| message.prompt);
+    if !has(prompt.as_deref(), filter.grep.as_deref()) {
+        return Ok(false);
+    }
+    let changes = super::show::changes_of_operation(connection, &operation.id)?;
+    let mut asked = changes
+        .iter()
+        .filter(|change| change.path.is_asked_for(only));
+    Ok(match &filter.text {
+        Some(text) => asked.any(|change| differs_in(snapshots, change, text)),
+        None => only.is_empty() || asked.next().is_some(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_is_searched_whatever_the_case() {
+        assert!(has(Some("Ändere den PARSER"), Some("ä")), "of any script");
+        assert!(
+            !has(None, Some("parser")),
+            "what was not kept has nothing in it"
+        );
+        assert!(has(None, None), "nothing was asked for");
+    }
+
+    #[test]
+    fn occurrences_are_counted_once_each() {
+        assert_eq!(count(b"aaaa", b"aa"), 2, "they do not overlap");
+        assert_eq!(count(b"abc", b"x"), 0, "none");
+        assert_eq!(count(b"abc", b""), 0, "nothing stands nowhere");
+    }
+}

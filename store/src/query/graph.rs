@@ -1,0 +1,115 @@
+//! `log --graph` and `log --snapshots`: everything that happened in a workspace, and every state that was captured.
+
+use std::path::Path;
+
+use ckpt_schema::report::{SnapshotEntry, SnapshotsReport, TimelineEntry, TimelineReport, VERSION};
+use rusqlite::{Connection, params};
+
+use super::{LogFilter, history};
+use crate::error::Result;
+use crate::model::Milliseconds;
+use crate::sessions::read::{all, count};
+use crate::store::Store;
+use crate::timeline::Place;
+
+/// Lists messages, operations and changes from outside, newest first.
+pub(crate) fn timeline(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<TimelineReport> {
+    let messages = history::log(store, cwd, filter)?.messages;
+    let operations = history::operations(store, cwd, filter)?.operations;
+    let mut entries: Vec<TimelineEntry> =
+        messages.into_iter().map(TimelineEntry::Message).collect();
+    entries.extend(operations.into_iter().map(TimelineEntry::Operation));
+    if is_about_everybody(filter)
+        && let Some(place) = Place::find(store, cwd)?
+    {
+        entries.extend(outside(store.database.connection(), place.row.id, filter)?);
+    }
+    entries.sort_by_key(|entry| std::cmp::Reverse(time(entry)));
+    entries.truncate(filter.limit.unwrap_or(usize::MAX));
+    Ok(TimelineReport {
+        version: VERSION,
+        entries,
+    })
+}
+
+/// What belongs to nobody has no agent, no session and no prompt.
+fn is_about_everybody(filter: &LogFilter) -> bool {
+    filter.session.is_none()
+        && filter.agent.is_none()
+        && filter.state.is_none()
+        && filter.grep.is_none()
+        && filter.text.is_none()
+        && filter.paths.is_empty()
+}
+
+fn time(entry: &TimelineEntry) -> Milliseconds {
+    match entry {
+        TimelineEntry::Message(message) => message.time,
+        TimelineEntry::Operation(operation) => operation.time,
+        TimelineEntry::Outside { time, .. } => *time,
+    }
+}
+
+fn outside(
+    connection: &Connection,
+    workspace_id: i64,
+    filter: &LogFilter,
+) -> Result<Vec<TimelineEntry>> {
+    let sql = "
+        SELECT max(changes.happened_at) AS time, \"from\".tree AS from_tree, \"to\".tree AS to_tree,
+               count(DISTINCT ifnull(changes.path_raw, changes.path)) AS files,
+               ifnull(sum(changes.additions), 0) AS additions, ifnull(sum(changes.deletions), 0) AS deletions
+          FROM changes
+          LEFT JOIN snapshots AS \"from\" ON \"from\".id = changes.from_snapshot_id
+          LEFT JOIN snapshots AS \"to\" ON \"to\".id = changes.to_snapshot_id
+         WHERE changes.workspace_id = ?1 AND changes.step_id IS NULL
+         GROUP BY changes.from_snapshot_id, changes.to_snapshot_id
+        HAVING (?2 IS NULL OR max(changes.happened_at) >= ?2) AND (?3 IS NULL OR max(changes.happened_at) <= ?3)";
+    let parameters = params![workspace_id, filter.since, filter.until];
+    all(connection, sql, parameters, |row| {
+        Ok(TimelineEntry::Outside {
+            time: row.get("time")?,
+            from: row.get("from_tree")?,
+            to: row.get("to_tree")?,
+            files: count(row, "files")?,
+            additions: count(row, "additions")?,
+            deletions: count(row, "deletions")?,
+        })
+    })
+}
+
+/// Lists the snapshots of a workspace, newest first.
+pub(crate) fn snapshots(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<SnapshotsReport> {
+    let sql = "
+        SELECT snapshots.tree, snapshots.taken_at,
+               (SELECT text FROM labels WHERE labels.snapshot_id = snapshots.id LIMIT 1) AS label,
+               (SELECT count(*) FROM gaps WHERE gaps.snapshot_id = snapshots.id) AS gaps, after.id AS message
+          FROM snapshots
+          LEFT JOIN (SELECT id, snapshot_id, max(seq) FROM messages GROUP BY snapshot_id) AS after
+                 ON after.snapshot_id = snapshots.id
+         WHERE workspace_id = ?1 AND (?2 IS NULL OR taken_at >= ?2) AND (?3 IS NULL OR taken_at <= ?3)
+         ORDER BY snapshots.id DESC LIMIT ?4";
+    let limit = filter
+        .limit
+        .map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    let snapshots = match Place::find(store, cwd)? {
+        Some(place) => {
+            let parameters = params![place.row.id, filter.since, filter.until, limit];
+            let read = |row: &rusqlite::Row<'_>| {
+                Ok(SnapshotEntry {
+                    snapshot: row.get("tree")?,
+                    time: row.get("taken_at")?,
+                    label: row.get("label")?,
+                    gaps: count(row, "gaps")?,
+                    message: row.get("message")?,
+                })
+            };
+            all(store.database.connection(), sql, parameters, read)?
+        }
+        None => Vec::new(),
+    };
+    Ok(SnapshotsReport {
+        version: VERSION,
+        snapshots,
+    })
+}
