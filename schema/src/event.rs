@@ -151,6 +151,10 @@ pub struct Event {
     /// Whether it comes in one call with the event before, so that nothing happened in between; never from a payload.
     #[serde(skip)]
     pub at_once: bool,
+    /// Whether it is a command of ours inside the agent, and nothing that the agent is told or does: of a message or a tool; never
+    /// from a payload.
+    #[serde(skip)]
+    pub is_command: bool,
 }
 
 impl Event {
@@ -176,6 +180,7 @@ impl Event {
             transcript_path: None,
             process: None,
             at_once: false,
+            is_command: false,
         }
     }
 }

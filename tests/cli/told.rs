@@ -213,3 +213,58 @@ fn our_own_commands_are_no_messages_and_make_no_revert_permanent() {
     world.run(&["unrevert"], b"").exits(0);
     assert_eq!(world.read("menu"), b"salad\n", "byte for byte");
 }
+
+#[test]
+fn a_conversation_that_begins_with_our_skill_has_no_message() {
+    let world = Sandbox::new();
+    let tell = |name: &str, extra: Value| {
+        let mut payload = json!({"session_id": "new", "cwd": world.workspace(), "turn_id": "t"});
+        payload
+            .as_object_mut()
+            .expect("an object")
+            .extend(extra.as_object().expect("an object").clone());
+        world
+            .run(
+                &["event", "--agent", "codex", "--event", name],
+                payload.to_string().as_bytes(),
+            )
+            .ends_silently();
+    };
+    let messages = || {
+        let log = world.json(&["log"]);
+        log["messages"].as_array().expect("a list").len()
+    };
+    let line = "/home/u/bin/ckpt-hook inside revert --force ${CODEX_THREAD_ID:+--session \"$CODEX_THREAD_ID\"}";
+    let shell = json!({"tool_name": "Bash", "tool_use_id": "1", "tool_input": {"command": line}});
+    tell("SessionStart", json!({"source": "startup"}));
+    tell("UserPromptSubmit", json!({"prompt": "$ckpt-revert"}));
+    tell("PreModelRequest", json!({}));
+    tell("PreToolUse", shell.clone());
+    assert_eq!(
+        messages(),
+        0,
+        "so that the command can say that there is none"
+    );
+    tell("PostToolUse", shell);
+    tell("PreModelRequest", json!({}));
+    tell("Stop", json!({}));
+    assert_eq!(messages(), 0, "nothing was asked of the agent");
+
+    tell(
+        "UserPromptSubmit",
+        json!({"prompt": "$ckpt-status", "turn_id": "u"}),
+    );
+    tell("PreModelRequest", json!({"turn_id": "u"}));
+    let other = json!({"turn_id": "u", "tool_name": "Bash", "tool_use_id": "2", "tool_input": {"command": "touch made"}});
+    tell("PreToolUse", other.clone());
+    world.write("made", "");
+    tell("PostToolUse", other);
+    tell("Stop", json!({"turn_id": "u"}));
+    assert_eq!(
+        messages(),
+        1,
+        "what it does besides is recorded all the same"
+    );
+    world.run(&["revert", "--message", "last"], b"").exits(0);
+    assert!(world.tree().is_empty(), "and goes back");
+}

@@ -2,6 +2,9 @@
 //!
 //! Else `/ckpt-revert` would be the next message, which makes the revert permanent that it has just asked for.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 /// One of our commands.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
@@ -66,9 +69,38 @@ pub fn is_own_command(prompt: &str) -> bool {
     COMMANDS.iter().any(|command| command.name == name)
 }
 
+/// Returns whether a shell's line runs one of our commands, as the skill says, and nothing else.
+pub fn is_own_line(line: &str) -> bool {
+    let runs_more = line.contains([';', '|', '&', '<', '>', '\n', '`']) || line.contains("$(");
+    let mut words = line.split_whitespace();
+    let program = words.next().unwrap_or_default().trim_matches(['"', '\'']);
+    let is_ours = Path::new(program).file_name() == Some(OsStr::new("ckpt-hook"));
+    is_ours && words.next() == Some("inside") && !runs_more
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_of_shell_is_ours_where_it_runs_nothing_else() {
+        for line in [
+            "ckpt-hook inside status",
+            "'/home/u/bin/ckpt-hook' inside revert --force ${CODEX_THREAD_ID:+--session \"$CODEX_THREAD_ID\"}",
+        ] {
+            assert!(is_own_line(line), "`{line}` is ours");
+        }
+        for line in [
+            "",
+            "ckpt-hook log",
+            "echo ckpt-hook inside status",
+            "ckpt-hook inside status; make",
+            "ckpt-hook inside status > report.txt",
+            "ckpt-hook inside revert $(make)",
+        ] {
+            assert!(!is_own_line(line), "`{line}` may do anything");
+        }
+    }
 
     #[test]
     fn our_commands_are_known_as_typed_and_as_sent() {

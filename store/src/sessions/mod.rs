@@ -45,11 +45,11 @@ pub(crate) use operations::{
 };
 pub(crate) use roots::{Named, named, path_of_blob, roots, workspaces};
 pub(crate) use rows::{
-    MessageRow, SessionRow, SteplessMessage, bind_pending_messages, discard_hidden_messages,
-    find_message_by_agent_id, find_session, insert_message, message, message_at_or_after,
-    message_time, messages_from, messages_of_turn, newest_message, newest_reverted_session,
-    next_hidden_message, other_reverted_sessions, root_of, session, set_hidden_from,
-    set_revert_point, stepless_messages, touch_session, upsert_session,
+    COMMAND, MessageRow, SessionRow, SteplessMessage, bind_pending_messages,
+    discard_hidden_messages, find_message_by_agent_id, find_session, insert_message, message,
+    message_at_or_after, message_time, messages_from, messages_of_turn, newest_message,
+    newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of, session,
+    set_hidden_from, set_revert_point, stepless_messages, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use snapshots::{

@@ -244,7 +244,10 @@ pub(crate) fn upsert_session(
     .ok_or_else(|| crate::error::Error::failed("a session that was just added is not there"))
 }
 
-/// Notes that a session was heard of.
+/// What was last heard of a session, while the agent runs a command of ours that its user typed.
+pub(crate) const COMMAND: &str = "command";
+
+/// Notes that a session was heard of. A command that its user typed is no sign of the agent's life.
 pub(crate) fn touch_session(
     connection: &Connection,
     id: &str,
@@ -252,10 +255,12 @@ pub(crate) fn touch_session(
     tells_of_tools: bool,
     now: Milliseconds,
 ) -> Result<()> {
-    use ckpt_schema::EventKind::SessionEnd;
+    use ckpt_schema::EventKind::{SessionEnd, StepStart, UserMessage};
+    let goes_on = event.is_command || event.event == StepStart;
+    let is_typed = event.is_command && event.event == UserMessage;
     connection
         .prepare_cached(
-            "UPDATE sessions SET last_event_at = ?2, last_event = ?3, ended_at = iif(?4, ?2, NULL),
+            "UPDATE sessions SET last_event_at = iif(?11, last_event_at, ?2), last_event = iif(?9 AND last_event IS ?10, ?10, ?3), ended_at = iif(?4, ?2, NULL),
                     tool_events = max(tool_events, ?5), transcript = ifnull(?6, transcript),
                     interrupted_at = iif(?7, ?2, interrupted_at),
                     process_seen = iif(?8 IS NULL, process_seen, iif(process IS ?8, min(process_seen + 1, 2), 1)),
@@ -265,12 +270,15 @@ pub(crate) fn touch_session(
             statement.execute(params![
                 id,
                 now,
-                event.event.name(),
+                if is_typed { COMMAND } else { event.event.name() },
                 event.event == SessionEnd,
                 tells_of_tools,
                 event.transcript_path.as_ref().and_then(|path| path.to_str()),
                 event.interrupted,
                 event.process,
+                goes_on,
+                COMMAND,
+                is_typed,
             ])
         })
         .context(|| "cannot note an event")?;

@@ -162,8 +162,9 @@ fn translated(
 ) -> Parsed {
     match translate(payload) {
         Ok(mut events) => {
-            if events.iter().any(is_command) {
-                events.clear();
+            if events.iter().any(is_typed_command) {
+                events.retain(is_typed_command);
+                events.iter_mut().for_each(|event| event.is_command = true);
             }
             Parsed {
                 events,
@@ -181,8 +182,8 @@ fn translated(
     }
 }
 
-/// What the user says to us is nothing that they say to the agent.
-fn is_command(event: &Event) -> bool {
+/// What the user says to us is nothing that they say to the agent. That they did is handed on: the agent's model may run it.
+fn is_typed_command(event: &Event) -> bool {
     event.event == EventKind::UserMessage && event.prompt.as_deref().is_some_and(is_own_command)
 }
 

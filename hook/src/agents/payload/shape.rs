@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::json::Object;
 use super::{Payload, Problem};
+use crate::agents::own_command::is_own_line;
 
 /// The names of a field that holds a path, in the inputs of edit tools.
 const PATH_NAMES: [&str; 4] = ["file_path", "notebook_path", "filePath", "path"];
@@ -97,6 +98,8 @@ fn describe_tool(event: &mut Event, payload: &Payload<'_>, edit_tools: &[&str]) 
         .map(named_files)
         .unwrap_or_default();
     event.tool_kind = tool_kind(event);
+    let line = input.as_ref().and_then(|input| input.text("command"));
+    event.is_command = line.is_some_and(|line| is_own_line(&line));
     if event.event == EventKind::ToolFinish {
         let is_set = |object: &Object<'_>, name: &str| object.flag(name) == Some(true);
         event.duration_ms = ["duration_ms", "durationMs"]

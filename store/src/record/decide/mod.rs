@@ -10,7 +10,7 @@ use ckpt_schema::event::Event;
 
 use super::look::{self, Look};
 use super::view::View;
-use crate::sessions::OpenStep;
+use crate::sessions::{COMMAND, OpenStep};
 use crate::settings::Settings;
 use crate::timeline::evidence::Standing;
 
@@ -115,6 +115,9 @@ pub(crate) fn decide(event: &Event, view: &View, settings: &Settings) -> Decisio
 }
 
 fn what_happens(event: &Event, view: &View, settings: &Settings) -> Decision {
+    if event.is_command || is_of_command(event, view) {
+        return Decision::default();
+    }
     match event.event {
         EventKind::SessionStart => close(own(view, true, Standing::Cut)),
         EventKind::UserMessage => message::begin(event, view),
@@ -133,6 +136,14 @@ fn what_happens(event: &Event, view: &View, settings: &Settings) -> Decision {
         EventKind::TurnEnd => close(own(view, false, Standing::TurnEnded)),
         EventKind::SessionEnd => close(with_children(view)),
     }
+}
+
+/// Returns whether the model is only called to run a command of ours, with which the conversation began: that is no step, and there is
+/// no message that it could belong to.
+fn is_of_command(event: &Event, view: &View) -> bool {
+    let root = view.root.as_ref();
+    let last = root.and_then(|root| root.last_event.as_deref());
+    event.event == EventKind::StepStart && last == Some(COMMAND) && view.message.is_none()
 }
 
 fn close(closing: Vec<Closing>) -> Decision {
