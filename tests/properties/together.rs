@@ -13,7 +13,7 @@ use crate::hold::hold;
 use crate::kill::killed_after;
 use crate::laws::{self, Sight};
 use crate::script::Script;
-use testing::scenario::{World, wait_ms};
+use testing::scenario::{World, explained, wait_ms};
 use testing::tree::Tree;
 
 const SESSIONS: [&str; 2] = ["s1", "s2"];
@@ -317,7 +317,7 @@ impl<'a> Model<'a> {
         );
         let run = |world: &mut World| {
             let cwd = world.cwd.clone();
-            world.store.redo(&cwd, &request)
+            world.store.redo(&cwd, &request).map(explained)
         };
         // What a revert took along of git, going forward takes along, too.
         if self.command(at, &line, (true, true), run)
@@ -350,7 +350,7 @@ impl<'a> Model<'a> {
             index + 1
         ));
         let cwd = self.world.cwd.clone();
-        let report = match self.world.store.restore(&cwd, &request) {
+        let report = match self.world.store.restore(&cwd, &request).map(explained) {
             Ok(report) => report,
             Err(error) if only.is_some() => {
                 assert_eq!(

@@ -23,6 +23,7 @@ mod names;
 mod out_of_view;
 mod parts;
 mod planned;
+mod receipt;
 mod redo;
 mod refused;
 mod restoring;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ckpt_schema::report::{
-    EventReport, FileReport, FileResult, LogReport, OperationReport, SnapshotReport, StatusReport,
+    DifferenceReason, EventReport, FileReport, FileResult, LogReport, OperationReport,
+    SnapshotReport, StatusReport,
 };
 use ckpt_schema::{Event, EventKind};
 use ckpt_store::model::request::OnConflict;
@@ -55,6 +56,24 @@ pub fn wait_ms(milliseconds: i64) {
 
 /// What tells that a file was not touched at all: inode, mtime and ctime in nanoseconds.
 pub type Stamp = (u64, i128, i128);
+
+/// Checks the receipt of an operation: every path that is not as it was then has a reason.
+#[track_caller]
+pub fn explained(report: OperationReport) -> OperationReport {
+    let differences = report
+        .receipt
+        .iter()
+        .flat_map(|receipt| &receipt.differences);
+    let unexplained: Vec<&str> = differences
+        .filter(|difference| difference.reason == DifferenceReason::Unexplained)
+        .map(|difference| difference.path.path.as_str())
+        .collect();
+    assert!(
+        unexplained.is_empty(),
+        "a path that differs without a reason is a fault: {unexplained:?} of {report:#?}"
+    );
+    report
+}
 
 pub struct World {
     pub directory: TempDir,
@@ -282,7 +301,7 @@ impl World {
 
     pub fn try_revert(&mut self, request: &RevertRequest) -> Result<OperationReport, Error> {
         let cwd = self.cwd.clone();
-        self.store.revert(&cwd, request)
+        self.store.revert(&cwd, request).map(explained)
     }
 
     pub fn revert(&mut self, message: &str) -> OperationReport {
@@ -300,6 +319,7 @@ impl World {
         let cwd = self.cwd.clone();
         self.store
             .redo(&cwd, &RedoRequest::default())
+            .map(explained)
             .expect("it can be redone")
     }
 
@@ -313,6 +333,7 @@ impl World {
                     ..RedoRequest::default()
                 },
             )
+            .map(explained)
             .expect("it can be unreverted")
     }
 
@@ -328,6 +349,7 @@ impl World {
                     ..RestoreRequest::default()
                 },
             )
+            .map(explained)
             .expect("restorable")
     }
 

@@ -1,8 +1,10 @@
 //! What a revert, redo or restore did, or would do, and how to get back.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use ckpt_schema::report::{
-    FileAction, FileReport, FileResult, GitPart, GitReport, OperationKind, OperationReport,
-    Outcome, RevertedSession,
+    DifferenceReason, FileAction, FileReport, FileResult, GitPart, GitReport, OperationKind,
+    OperationReport, Outcome, PathText, RevertedSession,
 };
 
 use ckpt_store::revert::Before;
@@ -29,6 +31,7 @@ pub fn render(report: &OperationReport, around: &Around, view: &View) -> String 
     for note in &report.notes {
         text.push_str(&format!("{} {}\n", view.paint.warning("note:"), safe(note)));
     }
+    text.push_str(&differing(report));
     text.push_str(&closing(report, around, view.paint));
     text
 }
@@ -196,6 +199,66 @@ fn word(file: &FileReport, paint: Paint) -> String {
     }
 }
 
+/// How many paths are named of each reason.
+const NAMED: usize = 3;
+
+/// Returns a line on the paths that are not as they were then, but for those that have a line of their own; folded by reason.
+fn differing(report: &OperationReport) -> String {
+    let Some(receipt) = &report.receipt else {
+        return String::new();
+    };
+    let told: BTreeSet<&PathText> = report
+        .files
+        .iter()
+        .filter(|file| says_something(file))
+        .map(|file| &file.path)
+        .collect();
+    let mut by_reason: BTreeMap<DifferenceReason, Vec<&PathText>> = BTreeMap::new();
+    for difference in &receipt.differences {
+        if !told.contains(&difference.path) {
+            let paths = by_reason.entry(difference.reason).or_default();
+            paths.push(&difference.path);
+        }
+    }
+    let number: usize = by_reason.values().map(Vec::len).sum();
+    if number == 0 {
+        return String::new();
+    }
+    let parts: Vec<String> = by_reason
+        .iter()
+        .map(|(reason, paths)| {
+            let mut names: Vec<String> = paths.iter().take(NAMED).map(|name| path(name)).collect();
+            if paths.len() > NAMED {
+                names.push(format!("and {} more", paths.len() - NAMED));
+            }
+            format!("{} ({})", why(*reason), names.join(", "))
+        })
+        .collect();
+    let verb = match number {
+        _ if report.dry_run => "would differ",
+        1 => "differs",
+        _ => "differ",
+    };
+    let files = count(number as u64, "other path");
+    format!("{files} {verb} from then: {}.\n", parts.join("; "))
+}
+
+fn why(reason: DifferenceReason) -> &'static str {
+    match reason {
+        DifferenceReason::Yours => "changed since, not by an agent",
+        DifferenceReason::Unclear => "changed since, unclear by whom",
+        DifferenceReason::Shared => "changed by several sessions at once",
+        DifferenceReason::OtherSession => "changed by another session",
+        DifferenceReason::NotAsked => "changed by this session outside what was undone",
+        DifferenceReason::Unrecorded => "changed while a step was not recorded",
+        DifferenceReason::Operation => "left so by an earlier revert or restore",
+        DifferenceReason::Ignored => "ignored now or then",
+        DifferenceReason::NotCaptured => "not captured now or then",
+        DifferenceReason::Failed => "could not be written",
+        DifferenceReason::Unexplained => "for no known reason, which is a bug",
+    }
+}
+
 /// What was left, and the way back.
 fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     let mut lines = Vec::new();
@@ -322,7 +385,7 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
 mod tests {
     use super::*;
     use crate::output::time::Times;
-    use ckpt_schema::report::{self, PathText};
+    use ckpt_schema::report::{self, Difference, Receipt};
     use expect_test::expect;
 
     fn file(
@@ -360,6 +423,7 @@ mod tests {
             files,
             git: Vec::new(),
             also_reverted: Vec::new(),
+            receipt: None,
             notes: Vec::new(),
         }
     }
@@ -430,6 +494,40 @@ mod tests {
               remove  +10  -2  new
             1 message would be hidden until you redo, or send a new one.
             This is a plan; nothing was changed.
+        "#]]
+        .assert_eq(&shown(&report));
+    }
+
+    #[test]
+    fn what_differs_from_then_is_one_line_by_reason_without_what_has_a_line() {
+        let named = |name: &str| PathText {
+            path: name.to_owned(),
+            path_hex: None,
+        };
+        let difference = |name: &str, reason| Difference {
+            path: named(name),
+            reason,
+        };
+        let mine = ["a", "b", "c", "d", "e"].map(|name| difference(name, DifferenceReason::Yours));
+        let others = [
+            difference("kept", DifferenceReason::Yours),
+            difference("x.log", DifferenceReason::Ignored),
+        ];
+        let kept = file("kept", FileAction::Keep, FileResult::Conflict, Some("why"));
+        let report = OperationReport {
+            receipt: Some(Receipt {
+                tree: String::new(),
+                differences: mine.into_iter().chain(others).collect(),
+            }),
+            ..operation(vec![kept], Outcome::Partial)
+        };
+        expect![[r#"
+            ! Went back to just before “tidy up” (abcdefgh), but not everything
+              kept  +10  -2  kept (why)
+            6 other paths differ from then: changed since, not by an agent (a, b, c, and 2 more); ignored now or then (x.log).
+            1 file kept because of edits that are not known to be of this session.
+            1 message is hidden until you redo, or send a new one.
+            To undo this: ckpt-hook unrevert
         "#]]
         .assert_eq(&shown(&report));
     }

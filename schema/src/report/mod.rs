@@ -28,8 +28,9 @@ pub use history::{
 };
 pub use label::{LabelAction, LabelEntry, LabelledKind, LabelsReport};
 pub use operation::{
-    FileAction, FileReport, FileResult, GitPart, GitReport, OperationEntry, OperationKind,
-    OperationReport, OperationsReport, Outcome, RevertedSession,
+    Difference, DifferenceReason, FileAction, FileReport, FileResult, GitPart, GitReport,
+    OperationEntry, OperationKind, OperationReport, OperationsReport, Outcome, Receipt,
+    RevertedSession,
 };
 pub use recording::{EventReport, Looked, SnapshotReport};
 pub use setup::{

@@ -210,8 +210,62 @@ pub struct OperationReport {
     /// Where it leaves nothing of its session reverted: the other sessions of the workspace that are.
     #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
+    /// What is not as it was where it went to, with a reason for every path; null for one step alone, and where no snapshot
+    /// of that moment could be taken.
+    #[serde(default)]
+    pub receipt: Option<Receipt>,
     /// What else the user should know.
     pub notes: Vec<String>,
+}
+
+/// The workspace after an operation, compared with the state that it went to: the snapshot of the message, the one before the
+/// first revert for an unrevert, the one that a restore names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Receipt {
+    /// The tree that it was compared with, in the workspace's repository of the store.
+    pub tree: String,
+    /// Every path that differs, by name.
+    pub differences: Vec<Difference>,
+}
+
+/// A path that is not as it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Difference {
+    /// Where in the workspace.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// Why it is not.
+    pub reason: DifferenceReason,
+}
+
+/// Why a path is not as it was then: exactly one reason for each.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum DifferenceReason {
+    /// It was changed since, and not known to be by an agent: yours.
+    Yours,
+    /// Nobody can tell whose change it is.
+    Unclear,
+    /// Several sessions changed it at once.
+    Shared,
+    /// Another session changed it.
+    OtherSession,
+    /// This session changed it in what was not asked to be undone: a message before, or an operation's agent meanwhile.
+    NotAsked,
+    /// It was changed while a step was at work that was not recorded.
+    Unrecorded,
+    /// An earlier revert or restore left it so.
+    Operation,
+    /// Ignore rules hide it now, or hid it then; or what is ignored keeps its folder.
+    Ignored,
+    /// No snapshot holds what it is or was.
+    NotCaptured,
+    /// It could not be written.
+    Failed,
+    /// No reason is known: a fault of the program, for which the operation ends as partial.
+    Unexplained,
 }
 
 /// A session of which something is reverted.

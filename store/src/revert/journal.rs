@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{FileAction, FileResult, OperationKind};
+use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome, Receipt};
 
 use super::apply::{self, Root, Work};
 use super::chain::{self, chain, has_ended};
@@ -11,6 +11,7 @@ use super::git;
 use super::movement::Part;
 use super::operate::observe;
 use super::operation::Operation;
+use super::receipt;
 use super::report::outcome;
 use crate::error::{Error, Result};
 use crate::model::Milliseconds;
@@ -190,6 +191,8 @@ pub(crate) struct Finished {
     pub items: Vec<Item>,
     /// Git's own state.
     pub git: Vec<GitItem>,
+    /// The workspace compared with what it was to be.
+    pub compared: Result<Option<Receipt>>,
     /// Why it is still open although every file was tried: what comes next finishes it.
     pub unfinished: Option<Error>,
 }
@@ -207,6 +210,7 @@ impl Finished {
         Self {
             items,
             git,
+            compared: Ok(None),
             unfinished: Some(error),
         }
     }
@@ -220,12 +224,22 @@ pub(super) fn finish_first(
     root: &Root,
     id: &str,
     operation: &Operation<'_>,
+    seen: &Observation,
 ) -> Finished {
-    finish(store, place, snapshots, root, id, Try::First).unwrap_or_else(|error| {
+    let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
+        let connection = store.database.connection();
+        let after = after.unwrap_or(seen);
+        receipt::receipt(connection, place, snapshots, operation, items, after)
+    };
+    finish(store, place, snapshots, root, id, Try::First, &compare).unwrap_or_else(|error| {
         let git = operation.git.clone().unwrap_or_default();
         Finished::nothing(operation.plan.items.clone(), git, error)
     })
 }
+
+/// Compares what an operation left with what it was to be; the look is none where nothing was to be done.
+pub(super) type Compare<'a> =
+    dyn Fn(&Store, &[Item], Option<&Observation>) -> Result<Option<Receipt>> + 'a;
 
 /// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Fails where nothing
 /// was done.
@@ -236,6 +250,7 @@ pub(crate) fn finish(
     root: &Root,
     id: &str,
     which: Try,
+    compare: &Compare<'_>,
 ) -> Result<Finished> {
     let connection = store.database.connection();
     let row = sessions::operation(connection, id)?;
@@ -269,6 +284,11 @@ pub(crate) fn finish(
             (git, None, unfinished)
         }
     };
+    let compared = if unfinished.is_none() {
+        compare(store, &items, after.as_ref())
+    } else {
+        Ok(None)
+    };
     if unfinished.is_some() || has_failed && which == Try::First {
         // What is done is not looked at again, for from now on it may be edited. The rest is as it was planned, also what was not
         // as expected: what failed may be the reason.
@@ -277,11 +297,17 @@ pub(crate) fn finish(
         return Ok(Finished {
             items,
             git,
+            compared,
             unfinished,
         });
     }
     // Synced as well: the point must not seem to be where it was once the files are where it goes.
     let now = store.now();
+    let is_unexplained = matches!(&compared, Ok(Some(receipt)) if receipt::is_unexplained(receipt));
+    let outcome = match is_unexplained {
+        true => Outcome::Partial,
+        false => outcome(&items, &git),
+    };
     let closed = store.database.write_synced(|connection| {
         let after_id = match &after {
             Some(after) => Some(after.write(connection, place.row.id, None, now)?),
@@ -289,19 +315,13 @@ pub(crate) fn finish(
         };
         sessions::close_git_items(connection, id, &git)?;
         sessions::note_results(connection, id, &items)?;
-        sessions::close_operation(
-            connection,
-            id,
-            outcome(&items, &git),
-            after_id,
-            &row.notes,
-            now,
-        )?;
+        sessions::close_operation(connection, id, outcome, after_id, &row.notes, now)?;
         move_point(connection, &row, has_failed)
     });
     Ok(Finished {
         items,
         git,
+        compared,
         unfinished: closed.err(),
     })
 }

@@ -25,6 +25,7 @@ mod journal;
 mod movement;
 mod operate;
 mod operation;
+mod receipt;
 mod recover;
 mod refuse;
 mod report;
@@ -239,6 +240,7 @@ fn nothing_reverted(
         files: Vec::new(),
         git: Vec::new(),
         also_reverted,
+        receipt: None,
         notes: warnings,
     }
 }

@@ -28,6 +28,8 @@ pub(crate) struct Movement {
     pub since: Option<i64>,
     /// The id of the message that a revert asked for.
     pub asked_for: Option<String>,
+    /// The snapshot of that message: what the files go back to.
+    pub since_snapshot: Option<i64>,
     /// Where it goes back to, though the point stays: a message for some paths, or one step alone.
     pub part: Option<Part>,
     /// What was said to do about conflicts; a revert always says it.
@@ -155,6 +157,7 @@ impl Movement {
             from,
             to,
             since,
+            since_snapshot: message.snapshot_id,
             asked_for: Some(message.id),
             part,
             on_conflict,
@@ -198,6 +201,7 @@ impl Movement {
             to,
             since: None,
             asked_for: None,
+            since_snapshot: None,
             part: None,
             on_conflict: request.on_conflict,
             unclear: None,
@@ -222,20 +226,25 @@ impl Movement {
         if self.takes_all_back() {
             return Ok(Vec::new());
         }
+        let mut scopes = self.whole();
+        scopes.extend(parts_of_chain(store.database.connection(), chain)?);
+        scopes.extend(self.part.iter().map(Scope::of_part));
+        Ok(scopes)
+    }
+
+    /// Returns the scope of everything behind the point; none where there is no point after it.
+    pub fn whole(&self) -> Vec<Scope> {
         let first = self
             .to
             .as_ref()
             .map(|to| self.whole_since().unwrap_or(to.seq).min(to.seq));
-        let mut scopes: Vec<Scope> = first
+        first
             .map(|seq| Scope::From {
                 seq,
                 paths: Paths::default(),
             })
             .into_iter()
-            .collect();
-        scopes.extend(parts_of_chain(store.database.connection(), chain)?);
-        scopes.extend(self.part.iter().map(Scope::of_part));
-        Ok(scopes)
+            .collect()
     }
 
     /// Returns from where on a whole revert asked for everything.
@@ -287,6 +296,20 @@ impl Movement {
             first = Some(first.map_or(seq, |first| first.min(seq)));
         }
         Ok(first)
+    }
+
+    /// Returns the snapshot that the workspace is to be like afterwards. A discarded message that is named is no revert point, and yet
+    /// what is left of it goes back to just before it.
+    pub fn goal_snapshot(&self) -> Option<i64> {
+        let is_before_the_point = self
+            .whole_since()
+            .zip(self.to.as_ref())
+            .is_some_and(|(since, to)| since < to.seq);
+        if is_before_the_point {
+            self.since_snapshot
+        } else {
+            self.reference_snapshot(self.session.revert_base_id)
+        }
     }
 
     /// Returns the snapshot that tells which directories were there before: that of where it goes.

@@ -1,6 +1,6 @@
 //! The line from a movement to its outcome: look, plan, check, write the plan down, apply, look again, close.
 
-use ckpt_schema::report::{OperationKind, OperationReport, Outcome};
+use ckpt_schema::report::{OperationKind, OperationReport, Outcome, Receipt};
 use rusqlite::Connection;
 
 use super::apply::Root;
@@ -12,6 +12,7 @@ use super::movement::Movement;
 use super::operation::{Operation, Options};
 use super::plan::Plan;
 use super::plan::{count_lines, plan_for};
+use super::receipt::{self, Expectation};
 use super::report::report;
 use super::{databases, refuse, token, warnings};
 use crate::error::{Error, Result};
@@ -118,6 +119,8 @@ impl<'a, 'm> Scene<'a, 'm> {
         let material = gather(store, place, snapshots, movement, &chain, seen, unclear)?;
         refuse::unavailable(movement, &material)?;
         let git = self.plan_git(options, &chain, unclear)?;
+        let scopes = movement.scopes(store, &chain)?;
+        let expectation = Expectation::of_movement(movement, scopes, unclear);
         // What is said holds. Else a movement forward merges edits made while reverted, whatever the reverts did about older ones.
         let on_conflict = movement.on_conflict.unwrap_or_default();
         let undoing = movement.on_conflict.unwrap_or_else(|| policy(&chain));
@@ -138,6 +141,7 @@ impl<'a, 'm> Scene<'a, 'm> {
             base,
             reference: movement.reference_snapshot(base),
             warnings,
+            expectation,
             is_incomplete,
         })
     }
@@ -270,27 +274,27 @@ pub(crate) fn execute(
     }
     let root = Root::open(&place.root, place.device()?, place.row.inode)?;
     refuse::what_must_fail(&root, snapshots, &operation.plan, options)?;
-    if options.dry_run {
-        let git = operation.git.clone().unwrap_or_default();
-        let planned = report(store, &operation, None, (&operation.plan.items, &git), true);
-        // The caller, who knows what was asked for, makes a token of it.
-        let plan = fingerprint.map(|fingerprint| fingerprint.to_string());
-        return Ok(OperationReport { plan, ..planned });
-    }
     let moves_git = operation.git.iter().flatten().any(GitItem::is_planned);
     let is_move = operation
         .movement
         .is_some_and(|movement| movement.part.is_none() && !is_same_point(movement));
-    if !operation.plan.has_work() && !is_move && !moves_git {
-        keep_what_was_seen(store, place, seen, closing)?;
+    let has_work = operation.plan.has_work() || is_move || moves_git;
+    if options.dry_run || !has_work {
+        let connection = store.database.connection();
+        let items = &operation.plan.items;
+        let compared = receipt::receipt(connection, place, snapshots, &operation, items, seen);
+        let receipt = take_receipt(&mut operation, compared);
+        if !options.dry_run {
+            keep_what_was_seen(store, place, seen, closing)?;
+        }
         let git = operation.git.clone().unwrap_or_default();
-        return Ok(report(
-            store,
-            &operation,
-            None,
-            (&operation.plan.items, &git),
-            false,
-        ));
+        let what = (&operation.plan.items[..], &git[..]);
+        let told = report(store, &operation, None, what, receipt, options.dry_run);
+        // The caller, who knows what was asked for, makes a token of it.
+        let plan = fingerprint
+            .filter(|_| options.dry_run)
+            .map(|fingerprint| fingerprint.to_string());
+        return Ok(OperationReport { plan, ..told });
     }
     // Execute. Objects first, then the rows that name them, and only then the first file: whatever is cut off after the rows are
     // synced, the next command finishes.
@@ -302,13 +306,39 @@ pub(crate) fn execute(
     let Finished {
         items,
         git,
+        compared,
         unfinished,
-    } = finish_first(store, place, snapshots, &root, &id, &operation);
+    } = finish_first(store, place, snapshots, &root, &id, &operation, seen);
+    let receipt = take_receipt(&mut operation, compared);
     if let Some(error) = unfinished {
         operation.is_incomplete = true;
         operation.warnings.push(warnings::unfinished(&error));
     }
-    Ok(report(store, &operation, Some(id), (&items, &git), false))
+    Ok(report(
+        store,
+        &operation,
+        Some(id),
+        (&items, &git),
+        receipt,
+        false,
+    ))
+}
+
+/// A path that differs without a reason is a fault, and the operation is not whole. What could not be compared is told.
+fn take_receipt(
+    operation: &mut Operation<'_>,
+    compared: Result<Option<Receipt>>,
+) -> Option<Receipt> {
+    match compared {
+        Ok(receipt) => {
+            operation.is_incomplete |= receipt.as_ref().is_some_and(receipt::is_unexplained);
+            receipt
+        }
+        Err(error) => {
+            operation.warnings.push(warnings::not_compared(&error));
+            None
+        }
+    }
 }
 
 /// Rows whose sync failed may stand in the log of the database, whole, and count for whoever opens it next. The next rows take their

@@ -5,6 +5,7 @@ use ckpt_schema::report::OperationKind;
 use super::movement::Movement;
 use super::plan::Lines;
 use super::plan::Plan;
+use super::receipt::Expectation;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::request::{OnConflict, Unclear};
@@ -36,6 +37,8 @@ pub(crate) struct Operation<'a> {
     /// The snapshot that tells which directories may stay.
     pub reference: Option<i64>,
     pub warnings: Vec<String>,
+    /// What the workspace is compared with afterwards.
+    pub expectation: Option<Expectation>,
     /// Whether something in question was never recorded, and so is not in the plan.
     pub is_incomplete: bool,
 }
@@ -54,6 +57,11 @@ impl<'a> Operation<'a> {
             base: movement.session.revert_base_id,
             reference: None,
             warnings,
+            expectation: Expectation::of_movement(
+                movement,
+                movement.whole(),
+                movement.unclear.unwrap_or_default(),
+            ),
             is_incomplete: false,
         }
     }

@@ -96,8 +96,17 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
             items,
             git,
             unfinished,
-        } = finish(store, place, &snapshots, &root, &row.id, Try::Again)
-            .map_err(|error| error.after(warnings.clone()))?;
+            ..
+        } = finish(
+            store,
+            place,
+            &snapshots,
+            &root,
+            &row.id,
+            Try::Again,
+            &|_, _, _| Ok(None),
+        )
+        .map_err(|error| error.after(warnings.clone()))?;
         if let Some(error) = unfinished {
             warnings.push(format!(
                 "{name} was taken up again, and is still open: the next command or message finishes it"

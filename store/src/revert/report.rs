@@ -1,7 +1,7 @@
 //! What became of an operation, as its report.
 
 use ckpt_schema::report::{
-    FileAction, FileReport, FileResult, OperationReport, Outcome, RevertedSession, VERSION,
+    FileAction, FileReport, FileResult, OperationReport, Outcome, Receipt, RevertedSession, VERSION,
 };
 
 use super::movement::Movement;
@@ -42,6 +42,7 @@ pub(super) fn report(
     operation: &Operation<'_>,
     id: Option<String>,
     (items, git): (&[Item], &[GitItem]),
+    receipt: Option<Receipt>,
     dry_run: bool,
 ) -> OperationReport {
     let movement = operation.movement;
@@ -70,6 +71,7 @@ pub(super) fn report(
         also_reverted: movement
             .map(|movement| also_reverted(store, movement))
             .unwrap_or_default(),
+        receipt,
         notes: operation.warnings.clone(),
     }
 }

@@ -9,6 +9,7 @@ use super::gather::States;
 use super::git::GitSide;
 use super::operate;
 use super::operation::{Operation, Options};
+use super::receipt::Expectation;
 use super::recover::Recovered;
 use super::refuse;
 use crate::error::{Error, Result};
@@ -162,6 +163,7 @@ impl Wanted<'_> {
             base: None,
             reference: Some(id),
             warnings,
+            expectation: Some(Expectation::of_restore(id, only)),
             is_incomplete,
         })
     }

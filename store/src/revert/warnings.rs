@@ -79,6 +79,14 @@ pub(super) fn unfinished(error: &Error) -> String {
     )
 }
 
+/// What is not as it was could not be found out.
+pub(super) fn not_compared(error: &Error) -> String {
+    format!(
+        "the workspace could not be compared with what it was then: {}",
+        error.with_causes()
+    )
+}
+
 /// Names the directories that could not be read at a side of a step.
 pub(super) fn unread_directories(material: &Material) -> Option<String> {
     const NAMED: usize = 5;

@@ -262,6 +262,87 @@ pub(crate) fn sharers(connection: &Connection, row: &ChangeRow) -> Result<Vec<Li
     )
 }
 
+/// A change since a state, with whether it is of the session that is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ChangeSince {
+    pub change: LiveChange,
+    /// Whether its message is one of the session's; its sub-agents' steps belong to those, too.
+    pub is_of_session: bool,
+}
+
+/// Returns what was changed in a workspace since a snapshot, whoever did it, and was not undone for good; newest first.
+pub(crate) fn changes_since(
+    connection: &Connection,
+    workspace_id: i64,
+    snapshot_id: i64,
+    root_session: Option<&str>,
+) -> Result<Vec<ChangeSince>> {
+    let changes = live(
+        connection,
+        "FROM changes
+           LEFT JOIN steps ON steps.id = changes.step_id
+           LEFT JOIN sessions ON sessions.id = steps.session_id
+           LEFT JOIN messages ON messages.id = steps.message_id
+          WHERE changes.workspace_id = ?1 AND changes.undone_by IS NULL
+            AND (changes.to_snapshot_id IS NULL OR changes.to_snapshot_id > ?2)
+          ORDER BY changes.id DESC",
+        params![workspace_id, snapshot_id],
+    )?;
+    with_session(connection, changes, root_session)
+}
+
+/// Returns changes that are not written yet, in their order, each with the step that it belongs to.
+pub(crate) fn owners_of(
+    connection: &Connection,
+    rows: &[ChangeRow],
+    root_session: Option<&str>,
+) -> Result<Vec<ChangeSince>> {
+    let mut changes = Vec::new();
+    for row in rows {
+        let step = match row.step_id.as_deref() {
+            Some(id) => super::step(connection, id)?,
+            None => None,
+        };
+        let message = match &step {
+            Some(step) => super::message(connection, &step.message_id)?,
+            None => None,
+        };
+        changes.push(LiveChange {
+            row: row.clone(),
+            session_id: step.map(|step| step.session_id).unwrap_or_default(),
+            message_seq: message.as_ref().map_or(0, |message| message.seq),
+            message_id: message.map(|message| message.id).unwrap_or_default(),
+            agent: String::new(),
+        });
+    }
+    with_session(connection, changes, root_session)
+}
+
+fn with_session(
+    connection: &Connection,
+    changes: Vec<LiveChange>,
+    root_session: Option<&str>,
+) -> Result<Vec<ChangeSince>> {
+    let messages: BTreeSet<String> = match root_session {
+        Some(session) => super::read::all(
+            connection,
+            "SELECT id FROM messages WHERE session_id = ?1",
+            [session],
+            |row| row.get(0),
+        )?
+        .into_iter()
+        .collect(),
+        None => BTreeSet::new(),
+    };
+    Ok(changes
+        .into_iter()
+        .map(|change| ChangeSince {
+            is_of_session: messages.contains(&change.message_id),
+            change,
+        })
+        .collect())
+}
+
 fn live(
     connection: &Connection,
     rest: &str,

@@ -26,8 +26,9 @@ pub(crate) use database::is_noted;
 pub use database::{Database, Diagnostic, OLDEST_SQLITE};
 
 pub(crate) use changes::{
-    ChangeRow, LiveChange, changes_of_others, changes_of_step, delete_changes, insert_change,
-    live_changes, mark_undone, outside_paths, release_to_outside, reverted_changes, sharers,
+    ChangeRow, ChangeSince, LiveChange, changes_of_others, changes_of_step, changes_since,
+    delete_changes, insert_change, live_changes, mark_undone, outside_paths, owners_of,
+    release_to_outside, reverted_changes, sharers,
 };
 pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans,
@@ -40,8 +41,8 @@ pub(crate) use labels::{
 };
 pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, close_operation, has_open_operation,
-    insert_operation, moves_since, newest_operation, note_permanent, note_results, open_operations,
-    operation, operation_items,
+    insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
+    open_operations, operation, operation_items,
 };
 pub(crate) use roots::{Named, named, path_of_blob, roots, workspaces};
 pub(crate) use rows::{
@@ -54,7 +55,7 @@ pub(crate) use rows::{
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use snapshots::{
     GapRow, SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state, put_git_state,
-    put_snapshot, snapshot,
+    put_snapshot, snapshot, snapshots_since,
 };
 pub(crate) use steps::{
     OpenStep, StepRow, StepSides, close_open_steps, close_step, find_step_by_agent_id, insert_step,

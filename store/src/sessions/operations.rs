@@ -365,6 +365,30 @@ impl ChainOperation {
     }
 }
 
+/// Returns the paths that operations wrote or removed since a snapshot, without the whole moves of one chain of reverts: a session's
+/// since a state.
+pub(crate) fn moved_since(
+    connection: &Connection,
+    workspace_id: i64,
+    snapshot_id: i64,
+    without: Option<(&str, Option<i64>)>,
+) -> Result<BTreeSet<WorkspacePath>> {
+    let (session, base) = without.unzip();
+    let sql = "SELECT DISTINCT path, path_raw
+                 FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
+                WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done' AND result = 'done'
+                  AND action IN ('write', 'delete', 'merge')
+                  AND (session_id IS NOT ?3 OR base_snapshot_id IS NOT ?4
+                       OR part_message_id IS NOT NULL OR step_id IS NOT NULL)";
+    let paths = super::read::all(
+        connection,
+        sql,
+        params![workspace_id, snapshot_id, session, base.flatten()],
+        super::path,
+    )?;
+    Ok(paths.into_iter().collect())
+}
+
 /// Returns what restores put where, after an operation of a session.
 fn restored_since(
     connection: &Connection,

@@ -66,6 +66,23 @@ pub(crate) fn snapshot(connection: &Connection, id: i64) -> Result<SnapshotRow> 
         .context(|| "cannot read a snapshot's row")
 }
 
+/// Returns the snapshots of a workspace after one of them, newest first, so many at most.
+pub(crate) fn snapshots_since(
+    connection: &Connection,
+    workspace_id: i64,
+    snapshot_id: i64,
+    most: u32,
+) -> Result<Vec<SnapshotRow>> {
+    super::read::all(
+        connection,
+        &format!(
+            "SELECT {COLUMNS} FROM snapshots WHERE workspace_id = ?1 AND id > ?2 ORDER BY id DESC LIMIT ?3"
+        ),
+        params![workspace_id, snapshot_id, most],
+        SnapshotRow::read,
+    )
+}
+
 /// Adds a snapshot and its gaps; `row.id` and `row.taken_at` are not looked at. Where `last` says the same already, that row serves again.
 pub(crate) fn put_snapshot(
     connection: &Connection,

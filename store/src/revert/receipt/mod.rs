@@ -1,0 +1,378 @@
+//! The receipt: after an operation, the workspace is compared with the state that it went to, and every path that differs has one
+//! reason. This folder does IO; it reads rows and trees, and looks at folders that stay. `reason` decides, and is pure.
+//!
+//! It costs a comparison of two trees by their ids. The history is read only where something differs.
+
+mod reason;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ckpt_schema::report::{Difference, DifferenceReason, FileResult, Receipt};
+use rusqlite::Connection;
+
+use super::movement::{Movement, Part, Scope};
+use super::operation::Operation;
+use crate::error::Result;
+use crate::model::attribution::Attribution;
+use crate::model::entry::{Change, Entry, State};
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
+use crate::model::request::Unclear;
+use crate::sessions::{self, ChangeSince};
+use crate::snapshot::{Gap, Snapshot, Snapshots, is_below};
+use crate::timeline::{Observation, Place, gaps_of_snapshot, snapshot_of};
+use reason::{Author, Known, Since, implied};
+
+/// What an operation is compared with, and what it was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Expectation {
+    /// The row of the state that it goes to.
+    snapshot: i64,
+    /// The paths that it is about; all where there are none.
+    only: Vec<WorkspacePath>,
+    /// What of its session's history is undone.
+    scopes: Vec<Scope>,
+    unclear: Unclear,
+    /// The session that is moved, with the state before its first revert.
+    session: Option<(String, Option<i64>)>,
+}
+
+impl Expectation {
+    /// Returns what a movement is to be compared with. One step alone leaves the workspace as it never was, and of a message
+    /// that could not be captured there is nothing to compare with.
+    pub fn of_movement(movement: &Movement, scopes: Vec<Scope>, unclear: Unclear) -> Option<Self> {
+        let base = movement.session.revert_base_id;
+        let only = match &movement.part {
+            Some(Part::Step { .. }) => return None,
+            Some(Part::Paths { only, .. }) => only.clone(),
+            None => Vec::new(),
+        };
+        Some(Self {
+            snapshot: movement.goal_snapshot()?,
+            only,
+            scopes,
+            unclear,
+            session: Some((movement.session.id.clone(), base)),
+        })
+    }
+
+    /// Returns what a restore is to be compared with.
+    pub fn of_restore(snapshot: i64, only: &[WorkspacePath]) -> Self {
+        Self {
+            snapshot,
+            only: only.to_vec(),
+            scopes: Vec::new(),
+            unclear: Unclear::default(),
+            session: None,
+        }
+    }
+}
+
+/// Compares what an operation left, as `after` saw it, with where it went. What is only planned counts as done, so that a dry run
+/// tells what will be.
+pub(super) fn receipt(
+    connection: &Connection,
+    place: &Place,
+    snapshots: &Snapshots,
+    operation: &Operation<'_>,
+    items: &[Item],
+    after: &Observation,
+) -> Result<Option<Receipt>> {
+    let Some(expectation) = &operation.expectation else {
+        return Ok(None);
+    };
+    let then = snapshot_of(&sessions::snapshot(connection, expectation.snapshot)?);
+    let comparison = Comparison {
+        connection,
+        place,
+        snapshots,
+        expectation,
+        then,
+        after,
+        items: items.iter().map(|item| (&item.path, item)).collect(),
+    };
+    Ok(Some(Receipt {
+        tree: then.tree.to_string(),
+        differences: comparison.differences()?,
+    }))
+}
+
+/// Returns whether a path differs and nobody knows why.
+pub(super) fn is_unexplained(receipt: &Receipt) -> bool {
+    receipt
+        .differences
+        .iter()
+        .any(|difference| difference.reason == DifferenceReason::Unexplained)
+}
+
+struct Comparison<'a> {
+    connection: &'a Connection,
+    place: &'a Place,
+    snapshots: &'a Snapshots,
+    expectation: &'a Expectation,
+    then: Snapshot,
+    after: &'a Observation,
+    items: BTreeMap<&'a WorkspacePath, &'a Item>,
+}
+
+impl Comparison<'_> {
+    fn differences(&self) -> Result<Vec<Difference>> {
+        let differing = self.differing()?;
+        if differing.is_empty() {
+            return Ok(Vec::new());
+        }
+        let paths: Vec<WorkspacePath> = differing.keys().cloned().collect();
+        let since = self.since(&paths)?;
+        let known = |path: &WorkspacePath| Known {
+            item: self.items.get(path).copied(),
+            since: since.get(path).map_or(&[], Vec::as_slice),
+            ..Known::default()
+        };
+        let open: Vec<WorkspacePath> = paths
+            .iter()
+            .filter(|path| known(path).reason() == DifferenceReason::Unexplained)
+            .cloned()
+            .collect();
+        // What the operation and the history do not tell is looked for, and there is rarely any.
+        let unseen = match open.is_empty() {
+            true => Unseen::default(),
+            false => self.unseen(&differing, &open)?,
+        };
+        let difference = |path: WorkspacePath| Difference {
+            reason: Known {
+                is_in_gap: is_in_gap(&unseen.gaps, &path),
+                is_hidden: unseen.hidden.contains(&path),
+                was_moved: unseen.moved.contains(&path),
+                ..known(&path)
+            }
+            .reason(),
+            path: path.to_report(),
+        };
+        Ok(paths.into_iter().map(difference).collect())
+    }
+
+    /// Gathers what is known of paths that no row tells of.
+    fn unseen(
+        &self,
+        differing: &BTreeMap<WorkspacePath, Change>,
+        paths: &[WorkspacePath],
+    ) -> Result<Unseen> {
+        let Expectation {
+            session, snapshot, ..
+        } = self.expectation;
+        let session = session
+            .as_ref()
+            .map(|(session, base)| (session.as_str(), *base));
+        let workspace = self.place.row.id;
+        let mut gaps = gaps_of_snapshot(self.connection, *snapshot)?;
+        gaps.extend(self.after.gaps_now());
+        let mut unseen = Unseen {
+            gaps,
+            moved: sessions::moved_since(self.connection, workspace, *snapshot, session)?,
+            hidden: self.hidden(paths)?,
+        };
+        // An empty folder comes and goes with a row, but for one in which everything was ignored: that is nobody's change.
+        unseen.hidden.extend(
+            paths
+                .iter()
+                .filter(|path| is_of_folder(&differing[*path]))
+                .cloned(),
+        );
+        Ok(unseen)
+    }
+
+    /// Returns the paths that differ, or will, without the empty directories that are only filled on the other side.
+    fn differing(&self) -> Result<BTreeMap<WorkspacePath, Change>> {
+        let expectation = self.expectation;
+        let found = self
+            .snapshots
+            .difference(&self.then, &self.after.snapshot)?;
+        let mut differing: BTreeMap<WorkspacePath, Change> = found
+            .into_iter()
+            .map(|change| (change.path.clone(), change))
+            .collect();
+        for item in self.items.values().filter(|item| is_planned(item)) {
+            let then = match differing.get(&item.path) {
+                Some(change) => change.old,
+                None => item.expected,
+            };
+            differing.insert(item.path.clone(), change(item, then));
+        }
+        differing.retain(|path, change| {
+            change.old != change.new && path.is_asked_for(&expectation.only)
+        });
+        for path in self.only_filled(&differing)? {
+            differing.remove(&path);
+        }
+        Ok(differing)
+    }
+
+    /// Returns the empty directories that differ only since something stands in them on the other side.
+    fn only_filled(
+        &self,
+        differing: &BTreeMap<WorkspacePath, Change>,
+    ) -> Result<BTreeSet<WorkspacePath>> {
+        let empty = |side: fn(&Change) -> State, other: fn(&Change) -> State| {
+            let is_empty = move |change: &&Change| {
+                side(change).is_some_and(|entry| entry.is_empty_directory())
+                    && other(change).is_none()
+            };
+            let paths = differing.values().filter(is_empty);
+            paths.map(|change| change.path.clone()).collect::<Vec<_>>()
+        };
+        let (old, new): (fn(&Change) -> State, fn(&Change) -> State) =
+            (|change| change.old, |change| change.new);
+        let (went, came) = (empty(old, new), empty(new, old));
+        let filled_now = self
+            .snapshots
+            .are_directories(&self.after.snapshot, &went)?;
+        let filled_then = self.snapshots.are_directories(&self.then, &came)?;
+        let mut filled = implied(went, filled_now);
+        filled.extend(implied(came, filled_then));
+        Ok(filled)
+    }
+
+    /// Returns what happened to the paths since, newest first: what is only being observed is newer than all rows.
+    fn since(&self, paths: &[WorkspacePath]) -> Result<BTreeMap<WorkspacePath, Vec<Since>>> {
+        let of_interest: BTreeSet<&WorkspacePath> = paths.iter().collect();
+        let replaced: BTreeSet<i64> = self.after.replaced.iter().copied().collect();
+        let session = self
+            .expectation
+            .session
+            .as_ref()
+            .map(|(session, _)| session.as_str());
+        let mut rows = sessions::owners_of(self.connection, &self.after.changes, session)?;
+        rows.reverse();
+        let written = sessions::changes_since(
+            self.connection,
+            self.place.row.id,
+            self.expectation.snapshot,
+            session,
+        )?;
+        rows.extend(written);
+        let mut since: BTreeMap<WorkspacePath, Vec<Since>> = BTreeMap::new();
+        let mut unrecorded = BTreeMap::new();
+        for row in rows {
+            let change = &row.change.row;
+            let is_replaced = change.id.is_some_and(|id| replaced.contains(&id));
+            if is_replaced || !of_interest.contains(&change.change.path) {
+                continue;
+            }
+            let between = (change.from_snapshot_id, change.to_snapshot_id);
+            let is_unrecorded = match unrecorded.get(&between) {
+                Some(known) => *known,
+                None => {
+                    let workspace = self.place.row.id;
+                    let is_it = change.step_id.is_none()
+                        && sessions::was_unrecorded(
+                            self.connection,
+                            workspace,
+                            between.0,
+                            between.1,
+                        )?;
+                    if change.step_id.is_none() {
+                        unrecorded.insert(between, is_it);
+                    }
+                    is_it
+                }
+            };
+            since
+                .entry(change.change.path.clone())
+                .or_default()
+                .push(Since {
+                    attribution: change.attribution,
+                    author: self.author(&row),
+                    is_unrecorded,
+                });
+        }
+        Ok(since)
+    }
+
+    fn author(&self, row: &ChangeSince) -> Author {
+        let change = &row.change;
+        if change.row.step_id.is_none() {
+            return Author::Nobody;
+        }
+        if !row.is_of_session {
+            return Author::Other;
+        }
+        let scopes = || {
+            let scopes = self.expectation.scopes.iter();
+            scopes.filter(|scope| scope.covers(change))
+        };
+        let is_undone = match change.row.attribution {
+            Attribution::Shared => scopes().any(|scope| scope.names(&change.row.change.path)),
+            Attribution::Unclear => {
+                self.expectation.unclear == Unclear::Take && scopes().next().is_some()
+            }
+            Attribution::Agent | Attribution::Outside => scopes().next().is_some(),
+        };
+        if is_undone {
+            Author::Asked
+        } else {
+            Author::NotAsked
+        }
+    }
+
+    /// Returns the paths that ignore rules hid then, hide now, or hid in between. A path that came into view, or went out of it,
+    /// because rules changed is nobody's change, and in no row.
+    fn hidden(&self, paths: &[WorkspacePath]) -> Result<BTreeSet<WorkspacePath>> {
+        let between = sessions::snapshots_since(
+            self.connection,
+            self.place.row.id,
+            self.expectation.snapshot,
+            LOOKED_BACK,
+        )?;
+        let mut looked_at = Vec::new();
+        let sides = [self.then, self.after.snapshot].into_iter();
+        let mut open = paths.to_vec();
+        let mut hidden = BTreeSet::new();
+        for side in sides.chain(between.iter().map(snapshot_of)) {
+            if open.is_empty() || looked_at.contains(&side) {
+                continue;
+            }
+            let are_hidden = self.snapshots.are_hidden(&side, &open)?;
+            let (those, rest): (Vec<_>, Vec<_>) = open
+                .into_iter()
+                .zip(are_hidden)
+                .partition(|(_, is_hidden)| *is_hidden);
+            hidden.extend(those.into_iter().map(|(path, _)| path));
+            open = rest.into_iter().map(|(path, _)| path).collect();
+            looked_at.push(side);
+        }
+        Ok(hidden)
+    }
+}
+
+/// How many snapshots are asked, at most, whether their rules hid a path of which nothing else is known.
+const LOOKED_BACK: u32 = 200;
+
+/// What no row of a path's history tells.
+#[derive(Default)]
+struct Unseen {
+    gaps: Vec<Gap>,
+    hidden: BTreeSet<WorkspacePath>,
+    moved: BTreeSet<WorkspacePath>,
+}
+
+fn is_of_folder(change: &Change) -> bool {
+    let is_folder = |state: &State| state.as_ref().is_none_or(Entry::is_empty_directory);
+    is_folder(&change.old) && is_folder(&change.new)
+}
+
+fn is_planned(item: &Item) -> bool {
+    item.result == FileResult::Planned
+}
+
+fn change(item: &Item, then: State) -> Change {
+    Change {
+        path: item.path.clone(),
+        old: then,
+        new: item.target,
+    }
+}
+
+fn is_in_gap(gaps: &[Gap], path: &WorkspacePath) -> bool {
+    gaps.iter()
+        .any(|gap| path.as_bytes() == gap.path || is_below(path.as_bytes(), &gap.path))
+}

@@ -1,0 +1,239 @@
+//! Why a path is not as it was where an operation went to. Pure: the table of `docs/architecture.md`, under "The receipt".
+
+use std::collections::BTreeSet;
+
+use ckpt_schema::report::{DifferenceReason, FileAction, FileResult};
+
+use crate::model::attribution::{Attribution, is_unclear};
+use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
+
+/// A change of one path since the state that is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Since {
+    pub attribution: Attribution,
+    pub author: Author,
+    /// Whether it was seen while a step was at work that was not recorded.
+    pub is_unrecorded: bool,
+}
+
+/// Who made a change, from where the operation looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Author {
+    /// No step.
+    Nobody,
+    /// The session that is moved, in what is asked to be undone.
+    Asked,
+    /// The session that is moved, in what is not.
+    NotAsked,
+    /// Another session.
+    Other,
+}
+
+/// All that is known of a path that differs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known<'a> {
+    /// What the operation did with it.
+    pub item: Option<&'a Item>,
+    /// What happened to it since, newest first.
+    pub since: &'a [Since],
+    /// Whether it is in or below a gap, then or now.
+    pub is_in_gap: bool,
+    /// Whether ignore rules hid it then or hide it now, or what they hide stands in it.
+    pub is_hidden: bool,
+    /// Whether an earlier operation wrote it.
+    pub was_moved: bool,
+}
+
+impl Known<'_> {
+    /// Returns the one reason for which it differs.
+    pub fn reason(&self) -> DifferenceReason {
+        self.of_item()
+            .or_else(|| self.of_history())
+            .or_else(|| self.is_in_gap.then_some(DifferenceReason::NotCaptured))
+            .or_else(|| self.is_hidden.then_some(DifferenceReason::Ignored))
+            .or_else(|| self.was_moved.then_some(DifferenceReason::Operation))
+            .unwrap_or(DifferenceReason::Unexplained)
+    }
+
+    /// The operation itself says why it left something. Where it is a change of somebody's, the history tells whose; where the
+    /// history knows of none, it was seen only when the file was to be touched, and belongs to no step.
+    fn of_item(&self) -> Option<DifferenceReason> {
+        let item = self.item?;
+        match item.result {
+            FileResult::Failed => Some(DifferenceReason::Failed),
+            FileResult::Gap => Some(DifferenceReason::NotCaptured),
+            _ if is_unclear(item.reason.as_deref()) => Some(DifferenceReason::Unclear),
+            FileResult::Conflict => Some(self.of_history().unwrap_or(DifferenceReason::Yours)),
+            FileResult::Done | FileResult::Planned => {
+                let is_in_part = item.reason.is_some() && item.action != FileAction::None;
+                let has_edits = item.action == FileAction::Merge || item.target != item.goal;
+                (is_in_part || has_edits)
+                    .then(|| self.of_history().unwrap_or(DifferenceReason::Yours))
+            }
+        }
+    }
+
+    /// The newest change that nobody asked to be undone.
+    fn of_history(&self) -> Option<DifferenceReason> {
+        self.since.iter().find_map(Since::reason)
+    }
+}
+
+impl Since {
+    /// Returns why it stays; none where it is undone.
+    fn reason(&self) -> Option<DifferenceReason> {
+        match (self.author, self.attribution) {
+            (Author::Asked, Attribution::Agent | Attribution::Outside) => None,
+            (_, Attribution::Unclear) => Some(DifferenceReason::Unclear),
+            (_, Attribution::Shared) => Some(DifferenceReason::Shared),
+            (Author::Nobody, _) if self.is_unrecorded => Some(DifferenceReason::Unrecorded),
+            (Author::Nobody, _) => Some(DifferenceReason::Yours),
+            (Author::NotAsked, _) => Some(DifferenceReason::NotAsked),
+            (Author::Other, _) => Some(DifferenceReason::OtherSession),
+        }
+    }
+}
+
+/// Returns the empty directories, among the paths that differ, that only came or went with what is in them: no entry where
+/// something stands below them on the other side.
+pub(super) fn implied(
+    empty: Vec<WorkspacePath>,
+    are_directories_on_the_other_side: Vec<bool>,
+) -> BTreeSet<WorkspacePath> {
+    let filled = empty.into_iter().zip(are_directories_on_the_other_side);
+    filled
+        .filter(|(_, is_filled)| *is_filled)
+        .map(|(path, _)| path)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    use proptest::prelude::*;
+
+    fn since(author: Author, attribution: Attribution) -> Since {
+        Since {
+            attribution,
+            author,
+            is_unrecorded: false,
+        }
+    }
+
+    fn item(action: FileAction, result: FileResult, reason: Option<&str>) -> Item {
+        Item {
+            path: WorkspacePath::new("f").expect("legal"),
+            expected: None,
+            target: None,
+            goal: None,
+            action,
+            result,
+            reason: reason.map(str::to_owned),
+            lines: None,
+        }
+    }
+
+    const KEPT: (FileAction, FileResult) = (FileAction::Keep, FileResult::Conflict);
+
+    #[test]
+    fn what_the_operation_says_comes_before_what_the_history_says() {
+        let history = [since(Author::Nobody, Attribution::Outside)];
+        let reason = |action, result, why| {
+            let item = item(action, result, why);
+            let known = Known {
+                item: Some(&item),
+                since: &history,
+                ..Known::default()
+            };
+            known.reason()
+        };
+        assert_eq!(
+            reason(FileAction::Write, FileResult::Failed, Some("full")),
+            DifferenceReason::Failed,
+            "it would be as it was, had there been room"
+        );
+        assert_eq!(
+            reason(FileAction::Keep, FileResult::Gap, Some("not restorable")),
+            DifferenceReason::NotCaptured,
+            "the bytes are nowhere"
+        );
+        assert_eq!(
+            reason(KEPT.0, KEPT.1, Some("unclear whose: 40 minutes later")),
+            DifferenceReason::Unclear,
+            "`--unclear take` would take it"
+        );
+    }
+
+    #[test]
+    fn the_newest_change_that_stays_is_the_reason() {
+        let reason = |history: &[Since]| {
+            let known = Known {
+                since: history,
+                ..Known::default()
+            };
+            known.reason()
+        };
+        let (own, outside) = (
+            since(Author::Asked, Attribution::Agent),
+            since(Author::Nobody, Attribution::Outside),
+        );
+        let other = since(Author::Other, Attribution::Agent);
+        assert_eq!(
+            reason(&[own, other, outside]),
+            DifferenceReason::OtherSession,
+            "what is undone explains nothing, and the user's is older"
+        );
+        assert_eq!(
+            reason(&[Since {
+                is_unrecorded: true,
+                ..outside
+            }]),
+            DifferenceReason::Unrecorded,
+            "it may be that step's"
+        );
+        assert_eq!(
+            reason(&[since(Author::NotAsked, Attribution::Agent)]),
+            DifferenceReason::NotAsked,
+            "of a message before"
+        );
+        assert_eq!(
+            reason(&[own]),
+            DifferenceReason::Unexplained,
+            "it was to be undone, and differs: a fault"
+        );
+    }
+
+    #[test]
+    fn what_was_kept_for_edits_that_only_the_last_check_saw_is_the_users() {
+        let item = item(KEPT.0, KEPT.1, Some("it is not what was expected"));
+        let known = Known {
+            item: Some(&item),
+            ..Known::default()
+        };
+        assert_eq!(
+            known.reason(),
+            DifferenceReason::Yours,
+            "no row knows of it"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_fault_is_only_what_nothing_explains(
+            is_in_gap: bool, is_hidden: bool, was_moved: bool, is_of_user: bool,
+        ) {
+            let history = [since(Author::Nobody, Attribution::Outside)];
+            let known = Known {
+                item: None,
+                since: if is_of_user { &history } else { &[] },
+                is_in_gap,
+                is_hidden,
+                was_moved,
+            };
+            let is_known = is_in_gap || is_hidden || was_moved || is_of_user;
+            prop_assert_eq!(known.reason() != DifferenceReason::Unexplained, is_known);
+        }
+    }
+}

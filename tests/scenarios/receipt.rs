@@ -1,0 +1,130 @@
+//! After an operation, every path that is not as it was then has a reason.
+
+use ckpt_schema::report::{DifferenceReason, OperationReport, Outcome};
+use ckpt_store::RevertRequest;
+
+use testing::scenario::{World, to};
+
+fn differences(report: &OperationReport) -> Vec<(&str, DifferenceReason)> {
+    let receipt = report
+        .receipt
+        .as_ref()
+        .expect("there is a snapshot of then");
+    let differences = receipt.differences.iter();
+    differences
+        .map(|difference| (difference.path.path.as_str(), difference.reason))
+        .collect()
+}
+
+#[test]
+fn a_workspace_that_is_as_it_was_then_has_an_empty_receipt() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| {
+        world.write("a", "2\n");
+        world.write("new/b", "b\n");
+    });
+    assert_eq!(differences(&world.revert("m1")), [], "nothing differs");
+    assert_eq!(differences(&world.unrevert()), [], "nor on the way back");
+}
+
+#[test]
+fn what_differs_from_then_is_named_with_whose_it_is() {
+    let mut world = World::new();
+    world.write("mine", "1\n");
+    world.turn("m1", |world| world.write("a", "agent\n"));
+    world.write("mine", "2\n");
+    world.message_in("s2", "n1");
+    world.start_in("s2");
+    world.write("theirs", "s2\n");
+    world.finish_in("s2");
+    world.write("yours", "new\n");
+    let report = world.revert("m1");
+    assert_eq!(
+        differences(&report),
+        [
+            ("mine", DifferenceReason::Yours),
+            ("theirs", DifferenceReason::OtherSession),
+            ("yours", DifferenceReason::Yours),
+        ],
+        "each path once, with its reason"
+    );
+    assert_eq!(
+        report.outcome,
+        Outcome::Restored,
+        "what is not the agent's was not asked to go"
+    );
+}
+
+#[test]
+fn a_dry_run_has_the_receipt_that_the_revert_will_have() {
+    let mut world = World::new();
+    world.write("both", "1\n2\n3\n4\n5\n");
+    world.turn("m1", |world| {
+        world.write("both", "agent\n2\n3\n4\n5\n");
+        world.write("out/made", "agent\n");
+    });
+    world.write("both", "agent\n2\n3\n4\nmine\n");
+    world.write("out/mine", "mine\n");
+    let request = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    let planned = world.try_revert(&request).expect("it can be planned");
+    let done = world.revert("m1");
+    assert_eq!(
+        planned.receipt, done.receipt,
+        "what is told is what happens"
+    );
+    assert_eq!(
+        differences(&done),
+        [
+            ("both", DifferenceReason::Yours),
+            ("out/mine", DifferenceReason::Yours)
+        ],
+        "the user's lines and the user's file"
+    );
+}
+
+#[test]
+fn what_an_ignore_rule_hid_and_shows_again_is_told_as_such() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| world.write(".gitignore", "*.log\n"));
+    world.write("x.log", "not captured\n");
+    let report = world.revert("m1");
+    assert_eq!(
+        differences(&report),
+        [("x.log", DifferenceReason::Ignored)],
+        "it came into view with the rule that went"
+    );
+}
+
+#[test]
+fn what_an_earlier_restore_left_is_told_as_such() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.write("b", "1\n");
+    world.turn("m1", |world| world.write("a", "2\n"));
+    world.turn("m2", |world| world.write("b", "2\n"));
+    world.restore("m1", &["a"]);
+    let report = world.revert("m2");
+    assert_eq!(
+        differences(&report),
+        [("a", DifferenceReason::Operation)],
+        "it was changed by nobody but the restore"
+    );
+}
+
+#[test]
+fn one_step_alone_has_nothing_to_be_compared_with() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    let turn = world.turn("m1", |world| world.write("a", "2\n"));
+    let request = RevertRequest {
+        step: turn.step,
+        ..RevertRequest::default()
+    };
+    let report = world.try_revert(&request).expect("the step is known");
+    assert_eq!(report.receipt, None, "the workspace never was so");
+}
