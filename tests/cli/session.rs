@@ -59,7 +59,7 @@ fn a_revert_names_the_commits_that_stay_or_moves_the_branch_back() {
           restored    -1  menu
         note: the agent made 1 commit since: 12345678 Sell cakes; `--git` moves the branch back
         1 message is hidden until you redo, or send a new one.
-        To undo this: ckpt-hook unrevert
+        To undo this: ckpt-hook undo
     "#]]
     .assert_eq(&world.redact(&run.stdout));
     let run = world
@@ -81,7 +81,7 @@ fn a_revert_names_the_commits_that_stay_or_moves_the_branch_back() {
           moved      branch main: 12345678 → 12345678
           moved      git's index
         1 message is hidden until you redo, or send a new one.
-        To undo this: ckpt-hook restore 12345678 --git
+        To undo this: ckpt-hook undo
     "#]]
     .assert_eq(&world.redact(&run.stdout));
     let operation = world.json(&["log", "--operations"])["operations"][0]["id"]
@@ -99,7 +99,7 @@ fn a_revert_names_the_commits_that_stay_or_moves_the_branch_back() {
           restored  +1    menu
           moved           branch main: 12345678 → 12345678
           moved           git's index
-        To undo this: ckpt-hook revert --message 12345678 --git
+        To undo this: ckpt-hook undo
     "#]]
     .assert_eq(&world.redact(&run.stdout));
 }
@@ -119,7 +119,7 @@ fn what_git_keeps_is_named_with_its_reason() {
           kept            branch main (changed since by the user)
           kept            git's index (changed since by the user)
         1 message is hidden until you redo, or send a new one.
-        To undo this: ckpt-hook unrevert
+        To undo this: ckpt-hook undo
     "#]]
     .assert_eq(&world.redact(&run.stdout));
     let document = world.json(&[
@@ -157,7 +157,7 @@ fn a_revert_says_what_came_back_and_how_to_undo_it() {
           restored  +1      notes
           removed       -1  recipes/cake
         2 messages are hidden until you redo, or send a new one.
-        To undo this: ckpt-hook unrevert, or one message at a time: ckpt-hook redo
+        To undo this: ckpt-hook undo, or one message at a time: ckpt-hook redo
     "#]]
     .assert_eq(&world.redact(&run.stdout));
     let status = world.run(&["status"], b"").exits(0);
@@ -610,4 +610,50 @@ fn the_demo_plays_to_its_end_and_leaves_nothing_behind() {
         !world.store().exists(),
         "and the user's own store was not touched"
     );
+}
+
+#[test]
+fn an_undo_is_taken_back_by_another_and_leaves_what_was_changed_since() {
+    let world = two_messages();
+    let former = world.tree();
+    let nothing = world.run(&["undo"], b"").exits(4);
+    assert!(nothing.stderr.contains("nothing to undo"), "{nothing}");
+    world.run(&["rewind", "last"], b"").exits(0);
+    let reverted = world.tree();
+    let plan = world.run(&["undo", "--dry-run"], b"").exits(0);
+    assert_eq!(world.tree(), reverted, "a plan does nothing: {plan}");
+    world.run(&["undo"], b"").exits(0);
+    assert_eq!(world.tree(), former, "the revert is undone");
+    world.run(&["undo"], b"").exits(0);
+    assert_eq!(world.tree(), reverted, "and the undo as well");
+    world.run(&["undo"], b"").exits(0);
+    world.run(&["restore", "m1"], b"").exits(0);
+    let changed = world
+        .run(&["show", "--name-only", &newest_operation(&world)], b"")
+        .exits(0);
+    let name = changed
+        .stdout
+        .lines()
+        .next()
+        .expect("it changed a file")
+        .to_owned();
+    world.write(&name, "mine\n");
+    let run = world.run(&["undo"], b"");
+    assert_eq!(
+        world.read(&name),
+        b"mine\n",
+        "what was changed since stays: {run}"
+    );
+    assert!(
+        run.code == Some(3) && run.stdout.contains("changed since") || run.code == Some(4),
+        "and it is said: {run}"
+    );
+}
+
+fn newest_operation(world: &Sandbox) -> String {
+    let operations = world.json(&["history", "--operations"]);
+    operations["operations"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned()
 }

@@ -24,6 +24,7 @@ pub mod commands {
     pub mod schema;
     pub mod snapshot;
     pub mod status;
+    pub mod undo;
     pub mod workspace;
 }
 mod invocation;
@@ -36,7 +37,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command, Common};
 use commands::{
     blame, candidates, demo, diff, doctor, generate, history, inside, install, label, log,
-    operation, schema, snapshot, status, workspace,
+    operation, schema, snapshot, status, undo, workspace,
 };
 use invocation::Invocation;
 
@@ -114,6 +115,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         | Command::Message(_) => {
             unreachable!("the guard takes what agents call")
         }
+        Command::Undo(arguments) => undo::run(invocation, arguments),
         Command::Revert(arguments) => operation::revert(invocation, arguments),
         Command::Redo(arguments) => operation::redo(invocation, &arguments.forward, arguments.all),
         Command::Unrevert(arguments) => operation::redo(invocation, arguments, true),

@@ -345,40 +345,19 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
     if report.dry_run {
         return Some("This is a plan; nothing was changed.".to_owned());
     }
-    let operation = report
-        .operation
-        .as_deref()
-        .filter(|_| report.outcome != Outcome::Nothing)?;
-    let git = if report
-        .git
-        .iter()
-        .any(|part| part.result == FileResult::Done)
-    {
-        " --git"
-    } else {
-        ""
-    };
+    if report.operation.is_none() || report.outcome == Outcome::Nothing {
+        return None;
+    }
+    let undo = paint.strong("ckpt-hook undo");
     let before = &around.before;
-    let command = match (report.kind, &before.point) {
-        (OperationKind::Revert, _)
-            if before.is_unreverted && report.messages_hidden.len() > 1 && !before.is_part =>
-        {
-            let (redo, unrevert) = (
-                paint.strong("ckpt-hook redo"),
-                paint.strong("ckpt-hook unrevert"),
-            );
-            return Some(format!(
-                "To undo this: {unrevert}, or one message at a time: {redo}"
-            ));
-        }
-        (OperationKind::Revert, _) if before.is_unreverted => "ckpt-hook unrevert".to_owned(),
-        (OperationKind::Restore, _) => format!("ckpt-hook restore {}{git}", short(operation)),
-        (_, Some(point)) if !before.is_part && before.point != report.message => {
-            format!("ckpt-hook revert --message {}{git}", short(point))
-        }
-        _ => format!("ckpt-hook restore {}{git}", short(operation)),
-    };
-    Some(format!("To undo this: {}", paint.strong(&command)))
+    let is_whole = report.kind == OperationKind::Revert && before.is_unreverted && !before.is_part;
+    if is_whole && report.messages_hidden.len() > 1 {
+        let redo = paint.strong("ckpt-hook redo");
+        return Some(format!(
+            "To undo this: {undo}, or one message at a time: {redo}"
+        ));
+    }
+    Some(format!("To undo this: {undo}"))
 }
 
 #[cfg(test)]
@@ -476,7 +455,7 @@ mod tests {
             note: commits were made
             1 file kept because of edits that are not known to be of this session.
             1 message is hidden until you redo, or send a new one.
-            To undo this: ckpt-hook unrevert
+            To undo this: ckpt-hook undo
         "#]]
         .assert_eq(&shown(&report));
     }

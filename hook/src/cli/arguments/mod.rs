@@ -30,7 +30,8 @@ pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
 pub use install::InstallArguments;
 pub use label::LabelArguments;
 pub use operation::{
-    OnConflict, RedoArguments, RestoreArguments, RevertArguments, Unclear, UnrevertArguments,
+    OnConflict, RedoArguments, RestoreArguments, RevertArguments, Unclear, UndoArguments,
+    UnrevertArguments,
 };
 pub use record::{EventArguments, FlagArguments};
 pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
@@ -52,8 +53,8 @@ Examples:
   ckpt-hook demo                        see what it does, in a scratch folder
   ckpt-hook install claude-code         put the hook into an agent's settings
   ckpt-hook log                         the messages that were recorded
-  ckpt-hook revert --message last       back to just before the newest message
-  ckpt-hook unrevert                    and forward again
+  ckpt-hook revert last                 back to just before the newest message
+  ckpt-hook undo                        and forward again
 
 Ids: an agent's own message or session id, ours, any prefix of ours that has four characters or more
 and that only one has, `last` (the newest message), `last~2` (two before it).
@@ -68,6 +69,7 @@ the hooks off, CKPT_HOOK_LOG the log's level (off, error, warning, info, debug),
 /// The names of all commands, for the guard, which looks at the command line before clap does; a test compares them.
 pub const COMMANDS: &[&str] = &[
     "revert",
+    "undo",
     "redo",
     "unrevert",
     "status",
@@ -90,11 +92,15 @@ pub const COMMANDS: &[&str] = &[
     "message",
     "settle",
     "inside",
-    "candidates",
     "schema",
+    "candidates",
     "completions",
     "man",
     "help",
+    "rewind",
+    "rollback",
+    "history",
+    "ls",
 ];
 
 /// Options of every command.
@@ -125,7 +131,10 @@ pub struct Common {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Go back to just before a user message
+    #[command(aliases = ["rewind", "rollback"])]
     Revert(RevertArguments),
+    /// Take back the last operation of this workspace, whatever it was
+    Undo(UndoArguments),
     /// Go one message forward again, or all the way
     Redo(RedoArguments),
     /// Go all the way forward again: the same as `redo --all`
@@ -133,6 +142,7 @@ pub enum Command {
     /// Show what is reverted, and whether all is well
     Status(StatusArguments),
     /// List the messages that were recorded, newest first
+    #[command(aliases = ["history", "ls"])]
     Log(LogArguments),
     /// Show a message, step, session, operation or snapshot
     Show(ShowArguments),
@@ -286,10 +296,14 @@ mod tests {
     fn the_guard_knows_every_command() {
         let mut command = Arguments::command();
         command.build();
-        let names: Vec<&str> = command
+        let mut names: Vec<&str> = command
             .get_subcommands()
             .map(clap::Command::get_name)
             .collect();
+        let aliases = command
+            .get_subcommands()
+            .flat_map(clap::Command::get_all_aliases);
+        names.extend(aliases);
         assert_eq!(
             names, COMMANDS,
             "a command that it does not know could be taken for a hook's"

@@ -8,6 +8,9 @@ use clap::{Args, ValueEnum};
 #[derive(Clone, Debug, Args)]
 #[command(after_help = REVERT_EXAMPLES)]
 pub struct RevertArguments {
+    /// The message to go back to: the same as --message
+    #[arg(value_name = "ID", conflicts_with_all = ["message", "step", "plan"])]
+    pub id: Option<String>,
     /// The message to go back to: its changes, and all that came after it, are undone. On a terminal you can choose one
     #[arg(
         long,
@@ -48,11 +51,11 @@ pub struct RevertArguments {
 const REVERT_EXAMPLES: &str = "\
 Examples:
   ckpt-hook revert                                choose a message, see the plan, say yes or no
-  ckpt-hook revert --message last --dry-run       the plan for the newest message
-  ckpt-hook revert --message last~2               this message and the two after it
-  ckpt-hook revert --message 7c1e --only src/     only what is below src/
+  ckpt-hook revert last --dry-run                 the plan for the newest message
+  ckpt-hook revert last~2                         this message and the two after it
+  ckpt-hook revert 7c1e --only src/               only what is below src/
 
-Files that you changed after the agent are kept or merged, never lost; `ckpt-hook unrevert` is the
+Files that you changed after the agent are kept or merged, never lost; `ckpt-hook undo` is the
 way back.";
 
 /// What to do with a change of which nobody knows whose it is.
@@ -75,6 +78,26 @@ pub enum OnConflict {
     /// Put the earlier version there; yours stays in the operation's snapshot.
     Overwrite,
 }
+
+/// `undo`.
+#[derive(Debug, Args)]
+#[command(after_help = UNDO_EXAMPLES)]
+pub struct UndoArguments {
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Go on though an agent is at work, or the workspace belongs to another user
+    #[arg(long)]
+    pub force: bool,
+}
+
+const UNDO_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook undo                take back the last revert, redo, unrevert or restore
+  ckpt-hook undo --dry-run      what that would do
+  ckpt-hook log --operations    the operations, newest first
+
+`undo` is an operation, too: a second one takes the first one back.";
 
 /// `redo`.
 #[derive(Debug, Args)]

@@ -23,8 +23,9 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
     if let Some(token) = &arguments.plan {
         return apply(invocation, token, arguments.force);
     }
+    let message = arguments.id.as_ref().or(arguments.message.as_ref());
     let request = RevertRequest {
-        message: arguments.message.clone().unwrap_or_default(),
+        message: message.cloned().unwrap_or_default(),
         step: arguments.step.clone(),
         session: arguments.session.clone(),
         only: absolute(invocation, &arguments.only)?,
@@ -34,7 +35,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         force: arguments.force,
         git: arguments.git,
     };
-    if arguments.message.is_none() && arguments.step.is_none() {
+    if message.is_none() && request.step.is_none() {
         return pick::revert(invocation, request);
     }
     let mut store = invocation.open()?;

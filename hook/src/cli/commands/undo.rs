@@ -1,0 +1,271 @@
+//! `undo`: takes back the last operation of this workspace, whatever it was. It is an operation itself, so that it can be taken
+//! back as well.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use ckpt_schema::report::{
+    ChangeReport, FileAction, FileReport, FileResult, OperationEntry, OperationKind,
+    OperationReport, Outcome, PathText, ShowReport,
+};
+use ckpt_store::query::{DiffRequest, LogFilter};
+use ckpt_store::revert::Before;
+use ckpt_store::{Error, RedoRequest, RestoreRequest, RevertRequest, Store};
+
+use super::outcome::{finish, watched};
+use crate::cli::arguments::UndoArguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::Failure;
+use crate::output::text;
+
+/// How an operation is taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Way {
+    /// Nothing was reverted before it.
+    Forward,
+    /// The revert point was at a message before it.
+    To(String),
+    /// The point stayed: the files that it changed go back to what they were.
+    Files,
+}
+
+/// Takes back the last operation.
+pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
+    let mut store = invocation.open()?;
+    let directory = invocation.directory()?;
+    let last = last(&mut store, invocation)?;
+    let before = store.before(&last.id)?;
+    let is_part = before.is_part;
+    let report = match way(&last, &before) {
+        Way::Forward => {
+            let request = RedoRequest {
+                session: last.session.clone(),
+                all: true,
+                dry_run: arguments.dry_run,
+                force: arguments.force,
+                ..RedoRequest::default()
+            };
+            let report = watched(invocation, &mut store, |store| {
+                store.redo(&directory, &request)
+            })?;
+            // The message that came after it made it permanent.
+            if report.outcome == Outcome::Nothing && report.operation.is_none() && !report.busy {
+                files(invocation, &mut store, arguments, &last)?
+            } else {
+                report
+            }
+        }
+        Way::To(point) => {
+            let request = RevertRequest {
+                message: point,
+                session: last.session.clone(),
+                git: last.git,
+                dry_run: arguments.dry_run,
+                force: arguments.force,
+                ..RevertRequest::default()
+            };
+            watched(invocation, &mut store, |store| {
+                store.revert(&directory, &request)
+            })?
+        }
+        Way::Files => files(invocation, &mut store, arguments, &last)?,
+    };
+    finish(invocation, &mut store, &report, is_part)
+}
+
+/// Returns the newest operation that was carried out.
+fn last(store: &mut Store, invocation: &Invocation) -> Result<OperationEntry, Failure> {
+    let all = store.operations(&invocation.directory()?, &LogFilter::default())?;
+    let mut operations = all.operations.into_iter();
+    let is_done = |entry: &OperationEntry| entry.state == "done" || entry.state == "open";
+    operations.find(is_done).ok_or_else(|| {
+        Error::unavailable("there is nothing to undo: nothing was reverted or restored here")
+            .hint("`ckpt-hook revert` takes back what an agent did")
+            .into()
+    })
+}
+
+/// Decides how an operation is taken back.
+fn way(last: &OperationEntry, before: &Before) -> Way {
+    match (last.kind, &before.point) {
+        (OperationKind::Revert, _) if before.is_unreverted => Way::Forward,
+        (OperationKind::Restore, _) => Way::Files,
+        (_, Some(point)) if !before.is_part && before.point != last.message => {
+            Way::To(point.clone())
+        }
+        _ => Way::Files,
+    }
+}
+
+/// Puts the files that an operation changed back to what they were before it. What was changed since stays, and is named.
+fn files(
+    invocation: &Invocation,
+    store: &mut Store,
+    arguments: &UndoArguments,
+    last: &OperationEntry,
+) -> Result<OperationReport, Failure> {
+    let directory = invocation.directory()?;
+    let root = PathBuf::from(store.status(&directory, None)?.workspace);
+    let ShowReport::Operation { changes, .. } = store.show(&directory, &last.id)? else {
+        return Err(Error::failed("an operation is shown as something else").into());
+    };
+    let since = since(store, &root, last, &changes)?;
+    let (kept, undone): (Vec<ChangeReport>, Vec<ChangeReport>) = changes
+        .into_iter()
+        .partition(|change| since.contains(&change.path));
+    if undone.is_empty() && !last.git {
+        return Err(Error::unavailable(format!(
+            "every file of the {} was changed since",
+            last.kind.name()
+        ))
+        .hint(format!(
+            "`ckpt-hook restore {}` makes them what they were before it all the same",
+            text::short(&last.id)
+        ))
+        .into());
+    }
+    let request = RestoreRequest {
+        id: last.id.clone(),
+        // git's own state belongs to no path.
+        paths: match last.git {
+            true => Vec::new(),
+            false => undone
+                .iter()
+                .map(|change| place(&root, &change.path))
+                .collect(),
+        },
+        git: last.git,
+        dry_run: arguments.dry_run,
+        force: arguments.force,
+    };
+    if last.git && !kept.is_empty() {
+        return Err(Error::failed(format!(
+            "files of the {} were changed since, such as `{}`",
+            last.kind.name(),
+            text::path(&kept[0].path)
+        ))
+        .hint(format!(
+            "`ckpt-hook restore {} --git` makes everything what it was before it all the same",
+            text::short(&last.id)
+        ))
+        .into());
+    }
+    let mut report = watched(invocation, store, |store| {
+        store.restore(&directory, &request)
+    })?;
+    if !kept.is_empty() {
+        report.files.extend(kept.into_iter().map(keep));
+        report.files.sort_by(|one, other| one.path.cmp(&other.path));
+        report.outcome = match report.outcome {
+            Outcome::Restored => Outcome::Partial,
+            other => other,
+        };
+    }
+    Ok(report)
+}
+
+/// Returns which files of an operation are not as it left them.
+fn since(
+    store: &mut Store,
+    root: &std::path::Path,
+    last: &OperationEntry,
+    changes: &[ChangeReport],
+) -> Result<BTreeSet<PathText>, Failure> {
+    let Some(after) = last.after.clone().filter(|_| !changes.is_empty()) else {
+        return Ok(BTreeSet::new());
+    };
+    let request = DiffRequest {
+        from: Some(after),
+        to: Some("current".to_owned()),
+        paths: changes
+            .iter()
+            .map(|change| place(root, &change.path))
+            .collect(),
+    };
+    let files = store.diff(root, &request)?.files;
+    Ok(files.into_iter().map(|change| change.path).collect())
+}
+
+fn place(root: &std::path::Path, path: &PathText) -> PathBuf {
+    root.join(OsStr::from_bytes(&text::bytes(path)))
+}
+
+fn keep(change: ChangeReport) -> FileReport {
+    FileReport {
+        path: change.path,
+        action: FileAction::Keep,
+        result: FileResult::Conflict,
+        reason: Some("changed since".to_owned()),
+        unclear: false,
+        additions: None,
+        deletions: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: OperationKind, message: Option<&str>) -> OperationEntry {
+        OperationEntry {
+            id: "op".to_owned(),
+            kind,
+            session: Some("s".to_owned()),
+            message: message.map(str::to_owned),
+            time: 0,
+            state: "done".to_owned(),
+            outcome: None,
+            before: None,
+            after: None,
+            files: 1,
+            conflicts: 0,
+            git: false,
+        }
+    }
+
+    #[test]
+    fn an_operation_is_taken_back_to_where_it_began() {
+        let first = Before {
+            is_unreverted: true,
+            ..Before::default()
+        };
+        let from_m2 = Before {
+            point: Some("m2".to_owned()),
+            ..Before::default()
+        };
+        let part = Before {
+            is_part: true,
+            ..from_m2.clone()
+        };
+        let to_m2 = Way::To("m2".to_owned());
+        let cases = [
+            (
+                entry(OperationKind::Revert, Some("m1")),
+                &first,
+                Way::Forward,
+            ),
+            (
+                entry(OperationKind::Revert, Some("m1")),
+                &from_m2,
+                to_m2.clone(),
+            ),
+            (
+                entry(OperationKind::Unrevert, None),
+                &from_m2,
+                to_m2.clone(),
+            ),
+            (entry(OperationKind::Redo, Some("m3")), &from_m2, to_m2),
+            (entry(OperationKind::Revert, None), &part, Way::Files),
+            (entry(OperationKind::Restore, None), &first, Way::Files),
+        ];
+        for (entry, before, expected) in cases {
+            assert_eq!(
+                way(&entry, before),
+                expected,
+                "of {entry:?} after {before:?}"
+            );
+        }
+    }
+}
