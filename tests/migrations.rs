@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::migration::MIGRATIONS;
-use rusqlite::Connection;
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::{Batch, Connection, StatementStatus};
 
 /// The tables that hold a session store.
 const TABLES: [&str; 11] = [
@@ -280,4 +281,61 @@ fn every_query_of_the_documentation_runs() {
             .and_then(|mut statement| statement.query([])?.next().map(|_| ()));
         assert_eq!(ran, Ok(()), "it is there to be copied: {query}");
     }
+}
+
+/// A store of version 2 with so many steps, each of which changed two files.
+fn of_version_2(steps: u32) -> Connection {
+    let connection = Connection::open_in_memory().expect("memory can be opened");
+    for migration in &MIGRATIONS[..2] {
+        connection.execute_batch(migration).expect("it is SQL");
+    }
+    connection
+        .execute_batch(&format!(
+            "INSERT INTO workspaces (id, key, path, device, inode, created_at, used_at) VALUES (1, 'k', '/w', 1, 2, 0, 0);
+             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {steps})
+             INSERT INTO snapshots (id, workspace_id, tree, label, taken_at)
+               SELECT i, 1, hex(randomblob(20)), iif(i % 100 = 0, 'label ' || i, NULL), i FROM n;
+             INSERT INTO sessions (id, workspace_id, agent, agent_id, started_at, last_event_at)
+               SELECT 'S' || id, 1, 'generic', 's' || id, id, id FROM snapshots WHERE id % 100 = 1;
+             INSERT INTO messages (id, session_id, prompt, state, created_at)
+               SELECT 'M' || id, 'S' || (id - (id - 1) % 100), 'please', iif(id % 30 = 1, 'discarded', 'live'), id
+                 FROM snapshots WHERE id % 10 = 1;
+             INSERT INTO steps (id, session_id, message_id, state, start_snapshot_id, started_at)
+               SELECT 'T' || id, 'S' || (id - (id - 1) % 100), 'M' || (id - (id - 1) % 10), 'closed', id, id FROM snapshots;
+             INSERT INTO changes (workspace_id, step_id, attribution, from_snapshot_id, path, kind, new_mode, happened_at)
+               SELECT 1, 'T' || id, 'agent', id, side || id, 'added', '100644', id
+                 FROM snapshots, (SELECT 'a' AS side UNION SELECT 'b');
+             INSERT INTO operations (id, workspace_id, session_id, kind, state, message_id, on_conflict, started_at)
+               SELECT 'O' || seq, 1, session_id, 'revert', 'done', id, 'merge', seq FROM messages;"
+        ))
+        .expect("rows that the tables take");
+    connection
+}
+
+/// Migrates a store; returns how many instructions SQLite's machine ran.
+fn migrate(connection: &Connection) -> i64 {
+    let mut instructions = 0;
+    for migration in &MIGRATIONS[2..] {
+        let mut batch = Batch::new(connection, migration);
+        while let Some(mut statement) = batch.next().expect("it is SQL") {
+            let mut rows = statement.raw_query();
+            while rows.next().expect("it runs").is_some() {}
+            drop(rows);
+            instructions += i64::from(statement.get_status(StatementStatus::VmStep));
+        }
+    }
+    instructions
+}
+
+#[test]
+fn what_a_migration_does_grows_with_the_rows_and_no_faster() {
+    let [some, more] = [1000, 4000].map(|steps| migrate(&of_version_2(steps)));
+    assert!(
+        more < 5 * some,
+        "four times the rows, no more than five times the work: {some} and {more} instructions"
+    );
+    assert!(
+        more < 4000 * 1000,
+        "a step costs less than a thousand instructions, so that 20,000 take less than a second: {more}"
+    );
 }

@@ -174,3 +174,82 @@ pub fn dump(directory: &Path) -> Vec<String> {
     };
     tables.iter().flat_map(rows).collect()
 }
+
+/// The session store of version 2, as text.
+const VERSION_2: &str = include_str!("../fixtures/stores/version-2.sql");
+
+/// Makes a store's directory with the session store that a binary of version 2 left.
+pub fn put_version_2(store: &Path) {
+    let private = |path: &Path, mode| {
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(path, mode).expect("it is ours");
+    };
+    std::fs::create_dir_all(store).expect("a writable directory");
+    private(store, 0o700);
+    let database = store.join("sessions.db");
+    let sql = Connection::open(&database).expect("a fresh file");
+    sql.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
+        .expect("it is on a disk of this machine");
+    sql.execute_batch(VERSION_2).expect("what was dumped");
+    drop(sql);
+    private(&database, 0o600);
+}
+
+/// Returns every row of a database, as far as version 2 has tables and columns for it, whatever the database's version is.
+pub fn values_of_version_2(database: &Path) -> Vec<String> {
+    let old = Connection::open_in_memory().expect("memory");
+    old.execute_batch(VERSION_2).expect("what was dumped");
+    // What a later version moved elsewhere is not compared.
+    let new = Connection::open_in_memory().expect("memory");
+    for migration in ckpt_schema::migration::MIGRATIONS {
+        new.execute_batch(migration).expect("it is SQL");
+    }
+    let sql = Connection::open(database).expect("the database");
+    let tables = texts_of(
+        &old,
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'meta' ORDER BY name",
+    );
+    let mut values = Vec::new();
+    for table in tables {
+        let columns = |sql| {
+            texts_of(
+                sql,
+                &format!("SELECT name FROM pragma_table_info('{table}')"),
+            )
+        };
+        let now = columns(&new);
+        let kept: Vec<String> = columns(&old)
+            .into_iter()
+            .filter(|column| now.contains(column))
+            .map(|column| format!("' {column}=' || quote({column})"))
+            .collect();
+        let kept = kept.join(" || ");
+        let query = format!("SELECT '{table}:' || {kept} FROM {table} ORDER BY 1");
+        values.extend(texts_of(&sql, &query));
+    }
+    values
+}
+
+/// Runs statements on a database behind the store's back.
+pub fn execute(database: &Path, statements: &str) {
+    let sql = Connection::open(database).expect("the database");
+    sql.execute_batch(statements).expect("statements");
+}
+
+/// Returns the only column of a query's rows.
+pub fn texts(database: &Path, query: &str) -> Vec<String> {
+    texts_of(&Connection::open(database).expect("the database"), query)
+}
+
+fn texts_of(sql: &Connection, query: &str) -> Vec<String> {
+    let mut statement = sql.prepare(query).expect("a query");
+    let rows = statement.query_map([], |row| row.get(0)).expect("it runs");
+    rows.map(Result::unwrap).collect()
+}
+
+/// Returns the version of a database's tables.
+pub fn version(database: &Path) -> u32 {
+    let sql = Connection::open(database).expect("the database");
+    sql.pragma_query_value(None, "user_version", |row| row.get(0))
+        .expect("a database has one")
+}

@@ -4,6 +4,7 @@
 //! <store>/                 0700, ours
 //!   log                    the log file, 0600, capped
 //!   sessions.db            the session store
+//!   sessions.db.version-N  what it was before its tables changed last
 //!   sessions.db.damaged-N  what stood in its place and was no database any more
 //!   lock                   held while that is set aside
 //!   reserve                room for a note when the disk is full

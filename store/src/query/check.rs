@@ -13,6 +13,10 @@ pub(crate) fn check(store: &Store) -> Vec<Finding> {
         return Vec::new();
     }
     let mut findings = vec![database(store).unwrap_or_else(|error| broken("database", &error))];
+    match copies(store) {
+        Ok(found) => findings.extend(found),
+        Err(error) => findings.push(broken("database", &error)),
+    }
     match repositories(store) {
         Ok(found) => findings.extend(found),
         Err(error) => findings.push(broken("snapshots", &error)),
@@ -46,6 +50,29 @@ fn database(store: &Store) -> Result<Finding> {
             &format!("the session store is damaged: {answer}"),
         )
     })
+}
+
+/// Former session stores that lie beside the one in use: they take room, and hold prompts.
+fn copies(store: &Store) -> Result<Option<Finding>> {
+    let copies = crate::sessions::copies(&store.surroundings.directory)?;
+    let named: Vec<String> = copies
+        .iter()
+        .filter_map(|copy| Some(format!("`{}`", copy.file_name()?.to_string_lossy())))
+        .collect();
+    if named.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(Finding {
+        hint: Some("remove what you do not need any more".to_owned()),
+        ..finding(
+            "note",
+            "database",
+            &format!(
+                "former session stores are kept beside it: {}",
+                named.join(", ")
+            ),
+        )
+    }))
 }
 
 /// A workspace has a folder from its first snapshot on.

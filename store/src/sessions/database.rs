@@ -8,11 +8,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 
 use super::feed;
+use super::migrate::{DAMAGED, migrate};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::ownership::DATABASE;
@@ -228,7 +228,7 @@ fn is_sync(error: &rusqlite::Error) -> bool {
 /// Renames the file to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
 fn set_aside(path: &Path) -> Result<PathBuf> {
     let free = (1..)
-        .map(|number| beside(path, &format!(".damaged-{number}")))
+        .map(|number| beside(path, &format!("{DAMAGED}{number}")))
         .find(|place| {
             ["", "-wal", "-shm"]
                 .iter()
@@ -247,21 +247,21 @@ fn set_aside(path: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
 }
 
 /// Moves the log into the database. Where others are at work it stays, and whoever writes next tries again.
-fn empty_log(connection: &Connection) {
+pub(super) fn empty_log(connection: &Connection) {
     let _ = connection.busy_timeout(Duration::ZERO);
     let _ = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
     let _ = connection.busy_timeout(BUSY_TIMEOUT);
 }
 
 /// SQLite would make the file with the umask's mode, and give its mode to the files beside it.
-fn make_file(path: &Path) -> Result<()> {
+pub(super) fn make_file(path: &Path) -> Result<()> {
     match OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -293,7 +293,7 @@ fn configure_patiently(connection: &Connection, durability: Durability) -> rusql
     }
 }
 
-fn configure(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
+pub(super) fn configure(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
     // First of all: without it most of many first openings at once fail.
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -317,75 +317,6 @@ fn configure(connection: &Connection, durability: Durability) -> rusqlite::Resul
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
     Ok(())
-}
-
-fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
-    if version(connection, path)? == VERSION {
-        return check_application(connection, path);
-    }
-    let transaction = connection
-        .transaction_with_behavior(TransactionBehavior::Immediate)
-        .context(|| format!("cannot migrate `{}`", path.display()))?;
-    // Another process may have done it in the meantime.
-    let from = version(&transaction, path)?;
-    if from > VERSION {
-        return refuse_newer(&transaction, path, from);
-    }
-    if from > 0 {
-        check_application(&transaction, path)?;
-    }
-    for migration in &MIGRATIONS[from as usize..] {
-        transaction
-            .execute_batch(migration)
-            .context(|| format!("cannot migrate `{}`", path.display()))?;
-    }
-    transaction
-        .pragma_update(None, "application_id", APPLICATION_ID)
-        .and_then(|()| transaction.pragma_update(None, "user_version", VERSION))
-        .and_then(|()| transaction.commit())
-        .context(|| format!("cannot migrate `{}`", path.display()))?;
-    // The tables fill half of the log, which each hook would read.
-    empty_log(connection);
-    Ok(())
-}
-
-fn version(connection: &Connection, path: &Path) -> Result<u32> {
-    connection
-        .pragma_query_value(None, "user_version", |row| row.get(0))
-        .context(|| format!("cannot read `{}`", path.display()))
-}
-
-fn check_application(connection: &Connection, path: &Path) -> Result<()> {
-    let found: i32 = connection
-        .pragma_query_value(None, "application_id", |row| row.get(0))
-        .context(|| format!("cannot read `{}`", path.display()))?;
-    if found == APPLICATION_ID {
-        Ok(())
-    } else {
-        Err(Error::failed(format!(
-            "`{}` is not a session store",
-            path.display()
-        )))
-    }
-}
-
-/// A newer file may still let this binary write to it: its `meta` table says so.
-fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> {
-    let oldest_writer: u32 = connection
-        .query_row(
-            "SELECT value FROM meta WHERE key = 'min_writer'",
-            [],
-            |row| row.get(0),
-        )
-        .context(|| format!("cannot read `{}`", path.display()))?;
-    if oldest_writer <= VERSION {
-        return Ok(());
-    }
-    Err(Error::failed(format!(
-        "`{}` was written by a newer ckpt-hook (version {found} of the tables)",
-        path.display()
-    ))
-    .hint("upgrade this ckpt-hook, or give --store another directory"))
 }
 
 /// Returns whether the same was noted of the same workspace before.
@@ -519,34 +450,6 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_file_is_refused_politely_and_left_alone() {
-        let directory = tempfile::tempdir().expect("a scratch directory");
-        let database = open(directory.path());
-        database
-            .connection()
-            .pragma_update(None, "user_version", VERSION + 1)
-            .expect("writable");
-        database
-            .connection()
-            .execute("UPDATE meta SET value = ?1", [VERSION + 1])
-            .expect("writable");
-        drop(database);
-        let error = Database::open(directory.path(), Durability::Objects)
-            .err()
-            .expect("refused");
-        assert!(
-            error.to_string().contains("newer ckpt-hook"),
-            "it says why: {error}"
-        );
-        let connection =
-            Connection::open(directory.path().join("sessions.db")).expect("still a database");
-        let found: u32 = connection
-            .pragma_query_value(None, "user_version", |row| row.get(0))
-            .expect("readable");
-        assert_eq!(found, VERSION + 1, "nothing was changed");
-    }
-
-    #[test]
     fn a_damaged_file_is_set_aside_and_never_deleted() {
         let directory = tempfile::tempdir().expect("a scratch directory");
         for number in 1..=2 {
@@ -576,24 +479,6 @@ mod tests {
         assert!(
             open(directory.path()).set_aside.is_none(),
             "the new one is sound"
-        );
-    }
-
-    #[test]
-    fn a_database_of_another_application_is_refused() {
-        let directory = tempfile::tempdir().expect("a scratch directory");
-        let connection =
-            Connection::open(directory.path().join("sessions.db")).expect("a fresh file");
-        connection
-            .execute_batch("CREATE TABLE theirs (x); PRAGMA user_version = 1")
-            .expect("writable");
-        drop(connection);
-        let error = Database::open(directory.path(), Durability::Objects)
-            .err()
-            .expect("refused");
-        assert!(
-            error.to_string().contains("not a session store"),
-            "it says why: {error}"
         );
     }
 }

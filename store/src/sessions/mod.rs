@@ -10,6 +10,7 @@ mod feed;
 mod git;
 mod history_of_file;
 mod labels;
+mod migrate;
 mod operations;
 pub(crate) mod read;
 mod roots;
@@ -39,6 +40,7 @@ pub(crate) use history_of_file::{
 pub(crate) use labels::{
     LabelRow, Labelled, delete_label, label, labels, put_label, workspaces_with_label,
 };
+pub(crate) use migrate::copies;
 pub(crate) use operations::{
     ChainOperation, NewOperation, OperationRow, close_operation, has_open_operation,
     insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,

@@ -1,0 +1,273 @@
+//! The database as older binaries left it becomes that of this one; one of a newer binary is left alone. This module does IO.
+//!
+//! ```text
+//! sessions.db            version 2 ──── write lock ─┬─ copy ─ sync ─ rename ─┬─ migrations ─ commit ──── version 5
+//! sessions.db.version-2                             └────────────────────────┘ stays until the next migration is done
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use super::database::{beside, configure, empty_log, make_file};
+use crate::error::{Context, Error, Result};
+use crate::fs::layout;
+use crate::fs::ownership::DATABASE;
+use crate::settings::Durability;
+
+/// Brings a database to this binary's version: all migrations in one transaction, so that it is the old one or the new one wherever
+/// a kill or a power cut comes.
+///
+/// The write lock comes first. Only under it is it certain which version there is, and that the copy has every row: nobody writes
+/// between the copy and the migrations.
+pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
+    if version(connection, path)? == VERSION {
+        return check_application(connection, path);
+    }
+    let transaction = connection
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .context(|| format!("cannot migrate `{}`", path.display()))?;
+    // Another process may have done it in the meantime.
+    let from = version(&transaction, path)?;
+    if from > VERSION {
+        return refuse_newer(&transaction, path, from);
+    }
+    if from == VERSION {
+        return check_application(&transaction, path);
+    }
+    let copy = match from {
+        0 => None,
+        _ => {
+            check_application(&transaction, path)?;
+            Some(keep_copy(path, from)?)
+        }
+    };
+    for migration in &MIGRATIONS[from as usize..] {
+        transaction
+            .execute_batch(migration)
+            .context(|| format!("cannot migrate `{}`", path.display()))?;
+    }
+    transaction
+        .pragma_update(None, "application_id", APPLICATION_ID)
+        .and_then(|()| transaction.pragma_update(None, "user_version", VERSION))
+        .and_then(|()| transaction.commit())
+        .context(|| format!("cannot migrate `{}`", path.display()))?;
+    if let Some(copy) = copy {
+        remove_other_copies(path, &copy);
+    }
+    // The tables fill half of the log, which each hook would read.
+    empty_log(connection);
+    Ok(())
+}
+
+fn version(connection: &Connection, path: &Path) -> Result<u32> {
+    connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .context(|| format!("cannot read `{}`", path.display()))
+}
+
+fn check_application(connection: &Connection, path: &Path) -> Result<()> {
+    let found: i32 = connection
+        .pragma_query_value(None, "application_id", |row| row.get(0))
+        .context(|| format!("cannot read `{}`", path.display()))?;
+    if found == APPLICATION_ID {
+        Ok(())
+    } else {
+        Err(Error::failed(format!(
+            "`{}` is not a session store",
+            path.display()
+        )))
+    }
+}
+
+/// A newer file may still let this binary write to it: its `meta` table says so.
+fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> {
+    let oldest_writer: u32 = connection
+        .query_row(
+            "SELECT value FROM meta WHERE key = 'min_writer'",
+            [],
+            |row| row.get(0),
+        )
+        .context(|| format!("cannot read `{}`", path.display()))?;
+    if oldest_writer <= VERSION {
+        return Ok(());
+    }
+    Err(Error::failed(format!(
+        "`{}` was written by a newer ckpt-hook (version {found} of the tables)",
+        path.display()
+    ))
+    .hint("upgrade this ckpt-hook, or give --store another directory"))
+}
+
+/// Keeps a copy of the database as it is before a migration, beside it and as private. Returns where.
+///
+/// It has its name only once it is whole and on the disk.
+fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
+    let copy = beside(path, &format!("{COPY}{version}"));
+    let what = || {
+        format!(
+            "cannot keep a copy of `{}` before its tables change",
+            path.display()
+        )
+    };
+    let unfinished = beside(&copy, ".new");
+    remove_if_there(&unfinished).context(what)?;
+    make_file(&unfinished)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // The connection that holds the write lock is in a transaction, which `VACUUM` cannot be in; readers wait for no writer.
+    let reader = Connection::open_with_flags(path, flags).context(what)?;
+    configure(&reader, Durability::Objects).context(what)?;
+    reader
+        .execute(
+            "VACUUM INTO ?1",
+            [unfinished.to_str().ok_or_else(|| {
+                Error::failed(what()).hint("a store whose path is UTF-8 can be migrated")
+            })?],
+        )
+        .context(what)?;
+    layout::sync(&unfinished)?;
+    std::fs::rename(&unfinished, &copy).context(what)?;
+    layout::sync(path.parent().unwrap_or(Path::new(".")))?;
+    Ok(copy)
+}
+
+fn remove_if_there(path: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Removes the copies that former migrations kept. What cannot be removed stays, and is listed.
+fn remove_other_copies(path: &Path, kept: &Path) {
+    let directory = path.parent().unwrap_or(Path::new("."));
+    for copy in copies(directory).unwrap_or_default() {
+        if copy != kept && is_named(&copy, COPY) {
+            let _ = remove_if_there(&copy);
+        }
+    }
+}
+
+/// What follows the database's name in that of a copy that a migration kept; then comes the version.
+const COPY: &str = ".version-";
+
+/// What follows it in that of a damaged database that was set aside; then comes a number.
+pub(super) const DAMAGED: &str = ".damaged-";
+
+/// Returns every file in a store's directory that is a former session store: copies that migrations kept, unfinished ones too, and
+/// damaged ones that were set aside. They hold prompts and names of files as the session store does.
+pub(crate) fn copies(directory: &Path) -> Result<Vec<PathBuf>> {
+    let what = || format!("cannot list `{}`", directory.display());
+    let mut copies = Vec::new();
+    for entry in directory.read_dir().context(what)? {
+        let path = entry.context(what)?.path();
+        if is_named(&path, COPY) || is_named(&path, DAMAGED) {
+            copies.push(path);
+        }
+    }
+    copies.sort();
+    Ok(copies)
+}
+
+fn is_named(path: &Path, ending: &str) -> bool {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    name.strip_prefix(DATABASE.as_bytes())
+        .is_some_and(|rest| rest.starts_with(ending.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::Database;
+
+    fn open(directory: &Path) -> Database {
+        Database::open(directory, Durability::Objects).expect("a fresh directory")
+    }
+
+    #[test]
+    fn a_newer_file_is_refused_politely_and_left_alone() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let database = open(directory.path());
+        database
+            .connection()
+            .pragma_update(None, "user_version", VERSION + 1)
+            .expect("writable");
+        database
+            .connection()
+            .execute("UPDATE meta SET value = ?1", [VERSION + 1])
+            .expect("writable");
+        drop(database);
+        let error = Database::open(directory.path(), Durability::Objects)
+            .err()
+            .expect("refused");
+        assert!(
+            error.to_string().contains("newer ckpt-hook"),
+            "it says why: {error}"
+        );
+        let connection =
+            Connection::open(directory.path().join("sessions.db")).expect("still a database");
+        let found: u32 = connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))
+            .expect("readable");
+        assert_eq!(found, VERSION + 1, "nothing was changed");
+    }
+
+    #[test]
+    fn a_database_of_another_application_is_refused() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let connection =
+            Connection::open(directory.path().join("sessions.db")).expect("a fresh file");
+        connection
+            .execute_batch("CREATE TABLE theirs (x); PRAGMA user_version = 1")
+            .expect("writable");
+        drop(connection);
+        let error = Database::open(directory.path(), Durability::Objects)
+            .err()
+            .expect("refused");
+        assert!(
+            error.to_string().contains("not a session store"),
+            "it says why: {error}"
+        );
+    }
+
+    #[test]
+    fn only_the_copy_of_the_last_migration_is_kept_and_all_are_listed() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let path = directory.path().join(DATABASE);
+        drop(open(directory.path()));
+        let names = |copies: Vec<PathBuf>| -> Vec<String> {
+            let name = |copy: &PathBuf| {
+                copy.file_name()
+                    .map(|name| name.to_string_lossy().into_owned())
+            };
+            copies.iter().filter_map(name).collect()
+        };
+        for name in [
+            "sessions.db.version-1",
+            "sessions.db.version-2.new",
+            "sessions.db.damaged-1",
+        ] {
+            std::fs::write(directory.path().join(name), "old").expect("writable");
+        }
+        let copy = keep_copy(&path, 2).expect("there is room");
+        assert_eq!(
+            names(copies(directory.path()).expect("readable")),
+            [
+                "sessions.db.damaged-1",
+                "sessions.db.version-1",
+                "sessions.db.version-2"
+            ],
+            "what holds prompts is found; what a kill had left unfinished was begun anew"
+        );
+        remove_other_copies(&path, &copy);
+        assert_eq!(
+            names(copies(directory.path()).expect("readable")),
+            ["sessions.db.damaged-1", "sessions.db.version-2"],
+            "a damaged one is for its owner to look at"
+        );
+        keep_copy(&path, 2).expect("a migration that was killed once is tried again");
+    }
+}
