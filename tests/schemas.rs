@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::report::{
-    AdoptReport, AgentsReport, BlameReport, DiffReport, DoctorReport, ErrorReport, EventReport,
-    InstallReport, LabelsReport, LogReport, Notification, OperationReport, OperationsReport,
-    SessionsReport, ShowReport, SnapshotReport, SnapshotsReport, StatusReport, TimelineReport,
-    VERSION, WorkspacesReport,
+    AdoptReport, AgentsReport, BlameReport, ConfigChange, ConfigReport, DiffReport, DoctorReport,
+    ErrorReport, EventReport, InstallReport, LabelsReport, LogReport, Notification,
+    OperationReport, OperationsReport, SessionsReport, ShowReport, SnapshotReport, SnapshotsReport,
+    StatusReport, TimelineReport, VERSION, WorkspacesReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -30,6 +30,11 @@ fn generate() -> Value {
         ("report-agents", reports.subschema_for::<AgentsReport>()),
         ("report-blame", reports.subschema_for::<BlameReport>()),
         ("report-diff", reports.subschema_for::<DiffReport>()),
+        ("report-config", reports.subschema_for::<ConfigReport>()),
+        (
+            "report-config-change",
+            reports.subschema_for::<ConfigChange>(),
+        ),
         ("report-doctor", reports.subschema_for::<DoctorReport>()),
         ("report-error", reports.subschema_for::<ErrorReport>()),
         ("report-event", reports.subschema_for::<EventReport>()),

@@ -7,6 +7,7 @@ pub mod commands {
     pub mod blame;
     pub mod candidates;
     pub mod changes;
+    pub mod config;
     pub mod demo;
     pub mod diff;
     pub mod doctor;
@@ -132,6 +133,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Install(arguments) => install::install(invocation, arguments),
         Command::Uninstall(arguments) => install::uninstall(invocation, arguments),
         Command::Settle => snapshot::settle(invocation),
+        Command::Config(arguments) => commands::config::run(invocation, arguments),
         Command::Doctor(arguments) => doctor::run(invocation, arguments),
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),

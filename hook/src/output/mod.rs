@@ -7,6 +7,7 @@ pub mod agents;
 mod binary;
 pub mod blame;
 pub mod columns;
+pub mod config;
 pub mod diff;
 pub mod doctor;
 pub mod failure;

@@ -34,8 +34,8 @@ pub use operation::{
 };
 pub use recording::{EventReport, Looked, SnapshotReport};
 pub use setup::{
-    AgentReport, AgentSettings, AgentsReport, DoctorReport, Finding, InstallReport, SettingsChange,
-    SkippedAgent,
+    AgentReport, AgentSettings, AgentsReport, ConfigChange, ConfigReport, DoctorReport, Finding,
+    InstallReport, SettingReport, SettingSource, SettingsChange, SkippedAgent,
 };
 pub use status::{DiagnosticReport, StatusReport, UnclearReport};
 pub use workspace::{AdoptReport, WorkspaceReport, WorkspaceState, WorkspacesReport};

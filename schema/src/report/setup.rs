@@ -27,6 +27,73 @@ pub struct DoctorReport {
     pub findings: Vec<Finding>,
 }
 
+/// Where the value of a setting comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingSource {
+    /// Nothing says otherwise.
+    Default,
+    /// The settings file, for every workspace.
+    File,
+    /// A section of the settings file, for one directory and all below it.
+    Workspace,
+    /// A variable of the environment.
+    Environment,
+    /// An option of the command.
+    Flag,
+}
+
+/// A setting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingReport {
+    /// Its name.
+    pub key: String,
+    /// Its value, as TOML.
+    pub value: String,
+    /// What it is where nothing says otherwise, as TOML; null where that depends on the machine.
+    pub default: Option<String>,
+    /// Where the value comes from.
+    pub source: SettingSource,
+    /// The directory of the section, the variable or the option; null for a default or the file.
+    pub place: Option<String>,
+    /// What it is for.
+    pub meaning: String,
+}
+
+/// `config` and `config get`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The settings file, whether it is there or not; null where no home directory is known.
+    pub file: Option<String>,
+    /// Whether it is there.
+    pub is_there: bool,
+    /// The directory that the values are for.
+    pub workspace: String,
+    /// Every setting, or the one that was asked for.
+    pub settings: Vec<SettingReport>,
+    /// What in the file could not be understood, or means nothing.
+    pub problems: Vec<String>,
+}
+
+/// `config set` and `config unset`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigChange {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The settings file.
+    pub file: String,
+    /// The setting.
+    pub key: String,
+    /// The directory that it is for; null for every workspace.
+    pub workspace: Option<String>,
+    /// What stood in the file before, as TOML; null where nothing did.
+    pub former: Option<String>,
+    /// What stands there now, as TOML; null where nothing does.
+    pub value: Option<String>,
+}
+
 /// `install` and `uninstall`: what was, or would be, done to one agent's settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstallReport {

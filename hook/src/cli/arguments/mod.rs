@@ -1,6 +1,7 @@
 //! The command line in clap's words. Nothing here decides or does anything.
 
 mod changes;
+mod config;
 mod files;
 mod history;
 mod inside;
@@ -21,6 +22,7 @@ use crate::output::Wanted;
 use crate::output::paint::When;
 
 pub use changes::ChangesArguments;
+pub use config::{ConfigArguments, ConfigCommand};
 pub use files::BlameArguments;
 pub use history::{
     DiffArguments, DoctorArguments, Format, LogArguments, SessionsArguments, ShowArguments,
@@ -84,6 +86,7 @@ pub const COMMANDS: &[&str] = &[
     "workspace",
     "install",
     "uninstall",
+    "config",
     "doctor",
     "demo",
     "event",
@@ -164,6 +167,8 @@ pub enum Command {
     Install(InstallArguments),
     /// Take the hook out of an agent's settings
     Uninstall(InstallArguments),
+    /// Show the settings and where each comes from, or change one
+    Config(ConfigArguments),
     /// Check store, database, settings and installed hooks
     Doctor(DoctorArguments),
     /// Play a small session in a scratch folder, revert it and bring it back

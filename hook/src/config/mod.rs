@@ -2,15 +2,15 @@
 //!
 //! Only the user's own file is read; nothing in a workspace can change what is captured of it or where it goes.
 
+pub mod edit;
+pub mod keys;
+
 use std::fs::OpenOptions;
 use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use bytesize::ByteSize;
-use ckpt_store::settings::{Durability, RecordPrompts, Scope};
-use ckpt_store::{Settings, Unclear};
+use ckpt_store::Settings;
 use toml::{Table, Value};
 
 /// No settings file is longer, in bytes.
@@ -25,6 +25,8 @@ pub struct Config {
     pub problems: Vec<String>,
     /// Keys that mean nothing. A warning of `doctor`.
     pub warnings: Vec<String>,
+    /// The settings that the file has, each with its workspace's directory, where it stands in a section.
+    pub given: Vec<(Option<PathBuf>, &'static str)>,
 }
 
 /// Reads a settings file; one that is not there gives the defaults.
@@ -73,7 +75,7 @@ pub fn parse(text: &str, home: Option<&Path>) -> Config {
     };
     let workspaces = table.remove("workspaces");
     let mut settings = Settings::default();
-    config.take(&mut settings, &table, "");
+    config.take(&mut settings, &table, "", None);
     if let Some(workspaces) = workspaces {
         settings.workspaces = config.workspaces(&settings, &workspaces, home);
     }
@@ -82,17 +84,27 @@ pub fn parse(text: &str, home: Option<&Path>) -> Config {
 }
 
 impl Config {
-    fn take(&mut self, settings: &mut Settings, table: &Table, place: &str) {
+    fn take(
+        &mut self,
+        settings: &mut Settings,
+        table: &Table,
+        place: &str,
+        workspace: Option<&Path>,
+    ) {
         for (key, value) in table {
-            match set(settings, key, value) {
-                Ok(true) => {}
-                Ok(false) => self.warnings.push(format!(
+            let Some(known) = keys::find(key) else {
+                self.warnings.push(format!(
                     "the setting `{place}{}` is unknown",
                     key.escape_debug()
-                )),
-                Err(expected) => self
-                    .problems
-                    .push(format!("the setting `{place}{key}` must be {expected}")),
+                ));
+                continue;
+            };
+            if (known.set)(settings, value).is_none() {
+                let expected = known.expected;
+                self.problems
+                    .push(format!("the setting `{place}{key}` must be {expected}"));
+            } else {
+                self.given.push((workspace.map(Path::to_owned), known.name));
             }
         }
     }
@@ -114,7 +126,7 @@ impl Config {
             match (directory(name, home), value) {
                 (Some(path), Value::Table(table)) => {
                     let mut settings = base.clone();
-                    self.take(&mut settings, table, &place);
+                    self.take(&mut settings, table, &place, Some(&path));
                     workspaces.push((path, Box::new(settings)));
                 }
                 _ => self.problems.push(format!(
@@ -126,8 +138,21 @@ impl Config {
     }
 }
 
+/// Returns the settings for a directory, and the directory of the section that they are from; as [`Settings::for_directory`].
+pub fn of_directory<'s>(
+    settings: &'s Settings,
+    directory: &Path,
+) -> (Option<&'s Path>, &'s Settings) {
+    let here = settings.for_directory(directory);
+    let section = settings
+        .workspaces
+        .iter()
+        .find(|(_, section)| std::ptr::eq(&raw const **section, here));
+    (section.map(|(path, _)| path.as_path()), here)
+}
+
 /// A workspace's root is canonical when it is looked up, so the setting has to be, too.
-fn directory(name: &str, home: Option<&Path>) -> Option<PathBuf> {
+pub fn directory(name: &str, home: Option<&Path>) -> Option<PathBuf> {
     let path = match name.strip_prefix("~/") {
         Some(rest) => home?.join(rest),
         None => PathBuf::from(name),
@@ -136,96 +161,13 @@ fn directory(name: &str, home: Option<&Path>) -> Option<PathBuf> {
         .then(|| path.canonicalize().unwrap_or(path))
 }
 
-/// Sets one key. Returns whether it is known; fails with what it must be.
-fn set(settings: &mut Settings, key: &str, value: &Value) -> Result<bool, &'static str> {
-    match key {
-        "enabled" => settings.enabled = boolean(value)?,
-        "scope" => settings.scope = scope(value)?,
-        "include" => settings.include = patterns(value)?,
-        "exclude" => settings.exclude = patterns(value)?,
-        "max_file_size" => settings.max_file_size = bytes(value)?,
-        "hook_deadline" => settings.hook_deadline = duration(value)?,
-        "durability" => settings.durability = durability(value)?,
-        "seed" => settings.seed = boolean(value)?,
-        "tool_events" => settings.tool_events = boolean(value)?,
-        "tell_agent" => settings.tell_agent = boolean(value)?,
-        "record_prompts" => settings.record_prompts = record_prompts(value)?,
-        "keep" => settings.keep = duration(value)?,
-        "max_store_size" => settings.max_store_size = bytes(value)?,
-        "unclear" => settings.unclear = unclear(value)?,
-        "allow" => settings.allow = boolean(value)?,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-fn boolean(value: &Value) -> Result<bool, &'static str> {
-    value.as_bool().ok_or("`true` or `false`")
-}
-
-fn scope(value: &Value) -> Result<Scope, &'static str> {
-    match value.as_str() {
-        Some("worktree") => Ok(Scope::Worktree),
-        Some("cwd") => Ok(Scope::Cwd),
-        _ => Err("`\"worktree\"` or `\"cwd\"`"),
-    }
-}
-
-fn durability(value: &Value) -> Result<Durability, &'static str> {
-    match value.as_str() {
-        Some("objects") => Ok(Durability::Objects),
-        Some("full") => Ok(Durability::Full),
-        _ => Err("`\"objects\"` or `\"full\"`"),
-    }
-}
-
-fn unclear(value: &Value) -> Result<Unclear, &'static str> {
-    match value.as_str() {
-        Some("keep") => Ok(Unclear::Keep),
-        Some("take") => Ok(Unclear::Take),
-        _ => Err("`\"keep\"` or `\"take\"`"),
-    }
-}
-
-fn record_prompts(value: &Value) -> Result<RecordPrompts, &'static str> {
-    match value.as_str() {
-        Some("full") => Ok(RecordPrompts::Full),
-        Some("title") => Ok(RecordPrompts::Title),
-        Some("none") => Ok(RecordPrompts::None),
-        _ => Err("`\"full\"`, `\"title\"` or `\"none\"`"),
-    }
-}
-
-fn patterns(value: &Value) -> Result<Vec<String>, &'static str> {
-    let list = value.as_array().ok_or("a list of patterns")?;
-    list.iter()
-        .map(|pattern| {
-            pattern
-                .as_str()
-                .map(str::to_owned)
-                .ok_or("a list of patterns")
-        })
-        .collect()
-}
-
-fn bytes(value: &Value) -> Result<u64, &'static str> {
-    let size = match value {
-        Value::Integer(bytes) => u64::try_from(*bytes).ok(),
-        Value::String(text) => text.parse::<ByteSize>().ok().map(|size| size.as_u64()),
-        _ => None,
-    };
-    size.ok_or("a size like `\"256 MiB\"`, or a number of bytes")
-}
-
-fn duration(value: &Value) -> Result<Duration, &'static str> {
-    let text = value
-        .as_str()
-        .ok_or("a time like `\"10 s\"` or `\"30 days\"`")?;
-    humantime::parse_duration(text).map_err(|_| "a time like `\"10 s\"` or `\"30 days\"`")
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use ckpt_store::Unclear;
+    use ckpt_store::settings::{Durability, RecordPrompts, Scope};
+
     use super::*;
 
     #[test]
@@ -264,7 +206,7 @@ mod tests {
         assert_eq!(
             (&config.problems, &config.warnings),
             (&vec![], &vec![]),
-            "all of it is in the design's section 9"
+            "all of it is in docs/settings.md"
         );
         let expected = Settings {
             enabled: false,

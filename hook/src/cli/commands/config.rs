@@ -1,0 +1,226 @@
+//! `config`: the settings, where each comes from, and changing one in the file.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::{ConfigChange, ConfigReport, SettingReport, SettingSource, VERSION};
+use ckpt_store::{Error, Settings};
+
+use crate::agents::settings::file;
+use crate::cli::arguments::{ConfigArguments, ConfigCommand};
+use crate::cli::invocation::Invocation;
+use crate::config::edit::{self, Target};
+use crate::config::keys::{self, KEYS, Key};
+use crate::config::of_directory;
+use crate::failure::{DONE, Failure};
+use crate::output::config;
+use crate::surroundings;
+
+/// Who may read a settings file that is made here, before the umask.
+const MODE: u32 = 0o644;
+
+/// Shows the settings, or changes one.
+pub fn run(invocation: &Invocation, arguments: &ConfigArguments) -> Result<u8, Failure> {
+    match &arguments.command {
+        None => {
+            let report = settings(invocation, None)?;
+            invocation
+                .output
+                .report(&report, |view| config::render(&report, view))?;
+        }
+        Some(ConfigCommand::Get { key }) => {
+            let key = find(key)?;
+            let report = settings(invocation, Some(key))?;
+            invocation
+                .output
+                .report(&report, |_| config::render_value(&report))?;
+        }
+        Some(ConfigCommand::Set { key, value }) => {
+            let key = find(key)?;
+            let value = edit::value(value, key).ok_or_else(|| refused(key, value))?;
+            change(invocation, key, |text, target| {
+                edit::set(text, target, &value)
+            })?;
+        }
+        Some(ConfigCommand::Unset { key }) => change(invocation, find(key)?, edit::unset)?,
+    }
+    Ok(DONE)
+}
+
+fn find(name: &str) -> Result<&'static Key, Failure> {
+    keys::find(name).ok_or_else(|| {
+        let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+        Failure::usage(
+            format!("there is no setting `{}`", name.escape_debug()),
+            format!("the settings are {}", names.join(", ")),
+        )
+    })
+}
+
+fn refused(key: &Key, value: &str) -> Failure {
+    Failure::usage(
+        format!("`{}` is no value of `{}`", value.escape_debug(), key.name),
+        format!("it must be {}", key.expected),
+    )
+}
+
+/// Writes another text in the file's place, where the change makes one.
+fn change(
+    invocation: &Invocation,
+    key: &'static Key,
+    edit: impl FnOnce(&str, Target<'_>) -> ckpt_store::error::Result<String>,
+) -> Result<(), Failure> {
+    let path = invocation.surroundings.config_file().ok_or_else(|| {
+        Error::failed("cannot find a place for the settings: the home directory is unknown")
+            .hint("set $HOME, or give $CKPT_HOOK_CONFIG a path")
+    })?;
+    let workspace = invocation.common.workspace.as_deref();
+    let workspace = workspace
+        .map(|given| invocation.surroundings.absolute(given).map(canonical))
+        .transpose()?;
+    let target = Target {
+        key,
+        workspace: workspace.as_deref(),
+        home: invocation.surroundings.home.as_deref(),
+    };
+    let before = file::read(&path)?;
+    let text = before.as_deref().unwrap_or_default();
+    let after = edit(text, target)?;
+    if after != text {
+        file::replace(&path, before.as_deref(), &after, MODE)?;
+    }
+    let report = ConfigChange {
+        version: VERSION,
+        file: path.display().to_string(),
+        key: key.name.to_owned(),
+        workspace: workspace.as_ref().map(|path| path.display().to_string()),
+        former: edit::get(text, target)?,
+        value: edit::get(&after, target)?,
+    };
+    invocation
+        .output
+        .report(&report, |view| config::render_change(&report, view))
+}
+
+fn canonical(path: PathBuf) -> PathBuf {
+    path.canonicalize().unwrap_or(path)
+}
+
+/// The settings as they are for the directory that is meant, and where each comes from.
+fn settings(invocation: &Invocation, only: Option<&'static Key>) -> Result<ConfigReport, Failure> {
+    let directory = canonical(invocation.directory()?);
+    let read = &invocation.config;
+    let file = invocation.surroundings.config_file();
+    let mut settings = of_keys(invocation, &directory, only);
+    if only.is_none() {
+        settings.extend(places(invocation)?);
+    }
+    Ok(ConfigReport {
+        version: VERSION,
+        is_there: file.as_ref().is_some_and(|file| file.exists()),
+        file: file.map(|file| file.display().to_string()),
+        workspace: directory.display().to_string(),
+        settings,
+        problems: [&read.problems[..], &read.warnings[..]].concat(),
+    })
+}
+
+fn of_keys(
+    invocation: &Invocation,
+    directory: &Path,
+    only: Option<&'static Key>,
+) -> Vec<SettingReport> {
+    let config = &invocation.config;
+    let (section, here) = of_directory(&config.settings, directory);
+    let defaults = Settings::default();
+    let asked = |key: &&Key| only.is_none_or(|only| only.name == key.name);
+    KEYS.iter()
+        .filter(asked)
+        .map(|key| {
+            let is_in = |place: Option<&Path>| {
+                config
+                    .given
+                    .iter()
+                    .any(|(path, name)| path.as_deref() == place && *name == key.name)
+            };
+            let report = SettingReport {
+                key: key.name.to_owned(),
+                value: (key.get)(here).to_string(),
+                default: Some((key.get)(&defaults).to_string()),
+                source: SettingSource::Default,
+                place: None,
+                meaning: key.meaning.to_owned(),
+            };
+            if key.name == "enabled" && surroundings::is_disabled() {
+                SettingReport {
+                    value: false.to_string(),
+                    source: SettingSource::Environment,
+                    place: Some("CKPT_HOOK_DISABLE".to_owned()),
+                    ..report
+                }
+            } else if let Some(path) = section.filter(|path| is_in(Some(path))) {
+                SettingReport {
+                    source: SettingSource::Workspace,
+                    place: Some(path.display().to_string()),
+                    ..report
+                }
+            } else if is_in(None) {
+                SettingReport {
+                    source: SettingSource::File,
+                    ..report
+                }
+            } else {
+                report
+            }
+        })
+        .collect()
+}
+
+/// What is set outside the file: where the store and the file are, and the log's level.
+fn places(invocation: &Invocation) -> Result<Vec<SettingReport>, Failure> {
+    let (common, surroundings) = (&invocation.common, &invocation.surroundings);
+    let row = |key: &str, value: String, variable: Option<&str>, meaning: &str| SettingReport {
+        key: key.to_owned(),
+        value: toml::Value::String(value).to_string(),
+        default: None,
+        source: match variable {
+            Some(_) => SettingSource::Environment,
+            None => SettingSource::Default,
+        },
+        place: variable.map(str::to_owned),
+        meaning: meaning.to_owned(),
+    };
+    let variable = |name, is_set: bool| is_set.then_some(name);
+    let store = invocation.store_directory()?.display().to_string();
+    let mut store = row(
+        "(store)",
+        store,
+        variable("CKPT_HOOK_HOME", surroundings.store.is_some()),
+        "the store's directory",
+    );
+    if common.store.is_some() {
+        store.source = SettingSource::Flag;
+        store.place = Some("--store".to_owned());
+    }
+    let level = surroundings.log_level.as_ref();
+    let level_text = level.map_or("warning".into(), |level| {
+        level.to_string_lossy().into_owned()
+    });
+    let log = row(
+        "(log)",
+        level_text,
+        variable("CKPT_HOOK_LOG", level.is_some()),
+        "the level of the log file in the store",
+    );
+    let file = surroundings.config_file().map(|file| {
+        row(
+            "(file)",
+            file.display().to_string(),
+            variable("CKPT_HOOK_CONFIG", surroundings.config.is_some()),
+            "the settings file",
+        )
+    });
+    Ok([Some(store), file, Some(log)]
+        .into_iter()
+        .flatten()
+        .collect())
+}

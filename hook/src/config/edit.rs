@@ -1,0 +1,253 @@
+//! A setting in the text of a settings file is set or taken out; comments, order and everything else stay as they are.
+
+use std::path::Path;
+
+use ckpt_store::error::{Error, Result};
+use toml_edit::{DocumentMut, Item, Table, TableLike};
+
+use super::directory;
+use super::keys::Key;
+
+/// What is changed: a setting, everywhere or in one workspace.
+#[derive(Clone, Copy)]
+pub struct Target<'a> {
+    /// The setting.
+    pub key: &'static Key,
+    /// The workspace's directory, canonical; none for the setting of all workspaces.
+    pub workspace: Option<&'a Path>,
+    /// The user's home directory, which `~/` stands for.
+    pub home: Option<&'a Path>,
+}
+
+/// Reads what a person gives as a value: TOML, or a bare word for a text, or for a list of one.
+pub fn value(text: &str, key: &Key) -> Option<toml::Value> {
+    let mut settings = ckpt_store::Settings::default();
+    let as_toml = format!("value = {text}").parse::<toml::Table>().ok();
+    let candidates = [
+        as_toml.and_then(|mut table| table.remove("value")),
+        Some(text.into()),
+        Some(vec![text].into()),
+    ];
+    let mut candidates = candidates.into_iter().flatten();
+    candidates.find(|value| (key.set)(&mut settings, value).is_some())
+}
+
+/// Returns a file's text with a setting in it.
+///
+/// # Errors
+///
+/// A file that is no TOML, or has something else in the setting's place.
+pub fn set(text: &str, target: Target<'_>, value: &toml::Value) -> Result<String> {
+    let mut document = parse(text)?;
+    let new: toml_edit::Value = value
+        .to_string()
+        .parse()
+        .map_err(|error| Error::failed("cannot write the value").because(error))?;
+    let section = section(&mut document, target, true)?;
+    let Some(section) = section else {
+        return Err(Error::failed("the settings have no place for it"));
+    };
+    match section
+        .get_mut(target.key.name)
+        .and_then(Item::as_value_mut)
+    {
+        Some(old) => {
+            let decor = old.decor().clone();
+            *old = new;
+            *old.decor_mut() = decor;
+        }
+        None => {
+            section.insert(target.key.name, Item::Value(new));
+        }
+    }
+    Ok(document.to_string())
+}
+
+/// Returns a file's text without a setting. A section that is empty then goes with it, unless a comment stands there.
+///
+/// # Errors
+///
+/// As [`set`].
+pub fn unset(text: &str, target: Target<'_>) -> Result<String> {
+    let mut document = parse(text)?;
+    if let Some(section) = section(&mut document, target, false)? {
+        section.remove(target.key.name);
+    }
+    Ok(document.to_string())
+}
+
+/// Returns the value that stands in a file's text for a target, as TOML.
+///
+/// # Errors
+///
+/// As [`set`].
+pub fn get(text: &str, target: Target<'_>) -> Result<Option<String>> {
+    let mut document = parse(text)?;
+    let Some(section) = section(&mut document, target, false)? else {
+        return Ok(None);
+    };
+    let value = section.get(target.key.name).and_then(Item::as_value);
+    Ok(value.map(|value| {
+        let mut bare = value.clone();
+        bare.decor_mut().clear();
+        bare.to_string()
+    }))
+}
+
+fn parse(text: &str) -> Result<DocumentMut> {
+    text.parse::<DocumentMut>().map_err(|error| {
+        // The message alone: the rest quotes the file.
+        Error::failed(format!(
+            "cannot understand the settings: {}",
+            error.message()
+        ))
+        .hint("correct the file by hand, and try again")
+    })
+}
+
+/// Returns the table that holds a target's settings; a workspace's is found however its directory is written.
+fn section<'d>(
+    document: &'d mut DocumentMut,
+    target: Target<'_>,
+    make: bool,
+) -> Result<Option<&'d mut dyn TableLike>> {
+    let Some(workspace) = target.workspace else {
+        return Ok(Some(document.as_table_mut()));
+    };
+    let path = workspace.to_str().ok_or_else(|| {
+        Error::failed(format!(
+            "`{}` cannot stand in the settings: it is not UTF-8",
+            workspace.display()
+        ))
+    })?;
+    if !document.contains_key("workspaces") {
+        if !make {
+            return Ok(None);
+        }
+        let mut all = Table::new();
+        all.set_implicit(true);
+        document.insert("workspaces", Item::Table(all));
+    }
+    let wrong = || Error::failed("the setting `workspaces` must be a table of directories");
+    let all = document
+        .get_mut("workspaces")
+        .and_then(Item::as_table_like_mut)
+        .ok_or_else(wrong)?;
+    let same = all
+        .iter()
+        .map(|(name, _)| name.to_owned())
+        .find(|name| directory(name, target.home).as_deref() == Some(workspace));
+    let name = match same {
+        Some(name) => name,
+        None if make => {
+            all.insert(path, Item::Table(Table::new()));
+            path.to_owned()
+        }
+        None => return Ok(None),
+    };
+    let section = all.get_mut(&name).and_then(Item::as_table_like_mut);
+    section.map(Some).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::keys::find;
+
+    fn target(key: &str, workspace: Option<&'static str>) -> Target<'static> {
+        Target {
+            key: find(key).expect("it is a setting"),
+            workspace: workspace.map(Path::new),
+            home: Some(Path::new("/home/u")),
+        }
+    }
+
+    fn set_to(text: &str, key: &str, workspace: Option<&'static str>, to: &str) -> String {
+        let target = target(key, workspace);
+        let value = value(to, target.key).expect("it is one of its values");
+        set(text, target, &value).expect("the file is TOML")
+    }
+
+    const FILE: &str = "\
+# mine
+seed = false # slow disk
+exclude = [
+  \"*.iso\", # images
+]
+
+# the big one
+[workspaces.\"~/big\"]
+scope = \"cwd\"   # it is huge
+";
+
+    #[test]
+    fn a_value_is_replaced_and_every_comment_stays() {
+        assert_eq!(
+            set_to(FILE, "seed", None, "true"),
+            FILE.replace("seed = false #", "seed = true #"),
+            "also the one behind it"
+        );
+        assert_eq!(
+            set_to(FILE, "scope", Some("/home/u/big"), "worktree"),
+            FILE.replace("\"cwd\"   #", "\"worktree\"   #"),
+            "however the directory is written"
+        );
+    }
+
+    #[test]
+    fn a_new_setting_stands_before_the_sections_and_a_new_section_at_the_end() {
+        let with = set_to(FILE, "keep", None, "60 days");
+        assert!(with.contains("]\nkeep = \"60 days\"\n"), "{with}");
+        let parsed = crate::config::parse(&with, Some(Path::new("/home/u")));
+        assert_eq!(
+            parsed.settings.keep.as_secs(),
+            60 * 86_400,
+            "it is read so: {with}"
+        );
+        let with = set_to(FILE, "enabled", Some("/home/u/secret"), "false");
+        assert!(
+            with.ends_with("[workspaces.\"/home/u/secret\"]\nenabled = false\n"),
+            "{with}"
+        );
+        assert_eq!(
+            set_to("", "seed", None, "false"),
+            "seed = false\n",
+            "an empty file"
+        );
+    }
+
+    #[test]
+    fn a_setting_is_taken_out_alone() {
+        let unset = |text, key, workspace| unset(text, target(key, workspace)).expect("TOML");
+        let without = unset(FILE, "scope", Some("/home/u/big"));
+        assert!(
+            without.contains("[workspaces.\"~/big\"]") && !without.contains("scope"),
+            "{without}"
+        );
+        assert_eq!(unset(FILE, "keep", None), FILE, "what is not there");
+        assert_eq!(unset(FILE, "scope", Some("/elsewhere")), FILE, "nor there");
+    }
+
+    #[test]
+    fn a_bare_word_is_a_text_or_a_list_of_one() {
+        let read =
+            |key, text| value(text, find(key).expect("a setting")).map(|value| value.to_string());
+        assert_eq!(read("include", ".env").as_deref(), Some("[\".env\"]"));
+        assert_eq!(
+            read("include", "[\"a\", \"b\"]").as_deref(),
+            Some("[\"a\", \"b\"]")
+        );
+        assert_eq!(read("hook_deadline", "2 s").as_deref(), Some("\"2 s\""));
+        assert_eq!(read("max_file_size", "1000").as_deref(), Some("1000"));
+        assert_eq!(read("seed", "perhaps"), None, "no value of it");
+    }
+
+    #[test]
+    fn a_broken_file_is_left_alone_and_not_quoted() {
+        let value = toml::Value::Boolean(true);
+        let error =
+            set("prompt = secret words", target("seed", None), &value).expect_err("no TOML");
+        assert!(!error.to_string().contains("secret"), "{error}");
+        set("workspaces = 3", target("seed", Some("/w")), &value).expect_err("no place for it");
+    }
+}

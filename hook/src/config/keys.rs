@@ -1,0 +1,267 @@
+//! Each setting in one place: its name, what it means, what it may be, and how it is read and shown.
+
+use std::time::Duration;
+
+use bytesize::ByteSize;
+use ckpt_store::settings::{Durability, RecordPrompts, Scope};
+use ckpt_store::{Settings, Unclear};
+use toml::Value;
+
+/// A setting.
+pub struct Key {
+    /// Its name in the file.
+    pub name: &'static str,
+    /// What it is for, in a few words.
+    pub meaning: &'static str,
+    /// What it must be, as the end of a sentence.
+    pub expected: &'static str,
+    /// Sets it; returns nothing where the value is not one of its own.
+    pub set: fn(&mut Settings, &Value) -> Option<()>,
+    /// Returns its value as the file would have it.
+    pub get: fn(&Settings) -> Value,
+}
+
+const BOOLEAN: &str = "`true` or `false`";
+const PATTERNS: &str = "a list of patterns";
+const SIZE: &str = "a size like `\"256 MiB\"`, or a number of bytes";
+const TIME: &str = "a time like `\"10 s\"` or `\"30 days\"`";
+
+/// Every setting, in the order of `docs/settings.md`.
+pub const KEYS: [Key; 15] = [
+    Key {
+        name: "enabled",
+        meaning: "whether anything is recorded",
+        expected: BOOLEAN,
+        set: |settings, value| set(&mut settings.enabled, value.as_bool()),
+        get: |settings| settings.enabled.into(),
+    },
+    Key {
+        name: "scope",
+        meaning: "what is captured: the work tree, or the agent's own directory",
+        expected: "`\"worktree\"` or `\"cwd\"`",
+        set: |settings, value| set(&mut settings.scope, word(value, &SCOPES)),
+        get: |settings| text(settings.scope, &SCOPES),
+    },
+    Key {
+        name: "include",
+        meaning: "patterns of what is captured although an ignore rule matches",
+        expected: PATTERNS,
+        set: |settings, value| set(&mut settings.include, patterns(value)),
+        get: |settings| settings.include.clone().into(),
+    },
+    Key {
+        name: "exclude",
+        meaning: "patterns of what is left out although no ignore rule matches",
+        expected: PATTERNS,
+        set: |settings, value| set(&mut settings.exclude, patterns(value)),
+        get: |settings| settings.exclude.clone().into(),
+    },
+    Key {
+        name: "max_file_size",
+        meaning: "larger untracked files are not captured",
+        expected: SIZE,
+        set: |settings, value| set(&mut settings.max_file_size, bytes(value)),
+        get: |settings| size(settings.max_file_size),
+    },
+    Key {
+        name: "hook_deadline",
+        meaning: "when a hook gives up",
+        expected: TIME,
+        set: |settings, value| set(&mut settings.hook_deadline, duration(value)),
+        get: |settings| time(settings.hook_deadline),
+    },
+    Key {
+        name: "durability",
+        meaning: "what is synced at every step: the objects, or the rows, too",
+        expected: "`\"objects\"` or `\"full\"`",
+        set: |settings, value| set(&mut settings.durability, word(value, &DURABILITIES)),
+        get: |settings| text(settings.durability, &DURABILITIES),
+    },
+    Key {
+        name: "seed",
+        meaning: "whether the first snapshot takes objects from your repository",
+        expected: BOOLEAN,
+        set: |settings, value| set(&mut settings.seed, value.as_bool()),
+        get: |settings| settings.seed.into(),
+    },
+    Key {
+        name: "tool_events",
+        meaning: "whether the events of single tools are used",
+        expected: BOOLEAN,
+        set: |settings, value| set(&mut settings.tool_events, value.as_bool()),
+        get: |settings| settings.tool_events.into(),
+    },
+    Key {
+        name: "tell_agent",
+        meaning: "whether the agent is told which files went back",
+        expected: BOOLEAN,
+        set: |settings, value| set(&mut settings.tell_agent, value.as_bool()),
+        get: |settings| settings.tell_agent.into(),
+    },
+    Key {
+        name: "record_prompts",
+        meaning: "how much of a prompt is kept",
+        expected: "`\"full\"`, `\"title\"` or `\"none\"`",
+        set: |settings, value| set(&mut settings.record_prompts, word(value, &PROMPTS)),
+        get: |settings| text(settings.record_prompts, &PROMPTS),
+    },
+    Key {
+        name: "unclear",
+        meaning: "what a revert does with changes that may not be the agent's",
+        expected: "`\"keep\"` or `\"take\"`",
+        set: |settings, value| set(&mut settings.unclear, word(value, &UNCLEAR)),
+        get: |settings| text(settings.unclear, &UNCLEAR),
+    },
+    Key {
+        name: "keep",
+        meaning: "sessions that were not used for longer may be removed",
+        expected: TIME,
+        set: |settings, value| set(&mut settings.keep, duration(value)),
+        get: |settings| time(settings.keep),
+    },
+    Key {
+        name: "max_store_size",
+        meaning: "over it the longest unused closed sessions may be removed",
+        expected: SIZE,
+        set: |settings, value| set(&mut settings.max_store_size, bytes(value)),
+        get: |settings| size(settings.max_store_size),
+    },
+    Key {
+        name: "allow",
+        meaning: "whether a workspace is captured that is otherwise refused",
+        expected: BOOLEAN,
+        set: |settings, value| set(&mut settings.allow, value.as_bool()),
+        get: |settings| settings.allow.into(),
+    },
+];
+
+const SCOPES: [(&str, Scope); 2] = [("worktree", Scope::Worktree), ("cwd", Scope::Cwd)];
+const DURABILITIES: [(&str, Durability); 2] =
+    [("objects", Durability::Objects), ("full", Durability::Full)];
+const PROMPTS: [(&str, RecordPrompts); 3] = [
+    ("full", RecordPrompts::Full),
+    ("title", RecordPrompts::Title),
+    ("none", RecordPrompts::None),
+];
+const UNCLEAR: [(&str, Unclear); 2] = [("keep", Unclear::Keep), ("take", Unclear::Take)];
+
+/// Returns the setting of a name.
+pub fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+fn set<T>(place: &mut T, value: Option<T>) -> Option<()> {
+    *place = value?;
+    Some(())
+}
+
+fn word<T: Copy>(value: &Value, words: &[(&str, T)]) -> Option<T> {
+    let found = words.iter().find(|(word, _)| value.as_str() == Some(word));
+    found.map(|(_, meaning)| *meaning)
+}
+
+fn text<T: PartialEq>(value: T, words: &[(&'static str, T)]) -> Value {
+    let found = words.iter().find(|(_, meaning)| *meaning == value);
+    found.map_or("", |(word, _)| word).into()
+}
+
+fn patterns(value: &Value) -> Option<Vec<String>> {
+    let text = |pattern: &Value| pattern.as_str().map(str::to_owned);
+    value.as_array()?.iter().map(text).collect()
+}
+
+fn bytes(value: &Value) -> Option<u64> {
+    match value {
+        Value::Integer(bytes) => u64::try_from(*bytes).ok(),
+        Value::String(text) => text.parse::<ByteSize>().ok().map(|size| size.as_u64()),
+        Value::Float(_)
+        | Value::Boolean(_)
+        | Value::Datetime(_)
+        | Value::Array(_)
+        | Value::Table(_) => None,
+    }
+}
+
+fn duration(value: &Value) -> Option<Duration> {
+    humantime::parse_duration(value.as_str()?).ok()
+}
+
+/// A size in the largest unit that says it exactly.
+fn size(bytes: u64) -> Value {
+    const UNITS: [(&str, u64); 4] = [
+        ("TiB", 1 << 40),
+        ("GiB", 1 << 30),
+        ("MiB", 1 << 20),
+        ("KiB", 1 << 10),
+    ];
+    let exact = UNITS
+        .iter()
+        .find(|(_, unit)| bytes >= *unit && bytes % unit == 0);
+    match exact {
+        Some((name, unit)) => format!("{} {name}", bytes / unit).into(),
+        None => format!("{bytes} B").into(),
+    }
+}
+
+/// A time in the largest unit that says it exactly.
+fn time(duration: Duration) -> Value {
+    const UNITS: [(&str, u64); 4] = [("days", 86_400), ("hours", 3600), ("min", 60), ("s", 1)];
+    let seconds = duration.as_secs();
+    let exact = UNITS
+        .iter()
+        .find(|(_, unit)| duration.subsec_nanos() == 0 && seconds >= *unit && seconds % unit == 0);
+    match exact {
+        Some((name, unit)) => format!("{} {name}", seconds / unit).into(),
+        None => humantime::format_duration(duration).to_string().into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_setting_shows_is_what_sets_it() {
+        let default = Settings::default();
+        let other = Settings {
+            enabled: false,
+            scope: Scope::Cwd,
+            include: vec!["a\"b".to_owned()],
+            exclude: vec!["*.iso".to_owned(), "/x/".to_owned()],
+            max_file_size: 1_234_567,
+            hook_deadline: Duration::from_millis(1500),
+            durability: Durability::Full,
+            seed: false,
+            tool_events: false,
+            tell_agent: false,
+            record_prompts: RecordPrompts::None,
+            unclear: Unclear::Take,
+            keep: Duration::from_secs(90 * 60),
+            max_store_size: 3 << 20,
+            allow: true,
+            workspaces: Vec::new(),
+        };
+        for (from, to) in [(&default, &other), (&other, &default)] {
+            let mut settings = to.clone();
+            for key in &KEYS {
+                assert_eq!(
+                    (key.set)(&mut settings, &(key.get)(from)),
+                    Some(()),
+                    "{}",
+                    key.name
+                );
+            }
+            assert_eq!(settings, *from, "every setting, exactly");
+        }
+    }
+
+    #[test]
+    fn every_setting_is_documented_with_its_default() {
+        let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/settings.md"));
+        for key in KEYS.iter().filter(|key| key.name != "allow") {
+            let default = (key.get)(&Settings::default());
+            let row = format!("| `{}` | `{default}` |", key.name);
+            assert!(page.contains(&row), "{row}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! `config`: what is set, where that comes from, and changing it.
+
+use ckpt_schema::report::{ConfigReport, SettingReport, SettingSource};
+
+use testing::binary::Sandbox;
+
+fn setting(world: &Sandbox, key: &str) -> SettingReport {
+    let report: ConfigReport =
+        serde_json::from_value(world.json(&["config"])).expect("the document's shape");
+    let found = report
+        .settings
+        .into_iter()
+        .find(|setting| setting.key == key);
+    found.expect("every setting is listed")
+}
+
+fn file(world: &Sandbox) -> String {
+    let path = world.home().join(".config/ckpt-hook/config.toml");
+    std::fs::read_to_string(path).expect("the settings")
+}
+
+#[test]
+fn every_setting_says_where_its_value_comes_from() {
+    let world = Sandbox::new();
+    let here = world.workspace().display().to_string();
+    world.configure(&format!(
+        "seed = false\nkeep = \"10 days\"\n[workspaces.\"{here}\"]\nkeep = \"20 days\"\n"
+    ));
+    let found = |key: &str| {
+        let setting = setting(&world, key);
+        (setting.value, setting.source, setting.place)
+    };
+    assert_eq!(
+        found("scope"),
+        ("\"worktree\"".into(), SettingSource::Default, None)
+    );
+    assert_eq!(found("seed"), ("false".into(), SettingSource::File, None));
+    assert_eq!(
+        found("keep"),
+        ("\"20 days\"".into(), SettingSource::Workspace, Some(here))
+    );
+    let place = Some("CKPT_HOOK_HOME".to_owned());
+    let store = found("(store)");
+    assert_eq!((store.1, store.2), (SettingSource::Environment, place));
+    let mut disabled = world.command(&["config", "get", "enabled"]);
+    let run = testing::binary::finish(disabled.env("CKPT_HOOK_DISABLE", "1"), b"").exits(0);
+    assert_eq!(run.stdout, "false\n", "the environment comes first");
+    let option = world.run(&["config", "--store", "elsewhere"], b"").exits(0);
+    assert!(
+        option.stdout.contains("--store"),
+        "and an option before it: {option}"
+    );
+}
+
+#[test]
+fn a_setting_is_set_got_and_unset_and_what_else_is_in_the_file_stays() {
+    let world = Sandbox::new();
+    let text = "# mine\nseed = false # slow disk\n";
+    world.configure(text);
+    let run = world.run(&["config", "set", "seed", "true"], b"").exits(0);
+    assert!(
+        run.stdout.contains("seed is true now, and was false"),
+        "{run}"
+    );
+    assert_eq!(file(&world), text.replace("false", "true"), "comments stay");
+    world
+        .run(&["config", "set", "record_prompts", "title"], b"")
+        .exits(0);
+    let got = world
+        .run(&["config", "get", "record_prompts"], b"")
+        .exits(0);
+    assert_eq!(got.stdout, "title\n", "bare, for scripts");
+    let change = world.json(&["config", "unset", "record_prompts"]);
+    assert_eq!(
+        (change["former"].as_str(), change["value"].as_str()),
+        (Some("\"title\""), None),
+        "{change}"
+    );
+    world.run(&["config", "set", "seed", "false"], b"").exits(0);
+    assert_eq!(file(&world), text, "nothing is left of it");
+}
+
+#[test]
+fn a_workspaces_setting_is_for_it_alone() {
+    let world = Sandbox::new();
+    let secret = world.path("secret");
+    std::fs::create_dir(&secret).expect("writable");
+    let place = secret.to_str().expect("a plain path");
+    world
+        .run(
+            &["config", "set", "enabled", "false", "--workspace", place],
+            b"",
+        )
+        .exits(0);
+    let there = world.run(&["config", "get", "enabled", "--workspace", place], b"");
+    assert_eq!(there.exits(0).stdout, "false\n");
+    assert_eq!(setting(&world, "enabled").value, "true", "and not here");
+    world
+        .run(&["config", "unset", "enabled", "--workspace", place], b"")
+        .exits(0);
+    let there = world.run(&["config", "get", "enabled", "--workspace", place], b"");
+    assert_eq!(there.exits(0).stdout, "true\n");
+}
+
+#[test]
+fn a_setting_or_a_value_that_is_none_ends_with_2_and_says_what_there_is() {
+    let world = Sandbox::new();
+    for (arguments, hint) in [
+        (
+            &["config", "set", "colour", "red"][..],
+            "the settings are enabled, scope,",
+        ),
+        (
+            &["config", "get", "colour"],
+            "the settings are enabled, scope,",
+        ),
+        (
+            &["config", "unset", "colour"],
+            "the settings are enabled, scope,",
+        ),
+        (
+            &["config", "set", "scope", "all"],
+            "`\"worktree\"` or `\"cwd\"`",
+        ),
+        (&["config", "set", "max_file_size", "much"], "a size like"),
+        (&["config", "set", "seed", "1"], "`true` or `false`"),
+    ] {
+        let run = world.run(arguments, b"").exits(2);
+        assert!(run.stderr.contains(hint), "{arguments:?}: {run}");
+    }
+    assert!(
+        !world.home().join(".config").exists(),
+        "and nothing is written"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_toml_is_left_alone() {
+    let world = Sandbox::new();
+    world.configure("secret words\n");
+    let run = world.run(&["config", "set", "seed", "true"], b"").exits(1);
+    assert!(!run.stderr.contains("secret"), "and not quoted: {run}");
+    assert_eq!(file(&world), "secret words\n");
+    let list = world.run(&["config"], b"").exits(0);
+    assert!(
+        list.stdout.contains("cannot understand the settings"),
+        "{list}"
+    );
+}
+
+#[test]
+fn a_settings_file_behind_a_link_stays_behind_it() {
+    let world = Sandbox::new();
+    world.configure("seed = false\n");
+    let link = world.home().join(".config/ckpt-hook/config.toml");
+    let dotfiles = world.home().join("dotfiles.toml");
+    std::fs::rename(&link, &dotfiles).expect("writable");
+    std::os::unix::fs::symlink(&dotfiles, &link).expect("writable");
+    world.run(&["config", "set", "seed", "true"], b"").exits(0);
+    assert!(link.is_symlink(), "people keep their settings elsewhere");
+    assert_eq!(
+        std::fs::read_to_string(dotfiles).expect("there"),
+        "seed = true\n"
+    );
+}
