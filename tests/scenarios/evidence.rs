@@ -388,3 +388,62 @@ fn two_agents_in_worktrees_below_one_another_do_not_take_each_others_work() {
     world.revert("mi");
     assert!(!world.exists("inner/b"), "who takes it back");
 }
+
+#[test]
+fn what_an_outer_agent_edits_in_an_inner_workspace_goes_with_the_outer_one() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.run_git(&["worktree", "add", "-q", "inner", "-b", "side"]);
+    world.message_in("outer", "mo");
+    world.cwd = world.path("inner");
+    world.message_in("inner", "mi");
+    set_clock_from_files(-1_000);
+    world.tool_start_in("inner", "u", &[]);
+    world.cwd = world.root.clone();
+    world.tool_start_in("outer", "t", &["inner/by outer"]);
+    world.write("inner/by outer", "the outer one's\n");
+    world.write("inner/by inner", "the inner one's\n");
+    set_clock_from_files(1_000);
+    world.cwd = world.path("inner");
+    world.tool_finish_in("inner", "u");
+    world.finish_in("inner");
+    world.cwd = world.root.clone();
+    world.tool_finish_in("outer", "t");
+    world.finish_in("outer");
+    world.cwd = world.path("inner");
+    let report = world.revert("mi");
+    assert!(
+        world.exists("inner/by outer"),
+        "not the inner one's: {report:?}"
+    );
+    assert!(!world.exists("inner/by inner"), "{report:?}");
+    world.cwd = world.root.clone();
+    let report = world.revert("mo");
+    assert!(!world.exists("inner/by outer"), "{report:?}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_a_command_of_a_dead_agent_may_have_done_is_named() {
+    let mut world = World::new();
+    for kind in [EventKind::SessionStart, EventKind::UserMessage] {
+        let event = Event {
+            process: Some(gone()),
+            message_id: Some("m1".to_owned()),
+            ..world.event(kind, "s1")
+        };
+        world.send(&event);
+    }
+    set_clock_from_files(-10 * MINUTE);
+    start(&mut world);
+    let finish = Event {
+        background: Some(true),
+        ..tool(&world, EventKind::ToolFinish)
+    };
+    world.send(&finish);
+    world.finish();
+    world.write("later", "by the server, or by hand\n");
+    set_clock_from_files(MINUTE);
+    let report = world.revert("m1");
+    assert!(world.exists("later"), "kept");
+    assert_eq!(unclear_of(&report).len(), 1, "and named: {report:?}");
+}

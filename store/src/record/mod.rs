@@ -49,7 +49,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     }
     let deadline = begin + place.settings.hook_deadline.saturating_sub(RESERVE);
     let view = View::of(store, &place, event)?;
-    let decision = decided(store, &place, event, &view)?;
+    let decision = decided(&place, event, &view)?;
     // What a tool is about to change is looked at without a snapshot, too, and is not what a killed operation left.
     if !decision.takes_snapshot() && !crate::revert::is_open(store, &place)? {
         return write::without_snapshot(store, &place, event, &view, &decision);
@@ -67,7 +67,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     });
     // What was known before the lock, and before a killed operation was ended, may be old by now.
     let view = View::of(store, &place, event)?;
-    let mut decision = decided(store, &place, event, &view)?;
+    let mut decision = decided(&place, event, &view)?;
     if !decision.takes_snapshot() {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
@@ -115,11 +115,10 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
 }
 
 /// Decides what an event asks for. While a command runs in the background, what it changes is to be seen at every boundary.
-fn decided(store: &Store, place: &Place, event: &Event, view: &View) -> Result<Decision> {
+fn decided(place: &Place, event: &Event, view: &View) -> Result<Decision> {
     let mut decision = decide::decide(event, view, &place.settings);
     if decision.is_boundary() && decision.look != Look::Everywhere {
-        let connection = store.database.connection();
-        if !crate::sessions::steps_in_background(connection, place.row.id)?.is_empty() {
+        if view.is_in_background {
             decision.look = Look::Everywhere;
         }
     }

@@ -38,6 +38,8 @@ pub(crate) struct View {
     pub was_looked_at: bool,
     /// Whether a message of the conversation waits for its snapshot.
     pub has_pending: bool,
+    /// Whether a command of a step that has ended goes on in the background.
+    pub is_in_background: bool,
 }
 
 impl View {
@@ -70,6 +72,7 @@ impl View {
         let named = event.paths.iter().map(|path| place.path_of(path));
         let mut view = Self {
             open: sessions::open_steps(connection, place.row.id)?,
+            is_in_background: !sessions::steps_in_background(connection, place.row.id)?.is_empty(),
             named: named.collect(),
             was_looked_at: place.row.last_snapshot_id.is_some(),
             ..Self::default()

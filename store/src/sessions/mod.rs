@@ -65,8 +65,8 @@ pub(crate) use steps::{
     steps_in_background,
 };
 pub(crate) use tools::{
-    StepPath, ToolRow, finish_tool, forced_paths, insert_step_path, insert_tool, note_wait,
-    release_background,
+    OuterTool, StepPath, ToolRow, finish_tool, forced_paths, insert_step_path, insert_tool,
+    note_wait, outer_tools, release_background,
 };
 pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
 pub(crate) use workspaces::{

@@ -1,11 +1,15 @@
 //! Rows of `tools` and `step_paths`: what ran in a step, and the files that it named.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use ckpt_schema::ToolKind;
 use ckpt_schema::event::Event;
 use rusqlite::{Connection, params};
 
+use super::WorkspaceRow;
 use super::words::{Table, optional_word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -62,6 +66,73 @@ pub(super) fn tools(connection: &Connection, step: &str) -> Result<Vec<ToolRow>>
         .context(|| "cannot read the tools of a step")?;
     rows.collect::<rusqlite::Result<_>>()
         .context(|| "cannot read the tools of a step")
+}
+
+/// An edit tool of an agent in a workspace around another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OuterTool {
+    pub session_id: String,
+    /// With the files that it named in the inner workspace, by their paths there.
+    pub tool: ToolRow,
+}
+
+/// Returns the tools in workspaces around one that named files in it and had not ended when a snapshot was taken.
+pub(crate) fn outer_tools(
+    connection: &Connection,
+    inner: &WorkspaceRow,
+    since_snapshot: Option<i64>,
+) -> Result<Vec<OuterTool>> {
+    let mut statement = connection
+        .prepare_cached(
+            "WITH since (at) AS (SELECT ifnull((SELECT taken_at FROM snapshots WHERE id = ?2), 0))
+             SELECT around.path, steps.session_id, tools.paths, tools.started_at, tools.finished_at, ran_for, waited_at
+               FROM workspaces AS around, since
+               JOIN sessions ON sessions.workspace_id = around.id
+               JOIN steps ON steps.session_id = sessions.id
+               JOIN tools ON tools.step_id = steps.id
+              WHERE around.replaced_at IS NULL AND around.path_raw IS NULL
+                AND substr(?1, 1, length(around.path) + 1) = around.path || '/'
+                AND sessions.last_event_at >= since.at AND ifnull(steps.finished_at >= since.at, 1)
+                AND tools.paths <> '[]' AND ifnull(tools.finished_at >= since.at, 1)",
+        )
+        .context(|| "cannot read the tools of agents around a workspace")?;
+    let path = inner.path.to_string_lossy();
+    let rows = statement
+        .query_map(params![path, since_snapshot], |row| {
+            let around: String = row.get("path")?;
+            let paths: String = row.get("paths")?;
+            Ok(OuterTool {
+                session_id: row.get("session_id")?,
+                tool: ToolRow {
+                    paths: within(
+                        &inner.path,
+                        Path::new(&around),
+                        &path_list::from_json(&paths),
+                    ),
+                    started_at: row.get("started_at")?,
+                    finished_at: row.get("finished_at")?,
+                    ran_for: row.get("ran_for")?,
+                    waited_at: row.get("waited_at")?,
+                    ..ToolRow::default()
+                },
+            })
+        })
+        .context(|| "cannot read the tools of agents around a workspace")?;
+    let mut tools: Vec<OuterTool> = rows
+        .collect::<rusqlite::Result<_>>()
+        .context(|| "cannot read the tools of agents around a workspace")?;
+    tools.retain(|outer| !outer.tool.paths.is_empty());
+    Ok(tools)
+}
+
+/// Returns those of some paths that are below an inner workspace, by their paths there.
+fn within(inner: &Path, around: &Path, paths: &[WorkspacePath]) -> Vec<WorkspacePath> {
+    let below = |path: &WorkspacePath| {
+        let path = around.join(OsStr::from_bytes(path.as_bytes()));
+        let below = path.strip_prefix(inner).ok()?;
+        WorkspacePath::new(below.as_os_str().as_bytes()).ok()
+    };
+    paths.iter().filter_map(below).collect()
 }
 
 /// Adds a tool that is about to run, with the files that it names; one that is there already is not added again.

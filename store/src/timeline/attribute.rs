@@ -18,7 +18,7 @@ use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{ChangeRow, OpenStep, ToolRow};
+use crate::sessions::{ChangeRow, OpenStep, OuterTool, ToolRow};
 
 /// A step with what is known of it besides its rows.
 #[derive(Clone, Debug)]
@@ -37,6 +37,8 @@ pub(crate) struct Patch<'a> {
     pub changes: Vec<Change>,
     /// When a change last changed its path; none where that is not known.
     pub time: &'a dyn Fn(&Change) -> Option<Milliseconds>,
+    /// The edit tools of agents in workspaces around this one that named files in it.
+    pub outer: &'a [OuterTool],
     /// Returns whether a path is in a workspace of its own in which another agent works.
     pub is_elsewhere: &'a dyn Fn(&WorkspacePath) -> bool,
     /// The newest snapshot before it.
@@ -60,7 +62,8 @@ pub(crate) fn attribute(
         .iter()
         .filter(|one| one.step.row.unprotected.is_none())
         .collect();
-    let steps: Vec<evidence::Step> = acting.iter().map(|one| step_of(one)).collect();
+    let mut steps: Vec<evidence::Step> = acting.iter().map(|one| step_of(one)).collect();
+    steps.extend(patch.outer.iter().map(step_of_outer));
     let preferred = acting
         .iter()
         .rposition(|one| Some(one.step.row.session_id.as_str()) == session);
@@ -87,6 +90,21 @@ pub(crate) fn attribute(
     rows.collect()
 }
 
+/// The step of an agent that works in a workspace around this one: it takes what its tool named.
+fn step_of_outer(outer: &OuterTool) -> evidence::Step {
+    evidence::Step {
+        root: outer.session_id.clone(),
+        started_at: outer.tool.started_at,
+        tells_of_tools: true,
+        tools: vec![tool_of(&outer.tool)],
+        standing: Standing::Finished,
+        signs: Signs::default(),
+        background_since: None,
+        died_at: None,
+        is_over: false,
+    }
+}
+
 fn rows_of(
     change: &Change,
     verdict: Verdict,
@@ -102,6 +120,22 @@ fn rows_of(
         to_snapshot_id: None,
         change: change.clone(),
         lines: None,
+    };
+    // What belongs to a step in another workspace is told there; here it is nobody's.
+    let own = |steps: Vec<usize>| -> Vec<usize> {
+        steps
+            .into_iter()
+            .filter(|step| *step < acting.len())
+            .collect()
+    };
+    let verdict = match verdict {
+        Verdict::Agent(step) if step >= acting.len() => Verdict::Outside,
+        Verdict::Shared(steps) => Verdict::Shared(own(steps)),
+        Verdict::Unclear(steps, doubt) => match own(steps) {
+            steps if steps.is_empty() => Verdict::Outside,
+            steps => Verdict::Unclear(steps, doubt),
+        },
+        verdict => verdict,
     };
     match verdict {
         Verdict::Outside => vec![row(None, Attribution::Outside, None)],
@@ -127,10 +161,8 @@ pub(super) fn step_of(acting: &Acting<'_>) -> evidence::Step {
         tools: step.tools.iter().map(tool_of).collect(),
         standing: acting.standing,
         signs: acting.signs,
-        background_since: in_background
-            .map(|tool| tool.started_at)
-            .min()
-            .filter(|_| !acting.signs.is_dead),
+        background_since: in_background.map(|tool| tool.started_at).min(),
+        died_at: acting.signs.is_dead.then_some(acting.signs.last),
         is_over: acting.is_over,
     }
 }
@@ -256,11 +288,54 @@ mod tests {
         let patch = Patch {
             changes: vec![change("f", state(1), state(2))],
             time: &|_| Some(5),
+            outer: &[],
             is_elsewhere: &|_| is_elsewhere,
             from: Some(1),
             now: 10,
         };
         attribute(patch, &acting, None)
+    }
+
+    #[test]
+    fn what_a_tool_of_an_agent_around_the_workspace_named_is_not_taken_by_a_shell_in_it() {
+        let inner = step("a", "r");
+        let acting = [Acting {
+            step: &inner,
+            standing: Standing::Open,
+            signs: Signs::default(),
+            is_over: false,
+        }];
+        let outer = OuterTool {
+            session_id: "outer".to_owned(),
+            tool: ToolRow {
+                paths: vec![path("f")],
+                ..ToolRow::default()
+            },
+        };
+        let patch = Patch {
+            changes: vec![
+                change("f", state(1), state(2)),
+                change("g", state(1), state(2)),
+            ],
+            time: &|_| Some(5),
+            outer: &[outer],
+            is_elsewhere: &|_| false,
+            from: Some(1),
+            now: 10,
+        };
+        let rows = attribute(patch, &acting, None);
+        let told: Vec<_> = rows
+            .iter()
+            .map(|row| (row.attribution, row.step_id.as_deref()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                (Attribution::Outside, None),
+                (Attribution::Agent, Some("a"))
+            ],
+            "the outer one named `f` alone"
+        );
     }
 
     fn owners_of(open: &[OpenStep]) -> Vec<(Option<String>, Attribution)> {

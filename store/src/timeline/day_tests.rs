@@ -494,6 +494,7 @@ impl Model<'_> {
             standing: Standing::Open,
             signs: Signs::default(),
             background_since: None,
+            died_at: None,
             is_over: false,
         }
     }

@@ -259,8 +259,14 @@ fn attributed(
     from: Option<i64>,
 ) -> Result<Vec<ChangeRow>> {
     let now = store.now();
-    let connection = store.database.connection();
-    let background = sessions::steps_in_background(connection, place.row.id)?;
+    // One transaction: each has locks of its own.
+    let (background, inner, outer) = store.database.read(|connection| {
+        Ok((
+            sessions::steps_in_background(connection, place.row.id)?,
+            sessions::workspaces_at_work_below(connection, &place.row, from)?,
+            sessions::outer_tools(connection, &place.row, from)?,
+        ))
+    })?;
     let acting: Vec<Acting<'_>> = looking
         .open
         .iter()
@@ -287,11 +293,11 @@ fn attributed(
             }
         })
         .collect();
-    let inner = sessions::workspaces_at_work_below(connection, &place.row, from)?;
     let is_elsewhere = |path: &WorkspacePath| inner.iter().any(|root| path.is_below(root));
     let patch = Patch {
         changes: patch,
         time: &|change| taken.times.of_change(&place.root, change),
+        outer: &outer,
         is_elsewhere: &is_elsewhere,
         from,
         now,

@@ -363,6 +363,7 @@ mod tests {
                 standing: Standing::Finished,
                 signs: Signs::default(),
                 background_since: None,
+                died_at: None,
                 is_over: false,
             },
         }

@@ -1,0 +1,97 @@
+//! Why it is not clear whose a change is, in words. Pure.
+
+use std::fmt;
+
+use crate::model::Milliseconds;
+
+/// Why it is not clear whose a change is, with what is known. Times are distances in milliseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// It came so long after the agent was interrupted.
+    Interrupted { after: Milliseconds },
+    /// It came so long after the last sign of life of an agent whose end was never told.
+    Silent { after: Milliseconds },
+    /// It came so long after the agent's tool had ended, which may have changed it before.
+    Ended { after: Milliseconds },
+    /// It came so long before the tool is known to have run.
+    Early { before: Milliseconds },
+    /// A tool waited for the user's permission then.
+    Waiting,
+    /// No tool was told of in the step.
+    Untold,
+    /// A command runs in the background.
+    Background,
+    /// It is in a workspace of its own, in which another agent works.
+    Elsewhere,
+    /// Its time is not known.
+    Timeless,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Interrupted { after } => {
+                write!(
+                    formatter,
+                    "changed {} after the agent was interrupted",
+                    Distance(after)
+                )
+            }
+            Self::Silent { after } => write!(
+                formatter,
+                "changed {} after the agent's last sign of life",
+                Distance(after)
+            ),
+            Self::Ended { after } => {
+                write!(
+                    formatter,
+                    "changed {} after the agent's tool ended",
+                    Distance(after)
+                )
+            }
+            Self::Early { before } => write!(
+                formatter,
+                "changed {} before the agent's tool is known to have run",
+                Distance(before)
+            ),
+            Self::Waiting => {
+                formatter.write_str("changed while the agent's tool waited for permission")
+            }
+            Self::Untold => {
+                formatter.write_str("changed in a step of which the agent told no tool")
+            }
+            Self::Elsewhere => {
+                formatter.write_str("in a workspace of its own, in which another agent worked")
+            }
+            Self::Background => {
+                formatter.write_str("changed while a command of the agent's ran in the background")
+            }
+            Self::Timeless => formatter.write_str(
+                "changed after the agent's last sign of life or before, for no time tells",
+            ),
+        }
+    }
+}
+
+/// A distance in time, in words.
+struct Distance(Milliseconds);
+
+impl fmt::Display for Distance {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [(Milliseconds, &str); 4] = [
+            (86_400_000, "day"),
+            (3_600_000, "hour"),
+            (60_000, "minute"),
+            (1_000, "second"),
+        ];
+        let unit = UNITS.iter().find(|(size, _)| self.0 >= *size);
+        match unit {
+            Some((size, name)) => {
+                let number = self.0 / size;
+                let plural = if number == 1 { "" } else { "s" };
+                write!(formatter, "{number} {name}{plural}")
+            }
+            None => formatter.write_str("less than a second"),
+        }
+    }
+}

@@ -1,0 +1,526 @@
+//! Whose a change is, by evidence. Pure: everything that is known comes as values, and the answer is a [`Verdict`].
+//!
+//! Each step is asked alone what it has to do with a change ([`Finding`]), then the findings are weighed against each other.
+//! The table of `docs/architecture.md` ("Evidence") is this module's contract; each of its rows is a test below.
+//!
+//! A time is that of the *last* change of a path (`ctime`; of what was removed its directory's, which is no earlier than the
+//! removal). So what changed last before a tool began was not touched by it at all; what changed last after a tool ended may
+//! have been changed by it before.
+
+mod doubt;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use doubt::Doubt;
+
+use crate::model::Milliseconds;
+use crate::model::path::WorkspacePath;
+
+/// File times come from the kernel's tick and are as much older than the clock that events are stamped with.
+pub(crate) const TICK: Milliseconds = 20;
+
+/// So late, after the tool ended, the hook that tells of it may look at the clock.
+const LATE: Milliseconds = 1_000;
+
+/// Later than that it is on no machine. In between it is not known whether the tool ran already.
+const LATEST: Milliseconds = 10_000;
+
+/// So long after a tool's end its writes still appear: a command that is killed ends its files, and a file system its times.
+const SETTLE: Milliseconds = 250;
+
+/// So long after a tool's end an agent that goes on still works at its files: its own hooks format what was written.
+const AFTERWORK: Milliseconds = 2_000;
+
+/// So long a command may write nothing and still be at the same run. Nobody who just pressed Esc has saved a file as soon.
+pub(super) const SILENCE: Milliseconds = 10_000;
+
+/// No run without a sign of life is believed for longer.
+pub(super) const LONGEST_RUN: Milliseconds = 120_000;
+
+/// So long what a dead agent left in the background counts. Its number and its end are told by nobody, and without a bound all
+/// that a person does would be unclear for ever.
+const LONGEST_AFTER_DEATH: Milliseconds = 3_600_000;
+
+/// What a tool may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Any file: a shell, or a tool of which we know nothing.
+    Anything,
+    /// The files that it names: an edit tool.
+    Files(Vec<WorkspacePath>),
+    /// None: it only reads.
+    Nothing,
+}
+
+/// A tool of a step. Times are milliseconds since the epoch, by the clock of events.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Tool {
+    /// What it may change.
+    pub reach: Reach,
+    /// When it was announced: it runs no earlier.
+    pub announced_at: Milliseconds,
+    /// When it was told to have ended.
+    pub ended_at: Option<Milliseconds>,
+    /// How long it ran, where its agent says, without the wait for permission.
+    pub ran_for: Option<Milliseconds>,
+    /// When it was told to wait for the user's permission.
+    pub waited_at: Option<Milliseconds>,
+}
+
+/// How a step stands at the moment at which changes are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// It goes on.
+    Open,
+    /// It ends by its own finish, or because its agent calls the model again.
+    Finished,
+    /// It ends with its turn.
+    TurnEnded,
+    /// Its end was never told: the next message, a revert or the death of its agent ends it.
+    Cut,
+}
+
+/// The last that was heard of an agent, beside the events of its tools.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Signs {
+    /// Its last event, or the last entry of its transcript, whichever is later.
+    pub last: Milliseconds,
+    /// When its transcript says that the user interrupted it.
+    pub interrupted_at: Option<Milliseconds>,
+    /// Whether its process is gone.
+    pub is_dead: bool,
+}
+
+/// What is known of a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// The session at the top of its line of parents: sub-agents work for it.
+    pub root: String,
+    /// When it began.
+    pub started_at: Milliseconds,
+    /// Whether its agent tells of its tools, so that the time without one is thinking.
+    pub tells_of_tools: bool,
+    /// Its tools, in the order in which they were announced.
+    pub tools: Vec<Tool>,
+    /// How it stands now.
+    pub standing: Standing,
+    /// What was last heard of its agent.
+    pub signs: Signs,
+    /// Since when a command of it runs in the background, where one does: it may outlive the step.
+    pub background_since: Option<Milliseconds>,
+    /// When the agent was last heard of, where it is dead: what it left running may go on without it.
+    pub died_at: Option<Milliseconds>,
+    /// Whether only that command is left of it: the step itself has ended before.
+    pub is_over: bool,
+}
+
+/// A change to be judged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Changed<'a> {
+    /// Which path.
+    pub path: &'a WorkspacePath,
+    /// When it last changed; none where no time tells, as where the file's clock and ours disagree.
+    pub at: Option<Milliseconds>,
+}
+
+/// Whose a change is. Steps are named by their index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// One conversation's: that of this step.
+    Agent(usize),
+    /// One of several conversations', which all were at work.
+    Shared(Vec<usize>),
+    /// Nobody's who sends events.
+    Outside,
+    /// It may be these steps', and as well somebody else's; the reason is the first one's.
+    Unclear(Vec<usize>, Doubt),
+}
+
+/// What one step has to do with a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Finding {
+    No,
+    Maybe(Doubt),
+    /// A tool of it runs, as far as anybody told, and was not heard of for long: too little to take what changed, and enough
+    /// to share it.
+    Running(Doubt),
+    Yes {
+        /// Whether one of its tools named the file.
+        is_named: bool,
+    },
+}
+
+/// Judges changes that were seen at one moment.
+pub(crate) struct Evidence<'a> {
+    steps: &'a [Step],
+    /// The times of all that changed, in order.
+    times: Vec<(Milliseconds, &'a WorkspacePath)>,
+    now: Milliseconds,
+}
+
+impl<'a> Evidence<'a> {
+    /// Takes what is known at a moment. `changes` are all that were seen then: they tell which of them came in one run.
+    pub fn new(steps: &'a [Step], changes: &[Changed<'a>], now: Milliseconds) -> Self {
+        let mut evidence = Self {
+            steps,
+            times: Vec::new(),
+            now,
+        };
+        evidence.times = changes
+            .iter()
+            .filter_map(|change| Some((evidence.believed(change.at)?, change.path)))
+            .collect();
+        evidence.times.sort_unstable();
+        evidence
+    }
+
+    /// A time that is still to come is another clock's; and where an event is, the clock jumped, and no time says anything.
+    fn believed(&self, at: Option<Milliseconds>) -> Option<Milliseconds> {
+        let latest = self.now.saturating_add(TICK);
+        let is_to_come = |step: &Step| {
+            let tools = step.tools.iter().map(|tool| tool.announced_at);
+            tools.chain([step.started_at]).any(|time| time > latest)
+        };
+        at.filter(|at| *at <= latest && !self.steps.iter().any(is_to_come))
+    }
+
+    /// Returns whose a change is. Among the steps of one conversation the `preferred` one has it, else the newest.
+    pub fn judge(&self, change: Changed<'_>, preferred: Option<usize>) -> Verdict {
+        let change = Changed {
+            at: self.believed(change.at),
+            ..change
+        };
+        let findings: Vec<Finding> = self
+            .steps
+            .iter()
+            .map(|step| self.finding(step, change))
+            .collect();
+        let having = |is: &dyn Fn(&Finding) -> bool| -> Vec<usize> {
+            let steps = (0..findings.len()).filter(|at| is(&findings[*at]));
+            self.one_a_root(steps.collect(), preferred)
+        };
+        let named = having(&|finding| matches!(finding, Finding::Yes { is_named: true }));
+        let is_sure = |finding: &Finding| matches!(finding, Finding::Yes { .. });
+        let sure = if !named.is_empty() {
+            named
+        } else if findings.iter().any(is_sure) {
+            let has_sure = |root: &str| {
+                let mut of_root = (0..findings.len()).filter(|at| self.steps[*at].root == root);
+                of_root.any(|at| is_sure(&findings[at]))
+            };
+            let counts = |at: usize| match findings[at] {
+                Finding::Yes { .. } => true,
+                Finding::Running(_) => !has_sure(&self.steps[at].root),
+                Finding::No | Finding::Maybe(_) => false,
+            };
+            let counted = (0..findings.len()).filter(|at| counts(*at)).collect();
+            self.one_a_root(counted, preferred)
+        } else {
+            Vec::new()
+        };
+        match sure[..] {
+            [step] => return Verdict::Agent(step),
+            [] => {}
+            _ => return Verdict::Shared(sure),
+        }
+        let maybe = having(&|finding| matches!(finding, Finding::Maybe(_) | Finding::Running(_)));
+        match maybe.first().map(|step| findings[*step]) {
+            Some(Finding::Maybe(doubt) | Finding::Running(doubt)) => Verdict::Unclear(maybe, doubt),
+            _ => Verdict::Outside,
+        }
+    }
+
+    /// Returns one step a conversation, in the order of the steps.
+    fn one_a_root(&self, steps: Vec<usize>, preferred: Option<usize>) -> Vec<usize> {
+        let is_of_root =
+            |step: usize, other: usize| self.steps[step].root == self.steps[other].root;
+        let is_chosen = |step: usize| match preferred.filter(|at| steps.contains(at)) {
+            Some(preferred) if is_of_root(preferred, step) => step == preferred,
+            _ => steps
+                .iter()
+                .rev()
+                .find(|other| is_of_root(**other, step))
+                .is_some_and(|newest| *newest == step),
+        };
+        steps
+            .iter()
+            .copied()
+            .filter(|step| is_chosen(*step))
+            .collect()
+    }
+
+    fn finding(&self, step: &Step, change: Changed<'_>) -> Finding {
+        let own = if step.is_over {
+            Finding::No
+        } else {
+            self.of_tools(step, change)
+        };
+        let at = change.at.unwrap_or(self.now);
+        let is_in_background = step.background_since.is_some_and(|since| {
+            change.at.is_none_or(|at| at + TICK >= since) && step.goes_on_at(at)
+        });
+        match own {
+            Finding::No if is_in_background => Finding::Maybe(Doubt::Background),
+            own => own,
+        }
+    }
+
+    fn of_tools(&self, step: &Step, change: Changed<'_>) -> Finding {
+        if !step.tells_of_tools {
+            return self.of_tool(step, &whole(step), change);
+        }
+        if step.tools.is_empty() {
+            return untold(step, change);
+        }
+        let findings = step
+            .tools
+            .iter()
+            .filter(|tool| tool.reaches(change.path))
+            .map(|tool| self.of_tool(step, tool, change));
+        findings.fold(Finding::No, stronger)
+    }
+
+    /// What one tool has to do with a change that it could have made.
+    fn of_tool(&self, step: &Step, tool: &Tool, change: Changed<'_>) -> Finding {
+        let span = self.span(step, tool);
+        let yes = Finding::Yes {
+            is_named: matches!(tool.reach, Reach::Files(_)),
+        };
+        let Some(at) = change.at else {
+            return match span.timeless {
+                Some(doubt) => Finding::Maybe(doubt),
+                None => yes,
+            };
+        };
+        if at + TICK < span.possible_from {
+            Finding::No
+        } else if at + TICK < span.from {
+            Finding::Maybe(match span.early {
+                Early::Late => Doubt::Early {
+                    before: span.from - at,
+                },
+                Early::Waiting => Doubt::Waiting,
+            })
+        } else if at <= span.to {
+            yes
+        } else if step.standing == Standing::Open
+            && tool.ended_at.is_none()
+            && !step.is_stopped(tool)
+        {
+            Finding::Running(span.late.at(at))
+        } else {
+            Finding::Maybe(span.late.at(at))
+        }
+    }
+
+    /// When a tool ran, as far as that is known.
+    fn span(&self, step: &Step, tool: &Tool) -> Span {
+        let begin = self.begin(step, tool);
+        match (tool.ended_at, step.standing) {
+            (Some(end), Standing::Cut) => Span {
+                to: end + SETTLE,
+                late: Late::new(step, Some(end)),
+                timeless: None,
+                ..begin
+            },
+            (Some(end), _) => Span {
+                to: end + AFTERWORK,
+                late: Late::Ended(end),
+                timeless: begin.timeless,
+                ..begin
+            },
+            // Whether one that was not heard of for long still works, or was interrupted and nobody told, is not known.
+            (None, Standing::Cut | Standing::Open) => self.cut(step, tool, begin),
+            (None, Standing::Finished | Standing::TurnEnded) => Span {
+                to: Milliseconds::MAX,
+                ..begin
+            },
+        }
+    }
+
+    /// From when on a tool may have run, and from when on it is known to have.
+    fn begin(&self, step: &Step, tool: &Tool) -> Span {
+        let begin = Span {
+            possible_from: tool.announced_at,
+            from: tool.announced_at,
+            early: Early::Late,
+            to: Milliseconds::MIN,
+            late: Late::new(step, None),
+            timeless: None,
+        };
+        match (tool.ended_at, tool.ran_for, tool.waited_at) {
+            (Some(end), Some(ran_for), _) => Span {
+                possible_from: tool.announced_at.max(end - ran_for - LATEST),
+                from: tool.announced_at.max(end - ran_for - LATE),
+                ..begin
+            },
+            // Permission was given at some time before the end.
+            (Some(end), None, Some(waited)) => Span {
+                possible_from: waited,
+                from: waited.max(end - SILENCE),
+                early: Early::Waiting,
+                timeless: (end - waited > SILENCE).then_some(Doubt::Waiting),
+                ..begin
+            },
+            // It waits still, or was denied; or it ran, and nobody told.
+            (None, _, Some(waited)) => Span {
+                possible_from: waited,
+                from: Milliseconds::MAX,
+                early: Early::Waiting,
+                timeless: Some(Doubt::Waiting),
+                ..begin
+            },
+            _ => begin,
+        }
+    }
+
+    /// The span of a tool whose end nobody told: it ended at the last sign of life, or with the run of its writes.
+    fn cut(&self, step: &Step, tool: &Tool, begin: Span) -> Span {
+        let signs = &step.signs;
+        let late = Late::new(step, None);
+        let interrupted = signs.interrupted_at.filter(|at| *at >= tool.announced_at);
+        let to = match interrupted {
+            Some(at) => at + SETTLE,
+            None => self.run_of(tool, signs.last.max(tool.announced_at)),
+        };
+        let unheard = self.now - signs.last.max(tool.announced_at);
+        let is_at_once = (0..=LONGEST_RUN).contains(&unheard);
+        let timeless = begin.timeless.or((!is_at_once).then_some(Doubt::Timeless));
+        Span {
+            to,
+            late,
+            timeless,
+            ..begin
+        }
+    }
+
+    /// Returns until when the writes that a tool could have made follow on each other from a moment on.
+    fn run_of(&self, tool: &Tool, from: Milliseconds) -> Milliseconds {
+        let later = self
+            .times
+            .iter()
+            .filter(|(at, path)| *at > from && tool.reaches(path));
+        let mut end = from;
+        for (at, _) in later {
+            if *at - end > SILENCE || *at - from > LONGEST_RUN {
+                break;
+            }
+            end = *at;
+        }
+        end
+    }
+}
+
+impl Step {
+    /// Returns whether a tool that was never told to have ended cannot run any more.
+    fn is_stopped(&self, tool: &Tool) -> bool {
+        let is_interrupted = self
+            .signs
+            .interrupted_at
+            .is_some_and(|at| at >= tool.announced_at);
+        self.signs.is_dead || is_interrupted
+    }
+
+    /// Returns whether what it left in the background may still run at a moment.
+    fn goes_on_at(&self, at: Milliseconds) -> bool {
+        self.died_at
+            .is_none_or(|died| at - died <= LONGEST_AFTER_DEATH)
+    }
+
+    /// Returns whether one of its tools named a file.
+    pub fn names(&self, path: &WorkspacePath) -> bool {
+        let is_in =
+            |tool: &Tool| matches!(&tool.reach, Reach::Files(files) if files.contains(path));
+        self.tools.iter().any(is_in)
+    }
+}
+
+impl Tool {
+    fn reaches(&self, path: &WorkspacePath) -> bool {
+        match &self.reach {
+            Reach::Anything => true,
+            Reach::Files(files) => files.contains(path),
+            Reach::Nothing => false,
+        }
+    }
+}
+
+/// The step of an agent that does not tell of its tools, as one tool.
+fn whole(step: &Step) -> Tool {
+    Tool {
+        reach: Reach::Anything,
+        announced_at: step.started_at,
+        ended_at: None,
+        ran_for: None,
+        waited_at: None,
+    }
+}
+
+/// A step without a tool is thinking, unless its agent went on to another step: then something was done that was not told.
+fn untold(step: &Step, change: Changed<'_>) -> Finding {
+    let is_since = change.at.is_none_or(|at| at + TICK >= step.started_at);
+    if step.standing == Standing::Finished && is_since {
+        Finding::Maybe(Doubt::Untold)
+    } else {
+        Finding::No
+    }
+}
+
+fn stronger(one: Finding, other: Finding) -> Finding {
+    match (one, other) {
+        (Finding::Yes { is_named: true }, _) | (_, Finding::No) => one,
+        (Finding::Yes { .. }, Finding::Maybe(_) | Finding::Running(_)) => one,
+        (Finding::Running(_), Finding::Maybe(_) | Finding::Running(_)) => one,
+        (Finding::Maybe(_), Finding::Maybe(_)) => one,
+        _ => other,
+    }
+}
+
+/// When a tool ran.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    /// Nothing before is its.
+    possible_from: Milliseconds,
+    /// What came between may be its.
+    from: Milliseconds,
+    early: Early,
+    /// Up to here, from there on, what it can change is its.
+    to: Milliseconds,
+    /// What is to be said of what came later: it may have changed it before.
+    late: Late,
+    /// What is to be said of what has no time.
+    timeless: Option<Doubt>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Early {
+    Late,
+    Waiting,
+}
+
+/// From what something that came late is counted.
+#[derive(Clone, Copy, Debug)]
+enum Late {
+    Interrupted(Milliseconds),
+    Silent(Milliseconds),
+    Ended(Milliseconds),
+}
+
+impl Late {
+    fn new(step: &Step, ended_at: Option<Milliseconds>) -> Self {
+        let signs = &step.signs;
+        match (signs.interrupted_at, ended_at) {
+            (Some(at), None) if at >= step.started_at => Self::Interrupted(at),
+            (_, Some(at)) => Self::Ended(at),
+            (_, None) => Self::Silent(signs.last.max(step.started_at)),
+        }
+    }
+
+    fn at(self, at: Milliseconds) -> Doubt {
+        match self {
+            Self::Interrupted(from) => Doubt::Interrupted { after: at - from },
+            Self::Silent(from) => Doubt::Silent { after: at - from },
+            Self::Ended(from) => Doubt::Ended { after: at - from },
+        }
+    }
+}

@@ -1,0 +1,566 @@
+//! Each row of the table in `docs/architecture.md` ("Evidence"), and the laws that hold for all of them.
+
+use super::*;
+
+const MINUTE: Milliseconds = 60_000;
+const HOUR: Milliseconds = 60 * MINUTE;
+/// When the steps of the tests begin.
+const BEGIN: Milliseconds = 1_700_000_000_000;
+
+fn path(text: &str) -> WorkspacePath {
+    WorkspacePath::new(text).expect("legal")
+}
+
+fn shell(announced: Milliseconds, ended: Option<Milliseconds>) -> Tool {
+    Tool {
+        reach: Reach::Anything,
+        announced_at: BEGIN + announced,
+        ended_at: ended.map(|ended| BEGIN + ended),
+        ran_for: None,
+        waited_at: None,
+    }
+}
+
+fn edit(file: &str, announced: Milliseconds, ended: Option<Milliseconds>) -> Tool {
+    Tool {
+        reach: Reach::Files(vec![path(file)]),
+        ..shell(announced, ended)
+    }
+}
+
+/// A step of an agent that tells of its tools; it was last heard of when its last tool was told of.
+fn step(standing: Standing, tools: Vec<Tool>) -> Step {
+    let last = tools
+        .iter()
+        .map(|tool| tool.ended_at.unwrap_or(tool.announced_at))
+        .max();
+    Step {
+        root: "r".into(),
+        started_at: BEGIN,
+        tells_of_tools: true,
+        tools,
+        standing,
+        signs: Signs {
+            last: last.unwrap_or(BEGIN),
+            ..Signs::default()
+        },
+        background_since: None,
+        died_at: None,
+        is_over: false,
+    }
+}
+
+/// A step of an agent that does not tell of its tools.
+fn untelling(standing: Standing) -> Step {
+    Step {
+        tells_of_tools: false,
+        ..step(standing, Vec::new())
+    }
+}
+
+/// Judges changes of `f` at some times after the beginning, all seen at once an instant after the last; returns the verdict
+/// on the last.
+fn last_of(steps: &[Step], times: &[Milliseconds], now: Milliseconds) -> Verdict {
+    let names: Vec<_> = (0..times.len())
+        .map(|at| {
+            if at + 1 == times.len() {
+                path("f")
+            } else {
+                path(&format!("g{at}"))
+            }
+        })
+        .collect();
+    let changes: Vec<_> = names
+        .iter()
+        .zip(times)
+        .map(|(path, at)| Changed {
+            path,
+            at: Some(BEGIN + at),
+        })
+        .collect();
+    let evidence = Evidence::new(steps, &changes, BEGIN + now);
+    evidence.judge(*changes.last().expect("one"), None)
+}
+
+fn at(steps: &[Step], time: Milliseconds) -> Verdict {
+    last_of(steps, &[time], time + 4 * HOUR)
+}
+
+fn timeless(steps: &[Step], now: Milliseconds) -> Verdict {
+    let path = path("f");
+    let change = Changed {
+        path: &path,
+        at: None,
+    };
+    Evidence::new(steps, &[change], BEGIN + now).judge(change, None)
+}
+
+fn unclear(doubt: Doubt) -> Verdict {
+    Verdict::Unclear(vec![0], doubt)
+}
+
+#[test]
+fn what_changed_while_a_tool_ran_is_its() {
+    let steps = [step(Standing::Finished, vec![shell(1_000, Some(5_000))])];
+    assert_eq!(at(&steps, 3_000), Verdict::Agent(0), "by its own events");
+    assert_eq!(
+        at(&steps, 995),
+        Verdict::Agent(0),
+        "a file's time is a tick old"
+    );
+    assert_eq!(
+        at(&steps, 6_500),
+        Verdict::Agent(0),
+        "its own hooks format what it wrote"
+    );
+}
+
+#[test]
+fn how_long_a_tool_ran_says_from_when_on_it_did() {
+    let tool = Tool {
+        ran_for: Some(2_000),
+        ..shell(0, Some(HOUR))
+    };
+    let steps = [step(Standing::Finished, vec![tool])];
+    assert_eq!(at(&steps, HOUR - 1_500), Verdict::Agent(0), "it ran");
+    assert_eq!(
+        at(&steps, HOUR - 8_000),
+        unclear(Doubt::Early { before: 5_000 }),
+        "the hook that told of its end may have been late"
+    );
+    assert_eq!(
+        at(&steps, HOUR / 2),
+        Verdict::Outside,
+        "a prompt stood there for an hour"
+    );
+}
+
+#[test]
+fn an_edit_tool_changes_the_files_that_it_names_and_a_shell_any() {
+    let steps = [step(Standing::Finished, vec![edit("other", 0, Some(HOUR))])];
+    assert_eq!(
+        at(&steps, HOUR / 2),
+        Verdict::Outside,
+        "its other files, while a prompt stood for an hour, are the user's"
+    );
+    let steps = [step(Standing::Finished, vec![edit("f", 0, Some(100))])];
+    assert_eq!(at(&steps, 50), Verdict::Agent(0), "it named this one");
+    let reads = Tool {
+        reach: Reach::Nothing,
+        ..shell(0, Some(100))
+    };
+    let steps = [step(Standing::Finished, vec![reads])];
+    assert_eq!(
+        at(&steps, 50),
+        Verdict::Outside,
+        "what only reads changes nothing"
+    );
+}
+
+#[test]
+fn what_changed_before_a_tool_began_is_not_its() {
+    for standing in [Standing::Open, Standing::Finished, Standing::Cut] {
+        let steps = [step(standing, vec![shell(10_000, None)])];
+        assert_eq!(at(&steps, 9_000), Verdict::Outside, "{standing:?}");
+    }
+}
+
+#[test]
+fn what_changed_between_two_tools_may_have_been_changed_by_the_first() {
+    let tools = vec![shell(0, Some(1_000)), edit("other", 2_000, Some(HOUR))];
+    let steps = [step(Standing::Finished, tools)];
+    assert_eq!(
+        at(&steps, MINUTE),
+        unclear(Doubt::Ended { after: 59_000 }),
+        "the times of a file tell of its last change alone"
+    );
+}
+
+#[test]
+fn while_a_tool_waits_for_permission_nothing_is_certain_to_be_its() {
+    let waiting = |ended| Tool {
+        waited_at: Some(BEGIN + 100),
+        ..shell(0, ended)
+    };
+    let steps = [step(Standing::Cut, vec![waiting(None)])];
+    assert_eq!(
+        last_of(&steps, &[5_000], HOUR),
+        unclear(Doubt::Waiting),
+        "it was denied, or it ran and was interrupted"
+    );
+    let steps = [step(Standing::Finished, vec![waiting(Some(HOUR))])];
+    assert_eq!(
+        at(&steps, HOUR - 1_000),
+        Verdict::Agent(0),
+        "permission was given before"
+    );
+    assert_eq!(
+        at(&steps, HOUR / 2),
+        unclear(Doubt::Waiting),
+        "or only later"
+    );
+    assert_eq!(
+        at(&steps, 50),
+        Verdict::Outside,
+        "before it asked, it did not run"
+    );
+}
+
+#[test]
+fn esc_and_revert_at_once_takes_all_that_the_command_did() {
+    let steps = [step(Standing::Cut, vec![shell(0, None)])];
+    assert_eq!(
+        last_of(&steps, &[100, 4_000, 9_000], 12_000),
+        Verdict::Agent(0),
+        "one run of writes"
+    );
+    let mut steps = [step(Standing::Cut, vec![shell(0, None)])];
+    steps[0].signs.interrupted_at = Some(BEGIN + 20 * MINUTE);
+    assert_eq!(
+        last_of(&steps, &[20 * MINUTE - 100], 20 * MINUTE + 5_000),
+        Verdict::Agent(0),
+        "a build that wrote at its end, by the mark of the transcript"
+    );
+    let mut steps = [step(Standing::Cut, vec![shell(0, None)])];
+    steps[0].signs.last = BEGIN + 20 * MINUTE;
+    assert_eq!(
+        last_of(&steps, &[19 * MINUTE], 20 * MINUTE + 5_000),
+        Verdict::Agent(0),
+        "and by its last entry"
+    );
+}
+
+#[test]
+fn esc_an_hour_of_work_by_hand_and_revert_keeps_the_hour() {
+    let steps = [step(Standing::Cut, vec![shell(0, None)])];
+    let by_hand = 40 * MINUTE;
+    assert_eq!(
+        last_of(&steps, &[100, 2_000, by_hand], HOUR),
+        unclear(Doubt::Silent { after: by_hand }),
+        "after a silence"
+    );
+    let mut steps = [step(Standing::Cut, vec![shell(0, None)])];
+    steps[0].signs.interrupted_at = Some(BEGIN + 3_000);
+    assert_eq!(
+        last_of(&steps, &[100, 2_000, 5_000], 6_000),
+        unclear(Doubt::Interrupted { after: 2_000 }),
+        "the mark needs no silence"
+    );
+    let saves: Vec<_> = (0..600).map(|at| at * 6_000).collect();
+    let steps = [step(Standing::Cut, vec![shell(0, None)])];
+    assert!(
+        matches!(last_of(&steps, &saves, HOUR), Verdict::Unclear(..)),
+        "an editor that saves all the time is no run of a command"
+    );
+}
+
+#[test]
+fn a_tool_that_ended_before_esc_has_nothing_to_do_with_what_came_later() {
+    let steps = [step(Standing::Cut, vec![shell(0, Some(4_000))])];
+    assert_eq!(
+        at(&steps, 4_200),
+        Verdict::Agent(0),
+        "a killed command ends its files"
+    );
+    assert_eq!(
+        at(&steps, 5_000),
+        unclear(Doubt::Ended { after: 1_000 }),
+        "an edit by hand right after"
+    );
+}
+
+#[test]
+fn a_lost_event_makes_the_step_as_wide_as_it_must_be() {
+    let steps = [step(Standing::Finished, vec![shell(0, None)])];
+    assert_eq!(
+        at(&steps, HOUR),
+        Verdict::Agent(0),
+        "a start without a finish, in a step that ended well"
+    );
+    let steps = [untelling(Standing::Finished)];
+    assert_eq!(
+        at(&steps, HOUR),
+        Verdict::Agent(0),
+        "a finish without a start"
+    );
+}
+
+#[test]
+fn a_step_with_a_changed_workspace_and_no_tool_is_not_nothing() {
+    let steps = [step(Standing::Finished, Vec::new())];
+    assert_eq!(
+        at(&steps, 5_000),
+        unclear(Doubt::Untold),
+        "the agent went on: something was done"
+    );
+    for standing in [Standing::Open, Standing::TurnEnded, Standing::Cut] {
+        let steps = [step(standing, Vec::new())];
+        assert_eq!(
+            at(&steps, 5_000),
+            Verdict::Outside,
+            "{standing:?}: it only thought"
+        );
+    }
+}
+
+#[test]
+fn a_command_in_the_background_may_have_changed_what_comes_after_its_step() {
+    let mut over = step(Standing::TurnEnded, vec![shell(0, Some(100))]);
+    over.background_since = Some(BEGIN + 100);
+    over.is_over = true;
+    let steps = [over.clone()];
+    assert_eq!(
+        at(&steps, HOUR),
+        unclear(Doubt::Background),
+        "offered, and silently nobody's"
+    );
+    let other = Step {
+        root: "another".into(),
+        ..step(Standing::Finished, vec![shell(0, Some(HOUR))])
+    };
+    assert_eq!(
+        at(&[over, other], HOUR / 2),
+        Verdict::Agent(1),
+        "what a tool of another session did is that one's"
+    );
+}
+
+#[test]
+fn what_a_dead_agent_left_in_the_background_counts_for_an_hour() {
+    let mut over = step(Standing::TurnEnded, vec![shell(0, Some(100))]);
+    over.background_since = Some(BEGIN + 100);
+    over.died_at = Some(BEGIN + MINUTE);
+    over.is_over = true;
+    let steps = [over];
+    assert_eq!(at(&steps, HOUR), unclear(Doubt::Background));
+    assert_eq!(at(&steps, HOUR + 2 * MINUTE), Verdict::Outside);
+}
+
+#[test]
+fn a_dead_agent_shares_nothing_with_one_that_works() {
+    let mut dead = step(Standing::Open, vec![shell(0, None)]);
+    dead.signs.is_dead = true;
+    let working = Step {
+        root: "another".into(),
+        ..step(Standing::Finished, vec![shell(HOUR, Some(2 * HOUR))])
+    };
+    let steps = [dead.clone(), working.clone()];
+    assert_eq!(
+        at(&steps, HOUR + MINUTE),
+        Verdict::Agent(1),
+        "nor swallows it"
+    );
+    let alive = step(Standing::Open, vec![shell(0, None)]);
+    assert_eq!(
+        at(&[alive, working], HOUR + MINUTE),
+        Verdict::Shared(vec![0, 1]),
+        "two that live do"
+    );
+}
+
+#[test]
+fn what_no_time_tells_of_goes_by_events_alone() {
+    let tool = || vec![shell(0, None)];
+    assert_eq!(
+        timeless(&[step(Standing::Finished, tool())], HOUR),
+        Verdict::Agent(0),
+        "the step ended well"
+    );
+    assert_eq!(
+        timeless(&[step(Standing::Cut, tool())], MINUTE),
+        Verdict::Agent(0),
+        "nobody did much in a minute"
+    );
+    assert_eq!(
+        timeless(&[step(Standing::Cut, tool())], HOUR),
+        unclear(Doubt::Timeless),
+        "an hour of somebody's"
+    );
+    assert_eq!(
+        timeless(&[step(Standing::Cut, tool())], -HOUR),
+        unclear(Doubt::Timeless),
+        "a clock that jumped back says nothing"
+    );
+}
+
+#[test]
+fn a_tool_that_named_the_file_settles_whose_it_is_among_several() {
+    let names = Step {
+        root: "another".into(),
+        ..step(Standing::Finished, vec![edit("f", 0, Some(1_000))])
+    };
+    let runs = step(Standing::Open, vec![shell(0, None)]);
+    assert_eq!(
+        at(&[runs, names], 500),
+        Verdict::Agent(1),
+        "and a shell has the rest"
+    );
+}
+
+#[test]
+fn what_is_unclear_of_two_conversations_is_named_by_both() {
+    let other = Step {
+        root: "another".into(),
+        ..step(Standing::Cut, vec![shell(0, None)])
+    };
+    let steps = [step(Standing::Cut, vec![shell(0, None)]), other];
+    assert_eq!(
+        at(&steps, HOUR),
+        Verdict::Unclear(vec![0, 1], Doubt::Silent { after: HOUR }),
+        "either may offer it"
+    );
+}
+
+#[test]
+fn among_the_steps_of_one_conversation_the_preferred_one_has_it_else_the_newest() {
+    let steps = || step(Standing::Open, vec![shell(0, None)]);
+    let path = path("f");
+    let change = Changed {
+        path: &path,
+        at: Some(BEGIN + 10),
+    };
+    let steps = [steps(), steps()];
+    let evidence = Evidence::new(&steps, &[change], BEGIN + 20);
+    assert_eq!(
+        evidence.judge(change, None),
+        Verdict::Agent(1),
+        "one row, one undoing"
+    );
+    assert_eq!(
+        evidence.judge(change, Some(0)),
+        Verdict::Agent(0),
+        "whose event it is"
+    );
+}
+
+#[test]
+fn a_doubt_says_what_is_known_in_one_line() {
+    let texts = [
+        (
+            Doubt::Interrupted { after: 40 * MINUTE },
+            "changed 40 minutes after the agent was interrupted",
+        ),
+        (
+            Doubt::Silent { after: HOUR },
+            "changed 1 hour after the agent's last sign of life",
+        ),
+        (
+            Doubt::Ended { after: 400 },
+            "changed less than a second after the agent's tool ended",
+        ),
+    ];
+    for (doubt, text) in texts {
+        assert_eq!(doubt.to_string(), text, "for people");
+    }
+}
+
+mod laws {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tool() -> impl Strategy<Value = Tool> {
+        let reach = prop_oneof![
+            Just(Reach::Anything),
+            Just(Reach::Files(vec![path("f")])),
+            Just(Reach::Files(vec![path("other")])),
+            Just(Reach::Nothing),
+        ];
+        let some = |to: Milliseconds| prop::option::of(0..to);
+        (reach, 0..HOUR, some(HOUR), some(MINUTE), some(HOUR)).prop_map(
+            |(reach, announced, lasted, ran_for, waited)| Tool {
+                reach,
+                announced_at: BEGIN + announced,
+                ended_at: lasted.map(|lasted| BEGIN + announced + lasted),
+                ran_for,
+                waited_at: waited.map(|waited| BEGIN + announced + waited),
+            },
+        )
+    }
+
+    fn any_step() -> impl Strategy<Value = Step> {
+        let standing = prop_oneof![
+            Just(Standing::Open),
+            Just(Standing::Finished),
+            Just(Standing::TurnEnded),
+            Just(Standing::Cut),
+        ];
+        let signs = (0..2 * HOUR, prop::option::of(0..2 * HOUR), any::<bool>());
+        let tools = prop::collection::vec(tool(), 0..4);
+        (standing, tools, any::<bool>(), 0..2u8, signs).prop_map(
+            |(standing, tools, tells_of_tools, root, (last, interrupted, is_dead))| Step {
+                root: root.to_string(),
+                started_at: BEGIN,
+                tells_of_tools,
+                tools,
+                standing,
+                signs: Signs {
+                    last: BEGIN + last,
+                    interrupted_at: interrupted.map(|at| BEGIN + at),
+                    is_dead,
+                },
+                background_since: None,
+                died_at: None,
+                is_over: false,
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_changed_last_before_every_step_began_is_nobodys(
+            steps in prop::collection::vec(any_step(), 0..4),
+            before in (TICK + 1)..HOUR,
+        ) {
+            prop_assert_eq!(at(&steps, -before), Verdict::Outside);
+        }
+
+        #[test]
+        fn what_no_tool_can_reach_is_nobodys(
+            mut steps in prop::collection::vec(any_step(), 1..4),
+            time in 0..3 * HOUR,
+        ) {
+            for step in &mut steps {
+                step.tells_of_tools = true;
+                step.tools.push(edit("other", 0, None));
+                step.tools.retain(|tool| !tool.reaches(&path("f")));
+            }
+            prop_assert_eq!(at(&steps, time), Verdict::Outside);
+        }
+
+        #[test]
+        fn what_a_tool_by_its_own_events_could_have_made_is_never_nobodys(
+            mut steps in prop::collection::vec(any_step(), 1..4),
+            time in 0..HOUR,
+            earlier in 0..HOUR,
+            later in 0..HOUR,
+        ) {
+            let tool = shell(time - earlier, Some(time + later));
+            steps[0].tells_of_tools = true;
+            steps[0].tools.push(tool);
+            prop_assert_ne!(at(&steps, time), Verdict::Outside);
+        }
+
+        #[test]
+        fn what_came_after_esc_by_the_transcripts_mark_is_never_certain_to_be_the_agents(
+            mut step in any_step(),
+            interrupted in HOUR..2 * HOUR,
+            after in (SETTLE + 1)..HOUR,
+        ) {
+            step.standing = Standing::Cut;
+            step.signs.interrupted_at = Some(BEGIN + interrupted);
+            step.tools.iter_mut().for_each(|tool| {
+                tool.ended_at = tool.ended_at.filter(|at| *at <= BEGIN + interrupted);
+            });
+            prop_assert!(!matches!(at(&[step], interrupted + after), Verdict::Agent(_)));
+        }
+
+        #[test]
+        fn one_conversation_never_shares_with_itself(
+            mut steps in prop::collection::vec(any_step(), 0..4),
+            time in -HOUR..3 * HOUR,
+        ) {
+            steps.iter_mut().for_each(|step| step.root = "r".into());
+            prop_assert!(!matches!(at(&steps, time), Verdict::Shared(_)));
+        }
+    }
+}
