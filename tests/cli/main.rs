@@ -22,6 +22,7 @@ mod picker;
 mod replay;
 mod schema;
 mod screen;
+mod serve;
 mod session;
 mod settle;
 mod store;

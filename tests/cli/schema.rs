@@ -21,7 +21,7 @@ fn valid(world: &Sandbox, name: &str, arguments: &[&str]) -> Value {
     document
 }
 
-fn check(world: &Sandbox, name: &str, document: &Value) {
+pub fn check(world: &Sandbox, name: &str, document: &Value) {
     let schema = schema(world, name);
     let validator = jsonschema::validator_for(&schema).expect("our schema is one");
     let errors: Vec<String> = validator

@@ -23,6 +23,7 @@ pub mod commands {
     pub mod outcome;
     pub mod pick;
     pub mod schema;
+    pub mod serve;
     pub mod snapshot;
     pub mod status;
     pub mod undo;
@@ -38,7 +39,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command, Common};
 use commands::{
     blame, candidates, demo, diff, doctor, generate, history, inside, install, label, log,
-    operation, schema, snapshot, status, undo, workspace,
+    operation, schema, serve, snapshot, status, undo, workspace,
 };
 use invocation::Invocation;
 
@@ -137,6 +138,8 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Doctor(arguments) => doctor::run(invocation, arguments),
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),
+        Command::Serve(arguments) => serve::run(invocation, arguments),
+        Command::Watch(arguments) => serve::watch(invocation, arguments),
         Command::Schema { name } => schema::run(invocation, name.as_deref()),
         Command::Candidates { kind } => candidates::run(invocation, *kind),
         Command::Completions { shell } => generate::completions(invocation, *shell),

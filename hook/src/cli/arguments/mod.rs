@@ -9,6 +9,7 @@ mod install;
 mod label;
 mod operation;
 mod record;
+mod serve;
 mod workspace;
 
 use std::ffi::OsString;
@@ -36,6 +37,7 @@ pub use operation::{
     UnrevertArguments,
 };
 pub use record::{EventArguments, FlagArguments};
+pub use serve::{ServeArguments, WatchArguments};
 pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 
 /// Put my workspace back to how it was just before I sent that message.
@@ -95,6 +97,8 @@ pub const COMMANDS: &[&str] = &[
     "message",
     "settle",
     "inside",
+    "serve",
+    "watch",
     "schema",
     "candidates",
     "completions",
@@ -187,6 +191,10 @@ pub enum Command {
     /// Do what was asked for inside an agent, and say it there: what our commands in agents call
     #[command(hide = true)]
     Inside(InsideArguments),
+    /// Answer requests of a front end: JSON-RPC 2.0, one message a line
+    Serve(ServeArguments),
+    /// Print what happens as lines of JSON, as it happens
+    Watch(WatchArguments),
     /// Print the JSON Schemas of what `--json` prints and `event` reads
     #[command(
         after_help = "Examples:\n  ckpt-hook schema                      all documents, each type defined once\n  ckpt-hook schema report-operation     one document alone"

@@ -12,8 +12,9 @@ use crate::cli::pager::Pages;
 use crate::failure::Failure;
 use crate::output::html::{self, Top};
 use crate::output::lines::{self, Look, Moved};
+use crate::output::paint::Paint;
 use crate::output::patch::{self, Sides};
-use crate::output::{columns, diff};
+use crate::output::{View, columns, diff};
 
 /// No side larger than this, in bytes, is shown line by line.
 const LARGEST_SIDE: usize = 16 << 20;
@@ -75,6 +76,31 @@ impl Changes<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns the patch without colours; nothing where it is longer than so many bytes.
+    pub fn plain_patch(
+        &mut self,
+        files: &[ChangeReport],
+        most: usize,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let moved = Moved::default();
+        let view = View {
+            paint: Paint::new(false),
+            width: None,
+            ..*self.invocation.output.view()
+        };
+        let style = patch::style(&view, look(self.arguments), &moved);
+        let mut text = Vec::new();
+        for change in diff::shown(files) {
+            let change = patch::rename(change, files).unwrap_or_else(|| change.clone());
+            let sides = self.sides(&change)?;
+            text.extend(patch::file(&change, &sides, &style));
+            if text.len() > most {
+                return Ok(None);
+            }
+        }
+        Ok(Some(text))
     }
 
     /// Writes a page to a file.

@@ -1,0 +1,31 @@
+//! What front ends call.
+
+use clap::Args;
+
+/// `serve`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = SERVE_EXAMPLE)]
+pub struct ServeArguments {
+    /// Speak on the standard streams, until stdin ends
+    #[arg(long)]
+    pub stdio: bool,
+}
+
+const SERVE_EXAMPLE: &str = r#"Example:
+  echo '{"jsonrpc":"2.0","id":1,"method":"messages","params":{}}' | ckpt-hook serve --stdio
+
+`initialize` names the methods; `docs/embedding.md` describes them."#;
+
+/// `watch`.
+#[derive(Clone, Debug, Args)]
+pub struct WatchArguments {
+    /// Print a line of JSON for each thing that happens
+    #[arg(long)]
+    pub json_lines: bool,
+    /// Begin after this place in the order of everything, a `seq` of an earlier line [default: now]
+    #[arg(long, value_name = "SEQ")]
+    pub since: Option<i64>,
+    /// Tell of every workspace, not only of this one
+    #[arg(long)]
+    pub everywhere: bool,
+}

@@ -1,0 +1,153 @@
+//! `serve --stdio`: JSON-RPC 2.0, one message a line, for front ends and editors.
+//!
+//! One thread reads, some answer, one writes, one tells what happens. The store is opened for each request, so that one that is
+//! damaged, locked or replaced costs that request and no other. Nothing waits for the client while it holds a lock: an answer is
+//! handed over when its work is done, and progress that the client does not read is dropped.
+
+mod methods;
+mod notify;
+mod protocol;
+mod queue;
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use self::methods::Context;
+use self::notify::Subscription;
+use self::protocol::{Incoming, LONGEST_LINE, Line, Problem};
+use self::queue::Queue;
+use crate::cli::arguments::{ServeArguments, WatchArguments};
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+
+/// How many requests are answered at the same time.
+const WORKERS: usize = 4;
+
+/// How many lines may wait for a client that does not read.
+const WAITING_LINES: usize = 64;
+
+/// Answers until stdin ends.
+pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Failure> {
+    if !arguments.stdio {
+        return Err(Failure::usage(
+            "`serve` speaks on its standard streams alone",
+            "give --stdio, from a program that writes requests and reads answers",
+        ));
+    }
+    let (lines, written) = sync_channel(WAITING_LINES);
+    let queue = Queue::new();
+    let subscription = Mutex::new(Subscription::default());
+    std::thread::scope(|scope| {
+        let told = lines.clone();
+        let (queue, subscription) = (&queue, &subscription);
+        scope.spawn(move || write(written, queue));
+        scope.spawn(move || notify::run(invocation, subscription, queue, &told));
+        for _ in 0..WORKERS {
+            let lines = lines.clone();
+            scope.spawn(move || {
+                while let Some(job) = queue.take() {
+                    let context = Context {
+                        invocation,
+                        subscription,
+                        lines: &lines,
+                        request: &job.id,
+                    };
+                    let answer = methods::answer(&context, &job);
+                    queue.answered(&job.id);
+                    let _ = lines.send(answer.to_string());
+                }
+            });
+        }
+        read(&mut BufReader::new(io::stdin().lock()), queue, &lines);
+        queue.close();
+        drop(lines);
+    });
+    Ok(DONE)
+}
+
+/// Prints what happens, a line each, until nobody reads: `watch --json-lines`.
+pub fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
+    if !arguments.json_lines {
+        return Err(Failure::usage(
+            "`watch` prints lines of JSON alone",
+            "give --json-lines",
+        ));
+    }
+    let workspace = match arguments.everywhere {
+        true => None,
+        false => Some(invocation.directory()?),
+    };
+    let subscription = Subscription::from(arguments.since, workspace);
+    let mut stdout = io::stdout().lock();
+    notify::follow(
+        invocation,
+        subscription,
+        |told| {
+            writeln!(stdout, "{told}")
+                .and_then(|()| stdout.flush())
+                .is_ok()
+        },
+        || true,
+    )?;
+    Ok(DONE)
+}
+
+/// Reads requests until their end.
+fn read(stdin: &mut impl BufRead, queue: &Queue, lines: &SyncSender<String>) {
+    loop {
+        let problem = match protocol::line(stdin) {
+            Line::End => return,
+            Line::TooLong => {
+                let text = format!("the line is longer than {LONGEST_LINE} bytes");
+                (Value::Null, Problem::request(text))
+            }
+            Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => continue,
+            Line::Whole(line) => match Incoming::parse(&line) {
+                Ok(Incoming::Cancel(id)) => {
+                    queue.cancel(&id);
+                    continue;
+                }
+                Ok(Incoming::Notification) => continue,
+                Ok(Incoming::Request(job)) => match queue.put(job) {
+                    Ok(()) => continue,
+                    Err(id) => (
+                        id,
+                        Problem::request("a request with this id is not answered yet"),
+                    ),
+                },
+                Err(refused) => refused,
+            },
+        };
+        let (id, problem) = problem;
+        if lines.send(problem.response(&id).to_string()).is_err() {
+            return;
+        }
+    }
+}
+
+/// Writes lines until there are no more. Where nobody reads any more, what waits is not begun.
+fn write(lines: Receiver<String>, queue: &Queue) {
+    let mut stdout = io::stdout().lock();
+    let mut is_open = true;
+    for line in lines {
+        if !is_open {
+            continue;
+        }
+        let written = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+        if written.is_err() {
+            is_open = false;
+            queue.close();
+        }
+    }
+}
+
+/// Returns a notification as a line.
+fn notification(method: &str, parameters: &impl serde::Serialize) -> String {
+    json!({"jsonrpc": "2.0", "method": method, "params": parameters}).to_string()
+}
+
+/// What several threads share.
+type Shared<T> = Arc<Mutex<T>>;

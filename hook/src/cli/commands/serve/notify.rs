@@ -1,0 +1,223 @@
+//! What happens, told as it happens, whichever process does it.
+//!
+//! SQLite says whether another process has committed something without a look at the disk (`data_version`), so that is asked ten
+//! times a second. Who went away goes on from the last `seq` that it has handled.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use ckpt_schema::report::Notification;
+use ckpt_store::Store;
+use serde_json::{Value, json};
+
+use super::queue::Queue;
+use crate::cli::invocation::Invocation;
+use crate::failure::Failure;
+
+/// How often it is asked whether something happened.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// How often it is looked whether the store is still the same file, and whether an agent is at work no more for it fell silent.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// What a client wants to be told.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Subscription {
+    /// Whether it wants anything.
+    pub is_active: bool,
+    /// From where on; what happens from now on without it.
+    pub since: Option<i64>,
+    /// The workspace; every one without it.
+    pub workspace: Option<PathBuf>,
+    /// The names of the notifications; those of `Notification` where it names none.
+    pub events: Option<Vec<String>>,
+    /// Counts the requests to be told, so that the same one twice begins anew.
+    pub number: u64,
+}
+
+impl Subscription {
+    /// Wants to be told of everything from a place on.
+    pub fn from(since: Option<i64>, workspace: Option<PathBuf>) -> Self {
+        Self {
+            is_active: true,
+            since,
+            workspace,
+            ..Self::default()
+        }
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        match &self.events {
+            Some(events) => events.iter().any(|event| event == name),
+            None => !EMBEDDERS.contains(&name),
+        }
+    }
+}
+
+/// Names under which embedders of checkpoint services know some of them; told to who asks for them.
+const EMBEDDERS: [&str; 3] = ["checkpoint", "restored", "error"];
+
+/// Returns the embedders' name for a notification.
+fn embedders_name(told: &Notification) -> Option<&'static str> {
+    match told {
+        Notification::Message { .. } => Some("checkpoint"),
+        Notification::Step { step, .. } if !step.open => Some("checkpoint"),
+        Notification::Operation { operation, .. } if operation.state == "done" => Some("restored"),
+        Notification::Failed { .. } => Some("error"),
+        _ => None,
+    }
+}
+
+/// Tells a client of `serve` what it wants to be told, until there is nothing more to do for it.
+pub fn run(
+    invocation: &Invocation,
+    subscription: &Mutex<Subscription>,
+    queue: &Queue,
+    lines: &SyncSender<String>,
+) {
+    while !queue.is_closed() {
+        let current = subscription
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if !current.is_active {
+            std::thread::sleep(PAUSE);
+            continue;
+        }
+        let is_still_wanted = || {
+            let now = subscription.lock().unwrap_or_else(PoisonError::into_inner);
+            *now == current && !queue.is_closed()
+        };
+        let tell = |told: &Notification| {
+            let value = json!(told);
+            let names = [Some(told.name()), embedders_name(told)];
+            names
+                .into_iter()
+                .flatten()
+                .filter(|name| current.wants(name))
+                .all(|name| lines.send(super::notification(name, &value)).is_ok())
+        };
+        let followed = follow_with(invocation, current.clone(), tell, &is_still_wanted);
+        if let Err(failure) = followed {
+            // It is tried again: a store that is locked or replaced is there again soon.
+            let document = crate::output::failure::document(&failure);
+            if current.wants("error") {
+                let _ = lines.send(super::notification("error", &document));
+            }
+            let until = Instant::now() + LOOK;
+            while is_still_wanted() && Instant::now() < until {
+                std::thread::sleep(PAUSE);
+            }
+        }
+    }
+}
+
+/// Tells what happens as lines of JSON, as long as each can be told and it goes on.
+pub fn follow(
+    invocation: &Invocation,
+    subscription: Subscription,
+    mut tell: impl FnMut(Value) -> bool,
+    goes_on: impl Fn() -> bool,
+) -> Result<(), Failure> {
+    follow_with(invocation, subscription, |told| tell(json!(told)), &goes_on)
+}
+
+fn follow_with(
+    invocation: &Invocation,
+    subscription: Subscription,
+    mut tell: impl FnMut(&Notification) -> bool,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<(), Failure> {
+    let mut since = subscription.since;
+    let mut working: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    while goes_on() {
+        let mut store = invocation.open()?;
+        let file = identity(invocation);
+        let mut from = match since {
+            Some(since) => since,
+            None => store.newest_in_feed()?,
+        };
+        let (mut version, mut looked) = (None, Instant::now());
+        while goes_on() {
+            let now = store.data_version()?;
+            let is_due = looked.elapsed() >= LOOK;
+            if version != Some(now) || is_due {
+                version = Some(now);
+                if !news(&mut store, &subscription, &mut from, &mut tell)? {
+                    return Ok(());
+                }
+                for told in changes_of_work(&mut store, &subscription, &mut working, from)? {
+                    if !tell(&told) {
+                        return Ok(());
+                    }
+                }
+            }
+            if is_due {
+                looked = Instant::now();
+                if identity(invocation) != file || store.is_missing() {
+                    break;
+                }
+            }
+            std::thread::sleep(PAUSE);
+        }
+        since = Some(from);
+    }
+    Ok(())
+}
+
+/// Tells what happened since; false where nobody listens any more.
+fn news(
+    store: &mut Store,
+    subscription: &Subscription,
+    from: &mut i64,
+    tell: &mut impl FnMut(&Notification) -> bool,
+) -> Result<bool, Failure> {
+    loop {
+        let feed = store.feed(subscription.workspace.as_deref(), *from)?;
+        *from = feed.seq;
+        if !feed.notifications.iter().all(&mut *tell) {
+            return Ok(false);
+        }
+        if !feed.has_more {
+            return Ok(true);
+        }
+    }
+}
+
+/// Returns the workspaces in which other sessions are at work than before.
+fn changes_of_work(
+    store: &mut Store,
+    subscription: &Subscription,
+    before: &mut BTreeMap<String, Vec<String>>,
+    seq: i64,
+) -> Result<Vec<Notification>, Failure> {
+    let mut now = store.agents_at_work()?;
+    if let Some(workspace) = &subscription.workspace {
+        now.retain(|path, _| workspace.starts_with(path));
+    }
+    let mut told = Vec::new();
+    let ended = before.keys().filter(|path| !now.contains_key(*path));
+    for path in now.keys().chain(ended) {
+        let agents = now.get(path).cloned().unwrap_or_default();
+        if before.get(path).cloned().unwrap_or_default() != agents {
+            told.push(Notification::Busy {
+                seq,
+                workspace: Some(path.clone()),
+                agents_at_work: agents,
+            });
+        }
+    }
+    *before = now;
+    Ok(told)
+}
+
+/// Returns which file the session store is.
+fn identity(invocation: &Invocation) -> Option<(u64, u64)> {
+    let path = invocation.store_directory().ok()?.join("sessions.db");
+    let file = path.metadata().ok()?;
+    Some((file.dev(), file.ino()))
+}

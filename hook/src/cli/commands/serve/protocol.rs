@@ -1,0 +1,220 @@
+//! JSON-RPC 2.0 (jsonrpc.org/specification), one message a line, as MCP and ACP have it on standard streams.
+
+use std::io::{BufRead, Read};
+
+use ckpt_schema::report::ErrorReport;
+use serde_json::{Map, Value, json};
+
+use super::Shared;
+use crate::failure::Failure;
+use crate::output::failure;
+
+/// No line longer than this is read, in bytes.
+pub const LONGEST_LINE: usize = 4 << 20;
+
+/// What stood on a line.
+pub enum Line {
+    /// All of it, without its end.
+    Whole(Vec<u8>),
+    /// More than is read; it was passed over.
+    TooLong,
+    /// There are no more.
+    End,
+}
+
+/// Reads a line in bounded memory. A last line without an end is half of one, and is not looked at.
+pub fn line(input: &mut impl BufRead) -> Line {
+    let mut line = Vec::new();
+    let most = LONGEST_LINE as u64 + 1;
+    match input.by_ref().take(most).read_until(b'\n', &mut line) {
+        Ok(_) if line.ends_with(b"\n") => {
+            line.pop();
+            Line::Whole(line)
+        }
+        Ok(length) if length as u64 == most => {
+            drop(line);
+            pass_over(input)
+        }
+        Ok(_) | Err(_) => Line::End,
+    }
+}
+
+fn pass_over(input: &mut impl BufRead) -> Line {
+    loop {
+        let (length, is_end) = match input.fill_buf() {
+            Ok([]) | Err(_) => return Line::End,
+            Ok(bytes) => match bytes.iter().position(|byte| *byte == b'\n') {
+                Some(at) => (at + 1, true),
+                None => (bytes.len(), false),
+            },
+        };
+        input.consume(length);
+        if is_end {
+            return Line::TooLong;
+        }
+    }
+}
+
+/// A request that is to be answered.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its id: text or a number.
+    pub id: Value,
+    pub method: String,
+    /// Parameters by name.
+    pub parameters: Map<String, Value>,
+    /// Whether the client wants no answer any more.
+    pub is_cancelled: Shared<bool>,
+}
+
+/// A message from the client.
+pub enum Incoming {
+    Request(Job),
+    /// The client wants no answer to the request with this id any more.
+    Cancel(Value),
+    /// Something that needs no answer.
+    Notification,
+}
+
+impl Incoming {
+    /// Reads a line. An error has the id that it is an answer to, null where that is not known.
+    pub fn parse(line: &[u8]) -> Result<Self, (Value, Problem)> {
+        let message: Value = serde_json::from_slice(line)
+            .map_err(|error| (Value::Null, Problem::parse(&error.to_string())))?;
+        let Value::Object(mut message) = message else {
+            let what = "a message is an object: several at once are not taken";
+            return Err((Value::Null, Problem::request(what)));
+        };
+        let id = message.remove("id");
+        if !matches!(id, None | Some(Value::String(_) | Value::Number(_))) {
+            return Err((Value::Null, Problem::request("an id is text or a number")));
+        }
+        let refuse = |what: &str| {
+            let id = id.clone().unwrap_or(Value::Null);
+            Err((id, Problem::request(what)))
+        };
+        if message.remove("jsonrpc") != Some(json!("2.0")) {
+            return refuse("`jsonrpc` is not \"2.0\"");
+        }
+        let Some(Value::String(method)) = message.remove("method") else {
+            return refuse("there is no `method`");
+        };
+        let parameters = match message.remove("params") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(parameters)) => parameters,
+            Some(_) => return refuse("`params` is an object: parameters have names"),
+        };
+        if method == "cancel" {
+            return match parameters.get("id") {
+                Some(id) => Ok(Self::Cancel(id.clone())),
+                None => refuse("there is no `id` to cancel"),
+            };
+        }
+        Ok(match id {
+            None => Self::Notification,
+            Some(id) => Self::Request(Job {
+                id,
+                method,
+                parameters,
+                is_cancelled: Shared::default(),
+            }),
+        })
+    }
+}
+
+/// Why a request has no result.
+#[derive(Debug)]
+pub enum Problem {
+    /// The message itself is wrong: one of JSON-RPC's own codes.
+    Protocol(i32, String),
+    /// The client cancelled it.
+    Cancelled,
+    /// What was asked for failed.
+    Failure(Box<Failure>),
+}
+
+impl Problem {
+    fn parse(what: &str) -> Self {
+        Self::Protocol(-32700, format!("this is no JSON: {what}"))
+    }
+
+    /// The message is no request.
+    pub fn request(what: impl Into<String>) -> Self {
+        Self::Protocol(-32600, what.into())
+    }
+
+    /// There is no such method.
+    pub fn method(name: &str) -> Self {
+        Self::Protocol(-32601, format!("there is no method `{name}`"))
+    }
+
+    /// The parameters are not those of the method.
+    pub fn parameters(what: &str) -> Self {
+        Self::Protocol(-32602, what.to_owned())
+    }
+
+    /// Returns the answer. `data` is the `error` of the document that the command would print.
+    pub fn response(&self, id: &Value) -> Value {
+        let (code, message, data) = match self {
+            Self::Protocol(code, message) => (*code, message.clone(), Value::Null),
+            // As the Language Server Protocol numbers it.
+            Self::Cancelled => (-32800, "the request was cancelled".to_owned(), Value::Null),
+            Self::Failure(problem) => {
+                let ErrorReport { error, .. } = failure::document(problem);
+                (-32000, error.message.clone(), json!(error))
+            }
+        };
+        let mut error = json!({"code": code, "message": message});
+        if !data.is_null() {
+            error["data"] = data;
+        }
+        json!({"jsonrpc": "2.0", "id": id, "error": error})
+    }
+}
+
+impl<E: Into<Failure>> From<E> for Problem {
+    fn from(error: E) -> Self {
+        Self::Failure(Box::new(error.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code(line: &str) -> i64 {
+        let Err((id, problem)) = Incoming::parse(line.as_bytes()) else {
+            panic!("{line} is refused");
+        };
+        problem.response(&id)["error"]["code"]
+            .as_i64()
+            .expect("a code")
+    }
+
+    #[test]
+    fn what_is_no_request_has_the_code_of_the_specification() {
+        assert_eq!(code("{"), -32700);
+        assert_eq!(code("\u{0}"), -32700);
+        for line in [
+            "[]",
+            "1",
+            "{}",
+            r#"{"jsonrpc":"1.0","id":1,"method":"status"}"#,
+            r#"{"jsonrpc":"2.0","id":{},"method":"status"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"status","params":[1]}"#,
+            r#"{"jsonrpc":"2.0","id":1}"#,
+        ] {
+            assert_eq!(code(line), -32600, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_passed_over_and_the_next_is_read() {
+        let mut text = vec![b'x'; LONGEST_LINE + 10];
+        text.extend(b"\nnext\nhalf");
+        let mut input = text.as_slice();
+        assert!(matches!(line(&mut input), Line::TooLong));
+        assert!(matches!(line(&mut input), Line::Whole(line) if line == b"next"));
+        assert!(matches!(line(&mut input), Line::End), "half a line is none");
+    }
+}
