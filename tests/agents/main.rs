@@ -10,6 +10,7 @@ mod model;
 mod program;
 mod rules;
 mod session;
+mod story;
 
 /// Makes a module an agent, with a test for every rule.
 macro_rules! tests {
@@ -27,7 +28,13 @@ macro_rules! tests {
         })*
     };
     (@terminal $program:ident) => {
-        crate::tests!(@rules $program: session::every_message_of_a_terminal_session_goes_back_and_comes_again;);
+        crate::tests!(@rules $program:
+            session::every_message_of_a_terminal_session_goes_back_and_comes_again;
+            story::esc_in_a_shell_then_an_edit_by_hand_then_a_message_then_a_revert_keeps_the_edit;
+            story::esc_in_a_shell_and_a_revert_at_once_takes_what_it_did;
+            story::a_killed_agent_holds_nothing_and_an_edit_by_hand_stays;
+            story::a_closed_terminal_holds_nothing_and_an_edit_by_hand_stays;
+        );
     };
     (@package $program:ident) => {
         crate::tests!(@rules $program: rules::our_package_records_what_our_installation_does;);
@@ -49,8 +56,8 @@ tests! {
     gemini_cli: GEMINI_CLI, package, terminal;
     qwen_code: QWEN_CODE, package;
     copilot_cli: COPILOT_CLI, package;
-    opencode: OPENCODE, package;
-    kilo: KILO, package;
+    opencode: OPENCODE, package, terminal;
+    kilo: KILO, package, terminal;
     cline: CLINE;
-    pi: PI;
+    pi: PI, terminal;
 }

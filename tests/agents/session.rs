@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::model::Model;
 use crate::program::{Agent, Screen};
+use crate::story::{is_closed, messages};
 use testing::machine::Machine;
 use testing::terminal::Terminal;
 use testing::tree::{Node, Tree};
@@ -76,7 +77,9 @@ fn converse(agent: &Agent, screen: &Screen, world: &Machine, model: &Model) -> (
     terminal.say(PROMPTS[3]);
     let stuck = world.workspace().join("stuck.txt");
     terminal.wait("the tool", |_| stuck.exists());
-    terminal.press("\x1b");
+    for key in screen.interrupt {
+        terminal.press(key);
+    }
     terminal.wait_for_text(screen.interrupted);
     let before_again = world.tree();
     terminal.say(PROMPTS[4]);
@@ -97,13 +100,6 @@ fn settled(terminal: &mut Terminal, world: &Machine) {
     });
 }
 
-/// Returns whether every step of a message has ended.
-fn is_closed(world: &Machine, message: &Value) -> bool {
-    let shown = world.json(&["show", message["id"].as_str().expect("an id")]);
-    let steps = shown["steps"].as_array().expect("a list of steps");
-    !steps.is_empty() && steps.iter().all(|step| !step["finished"].is_null())
-}
-
 /// The log has what the user typed and nothing else, all of it in one session, and no step is left open.
 fn expect_messages(world: &Machine) {
     let messages = messages(world);
@@ -119,18 +115,6 @@ fn expect_messages(world: &Machine) {
             "the next start closes what was interrupted: {message}"
         );
     }
-}
-
-/// Returns the messages in the log, oldest first.
-fn messages(world: &Machine) -> Vec<Value> {
-    let log = world.json(&["log"]);
-    log["messages"]
-        .as_array()
-        .expect("a list of messages")
-        .iter()
-        .rev()
-        .cloned()
-        .collect()
 }
 
 /// Returns a work tree with a few files more, as a shell makes them.

@@ -159,9 +159,18 @@ fn without_rights(program: &Path) -> Command {
     command
 }
 
-impl Drop for Machine {
-    /// Ends what an agent left running: it is known by its home.
-    fn drop(&mut self) {
+impl Machine {
+    /// Ends this user's programs, as `kill -9` does, but for the shells that they run: those go on.
+    pub fn kill_programs(&self) {
+        let is_shell = |id: &Path| {
+            let name = fs::read_to_string(id.join("comm")).unwrap_or_default();
+            ["sh", "bash", "sleep"].contains(&name.trim_end())
+        };
+        self.end_processes(|id| !is_shell(id));
+    }
+
+    /// Ends what belongs to this user, which is known by its home.
+    fn end_processes(&self, is_meant: impl Fn(&Path) -> bool) {
         let home = format!("HOME={}", self.home().display()).into_bytes();
         let left = fs::read_dir("/proc")
             .into_iter()
@@ -172,11 +181,19 @@ impl Drop for Machine {
                 variables
                     .split(|byte| *byte == 0)
                     .any(|variable| variable == home)
+                    && is_meant(&process.path())
             });
         for id in left.filter_map(|process| process.file_name().to_str()?.parse().ok()) {
             let id = rustix::process::Pid::from_raw(id).expect("no process has the id 0");
             // It fails only where it has ended by itself.
             let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
         }
+    }
+}
+
+impl Drop for Machine {
+    /// Ends what an agent left running.
+    fn drop(&mut self) {
+        self.end_processes(|_| true);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Agent, Screen, our_package};
+use super::{Agent, ESC, Screen, our_package};
 use testing::machine::Machine;
 
 /// Claude Code. It runs the hook without a shell, and tells its user at a session's end where the binary is gone.
@@ -51,6 +51,7 @@ pub const CLAUDE_CODE: Agent = Agent {
         questions: &[("Make auto mode your default", "\x1b[B\r")],
         ready: "(shift+tab to cycle)",
         taken: "queued",
+        interrupt: &[ESC],
         interrupted: "Interrupted",
     }),
 };

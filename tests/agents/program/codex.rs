@@ -1,6 +1,6 @@
 //! Codex.
 
-use super::{Agent, Screen, our_package};
+use super::{Agent, ESC, Screen, our_package};
 use testing::machine::Machine;
 
 /// Codex. It is told to trust the hook, because it runs no other.
@@ -52,6 +52,7 @@ pub const CODEX: Agent = Agent {
         questions: &[("Try new model", "2")],
         ready: "for shortcuts",
         taken: "Messages to be submitted",
+        interrupt: &[ESC],
         interrupted: "interrupted",
     }),
 };

@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use super::{Agent, Screen, our_package};
+use super::{Agent, ESC, Screen, our_package};
 
 /// Gemini CLI.
 pub const GEMINI_CLI: Agent = Agent {
@@ -57,6 +57,7 @@ pub const GEMINI_CLI: Agent = Agent {
         questions: &[],
         ready: "Type your message",
         taken: "Queued",
+        interrupt: &[ESC],
         interrupted: "cancelled",
     }),
 };

@@ -67,9 +67,14 @@ pub struct Screen {
     pub ready: &'static str,
     /// What is on the screen once it has a message that was sent while a tool runs.
     pub taken: &'static str,
+    /// The keys that interrupt it.
+    pub interrupt: &'static [&'static str],
     /// What is on the screen once it was interrupted.
     pub interrupted: &'static str,
 }
+
+/// The key.
+pub const ESC: &str = "\x1b";
 
 /// One message of the user's.
 pub struct Message<'a> {

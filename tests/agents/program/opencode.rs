@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use super::{Agent, Message, all, our_package};
+use super::{Agent, ESC, Message, Screen, all, our_package};
 use testing::machine::Machine;
 
 /// opencode.
@@ -22,7 +22,7 @@ pub const OPENCODE: Agent = Agent {
     knows_session: true,
     package: Some(|world| add_package(world, "opencode")),
     counts: all,
-    screen: None,
+    screen: Some(screen(|command, _| environment(command, "OPENCODE"))),
 };
 
 /// Kilo.
@@ -31,6 +31,7 @@ pub const KILO: Agent = Agent {
     settle: |world, url| settle(world, url, "kilo"),
     say: |command, message| say(command, message, "KILO"),
     package: Some(|world| add_package(world, "kilo")),
+    screen: Some(screen(|command, _| environment(command, "KILO"))),
     ..OPENCODE
 };
 
@@ -73,6 +74,23 @@ fn say(command: &mut Command, message: &Message<'_>, prefix: &str) {
         // An argument with a space in it is sent with quotes around it.
         None => command.args(message.prompt.split(' ')),
     };
+    environment(command, prefix);
+}
+
+/// One Esc asks, the second one interrupts.
+const fn screen(start: fn(&mut Command, &str)) -> Screen {
+    Screen {
+        settle: |_| (),
+        start,
+        questions: &[],
+        ready: "Ask anything",
+        taken: "QUEUED",
+        interrupt: &[ESC, ESC],
+        interrupted: "interrupted",
+    }
+}
+
+fn environment(command: &mut Command, prefix: &str) {
     for name in [
         "AUTOUPDATE",
         "MODELS_FETCH",

@@ -1,8 +1,10 @@
 //! Pi.
 
+use std::process::Command;
+
 use serde_json::json;
 
-use super::{Agent, all};
+use super::{Agent, ESC, Screen, all};
 use testing::machine::Machine;
 
 /// Pi. It has no sub-agents, so that the model does their work itself.
@@ -11,11 +13,10 @@ pub const PI: Agent = Agent {
     install: &[],
     settle,
     say: |command, message| {
-        command.args(["--offline", "--provider", "fake", "--model", "scripted"]);
+        start(command);
         command
             .args((!message.is_first).then_some("-c"))
             .args(["-p", message.prompt]);
-        command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0");
     },
     tells_prompts: true,
     goes_on: true,
@@ -25,8 +26,21 @@ pub const PI: Agent = Agent {
     knows_session: true,
     package: None,
     counts: all,
-    screen: None,
+    screen: Some(Screen {
+        settle: |_| (),
+        start: |command, _| start(command),
+        questions: &[],
+        ready: "escape interrupt",
+        taken: "Steering:",
+        interrupt: &[ESC],
+        interrupted: "Operation aborted",
+    }),
 };
+
+fn start(command: &mut Command) {
+    command.args(["--offline", "--provider", "fake", "--model", "scripted"]);
+    command.env("PI_OFFLINE", "1").env("PI_TELEMETRY", "0");
+}
 
 fn settle(world: &Machine, url: &str) {
     let abilities = json!({"supportsDeveloperRole": false, "supportsReasoningEffort": false});

@@ -1,0 +1,241 @@
+//! Stories of a person at a terminal with a real agent: what is interrupted, killed or closed, and what is done by hand then.
+//!
+//! A story is a few lines over a [`Sitting`]: what is typed and pressed, and what must be in the workspace and the log after it.
+
+use std::cell::Cell;
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+use testing::machine::Machine;
+use testing::terminal::Terminal;
+use testing::tree::Tree;
+
+use crate::model::Model;
+use crate::program::{Agent, Screen};
+
+/// Somebody at a terminal with an agent.
+pub struct Sitting {
+    /// The machine.
+    pub world: Machine,
+    /// The scripted model.
+    pub model: Model,
+    agent: &'static Agent,
+    screen: &'static Screen,
+    terminal: Option<Terminal>,
+    /// What the agent's first start asked is asked once.
+    is_known: Cell<bool>,
+}
+
+impl Sitting {
+    /// Begins one, with our hook put in by `ckpt-hook install`, and waits until the agent listens.
+    pub fn begin(agent: &'static Agent) -> Self {
+        let screen = agent.screen.as_ref().expect("it has one");
+        let world = Machine::new();
+        let model = Model::start(&world);
+        (agent.settle)(&world, &model.url());
+        (screen.settle)(&world);
+        agent.install(&world);
+        let mut sitting = Self {
+            world,
+            model,
+            agent,
+            screen,
+            terminal: None,
+            is_known: Cell::new(false),
+        };
+        sitting.start();
+        sitting
+    }
+
+    /// Starts the agent, and waits until it listens.
+    pub fn start(&mut self) {
+        let mut terminal = self.agent.sit_down(&self.world, &self.model.url());
+        let questions = if self.is_known.replace(true) {
+            &[]
+        } else {
+            self.screen.questions
+        };
+        terminal.wait_until_ready(questions, self.screen.ready);
+        self.terminal = Some(terminal);
+    }
+
+    /// Returns the terminal.
+    pub fn terminal(&mut self) -> &mut Terminal {
+        self.terminal.as_mut().expect("the agent was started")
+    }
+
+    /// Sends a message and waits until its turn is over, for the agent and for the hook.
+    pub fn say(&mut self, prompt: &str, answer: &str) {
+        let before = messages(&self.world).len();
+        self.terminal().say(prompt);
+        self.terminal().wait_for_text(answer);
+        self.settle(before + 1);
+    }
+
+    /// Waits until the hook has heard of the end of the newest of so many messages.
+    pub fn settle(&mut self, count: usize) {
+        let Self {
+            terminal, world, ..
+        } = self;
+        let terminal = terminal.as_mut().expect("the agent was started");
+        terminal.wait("the end of the turn", |_| {
+            let messages = messages(world);
+            let newest = messages.last().filter(|_| messages.len() == count);
+            newest.is_some_and(|message| is_closed(world, message))
+        });
+    }
+
+    /// Sends a message whose first tool hangs, and waits until that tool has written its file.
+    pub fn hang(&mut self) {
+        self.terminal().say(HANGING);
+        let file = self.world.workspace().join("stuck.txt");
+        self.terminal().wait("the tool", |_| file.exists());
+    }
+
+    /// Presses Esc, and waits until the agent says that it was interrupted.
+    pub fn interrupt(&mut self) {
+        let Screen {
+            interrupt,
+            interrupted,
+            ..
+        } = self.screen;
+        for key in *interrupt {
+            self.terminal().press(key);
+            std::thread::sleep(BETWEEN_KEYS);
+        }
+        self.terminal().wait_for_text(interrupted);
+    }
+
+    /// Ends the agent without a chance to say anything; the shell of its tool goes on.
+    pub fn kill(&mut self) {
+        self.world.kill_programs();
+        self.terminal = None;
+    }
+
+    /// Closes the terminal's window.
+    pub fn close(&mut self) {
+        self.terminal = None;
+    }
+
+    /// Writes a file by hand; so long after the last thing that the agent did that nobody takes it for the agent's.
+    pub fn write_by_hand(&self, name: &str, text: &str) {
+        std::thread::sleep(LATER);
+        let path = self.world.workspace().join(name);
+        fs::write(path, text).expect("a writable workspace");
+    }
+
+    /// Takes a message back, while nobody is at work. What was done by hand may be named as unclear, or be known for nobody's.
+    #[track_caller]
+    pub fn revert(&self, message: &str) {
+        let run = self.world.hook(&["revert", "--message", message]);
+        assert!(matches!(run.code, Some(0 | 3)), "it is done: {run:?}");
+    }
+
+    /// Compares the workspace with what it was, and with what was written by hand since.
+    #[track_caller]
+    pub fn expect(&self, before: &Tree, by_hand: &[&str], why: &str) {
+        let now = self.world.tree();
+        let kept = now
+            .iter()
+            .filter(|(path, _)| by_hand.iter().any(|name| path.as_os_str() == *name));
+        let mut expected = before.clone();
+        expected.extend(kept.map(|(path, entry)| (path.clone(), entry.clone())));
+        self.world.expect_tree(&expected, why);
+        for name in by_hand {
+            let is_there = now.contains_key(std::path::Path::new(name));
+            assert!(is_there, "`{name}` was written by hand, and stays: {why}");
+        }
+    }
+
+    /// The log has these messages, oldest first, and the agent's model was shown nothing of ours.
+    #[track_caller]
+    pub fn expect_log(&self, prompts: &[&str]) {
+        let messages = messages(&self.world);
+        let told: Vec<&str> = messages
+            .iter()
+            .filter_map(|message| message["prompt"].as_str())
+            .collect();
+        assert_eq!(told, prompts, "each line that was typed is a message");
+        assert!(
+            !self.model.was_shown("ckpt-hook"),
+            "nothing of the hook reaches the model"
+        );
+    }
+}
+
+/// How long a person takes from one key to the next.
+const BETWEEN_KEYS: Duration = Duration::from_millis(500);
+
+/// The message whose first tool writes `stuck.txt` and hangs.
+const HANGING: &str = "TURN-STUCK please";
+
+/// What comes so long after the last sign of life is not in one run with it: ten seconds, and some for the clock of files.
+const LATER: Duration = Duration::from_secs(12);
+
+/// Returns the messages in the log, oldest first.
+pub fn messages(world: &Machine) -> Vec<Value> {
+    let log = world.json(&["log"]);
+    let newest_first = log["messages"].as_array().expect("a list of messages");
+    newest_first.iter().rev().cloned().collect()
+}
+
+/// Returns whether every step of a message has ended.
+pub fn is_closed(world: &Machine, message: &Value) -> bool {
+    let shown = world.json(&["show", message["id"].as_str().expect("an id")]);
+    let steps = shown["steps"].as_array().expect("a list of steps");
+    !steps.is_empty() && steps.iter().all(|step| !step["finished"].is_null())
+}
+
+/// See its name; the next message comes first, so that the hook hears of the agent again.
+pub fn esc_in_a_shell_then_an_edit_by_hand_then_a_message_then_a_revert_keeps_the_edit(
+    agent: &'static Agent,
+) {
+    let mut sitting = Sitting::begin(agent);
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    let before = sitting.world.tree();
+    sitting.hang();
+    sitting.interrupt();
+    sitting.write_by_hand("notes.txt", "an hour of work\n");
+    sitting.say("TURN-AGAIN please", "Turn again is finished.");
+    sitting.expect_log(&["TURN-ONE please", HANGING, "TURN-AGAIN please"]);
+    let newest = sitting.world.tree();
+    sitting.revert("last~1");
+    sitting.expect(&before, &["notes.txt"], "both messages went back");
+    sitting.world.hook(&["unrevert"]).exits(0);
+    sitting.expect(&newest, &[], "all of it comes again");
+}
+
+/// See its name; at once, as one presses Esc because of what it sees.
+pub fn esc_in_a_shell_and_a_revert_at_once_takes_what_it_did(agent: &'static Agent) {
+    let mut sitting = Sitting::begin(agent);
+    let before = sitting.world.tree();
+    sitting.hang();
+    sitting.interrupt();
+    sitting
+        .world
+        .hook(&["revert", "--message", "last", "--force"])
+        .exits(0);
+    sitting.expect(&before, &[], "that is what the key is for");
+}
+
+/// See its name: the agent is killed with all that it started, and says nothing.
+pub fn a_killed_agent_holds_nothing_and_an_edit_by_hand_stays(agent: &'static Agent) {
+    gone(agent, Sitting::kill);
+}
+
+/// See its name.
+pub fn a_closed_terminal_holds_nothing_and_an_edit_by_hand_stays(agent: &'static Agent) {
+    gone(agent, Sitting::close);
+}
+
+fn gone(agent: &'static Agent, go: impl Fn(&mut Sitting)) {
+    let mut sitting = Sitting::begin(agent);
+    sitting.say("TURN-ONE please", "Turn one is finished.");
+    let before = sitting.world.tree();
+    sitting.hang();
+    go(&mut sitting);
+    sitting.write_by_hand("notes.txt", "an hour of work\n");
+    sitting.revert("last");
+    sitting.expect(&before, &["notes.txt"], "the tool's file went");
+}
