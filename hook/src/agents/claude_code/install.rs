@@ -89,16 +89,5 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let handler = |event: &str| hook_table::handler(place, "claude-code", event, TIMEOUT);
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?
         .known_to(TARGET.version(place), since);
-    let mut files = vec![SettingsFile::with_table(
-        directory.join("settings.json"),
-        scope,
-        table,
-    )];
-    files.extend(commands::files(
-        Form::Claude,
-        &directory.join("commands"),
-        scope,
-        place,
-    )?);
-    Ok(files)
+    commands::files_beside(table, Form::Claude, &directory, scope, place)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use ckpt_store::error::Result;
 use serde_json::json;
 
-use crate::agents::settings::advice::{self, Advice, FolderTrust};
+use crate::agents::settings::advice::{Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
@@ -64,30 +64,15 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
         Ok(handler)
     };
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
-    let mut files = vec![SettingsFile::with_table(
-        directory.join("settings.json"),
-        scope,
-        table,
-    )];
-    files.extend(commands::files(
-        Form::Toml,
-        &directory.join("commands"),
-        scope,
-        place,
-    )?);
-    Ok(files)
+    commands::files_beside(table, Form::Toml, &directory, scope, place)
 }
 
 fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
-    let trust = FolderTrust {
+    FolderTrust {
         agent: "Gemini CLI",
         program: "gemini",
         folder: ".gemini",
         by_default: true,
-    };
-    Ok([
-        advice::check_switch(scope, place, file, text)?,
-        trust.check(scope, place)?,
-    ]
-    .concat())
+    }
+    .check_with_switch(scope, place, file, text)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use ckpt_store::error::Result;
 
 use crate::agents::claude_code::install as claude_code;
-use crate::agents::settings::advice::{self, Advice, FolderTrust};
+use crate::agents::settings::advice::{Advice, FolderTrust};
 use crate::agents::settings::commands::{self, Form};
 use crate::agents::settings::content::SettingsFile;
 use crate::agents::settings::hook_table::{self, HookEvent, HookTable};
@@ -49,30 +49,15 @@ fn files(scope: Scope, place: &Place<'_>) -> Result<Vec<SettingsFile>> {
     let directory = place.root(scope).join(".qwen");
     let handler = |event: &str| hook_table::handler(place, "qwen-code", event, TIMEOUT);
     let table = HookTable::of_events(EVENTS, place.tool_events, handler)?;
-    let mut files = vec![SettingsFile::with_table(
-        directory.join("settings.json"),
-        scope,
-        table,
-    )];
-    files.extend(commands::files(
-        Form::Braces,
-        &directory.join("commands"),
-        scope,
-        place,
-    )?);
-    Ok(files)
+    commands::files_beside(table, Form::Braces, &directory, scope, place)
 }
 
 fn check(scope: Scope, place: &Place<'_>, file: &Path, text: &str) -> Result<Vec<Advice>> {
-    let trust = FolderTrust {
+    FolderTrust {
         agent: "Qwen Code",
         program: "qwen",
         folder: ".qwen",
         by_default: false,
-    };
-    Ok([
-        advice::check_switch(scope, place, file, text)?,
-        trust.check(scope, place)?,
-    ]
-    .concat())
+    }
+    .check_with_switch(scope, place, file, text)
 }

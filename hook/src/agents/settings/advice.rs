@@ -49,6 +49,25 @@ impl FolderTrust {
             .into_iter()
             .collect())
     }
+
+    /// The same, and what [`check_switch`] tells of.
+    ///
+    /// # Errors
+    ///
+    /// As for both.
+    pub fn check_with_switch(
+        &self,
+        scope: Scope,
+        place: &Place<'_>,
+        file: &Path,
+        text: &str,
+    ) -> Result<Vec<Advice>> {
+        let switch = check_switch(scope, place, file, text)?;
+        Ok(switch
+            .into_iter()
+            .chain(self.check(scope, place)?)
+            .collect())
+    }
 }
 
 /// Tells of the switch in settings that turns all hooks off: Claude Code and Qwen Code have the one, Gemini CLI the other.

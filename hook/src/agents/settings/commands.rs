@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::command;
 use super::content::SettingsFile;
+use super::hook_table::HookTable;
 use super::own_file::OwnFile;
 use super::place::{Place, Scope};
 use crate::agents::own_command::{COMMANDS, Command, SENTENCE};
@@ -62,6 +63,23 @@ pub fn files(
         })
     };
     Ok(COMMANDS.iter().flat_map(file).collect())
+}
+
+/// Returns `settings.json` of an agent's folder with a table of hooks, and the command files in `commands` beside it.
+///
+/// # Errors
+///
+/// As for [`command::text`].
+pub fn files_beside(
+    table: HookTable,
+    form: Form,
+    folder: &Path,
+    scope: Scope,
+    place: &Place<'_>,
+) -> Result<Vec<SettingsFile>> {
+    let settings = SettingsFile::with_table(folder.join("settings.json"), scope, table);
+    let commands = files(form, &folder.join("commands"), scope, place)?;
+    Ok([settings].into_iter().chain(commands).collect())
 }
 
 /// Returns the names and texts of a command's files; `program` is what a shell calls us by.
