@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::report::{
     AdoptReport, AgentsReport, BlameReport, ConfigChange, ConfigReport, DiffReport, DoctorReport,
-    ErrorReport, EventReport, InstallReport, LabelsReport, LogReport, Notification,
-    OperationReport, OperationsReport, SessionsReport, ShowReport, SnapshotReport, SnapshotsReport,
-    StatusReport, TimelineReport, VERSION, WorkspacesReport,
+    DuReport, ErrorReport, EventReport, GcReport, InstallReport, LabelsReport, LogReport,
+    Notification, OperationReport, OperationsReport, SessionsReport, ShowReport, SnapshotReport,
+    SnapshotsReport, StatusReport, TimelineReport, VERSION, WorkspacesReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -36,8 +36,10 @@ fn generate() -> Value {
             reports.subschema_for::<ConfigChange>(),
         ),
         ("report-doctor", reports.subschema_for::<DoctorReport>()),
+        ("report-du", reports.subschema_for::<DuReport>()),
         ("report-error", reports.subschema_for::<ErrorReport>()),
         ("report-event", reports.subschema_for::<EventReport>()),
+        ("report-gc", reports.subschema_for::<GcReport>()),
         ("report-install", reports.subschema_for::<InstallReport>()),
         ("report-label", reports.subschema_for::<LabelsReport>()),
         ("report-log", reports.subschema_for::<LogReport>()),

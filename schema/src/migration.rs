@@ -7,6 +7,7 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0003_evidence.sql"),
     include_str!("../migrations/0004_labels.sql"),
     include_str!("../migrations/0005_feed.sql"),
+    include_str!("../migrations/0006_upkeep.sql"),
 ];
 
 /// The version of a store with all migrations, kept in SQLite's `user_version`.

@@ -38,6 +38,7 @@ pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
 pub use store::{Store, Surroundings};
 pub use timeline::life::agent_process;
+pub use upkeep::du::By;
 
 use model::progress::SnapshotProgress;
 
@@ -130,6 +131,16 @@ impl Store {
     /// Makes what the snapshots of the workspace that holds `cwd` need of the user's repository the store's own.
     pub fn settle(&mut self, cwd: &Path) -> Result<()> {
         upkeep::settle::settle(self, cwd)
+    }
+
+    /// Removes what was not used for long, and packs the rest anew; only says what would go where it is a `dry_run`.
+    pub fn gc(&mut self, dry_run: bool) -> Result<report::GcReport> {
+        upkeep::gc::by_hand(self, dry_run)
+    }
+
+    /// Returns what the store takes of the disk, and notes the sizes of its snapshots.
+    pub fn du(&mut self, by: By) -> Result<report::DuReport> {
+        upkeep::du::du(self, by)
     }
 
     /// Goes back to just before a message.

@@ -27,6 +27,13 @@ pub struct Surroundings {
     pub file_clock: fn() -> FileTime,
 }
 
+impl Surroundings {
+    /// Returns the moment by the clock of files, in seconds since the epoch.
+    pub(crate) fn now_in_seconds(&self) -> i64 {
+        (self.file_clock)() / 1_000_000_000
+    }
+}
+
 /// The session store and the snapshots beside it.
 pub struct Store {
     pub(crate) surroundings: Surroundings,

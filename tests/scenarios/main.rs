@@ -32,5 +32,6 @@ mod told;
 mod told_once;
 mod unprotected;
 mod unreadable;
+mod upkeep;
 mod user_edits;
 mod version_control;

@@ -27,6 +27,7 @@ pub mod commands {
     pub mod snapshot;
     pub mod status;
     pub mod undo;
+    pub mod upkeep;
     pub mod workspace;
 }
 mod invocation;
@@ -39,7 +40,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command, Common};
 use commands::{
     blame, candidates, demo, diff, doctor, generate, history, inside, install, label, log,
-    operation, schema, serve, snapshot, status, undo, workspace,
+    operation, schema, serve, snapshot, status, undo, upkeep, workspace,
 };
 use invocation::Invocation;
 
@@ -136,6 +137,8 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Settle => snapshot::settle(invocation),
         Command::Config(arguments) => commands::config::run(invocation, arguments),
         Command::Doctor(arguments) => doctor::run(invocation, arguments),
+        Command::Gc(arguments) => upkeep::gc(invocation, arguments),
+        Command::Du(arguments) => upkeep::du(invocation, arguments),
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),
         Command::Serve(arguments) => serve::run(invocation, arguments),

@@ -25,6 +25,7 @@ pub mod status;
 pub mod table;
 pub mod text;
 pub mod time;
+pub mod upkeep;
 mod view;
 pub mod when;
 pub mod workspace;

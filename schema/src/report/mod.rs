@@ -13,6 +13,7 @@ mod operation;
 mod recording;
 mod setup;
 mod status;
+mod upkeep;
 mod workspace;
 
 use schemars::JsonSchema;
@@ -38,6 +39,7 @@ pub use setup::{
     InstallReport, SettingReport, SettingSource, SettingsChange, SkippedAgent,
 };
 pub use status::{DiagnosticReport, StatusReport, UnclearReport};
+pub use upkeep::{DuReport, DuRow, GcReport, GcSession, GcWorkspace};
 pub use workspace::{AdoptReport, WorkspaceReport, WorkspaceState, WorkspacesReport};
 
 /// The version of the documents below, in their `version` field.

@@ -1,11 +1,13 @@
 //! What stands in an open directory: stamps, names, the clock that file times are taken from. This module does IO.
 
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
 use super::beneath;
+use crate::error::{Context, Result as Outcome};
 use crate::model::FileTime;
 
 /// What is compared to tell whether a file changed.
@@ -66,6 +68,14 @@ fn nanoseconds(seconds: i128, nanoseconds: i128) -> i64 {
 pub fn now() -> FileTime {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
     nanoseconds(i128::from(time.tv_sec), i128::from(time.tv_nsec))
+}
+
+/// Returns how many bytes are free for the user on the file system of a directory.
+pub(crate) fn free(directory: &Path) -> Outcome<u64> {
+    let room = rustix::fs::statvfs(directory)
+        .map_err(std::io::Error::from)
+        .context(|| format!("cannot ask for the room of `{}`", directory.display()))?;
+    Ok(room.f_bavail.saturating_mul(room.f_frsize))
 }
 
 /// A name, and whether it is a directory, where the file system tells.

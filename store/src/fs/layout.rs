@@ -7,6 +7,7 @@
 //!   sessions.db.version-N  what it was before its tables changed last
 //!   sessions.db.damaged-N  what stood in its place and was no database any more
 //!   lock                   held while that is set aside
+//!   gc                     held by `gc` and `forget`; when `gc` ran last
 //!   reserve                room for a note when the disk is full
 //!   snapshots/<key>/       a workspace
 //!     lock                 one snapshot or operation at a time; holds which rows were written last
@@ -104,6 +105,15 @@ pub(crate) fn lock_settling(folder: &Path, patience: Duration) -> Result<Lock> {
     prepare_folder(folder)?;
     lock(
         &folder.join("settling"),
+        FlockOperation::NonBlockingLockExclusive,
+        patience,
+    )
+}
+
+/// Takes the lock of upkeep: one `gc` or `forget` at a time.
+pub(crate) fn lock_upkeep(directory: &Path, patience: Duration) -> Result<Lock> {
+    lock(
+        &directory.join("gc"),
         FlockOperation::NonBlockingLockExclusive,
         patience,
     )

@@ -19,7 +19,8 @@ use crate::fs::layout::make_private;
 pub(crate) const DATABASE: &str = "sessions.db";
 
 /// What else stands in a store's directory, where its database is missing: nothing of it makes a directory somebody else's.
-const OURS: [&str; 6] = [
+const OURS: [&str; 7] = [
+    "gc",
     "installed.json",
     "lock",
     "log",

@@ -263,7 +263,7 @@ impl Scope {
                 )
             }),
             Labelled::Snapshot(id) => {
-                let tree = sessions::snapshot(connection, *id)?.tree.to_string();
+                let tree = sessions::snapshot_row(connection, *id)?.tree.to_string();
                 Some(found(Kind::Snapshot, *id, tree, None, false))
             }
         };

@@ -97,7 +97,7 @@ pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Resul
         Kind::Step => Any::Step(chosen.read(connection, sessions::step)?),
         Kind::Session => Any::Session(chosen.read(connection, sessions::session)?),
         Kind::Operation => Any::Operation(chosen.read(connection, operation)?),
-        Kind::Snapshot => Any::Snapshot(sessions::snapshot(connection, chosen.seq)?),
+        Kind::Snapshot => Any::Snapshot(sessions::snapshot_row(connection, chosen.seq)?),
     })
 }
 

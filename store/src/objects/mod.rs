@@ -10,6 +10,7 @@ pub(crate) mod pack;
 pub(crate) mod reader;
 pub(crate) mod recent;
 pub(crate) mod refs;
+pub(crate) mod repack;
 pub(crate) mod tree;
 
 use std::fs;

@@ -55,7 +55,7 @@ fn entry(connection: &Connection, row: &LabelRow) -> Result<Option<LabelEntry>> 
             (LabelledKind::Message, message.id, message.prompt, time)
         }
         Labelled::Snapshot(id) => {
-            let snapshot = sessions::snapshot(connection, *id)?;
+            let snapshot = sessions::snapshot_row(connection, *id)?;
             let tree = snapshot.tree.to_string();
             (LabelledKind::Snapshot, tree, None, snapshot.taken_at)
         }

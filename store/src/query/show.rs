@@ -71,7 +71,7 @@ fn show_message(
         .pop()
         .ok_or_else(|| gone(id))?;
     let snapshot = snapshot_id
-        .map(|id| sessions::snapshot(connection, id))
+        .map(|id| sessions::snapshot_row(connection, id))
         .transpose()?;
     let steps = read_steps(connection, "message_id", id)?;
     let snapshots = place.snapshots()?;

@@ -102,7 +102,10 @@ pub(super) fn moved(
     let was = match known.on {
         Labelled::Message(id) => format!("message `{id}`"),
         Labelled::Snapshot(id) => {
-            format!("snapshot `{}`", sessions::snapshot(connection, id)?.tree)
+            format!(
+                "snapshot `{}`",
+                sessions::snapshot_row(connection, id)?.tree
+            )
         }
     };
     Ok(Some(format!(

@@ -164,6 +164,20 @@ impl Database {
         Ok(value)
     }
 
+    /// Like [`Database::write`], without looking whether what goes is still named: for who removes both. It would look through all
+    /// rows for each that goes.
+    pub fn write_unchecked<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let keys = DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY;
+        self.connection
+            .set_db_config(keys, false)
+            .context(|| "cannot configure the session store")?;
+        let value = self.write(work);
+        self.connection
+            .set_db_config(keys, true)
+            .context(|| "cannot configure the session store")?;
+        value
+    }
+
     /// Like [`Database::write`], with the rows synced to the disk before it returns.
     pub fn write_synced<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let before: i64 = self

@@ -13,6 +13,7 @@ mod labels;
 mod migrate;
 mod operations;
 pub(crate) mod read;
+mod retention;
 mod roots;
 mod rows;
 mod runs;
@@ -46,6 +47,10 @@ pub(crate) use operations::{
     insert_operation, moved_since, moves_since, newest_operation, note_permanent, note_results,
     open_operations, operation, operation_items,
 };
+pub(crate) use retention::{
+    Measured, Presence, Pruning, SessionUse, delete_workspace, mark_pruned, note_gone, note_sizes,
+    note_unswept, presences, prunable, session_uses, snapshots_to_measure, trees_of,
+};
 pub(crate) use roots::{Named, named, path_of_blob, roots, workspaces};
 pub(crate) use rows::{
     COMMAND, MessageRow, SessionRow, SteplessMessage, bind_pending_messages,
@@ -57,7 +62,7 @@ pub(crate) use rows::{
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use snapshots::{
     GapRow, SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state, put_git_state,
-    put_snapshot, snapshot, snapshots_since,
+    put_snapshot, snapshot, snapshot_row, snapshots_since,
 };
 pub(crate) use steps::{
     OpenStep, StepRow, StepSides, close_open_steps, close_step, find_step_by_agent_id, insert_step,

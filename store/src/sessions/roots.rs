@@ -7,45 +7,55 @@ use crate::model::entry::ObjectId;
 use crate::model::roots::Roots;
 
 /// The trees of a workspace's snapshots, the newest first.
-const TREES: &str =
-    "SELECT tree FROM snapshots WHERE workspace_id = ?1 GROUP BY tree ORDER BY max(id) DESC";
+const TREES: &str = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree ORDER BY max(id) DESC";
 
-/// The blobs that rows name: an entry's bytes, attributes, rules, indexes.
+/// The blobs that rows name: an entry's bytes, attributes, rules, indexes. What belongs to snapshots that were pruned is not needed.
 const BLOBS: &str = "
-    SELECT attributes_blob AS blob FROM snapshots WHERE workspace_id = ?1
-    UNION SELECT rules_blob FROM snapshots WHERE workspace_id = ?1
-    UNION SELECT index_blob FROM git_states WHERE workspace_id = ?1
-    UNION SELECT old_blob FROM changes WHERE workspace_id = ?1
-    UNION SELECT new_blob FROM changes WHERE workspace_id = ?1
+    WITH kept AS MATERIALIZED (SELECT id, attributes_blob, rules_blob, git_state_id FROM snapshots
+                                WHERE workspace_id = ?1 AND pruned_at IS NULL),
+         pruned AS MATERIALIZED (SELECT id FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NOT NULL),
+         live_operations AS MATERIALIZED (SELECT id FROM operations
+                WHERE workspace_id = ?1 AND ifnull(before_snapshot_id NOT IN (SELECT id FROM pruned), 1))
+          SELECT attributes_blob AS blob FROM kept
+    UNION SELECT rules_blob FROM kept
+    UNION SELECT index_blob FROM git_states WHERE id IN (SELECT git_state_id FROM kept)
+    UNION SELECT old_blob FROM changes
+           WHERE workspace_id = ?1 AND ifnull(from_snapshot_id NOT IN (SELECT id FROM pruned), 1)
+    UNION SELECT new_blob FROM changes
+           WHERE workspace_id = ?1 AND ifnull(to_snapshot_id NOT IN (SELECT id FROM pruned), 1)
     UNION SELECT step_paths.blob FROM step_paths
             JOIN steps ON steps.id = step_id JOIN sessions ON sessions.id = steps.session_id
-           WHERE sessions.workspace_id = ?1
-    UNION SELECT expected_blob FROM operation_files
-            JOIN operations ON operations.id = operation_id WHERE workspace_id = ?1
-    UNION SELECT target_blob FROM operation_files
-            JOIN operations ON operations.id = operation_id WHERE workspace_id = ?1
-    UNION SELECT goal_blob FROM operation_files
-            JOIN operations ON operations.id = operation_id WHERE workspace_id = ?1
-    UNION SELECT expected FROM operation_git
-            JOIN operations ON operations.id = operation_id WHERE workspace_id = ?1 AND part = 'index'
-    UNION SELECT target FROM operation_git
-            JOIN operations ON operations.id = operation_id WHERE workspace_id = ?1 AND part = 'index'";
+           WHERE sessions.workspace_id = ?1 AND ifnull(start_snapshot_id NOT IN (SELECT id FROM pruned), 1)
+    UNION SELECT expected_blob FROM operation_files WHERE operation_id IN (SELECT id FROM live_operations)
+    UNION SELECT target_blob FROM operation_files WHERE operation_id IN (SELECT id FROM live_operations)
+    UNION SELECT goal_blob FROM operation_files WHERE operation_id IN (SELECT id FROM live_operations)
+    UNION SELECT expected FROM operation_git WHERE operation_id IN (SELECT id FROM live_operations) AND part = 'index'
+    UNION SELECT target FROM operation_git WHERE operation_id IN (SELECT id FROM live_operations) AND part = 'index'";
 
-/// The blobs that no tree leads to.
+/// The blobs that may be in no tree: records, and what an operation found or was to put where ignore rules hide it.
 const RECORDS: &str = "
-    SELECT attributes_blob AS blob FROM snapshots WHERE workspace_id = ?1
-    UNION SELECT rules_blob FROM snapshots WHERE workspace_id = ?1
-    UNION SELECT index_blob FROM git_states WHERE workspace_id = ?1
+    WITH kept AS MATERIALIZED (SELECT id, attributes_blob, rules_blob, git_state_id FROM snapshots
+                                WHERE workspace_id = ?1 AND pruned_at IS NULL),
+         live_operations AS MATERIALIZED (SELECT operations.id FROM operations
+                LEFT JOIN snapshots ON snapshots.id = before_snapshot_id
+                WHERE operations.workspace_id = ?1 AND snapshots.pruned_at IS NULL)
+          SELECT attributes_blob AS blob FROM kept
+    UNION SELECT rules_blob FROM kept
+    UNION SELECT index_blob FROM git_states WHERE id IN (SELECT git_state_id FROM kept)
     UNION SELECT step_paths.blob FROM step_paths
             JOIN steps ON steps.id = step_id JOIN sessions ON sessions.id = steps.session_id
-           WHERE sessions.workspace_id = ?1";
+            LEFT JOIN snapshots ON snapshots.id = start_snapshot_id
+           WHERE sessions.workspace_id = ?1 AND snapshots.pruned_at IS NULL
+    UNION SELECT expected_blob FROM operation_files WHERE operation_id IN (SELECT id FROM live_operations)
+    UNION SELECT target_blob FROM operation_files WHERE operation_id IN (SELECT id FROM live_operations)
+    UNION SELECT goal_blob FROM operation_files WHERE operation_id IN (SELECT id FROM live_operations)";
 
 /// The objects that rows name.
 #[derive(Debug)]
 pub(crate) struct Named {
     /// The trees of snapshots, each with the number of a snapshot that has it.
     pub trees: Vec<(i64, ObjectId)>,
-    /// The blobs that no tree leads to.
+    /// The blobs that may be in no tree.
     pub blobs: Vec<ObjectId>,
 }
 
@@ -53,7 +63,9 @@ pub(crate) struct Named {
 pub(crate) fn named(connection: &Connection, workspace_id: i64) -> Result<Named> {
     let what = || "cannot read which objects are needed";
     let mut statement = connection
-        .prepare("SELECT max(id), tree FROM snapshots WHERE workspace_id = ?1 GROUP BY tree")
+        .prepare(
+            "SELECT max(id), tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree",
+        )
         .context(what)?;
     let rows = statement
         .query_map([workspace_id], |row| Ok((row.get(0)?, row.get(1)?)))

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use crate::error::{Context, Result};
+use crate::error::{Context, Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitStateRow;
@@ -17,6 +17,8 @@ pub(crate) struct SnapshotRow {
     pub rules: Option<ObjectId>,
     pub git_state_id: Option<i64>,
     pub taken_at: Milliseconds,
+    /// When its objects were removed; none while they are there.
+    pub pruned_at: Option<Milliseconds>,
 }
 
 /// A path that a snapshot does not hold.
@@ -27,7 +29,8 @@ pub(crate) struct GapRow {
     pub size: Option<u64>,
 }
 
-const COLUMNS: &str = "id, workspace_id, tree, attributes_blob, rules_blob, git_state_id, taken_at";
+const COLUMNS: &str =
+    "id, workspace_id, tree, attributes_blob, rules_blob, git_state_id, taken_at, pruned_at";
 
 impl GitStateRow {
     /// Reads the columns `head`, `branch`, `index_blob` and `doing`.
@@ -51,12 +54,26 @@ impl SnapshotRow {
             rules: row.get("rules_blob")?,
             git_state_id: row.get("git_state_id")?,
             taken_at: row.get("taken_at")?,
+            pruned_at: row.get("pruned_at")?,
         })
     }
 }
 
-/// Returns the snapshot with an id.
+/// Returns the snapshot with an id, for whoever needs its objects. Fails where they were pruned.
 pub(crate) fn snapshot(connection: &Connection, id: i64) -> Result<SnapshotRow> {
+    let row = snapshot_row(connection, id)?;
+    if row.pruned_at.is_none() {
+        return Ok(row);
+    }
+    Err(Error::unavailable(format!(
+        "the snapshot `{}` was pruned: its files are not in the store any more",
+        row.tree
+    ))
+    .hint("`ckpt-hook show` still tells which files changed; the setting `keep` says for how long snapshots stay"))
+}
+
+/// Returns the snapshot with an id, pruned or not.
+pub(crate) fn snapshot_row(connection: &Connection, id: i64) -> Result<SnapshotRow> {
     connection
         .query_row(
             &format!("SELECT {COLUMNS} FROM snapshots WHERE id = ?1"),
@@ -92,7 +109,7 @@ pub(crate) fn put_snapshot(
     now: Milliseconds,
 ) -> Result<i64> {
     if let Some(last) = last {
-        let known = snapshot(connection, last)?;
+        let known = snapshot_row(connection, last)?;
         let same = SnapshotRow {
             id: last,
             taken_at: known.taken_at,

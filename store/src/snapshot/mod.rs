@@ -12,6 +12,7 @@ pub mod fuzzing;
 mod hides;
 mod now;
 mod patch;
+mod repack;
 mod rules;
 mod scan;
 mod seed;

@@ -7,6 +7,7 @@
 //!
 //! A large history is not copied: only what the roots reach, and the bases of deltas among it.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -56,6 +57,8 @@ impl Settled {
 pub(super) struct Reached {
     /// Trees and blobs, with a path at which each stands; the root's is empty, and a blob that no tree names has none.
     pub objects: BTreeMap<ObjectId, Option<Vec<u8>>>,
+    /// The same, in the order in which they were reached: those of the newest snapshots first.
+    pub order: Vec<ObjectId>,
     /// Trees that cannot be read, with what is wrong.
     pub torn: Vec<(ObjectId, Vec<u8>, Error)>,
     /// Trees that were looked at.
@@ -73,6 +76,13 @@ impl Reached {
     /// Notes a blob; returns false where it was noted before.
     pub fn is_new(&mut self, id: ObjectId) -> bool {
         self.noted.insert(id)
+    }
+
+    fn reach(&mut self, id: ObjectId, path: Option<Vec<u8>>) {
+        if let Entry::Vacant(entry) = self.objects.entry(id) {
+            entry.insert(path);
+            self.order.push(id);
+        }
     }
 
     /// Walks from the roots. Returns false where `goes_on` said so before the end.
@@ -98,15 +108,15 @@ impl Reached {
                     if entry.mode == TreeMode::Tree {
                         rest.push((entry.id, below));
                     } else {
-                        self.objects.entry(entry.id).or_insert(Some(below));
+                        self.reach(entry.id, Some(below));
                     }
                 }
-                self.objects.insert(id, Some(path));
+                self.reach(id, Some(path));
             }
         }
         for blob in &roots.blobs {
             if *blob != ObjectId::EMPTY_TREE {
-                self.objects.entry(*blob).or_insert(None);
+                self.reach(*blob, None);
             }
         }
         true

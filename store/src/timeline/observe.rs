@@ -148,6 +148,7 @@ impl Observation {
             rules: self.snapshot.rules,
             git_state_id,
             taken_at: now,
+            pruned_at: None,
         };
         if self.lost.is_some() {
             sessions::mark_lost(connection, workspace_id, LOST, now)?;

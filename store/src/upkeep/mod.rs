@@ -1,4 +1,6 @@
 //! What keeps stored objects there and whole: making borrowed ones the store's own, checking, healing, and naming them to git.
 
 pub(crate) mod check;
+pub(crate) mod du;
+pub(crate) mod gc;
 pub(crate) mod settle;

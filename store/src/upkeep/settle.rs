@@ -27,7 +27,13 @@ pub(crate) fn settle(store: &mut Store, cwd: &Path) -> Result<()> {
         return Ok(());
     };
     settle_until(store, &place, None)?;
-    super::check::name_to_git(store, &place)
+    super::check::name_to_git(store, &place)?;
+    super::gc::in_background(store, &place)
+}
+
+/// Settles a workspace that is known.
+pub(crate) fn settle_now(store: &mut Store, place: &Place) -> Result<()> {
+    settle_until(store, place, None)
 }
 
 /// Does it before a tool of an agent runs, where it is not done by then. Returns false where it is still to be done: what takes

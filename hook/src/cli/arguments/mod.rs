@@ -10,6 +10,7 @@ mod label;
 mod operation;
 mod record;
 mod serve;
+mod upkeep;
 mod workspace;
 
 use std::ffi::OsString;
@@ -38,6 +39,7 @@ pub use operation::{
 };
 pub use record::{EventArguments, FlagArguments};
 pub use serve::{ServeArguments, WatchArguments};
+pub use upkeep::{By, DuArguments, GcArguments};
 pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 
 /// Put my workspace back to how it was just before I sent that message.
@@ -90,6 +92,8 @@ pub const COMMANDS: &[&str] = &[
     "uninstall",
     "config",
     "doctor",
+    "gc",
+    "du",
     "demo",
     "event",
     "step-start",
@@ -175,6 +179,10 @@ pub enum Command {
     Config(ConfigArguments),
     /// Check store, database, settings and installed hooks
     Doctor(DoctorArguments),
+    /// Remove what was not used for long, and pack the rest anew
+    Gc(GcArguments),
+    /// Show what the store takes on the disk
+    Du(DuArguments),
     /// Play a small session in a scratch folder, revert it and bring it back
     Demo,
     /// Read one hook payload (JSON) on stdin and record it: what agents' settings call

@@ -57,6 +57,59 @@ impl PackFile {
     }
 }
 
+impl PackFile {
+    /// The same for those that should stay as they stand: deltas whose bases are all among the ids, these bases, and whole
+    /// objects of more than `large` bytes.
+    pub(crate) fn copy_settled(
+        &self,
+        ids: &[ObjectId],
+        large: u64,
+        to: &mut PackWriter,
+        copied: &mut Copied,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<()> {
+        let index = PackIndex::open(self.open_index()?)?;
+        let layout = index.layout()?;
+        self.with_data(|data| {
+            let source = Source {
+                index: &index,
+                layout: &layout,
+                data,
+            };
+            let mut moved: HashMap<u64, u64> = HashMap::new();
+            for offset in source.settled(index.offsets(ids)?, large) {
+                if !goes_on() {
+                    return Err(Error::failed("there is no time to copy the pack"));
+                }
+                source.copy(offset, to, &mut moved, copied)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Returns the ids of all that is in it.
+    pub(crate) fn ids(&self) -> Result<Vec<ObjectId>> {
+        let entries = PackIndex::open(self.open_index()?)?.entries()?;
+        Ok(entries.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// Returns how many bytes the entry of each object takes.
+    pub(crate) fn entry_sizes(&self) -> Result<Vec<(ObjectId, u64)>> {
+        let index = PackIndex::open(self.open_index()?)?;
+        let layout = index.layout()?;
+        let end = self.with_data(|data| Ok(data.end))?;
+        let ends = layout
+            .iter()
+            .skip(1)
+            .map(|(offset, _)| *offset)
+            .chain([end]);
+        let sizes = layout.iter().zip(ends);
+        sizes
+            .map(|((offset, place), end)| Ok((index.id(*place)?, end.saturating_sub(*offset))))
+            .collect()
+    }
+}
+
 /// A pack that entries are taken from.
 struct Source<'a> {
     index: &'a PackIndex,
@@ -77,6 +130,33 @@ impl Source<'_> {
             }
         }
         offsets
+    }
+
+    /// Returns the offsets of deltas whose bases are all wanted, of these bases, and of large objects, in the order of the pack.
+    fn settled(&self, wanted: Vec<(ObjectId, u64)>, large: u64) -> BTreeSet<u64> {
+        let wanted: BTreeSet<u64> = wanted.into_iter().map(|(_, offset)| offset).collect();
+        // A base stands before its deltas.
+        let mut bases: HashMap<u64, Option<u64>> = HashMap::new();
+        let mut settled = BTreeSet::new();
+        for offset in wanted {
+            match self.header(offset) {
+                Some((Content::Whole(_), size, _)) => {
+                    bases.insert(offset, None);
+                    if size > large {
+                        settled.insert(offset);
+                    }
+                }
+                Some((Content::ToOffset(base), ..)) if bases.contains_key(&base) => {
+                    bases.insert(offset, Some(base));
+                    let mut next = Some(offset);
+                    while let Some(at) = next.filter(|at| settled.insert(*at)) {
+                        next = bases.get(&at).copied().flatten();
+                    }
+                }
+                _ => {}
+            }
+        }
+        settled
     }
 
     /// Returns what an entry holds, the size that it says, and the bytes that say it; none where it makes no sense.

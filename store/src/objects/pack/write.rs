@@ -18,7 +18,7 @@ use flate2::write::ZlibEncoder;
 use libdeflater::{CompressionLvl, Compressor, Crc};
 use sha1::{Digest, Sha1};
 
-use super::entry::{FileRange, encode_header, same_contents, whole};
+use super::entry::{FileRange, encode_delta_header, encode_header, same_contents, whole};
 use super::index::{self, Indexed};
 use crate::error::{Context, Result};
 use crate::fs::layout::sync;
@@ -42,6 +42,8 @@ pub(crate) enum Effort {
     Least,
     /// 100 MB/s, to .29: for the little that each step stores, which in sum is most of what a store holds.
     More,
+    /// As small as can be, for what is written seldom and stays for long.
+    Most,
 }
 
 impl Effort {
@@ -50,6 +52,7 @@ impl Effort {
         match self {
             Self::Least => 1,
             Self::More => 4,
+            Self::Most => 10,
         }
     }
 }
@@ -57,12 +60,18 @@ impl Effort {
 /// Returns an object compressed for a pack; `id` is its id, already known.
 pub(crate) fn pack_object(kind: ObjectKind, id: ObjectId, bytes: &[u8], effort: Effort) -> Packed {
     let mut entry = encode_header(kind, bytes.len() as u64);
-    let header = entry.len();
     let level = if is_compressible(bytes) {
         effort.level()
     } else {
         0
     };
+    compress(bytes, level, &mut entry);
+    Packed { id, entry }
+}
+
+/// Adds bytes to an entry, compressed.
+fn compress(bytes: &[u8], level: i32, entry: &mut Vec<u8>) {
+    let header = entry.len();
     with_compressor(level, |compressor| {
         entry.resize(header + compressor.zlib_compress_bound(bytes.len()), 0);
         let length = compressor
@@ -71,6 +80,12 @@ pub(crate) fn pack_object(kind: ObjectKind, id: ObjectId, bytes: &[u8], effort: 
         entry.truncate(header + length);
     });
     entry.shrink_to_fit();
+}
+
+/// Returns a delta compressed for a pack, to the object that stands `distance` bytes before it there.
+pub(crate) fn pack_delta(id: ObjectId, delta: &[u8], distance: u64) -> Packed {
+    let mut entry = encode_delta_header(delta.len() as u64, distance);
+    compress(delta, Effort::Most.level(), &mut entry);
     Packed { id, entry }
 }
 
@@ -99,7 +114,9 @@ fn with_compressor<T>(level: i32, work: impl FnOnce(&mut Compressor) -> T) -> T 
         static COMPRESSORS: RefCell<BTreeMap<i32, Compressor>> = const { RefCell::new(BTreeMap::new()) };
     }
     let new = || {
-        Compressor::new(CompressionLvl::new(level).expect("0, 1 and 4 are levels of libdeflate"))
+        Compressor::new(
+            CompressionLvl::new(level).expect("0, 1, 4 and 10 are levels of libdeflate"),
+        )
     };
     COMPRESSORS.with_borrow_mut(|compressors| work(compressors.entry(level).or_insert_with(new)))
 }

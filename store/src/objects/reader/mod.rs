@@ -271,6 +271,15 @@ impl Reader {
         Ok((kind, self.kept.keep(kind, id, bytes)))
     }
 
+    /// The same for whoever asks only once.
+    pub(crate) fn any_once(&self, id: ObjectId) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
+        if let Some(kept) = self.kept.get(id) {
+            return Ok(kept);
+        }
+        let (kind, bytes) = self.insist(id, |pack, offset| pack.object(offset, id))?;
+        Ok((kind, Arc::new(bytes)))
+    }
+
     /// Returns the packs that are known now.
     pub(crate) fn packs(&self) -> Arc<Packs> {
         Arc::clone(&self.packs.read().unwrap_or_else(PoisonError::into_inner))

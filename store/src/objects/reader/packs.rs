@@ -236,6 +236,12 @@ impl Packs {
         is_found
     }
 
+    /// Returns all packs of our own, as they were listed.
+    pub fn all_own(&self) -> impl Iterator<Item = &Arc<PackFile>> {
+        let all = self.alone.iter().chain(self.each_joint());
+        all.filter(|pack| !pack.is_borrowed())
+    }
+
     /// Returns the packs that no multi-pack-index names.
     pub fn alone(&self) -> &[Arc<PackFile>] {
         &self.alone

@@ -1,0 +1,194 @@
+//! What the store takes of the disk, and what became less of it.
+
+use ckpt_schema::report::{DuReport, GcReport, GcSession, GcWorkspace};
+
+use super::table::Table;
+use super::text::{count, safe, short};
+use super::view::View;
+
+/// Returns what went, or would go, and why.
+pub fn gc(report: &GcReport, view: &View) -> String {
+    let paint = view.paint;
+    let going: Vec<&GcSession> = report
+        .sessions
+        .iter()
+        .filter(|session| session.goes)
+        .collect();
+    let mut text = String::new();
+    if !going.is_empty() || report.dry_run {
+        text.push_str(&sessions(report, &going, view));
+    }
+    for workspace in &report.workspaces {
+        text.push_str(&about(workspace, report.dry_run, view));
+    }
+    let sum = format!(
+        "{} → {}",
+        size(report.bytes_before),
+        size(report.bytes_after)
+    );
+    let pruned: usize = report
+        .workspaces
+        .iter()
+        .map(|workspace| workspace.pruned)
+        .sum();
+    let went = match pruned {
+        0 => "no snapshot pruned".to_owned(),
+        pruned => format!("{} pruned", count(pruned as u64, "snapshot")),
+    };
+    text + &if report.dry_run {
+        format!(
+            "Nothing was changed. The store takes {}; {went} would leave about {}.\n",
+            size(report.bytes_before),
+            size(report.bytes_after)
+        )
+    } else {
+        format!("{} {sum}, {went}.\n", paint.good("✓"))
+    }
+}
+
+fn sessions(report: &GcReport, going: &[&GcSession], view: &View) -> String {
+    let paint = view.paint;
+    let shown: Vec<&GcSession> = if report.dry_run {
+        report.sessions.iter().collect()
+    } else {
+        going.to_vec()
+    };
+    if shown.is_empty() {
+        return String::new();
+    }
+    let mut table = Table::new(&[3]).dropping(&[2, 3, 1]).ending_with_path();
+    for session in shown {
+        let what = if session.goes {
+            paint.warning("goes")
+        } else {
+            paint.faint("stays")
+        };
+        let bytes = session.bytes.map(size).unwrap_or_default();
+        table.row(vec![
+            paint.id(&short(&session.session)),
+            what,
+            why(&session.reason).to_owned(),
+            bytes,
+            view.times.ago(session.used_at),
+            safe(&session.workspace).into_owned(),
+        ]);
+    }
+    table.render(view) + "\n"
+}
+
+/// Returns a reason as people read it.
+fn why(reason: &str) -> &str {
+    match reason {
+        "unused" => "not used for longer than `keep`",
+        "size" => "the store is larger than `max_store_size`",
+        "recent" => "used since `keep`",
+        "open" => "it is open",
+        "reverted" => "it is reverted",
+        "operation" => "an operation is not finished",
+        "label" => "it has a label",
+        "young" => "younger than a day",
+        other => other,
+    }
+}
+
+fn about(workspace: &GcWorkspace, dry_run: bool, view: &View) -> String {
+    let name = safe(&workspace.workspace);
+    if let Some(why) = &workspace.skipped {
+        return format!(
+            "{} {name}: left as it is: {}\n",
+            view.paint.warning("!"),
+            safe(why)
+        );
+    }
+    if workspace.removed {
+        let goes = if dry_run { "would go" } else { "went" };
+        return format!("{name}: its directory is gone, and its snapshots {goes} with it\n");
+    }
+    String::new()
+}
+
+/// Returns what the store takes.
+pub fn du(report: &DuReport, view: &View) -> String {
+    let paint = view.paint;
+    let mut table = Table::new(&[0]);
+    for (bytes, what) in [
+        (report.objects, "snapshots"),
+        (report.database, "session store"),
+        (report.caches, "caches"),
+        (report.other, "the rest"),
+    ] {
+        table.row(vec![size(bytes), what.to_owned()]);
+    }
+    table.row(vec![
+        paint.strong(&size(report.bytes)),
+        format!("altogether, in {}", count(report.files, "file")),
+    ]);
+    let mut text = table.render(view);
+    if report.shared > 0 {
+        text.push_str(&format!(
+            "{} more are shared with your repository by links: they take no room.\n",
+            size(report.shared)
+        ));
+    }
+    if report.reclaimable > 0 {
+        text.push_str(&format!(
+            "`ckpt-hook gc` frees about {}.\n",
+            size(report.reclaimable)
+        ));
+    }
+    if report.rows.is_empty() {
+        return text;
+    }
+    let mut table = Table::new(&[0, 1]).ending_with_path();
+    table.row(vec![
+        paint.faint("bytes"),
+        paint.faint("snapshots"),
+        report.by.clone(),
+    ]);
+    for row in &report.rows {
+        let name = match (&row.name, report.by.as_str()) {
+            (Some(id), "session" | "message") => short(id),
+            (Some(name), _) => safe(name).into_owned(),
+            (None, _) => "outside of sessions".to_owned(),
+        };
+        table.row(vec![size(row.bytes), row.snapshots.to_string(), name]);
+    }
+    text + "\n" + &table.render(view)
+}
+
+/// Returns a number of bytes for people.
+pub fn size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "KB", "MB", "GB", "TB"];
+    let (mut scaled, mut unit) = (bytes, 0);
+    let mut rest = 0;
+    while scaled >= 1000 && unit + 1 < UNITS.len() {
+        rest = scaled % 1000 / 100;
+        scaled /= 1000;
+        unit += 1;
+    }
+    if unit > 0 && scaled < 10 {
+        format!("{scaled}.{rest} {}", UNITS[unit])
+    } else {
+        format!("{scaled} {}", UNITS[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+
+    #[test]
+    fn sizes_are_short() {
+        for (bytes, expected) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1_000, "1.0 KB"),
+            (9_990, "9.9 KB"),
+            (123_456_789, "123 MB"),
+            (5_368_709_120, "5.3 GB"),
+            (u64::MAX, "18446744 TB"),
+        ] {
+            assert_eq!(size(bytes), expected);
+        }
+    }
+}

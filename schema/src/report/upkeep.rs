@@ -1,0 +1,99 @@
+//! What `gc` and `du` tell.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `gc`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GcReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// Whether it was only planned.
+    pub dry_run: bool,
+    /// The sessions that still have snapshots, the longest unused first.
+    pub sessions: Vec<GcSession>,
+    /// A row a workspace.
+    pub workspaces: Vec<GcWorkspace>,
+    /// The bytes of the store before it.
+    pub bytes_before: u64,
+    /// The bytes after it; of a dry run, as estimated.
+    pub bytes_after: u64,
+}
+
+/// What becomes of a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GcSession {
+    /// Our id.
+    pub session: String,
+    /// The agent.
+    pub agent: String,
+    /// The workspace's directory.
+    pub workspace: String,
+    /// When it was used last.
+    pub used_at: i64,
+    /// Whether its snapshots go.
+    pub goes: bool,
+    /// Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`).
+    pub reason: String,
+    /// The bytes that are free once it goes, and all that were used before it; null where they were not measured.
+    pub bytes: Option<u64>,
+}
+
+/// What became of the objects of a workspace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GcWorkspace {
+    /// Its directory.
+    pub workspace: String,
+    /// The bytes of its packs before.
+    pub bytes_before: u64,
+    /// And after.
+    pub bytes_after: u64,
+    /// How many packs there were.
+    pub packs_before: usize,
+    /// And are.
+    pub packs_after: usize,
+    /// How many snapshots were pruned, or would be.
+    pub pruned: usize,
+    /// Whether all of it was removed, or would be, since its directory is gone.
+    pub removed: bool,
+    /// Why its packs were left as they are.
+    pub skipped: Option<String>,
+}
+
+/// `du`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DuReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The bytes of all files of the store, without those that are shared.
+    pub bytes: u64,
+    /// How many files they are.
+    pub files: u64,
+    /// The bytes of the session store and its log.
+    pub database: u64,
+    /// The bytes of packs and their indexes.
+    pub objects: u64,
+    /// The bytes of the caches.
+    pub caches: u64,
+    /// The bytes of all else.
+    pub other: u64,
+    /// The bytes that are shared with the user's repositories by links: they take no room of their own.
+    pub shared: u64,
+    /// The bytes of objects that nothing needs any more, and those of what `gc` would prune now.
+    pub reclaimable: u64,
+    /// What the rows are by: `workspace`, `session`, `message` or `age`.
+    pub by: String,
+    /// The largest first; by age, the newest first.
+    pub rows: Vec<DuRow>,
+}
+
+/// What one workspace, session or message, or the snapshots of a time, take.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DuRow {
+    /// The workspace's directory, our id, or the age; null for what belongs to no session.
+    pub name: Option<String>,
+    /// The bytes of objects that it was the first to need.
+    pub bytes: u64,
+    /// How many snapshots it has that were not pruned.
+    pub snapshots: u64,
+}

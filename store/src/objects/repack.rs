@@ -1,0 +1,289 @@
+//! Writing packs anew: of all that is needed one, with deltas where that makes them small. This module does IO.
+//!
+//! ```text
+//!  old packs ──► deltas whose bases are needed, and what is large: as they stand
+//!            └─► the rest: by path, the newest whole, each older one as a delta to those after it
+//! ```
+//!
+//! libgit2's pack builder is not used: it takes what it reads for sound, cannot be stopped while it writes, and makes every delta
+//! anew each time.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::hash::ObjectKind;
+use super::multi_pack_index;
+use super::pack::copy::Copied;
+use super::pack::delta::delta;
+use super::pack::read::PackFile;
+use super::pack::write::{Effort, PackWriter, pack_delta, pack_object};
+use super::reader::Reader;
+use super::{Objects, recent};
+use crate::error::{Context, Error, Result};
+use crate::fs::layout::sync;
+use crate::model::entry::ObjectId;
+
+/// Objects up to this size are made deltas of, in bytes; larger ones stay as they stand.
+pub(crate) const LARGEST_DELTA: u64 = 1 << 20;
+/// So many objects of the same path are tried as bases.
+const WINDOW: usize = 3;
+/// The same for what stands at no path.
+const WINDOW_OF_RECORDS: usize = 10;
+/// The longest chain of deltas: an object in it takes as many decodings.
+const DEEPEST: u32 = 32;
+
+/// A pack that is to be replaced.
+#[derive(Clone)]
+pub(crate) struct OldPack {
+    pub pack: Arc<PackFile>,
+    /// Bytes, of the pack and its index.
+    pub bytes: u64,
+    /// When it was written, in seconds since the epoch.
+    pub written: i64,
+}
+
+/// Returns the packs of a repository's own that are there now.
+pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
+    let reader = objects.reader()?;
+    reader.refresh()?;
+    let packs = reader.packs();
+    let directory = objects.packs();
+    let own = packs.all_own();
+    own.map(|pack| {
+        let path = directory.join(pack.name());
+        let metadata =
+            fs::metadata(&path).context(|| format!("cannot find `{}`", path.display()))?;
+        let index = fs::metadata(path.with_extension("idx")).map_or(0, |metadata| metadata.len());
+        Ok(OldPack {
+            pack: Arc::clone(pack),
+            bytes: metadata.len() + index,
+            written: std::os::unix::fs::MetadataExt::mtime(&metadata),
+        })
+    })
+    .collect()
+}
+
+/// An object that is needed, and the number of the path at which it stands; none where it stands at none.
+pub(crate) type Wanted = (ObjectId, Option<u32>);
+
+/// Writes a pack of these objects, the newest first, as far as `packs` have them; returns its name, none where it would be
+/// empty, and which objects are in it.
+///
+/// Fails where one of them is in no sound pack: nothing may be removed then.
+pub(crate) fn write(
+    objects: &Objects,
+    packs: &[OldPack],
+    wanted: &[Wanted],
+    goes_on: &dyn Fn() -> bool,
+) -> Result<(Option<PathBuf>, HashSet<ObjectId>)> {
+    let reader = objects.reader()?;
+    let mut ids: Vec<ObjectId> = wanted.iter().map(|(id, _)| *id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let mut to = PackWriter::begin(objects.repository())?;
+    let mut copied = Copied::default();
+    for old in packs {
+        old.pack
+            .copy_settled(&ids, LARGEST_DELTA, &mut to, &mut copied, goes_on)?;
+    }
+    let mut kept: HashSet<ObjectId> = copied.ids.into_iter().collect();
+    // Paths in the order of their newest objects, so that what a snapshot holds stands together.
+    let mut paths: Vec<Vec<ObjectId>> = Vec::new();
+    let mut records = Vec::new();
+    let mut places: HashMap<u32, usize> = HashMap::new();
+    for (id, path) in wanted.iter().filter(|(id, _)| kept.insert(*id)) {
+        match path {
+            None => records.push(*id),
+            Some(path) => {
+                let place = *places.entry(*path).or_insert_with(|| {
+                    paths.push(Vec::new());
+                    paths.len() - 1
+                });
+                paths[place].push(*id);
+            }
+        }
+    }
+    let mut writer = Writer {
+        reader: &reader,
+        to,
+        goes_on,
+    };
+    for path in &paths {
+        writer.write(path, WINDOW)?;
+    }
+    writer.write(&records, WINDOW_OF_RECORDS)?;
+    Ok((writer.to.finish()?, kept))
+}
+
+struct Writer<'a> {
+    reader: &'a Reader,
+    to: PackWriter,
+    goes_on: &'a dyn Fn() -> bool,
+}
+
+/// An object that is in the new pack.
+struct Base {
+    kind: ObjectKind,
+    bytes: Arc<Vec<u8>>,
+    offset: u64,
+    depth: u32,
+}
+
+impl Writer<'_> {
+    /// Writes objects that are most likely alike.
+    fn write(&mut self, ids: &[ObjectId], window: usize) -> Result<()> {
+        let mut bases: Vec<Base> = Vec::new();
+        for id in ids {
+            if !(self.goes_on)() {
+                return Err(stopped());
+            }
+            let (kind, bytes) = self.reader.any_once(*id)?;
+            let offset = self.to.position()?;
+            let best = bases
+                .iter()
+                .rev()
+                .filter(|base| base.kind == kind && base.depth < DEEPEST)
+                .fold(None, |best: Option<(Vec<u8>, &Base)>, base| {
+                    let limit = best
+                        .as_ref()
+                        .map_or(bytes.len() / 2, |(delta, _)| delta.len());
+                    delta(&base.bytes, &bytes, limit)
+                        .map(|delta| (delta, base))
+                        .or(best)
+                });
+            let (packed, depth) = match best {
+                Some((delta, base)) => (
+                    pack_delta(*id, &delta, offset - base.offset),
+                    base.depth + 1,
+                ),
+                None => (pack_object(kind, *id, &bytes, Effort::Most), 0),
+            };
+            self.to.add(packed)?;
+            if bytes.len() as u64 <= LARGEST_DELTA {
+                if bases.len() == window {
+                    bases.remove(0);
+                }
+                bases.push(Base {
+                    kind,
+                    bytes,
+                    offset,
+                    depth,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes one pack of all that is in these, entries as they stand, needed or not. Returns none where not all of it could be taken.
+pub(crate) fn join(
+    objects: &Objects,
+    packs: &[OldPack],
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Option<PathBuf>> {
+    let mut to = PackWriter::begin(objects.repository())?;
+    let mut copied = Copied::default();
+    for old in packs {
+        let mut ids = old.pack.ids()?;
+        ids.sort_unstable();
+        old.pack.copy_entries(&ids, &mut to, &mut copied, goes_on)?;
+        if ids.iter().any(|id| !copied.ids.contains(id)) {
+            return Ok(None);
+        }
+    }
+    to.finish()
+}
+
+/// What is said where somebody else is to go first.
+pub(crate) fn stopped() -> Error {
+    Error::busy("somebody is at work in the workspace")
+}
+
+/// Removes packs that others replace. To be called by whoever holds the workspace's lock, when those are synced.
+///
+/// The multi-pack-index goes first, which names them; the index of each before its pack, for a pack without one is no pack.
+pub(crate) fn remove(objects: &Objects, packs: &[OldPack], but: &[PathBuf]) -> Result<u64> {
+    let directory = objects.packs();
+    recent::forget(&directory);
+    unlink(&directory.join(multi_pack_index::NAME))?;
+    let mut freed = 0;
+    for old in packs
+        .iter()
+        .filter(|old| !but.iter().any(|name| name == old.pack.name()))
+    {
+        let path = directory.join(old.pack.name());
+        for ending in ["idx", "rev", "bitmap", "mtimes", "pack"] {
+            unlink(&path.with_extension(ending))?;
+        }
+        freed += old.bytes;
+    }
+    sync(&directory)?;
+    let reader = Reader::open(objects.repository())?;
+    reader.packs().note(&directory);
+    Ok(freed)
+}
+
+/// Removes what crashes left: packs without an index, indexes without a pack, temporary files and loose objects, which nobody
+/// reads. To be called under both locks of the workspace: then nobody writes one. `is_old` says of a time, in seconds since the
+/// epoch, whether it is long enough ago.
+pub(crate) fn sweep(objects: &Objects, is_old: &dyn Fn(i64) -> bool) -> Result<u64> {
+    let directory = objects.packs();
+    let mut freed = 0;
+    let names: HashSet<Vec<u8>> = names(&directory).collect();
+    for name in &names {
+        let path = directory.join(std::ffi::OsStr::from_bytes(name));
+        let has = |ending: &str| {
+            path.with_extension(ending)
+                .file_name()
+                .is_some_and(|name| names.contains(name.as_bytes()))
+        };
+        let is_stray = match path.extension().and_then(std::ffi::OsStr::to_str) {
+            Some("pack") => !has("idx"),
+            Some("idx" | "rev" | "bitmap" | "mtimes" | "keep") => !has("pack"),
+            _ => name.starts_with(crate::fs::leftover::TEMPORARY_PACK.as_bytes()),
+        };
+        if is_stray {
+            freed += sweep_file(&path, is_old);
+        }
+    }
+    let above = objects.repository().join("objects");
+    for name in self::names(&above) {
+        if name.len() == 2 && name.iter().all(u8::is_ascii_hexdigit) {
+            let folder = above.join(std::ffi::OsStr::from_bytes(&name));
+            for loose in self::names(&folder) {
+                freed += sweep_file(&folder.join(std::ffi::OsStr::from_bytes(&loose)), is_old);
+            }
+            let _ = fs::remove_dir(&folder);
+        }
+    }
+    Ok(freed)
+}
+
+fn names(directory: &Path) -> impl Iterator<Item = Vec<u8>> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().as_bytes().to_vec())
+}
+
+/// Returns how many bytes are free now. What cannot be removed is tried again the next time.
+fn sweep_file(path: &Path, is_old: &dyn Fn(i64) -> bool) -> u64 {
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        return 0;
+    };
+    let is_old = is_old(std::os::unix::fs::MetadataExt::mtime(&metadata));
+    if metadata.is_dir() || !is_old || fs::remove_file(path).is_err() {
+        return 0;
+    }
+    metadata.len()
+}
+
+fn unlink(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).context(|| format!("cannot remove `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,220 @@
+//! Keeping what rows need, and giving the rest of the disk back. This module does IO.
+//!
+//! ```text
+//! begin   without the workspace's lock: a pack of all that the roots reach now, synced
+//! end     under it: what came to be needed since; then the packs that were there before go
+//! ```
+//!
+//! A reader that has an old pack open goes on with it; one that has not looks at the directory again.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+
+use super::Snapshots;
+use super::settle::Reached;
+use crate::error::{Error, Result};
+use crate::fs::disk;
+use crate::model::entry::ObjectId;
+use crate::model::roots::Roots;
+use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::repack::{self, OldPack, Wanted};
+
+/// So many packs may stand beside each other before they are joined.
+const MANY: usize = 48;
+/// Packs from this size on are not joined with others: to write them again and again would cost too much.
+const LARGE: u64 = 32 << 20;
+/// Room that is left on the disk, in bytes.
+const SPARE: u64 = 16 << 20;
+
+/// Packs that are written anew.
+pub(crate) struct Repack {
+    old: Vec<OldPack>,
+    reached: Reached,
+    kept: HashSet<ObjectId>,
+    new: Option<PathBuf>,
+}
+
+/// What is on the disk of a workspace's objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PackSizes {
+    /// Packs and their indexes, of the store's own.
+    pub packs: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+impl Snapshots {
+    /// Returns what the store's own packs take.
+    pub(crate) fn pack_sizes(&self) -> Result<PackSizes> {
+        let packs = repack::list(&self.objects)?;
+        Ok(PackSizes {
+            packs: packs.len(),
+            bytes: packs.iter().map(|pack| pack.bytes).sum(),
+        })
+    }
+
+    /// Writes one pack of all that roots reach and, where `young_since` (seconds since the epoch) is given, of all in packs that
+    /// were written since then. Fails where something is damaged: nothing may go then.
+    pub(crate) fn begin_repack(
+        &self,
+        roots: &Roots,
+        young_since: Option<i64>,
+        goes_on: &dyn Fn() -> bool,
+    ) -> Result<Repack> {
+        let old = repack::list(&self.objects)?;
+        self.check_room(old.iter().map(|pack| pack.bytes).sum())?;
+        let reader = self.objects.reader()?;
+        let mut reached = Reached::default();
+        if !reached.walk(&reader, roots, goes_on) {
+            return Err(repack::stopped());
+        }
+        damaged(&reached)?;
+        let mut wanted = wanted(&reached);
+        let is_young = |pack: &&OldPack| young_since.is_some_and(|since| pack.written >= since);
+        for pack in old.iter().filter(is_young) {
+            let ids = pack.pack.ids()?;
+            let others = ids.iter().filter(|id| !reached.objects.contains_key(id));
+            wanted.extend(others.map(|id| (*id, None)));
+        }
+        let (new, kept) = repack::write(&self.objects, &old, &wanted, goes_on)?;
+        Ok(Repack {
+            old,
+            reached,
+            kept,
+            new,
+        })
+    }
+
+    /// Puts the new pack in the place of the old ones. To be called under the workspace's lock, with what rows name then. Returns
+    /// the bytes that are free.
+    pub(crate) fn end_repack(&self, repack: Repack, roots: &Roots) -> Result<u64> {
+        let Repack {
+            old,
+            mut reached,
+            kept,
+            new,
+        } = repack;
+        let reader = self.objects.reader()?;
+        reader.refresh()?;
+        reached.walk(&reader, roots, &|| true);
+        damaged(&reached)?;
+        let mut late: Vec<ObjectId> = reached.objects.keys().copied().collect();
+        late.retain(|id| !kept.contains(id));
+        // What was written since stands in packs that stay.
+        let names: HashSet<&std::path::Path> = old.iter().map(|old| old.pack.name()).collect();
+        for pack in repack::list(&self.objects)? {
+            if !names.contains(pack.pack.name()) {
+                let held = pack.pack.offsets(&late)?;
+                let held: HashSet<ObjectId> = held.into_iter().map(|(id, _)| id).collect();
+                late.retain(|id| !held.contains(id));
+            }
+        }
+        let mut more = PackWriter::begin(self.objects.repository())?;
+        for id in late {
+            let (kind, bytes) = reader.any_once(id)?;
+            more.add(pack_object(kind, id, &bytes, Effort::More))?;
+        }
+        let more = more.finish()?;
+        let but: Vec<PathBuf> = new.into_iter().chain(more).collect();
+        let written: u64 = repack::list(&self.objects)?
+            .iter()
+            .filter(|pack| but.iter().any(|name| name == pack.pack.name()))
+            .map(|pack| pack.bytes)
+            .sum();
+        Ok(repack::remove(&self.objects, &old, &but)?.saturating_sub(written))
+    }
+
+    /// Joins small packs where there are many of them. Returns those that are joined, with the name of the new one: they may be
+    /// removed then, under the workspace's lock, by [`Snapshots::end_join`].
+    pub(crate) fn begin_join(&self, goes_on: &dyn Fn() -> bool) -> Result<Option<Joined>> {
+        let mut small = repack::list(&self.objects)?;
+        small.retain(|pack| pack.bytes < LARGE);
+        if small.len() <= MANY {
+            return Ok(None);
+        }
+        self.check_room(small.iter().map(|pack| pack.bytes).sum())?;
+        let new = repack::join(&self.objects, &small, goes_on)?;
+        Ok(new.map(|new| Joined { small, new }))
+    }
+
+    /// See [`Snapshots::begin_join`].
+    pub(crate) fn end_join(&self, joined: &Joined) -> Result<()> {
+        repack::remove(
+            &self.objects,
+            &joined.small,
+            std::slice::from_ref(&joined.new),
+        )
+        .map(drop)
+    }
+
+    /// Removes what crashes left, from `before` (seconds since the epoch); all of it where that is none. To be called under both
+    /// locks of the workspace.
+    pub(crate) fn sweep(&self, before: Option<i64>) -> Result<u64> {
+        repack::sweep(&self.objects, &|time| {
+            before.is_none_or(|before| time < before)
+        })
+    }
+
+    /// Returns how many bytes each of these needs that none before it needs, and what nothing needs.
+    pub(crate) fn measure(&self, groups: &[Roots]) -> Result<(Vec<u64>, u64)> {
+        let mut sizes: HashMap<ObjectId, u64> = HashMap::new();
+        for pack in repack::list(&self.objects)? {
+            for (id, size) in pack.pack.entry_sizes()? {
+                *sizes.entry(id).or_default() += size;
+            }
+        }
+        let reader = self.objects.reader()?;
+        let mut reached = Reached::default();
+        let mut taken = Vec::with_capacity(groups.len());
+        let mut counted = 0;
+        for group in groups {
+            reached.walk(&reader, group, &|| true);
+            let new = &reached.order[counted..];
+            taken.push(new.iter().filter_map(|id| sizes.remove(id)).sum());
+            counted = reached.order.len();
+        }
+        Ok((taken, sizes.values().sum()))
+    }
+
+    /// To write packs anew takes as much room as they have, at most.
+    fn check_room(&self, bytes: u64) -> Result<()> {
+        let free = disk::free(&self.directory)?;
+        if free >= bytes.saturating_add(SPARE) {
+            return Ok(());
+        }
+        Err(Error::failed(format!(
+            "the disk has too little room to write the packs of `{}` anew: it takes {} MB, and {} MB are free",
+            self.directory.display(),
+            (bytes + SPARE) >> 20,
+            free >> 20
+        )))
+    }
+}
+
+/// Packs that one replaces.
+pub(crate) struct Joined {
+    small: Vec<OldPack>,
+    new: PathBuf,
+}
+
+fn damaged(reached: &Reached) -> Result<()> {
+    match reached.torn.first() {
+        Some((id, _, error)) => Err(Error::unavailable(format!(
+            "the tree `{id}` is damaged ({error}): nothing of its workspace is removed"
+        ))
+        .hint("`ckpt-hook doctor --all` says what is lost, and heals what it can")),
+        None => Ok(()),
+    }
+}
+
+/// Returns the objects, the newest first, with the numbers of their paths.
+fn wanted(reached: &Reached) -> Vec<Wanted> {
+    let mut numbers: BTreeMap<&[u8], u32> = BTreeMap::new();
+    let wanted = reached.order.iter().map(|id| {
+        let path = reached.objects.get(id).and_then(Option::as_deref)?;
+        let next = u32::try_from(numbers.len()).ok()?;
+        Some(*numbers.entry(path).or_insert(next))
+    });
+    let paths: Vec<Option<u32>> = wanted.collect();
+    reached.order.iter().copied().zip(paths).collect()
+}

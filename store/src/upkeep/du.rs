@@ -1,0 +1,111 @@
+//! `du`: what the store takes of the disk, and for what.
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::{DuReport, DuRow, VERSION};
+
+use super::gc::{self, sizes};
+use crate::error::Result;
+use crate::model::Milliseconds;
+use crate::sessions::{self, Measured};
+use crate::store::Store;
+use crate::timeline::Place;
+
+/// By what the bytes are told apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    /// By workspace.
+    #[default]
+    Workspace,
+    /// By the session whose steps they came with.
+    Session,
+    /// By the message whose steps they came with.
+    Message,
+    /// By when the snapshot was taken.
+    Age,
+}
+
+impl By {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Workspace => "workspace",
+            Self::Session => "session",
+            Self::Message => "message",
+            Self::Age => "age",
+        }
+    }
+}
+
+const DAY: Milliseconds = 24 * 3600 * 1000;
+/// Up to which age, in milliseconds, and what it is called.
+const AGES: [(Milliseconds, &str); 5] = [
+    (DAY, "a day"),
+    (7 * DAY, "a week"),
+    (30 * DAY, "a month"),
+    (365 * DAY, "a year"),
+    (Milliseconds::MAX, "older"),
+];
+
+/// Measures the store, and notes the sizes of its snapshots.
+pub(crate) fn du(store: &mut Store, by: By) -> Result<DuReport> {
+    let sizes = sizes::of_store(store)?;
+    let now = store.now();
+    let mut rows: BTreeMap<(usize, Option<String>), (u64, u64)> = BTreeMap::new();
+    let mut reclaimable = 0;
+    for id in sessions::workspaces(store.database.connection())? {
+        let row = sessions::workspace(store.database.connection(), id)?;
+        let place = Place::of_row(store, row);
+        if !place.folder.join("repository.git").is_dir() {
+            continue;
+        }
+        let (snapshots, rest) = sizes::note(store, &place)?;
+        reclaimable += rest;
+        for (snapshot, bytes) in snapshots {
+            let row = rows.entry(key(by, &place, &snapshot, now)).or_default();
+            row.0 += bytes;
+            row.1 += 1;
+        }
+    }
+    reclaimable += gc::prunable_bytes(store, now)?;
+    let mut rows: Vec<((usize, Option<String>), (u64, u64))> = rows.into_iter().collect();
+    if by != By::Age {
+        rows.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
+    }
+    Ok(DuReport {
+        version: VERSION,
+        bytes: sizes.bytes,
+        files: sizes.files,
+        database: sizes.database,
+        objects: sizes.objects,
+        caches: sizes.caches,
+        other: sizes.bytes - sizes.database - sizes.objects - sizes.caches,
+        shared: sizes.shared,
+        reclaimable,
+        by: by.name().to_owned(),
+        rows: rows
+            .into_iter()
+            .map(|((_, name), (bytes, snapshots))| DuRow {
+                name,
+                bytes,
+                snapshots,
+            })
+            .collect(),
+    })
+}
+
+/// Returns the row of a snapshot: its place in the order, and its name.
+fn key(by: By, place: &Place, snapshot: &Measured, now: Milliseconds) -> (usize, Option<String>) {
+    match by {
+        By::Workspace => (0, Some(place.root.to_string_lossy().into_owned())),
+        By::Session => (0, snapshot.session.clone()),
+        By::Message => (0, snapshot.message.clone()),
+        By::Age => {
+            let age = now.saturating_sub(snapshot.taken_at);
+            let at = AGES
+                .iter()
+                .position(|(most, _)| age <= *most)
+                .unwrap_or(AGES.len() - 1);
+            (at, Some(AGES[at].1.to_owned()))
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! `gc`: what nobody used for long goes, and the rest is packed anew.
+//!
+//! ```text
+//! sessions ──► policy ──► snapshots that are pruned ──► rows ──► what rows reach ──► one pack ──► the others go
+//!              pure: which, why
+//! ```
+//!
+//! One at a time, by the lock of upkeep. A workspace's own lock is held only to mark rows, and to put a new pack in the place of
+//! the old ones. In the background it gives way to whoever wants the workspace.
+
+pub(crate) mod pack;
+pub(crate) mod policy;
+pub(crate) mod sizes;
+
+use std::time::Duration;
+
+use ckpt_schema::report::{GcReport, GcSession, GcWorkspace, VERSION};
+
+use crate::error::{Error, Result};
+use crate::fs::layout;
+use crate::model::Milliseconds;
+use crate::sessions::{self, Presence, Pruning, SessionUse};
+use crate::store::Store;
+use crate::timeline::{PATIENCE, Place, life};
+use policy::{Candidate, Limits, Pin, Verdict, Why};
+
+/// How often it runs by itself, in milliseconds.
+const SELDOM: Milliseconds = 24 * 3600 * 1000;
+/// How long a workspace's lock is waited for in the background.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// How `gc` is to run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct How {
+    /// Only say what would go.
+    pub dry_run: bool,
+    /// Give way to whoever wants a workspace.
+    pub polite: bool,
+}
+
+/// What becomes of a session that has snapshots.
+struct Judged {
+    session: SessionUse,
+    verdict: Verdict,
+    bytes: Option<u64>,
+}
+
+/// Runs `gc` by hand.
+pub(crate) fn by_hand(store: &mut Store, dry_run: bool) -> Result<GcReport> {
+    if store.is_missing {
+        return Ok(GcReport {
+            version: VERSION,
+            dry_run,
+            ..GcReport::default()
+        });
+    }
+    let _lock = layout::lock_upkeep(&store.surroundings.directory, PATIENCE)?;
+    run(
+        store,
+        How {
+            dry_run,
+            polite: false,
+        },
+    )
+}
+
+/// Runs it in the background, where that was not done for a while; the packs of one workspace are joined in any case, where they
+/// are many. Nothing is done where somebody else does it.
+pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
+    let Ok(lock) = layout::lock_upkeep(&store.surroundings.directory, Duration::ZERO) else {
+        return Ok(());
+    };
+    let now = store.now();
+    let last = lock.note().and_then(|note| note.trim().parse().ok());
+    let is_due = last.is_none_or(|last: Milliseconds| !(0..SELDOM).contains(&(now - last)));
+    if !is_due {
+        return pack::join(place);
+    }
+    lock.set_note(&format!("{now}\n"));
+    // A store that was just made has nothing to give.
+    if last.is_none() {
+        return pack::join(place);
+    }
+    run(
+        store,
+        How {
+            dry_run: false,
+            polite: true,
+        },
+    )
+    .map(drop)
+}
+
+fn run(store: &mut Store, how: How) -> Result<GcReport> {
+    let now = store.now();
+    let before = sizes::of_store(store)?;
+    let judged = judge(store, now, before.bytes, how)?;
+    let mut report = GcReport {
+        version: VERSION,
+        dry_run: how.dry_run,
+        bytes_before: before.bytes,
+        bytes_after: before.bytes,
+        ..GcReport::default()
+    };
+    for presence in sessions::presences(store.database.connection())? {
+        let done = workspace(store, &presence, &judged, now, how);
+        let (row, estimate) = match done {
+            Ok(done) => done,
+            Err(error) => (skipped(store, presence.id, &error)?, 0),
+        };
+        report.bytes_after = report.bytes_after.saturating_sub(estimate);
+        report.workspaces.push(row);
+    }
+    for Judged {
+        session,
+        verdict,
+        bytes,
+    } in judged
+    {
+        let path = sessions::workspace(store.database.connection(), session.workspace_id);
+        report.sessions.push(GcSession {
+            workspace: path
+                .map(|row| row.path.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            session: session.ids.into_iter().next().unwrap_or_default(),
+            agent: session.agent,
+            used_at: session.used_at,
+            goes: matches!(verdict, Verdict::Goes(_)),
+            reason: reason(verdict).to_owned(),
+            bytes,
+        });
+    }
+    if !how.dry_run {
+        sizes::sweep(store)?;
+        report.bytes_after = sizes::of_store(store)?.bytes;
+    }
+    Ok(report)
+}
+
+/// Returns how many bytes are free once what would go now is gone.
+pub(crate) fn prunable_bytes(store: &Store, now: Milliseconds) -> Result<u64> {
+    let how = How {
+        dry_run: true,
+        polite: false,
+    };
+    let judged = judge(store, now, sizes::of_store(store)?.bytes, how)?;
+    let goes = |judged: &&Judged| matches!(judged.verdict, Verdict::Goes(_));
+    Ok(judged
+        .iter()
+        .filter(goes)
+        .filter_map(|judged| judged.bytes)
+        .sum())
+}
+
+/// Returns the word of a verdict in the report.
+fn reason(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Goes(Why::Unused) => "unused",
+        Verdict::Goes(Why::Size) => "size",
+        Verdict::Stays => "recent",
+        Verdict::Pinned(Pin::Open) => "open",
+        Verdict::Pinned(Pin::Reverted) => "reverted",
+        Verdict::Pinned(Pin::Operation) => "operation",
+        Verdict::Pinned(Pin::Label) => "label",
+        Verdict::Pinned(Pin::Young) => "young",
+    }
+}
+
+/// Judges the sessions that still have snapshots, the longest unused first.
+fn judge(store: &Store, now: Milliseconds, size: u64, how: How) -> Result<Vec<Judged>> {
+    let settings = &store.surroundings.settings;
+    let limits = Limits {
+        now,
+        keep: i64::try_from(settings.keep.as_millis()).unwrap_or(i64::MAX),
+        max_size: settings.max_store_size,
+    };
+    let mut uses = sessions::session_uses(store.database.connection())?;
+    uses.retain(|session| session.has_snapshots);
+    let lives: Vec<Option<bool>> = uses.iter().map(lives).collect();
+    let bytes = if how.dry_run || size > limits.max_size {
+        let may_go = |number: usize| policy::pin(&uses[number], lives[number], now).is_none();
+        let may_go: Vec<bool> = (0..uses.len()).map(may_go).collect();
+        Some(sizes::of_sessions(store, &uses, &may_go)?)
+    } else {
+        None
+    };
+    let candidates: Vec<Candidate<'_>> = uses
+        .iter()
+        .zip(&lives)
+        .enumerate()
+        .map(|(number, (session, lives))| Candidate {
+            session,
+            lives: *lives,
+            bytes: bytes.as_ref().map_or(0, |bytes| bytes[number]),
+        })
+        .collect();
+    let verdicts = policy::judge(&candidates, limits, size);
+    Ok(uses
+        .into_iter()
+        .zip(verdicts)
+        .enumerate()
+        .map(|(number, (session, verdict))| Judged {
+            session,
+            verdict,
+            bytes: bytes.as_ref().map(|bytes| bytes[number]),
+        })
+        .collect())
+}
+
+/// Returns whether a process of a session's agent lives; none where none is known.
+fn lives(session: &SessionUse) -> Option<bool> {
+    let processes = &session.processes;
+    (!processes.is_empty()).then(|| processes.iter().any(|process| !life::is_gone(process)))
+}
+
+/// Returns what is to be known of a workspace, and how many bytes a dry run takes for free.
+fn workspace(
+    store: &mut Store,
+    presence: &Presence,
+    judged: &[Judged],
+    now: Milliseconds,
+    how: How,
+) -> Result<(GcWorkspace, u64)> {
+    let row = sessions::workspace(store.database.connection(), presence.id)?;
+    let place = Place::of_row(store, row);
+    let keep = i64::try_from(place.settings.keep.as_millis()).unwrap_or(i64::MAX);
+    let mut report = GcWorkspace {
+        workspace: place.root.to_string_lossy().into_owned(),
+        bytes_before: 0,
+        bytes_after: 0,
+        packs_before: 0,
+        packs_after: 0,
+        pruned: 0,
+        removed: false,
+        skipped: None,
+    };
+    let has_objects = place.folder.join("repository.git").is_dir();
+    if has_objects {
+        let sizes = place.snapshots()?.pack_sizes()?;
+        (report.bytes_before, report.packs_before) = (sizes.bytes, sizes.packs);
+    }
+    if is_gone_for_good(store, presence, &place, now, keep, how)? {
+        report.removed = true;
+        if !how.dry_run {
+            let _lock = place.lock(patience(how))?;
+            sizes::remove_workspace(store, &place)?;
+        }
+        let freed = report.bytes_before;
+        return Ok((report, freed));
+    }
+    let of_it = |judged: &&Judged| judged.session.workspace_id == presence.id;
+    let goes = |judged: &&Judged| matches!(judged.verdict, Verdict::Goes(_));
+    let kept: Vec<String> = kept_sessions(store, presence.id, judged)?;
+    let newest_gone = judged
+        .iter()
+        .filter(of_it)
+        .filter(goes)
+        .map(|judged| judged.session.used_at)
+        .max();
+    let pruning = Pruning {
+        workspace_id: presence.id,
+        kept: &kept,
+        unused_before: newest_gone
+            .unwrap_or(i64::MIN)
+            .max(now.saturating_sub(keep)),
+        young_since: now - policy::YOUNG,
+    };
+    if how.dry_run {
+        report.pruned = sessions::prunable(store.database.connection(), pruning)?.len();
+        report.bytes_after = report.bytes_before;
+        report.packs_after = report.packs_before;
+        let gone = judged.iter().filter(of_it).filter(goes);
+        let freed: u64 = gone.filter_map(|judged| judged.bytes).sum();
+        report.bytes_after = report.bytes_after.saturating_sub(freed);
+        return Ok((report, freed));
+    }
+    {
+        let _lock = place.lock(patience(how))?;
+        report.pruned = store.database.write(|connection| {
+            let ids = sessions::prunable(connection, pruning)?;
+            sessions::mark_pruned(connection, &ids, now)?;
+            Ok(ids.len())
+        })?;
+    }
+    if has_objects {
+        pack::whole(store, &place, how, presence.is_unswept)?;
+        let sizes = place.snapshots()?.pack_sizes()?;
+        (report.bytes_after, report.packs_after) = (sizes.bytes, sizes.packs);
+        sizes::note(store, &place)?;
+    }
+    Ok((report, 0))
+}
+
+fn patience(how: How) -> Duration {
+    if how.polite { MOMENT } else { PATIENCE }
+}
+
+/// Returns the sessions of a workspace that do not go, sub-agents and those without snapshots among them.
+fn kept_sessions(store: &Store, workspace_id: i64, judged: &[Judged]) -> Result<Vec<String>> {
+    let gone: std::collections::HashSet<&String> = judged
+        .iter()
+        .filter(|judged| matches!(judged.verdict, Verdict::Goes(_)))
+        .flat_map(|judged| &judged.session.ids)
+        .collect();
+    let uses = sessions::session_uses(store.database.connection())?;
+    let of_it = uses
+        .into_iter()
+        .filter(|session| session.workspace_id == workspace_id);
+    Ok(of_it
+        .flat_map(|session| session.ids)
+        .filter(|id| !gone.contains(id))
+        .collect())
+}
+
+/// Returns whether a workspace's directory is gone, or another one, for as long as unused sessions are kept. That it is gone is
+/// noted when it is first seen: a disk that is not mounted comes back.
+fn is_gone_for_good(
+    store: &mut Store,
+    presence: &Presence,
+    place: &Place,
+    now: Milliseconds,
+    keep: Milliseconds,
+    how: How,
+) -> Result<bool> {
+    let is_missing = matches!(
+        place.root.symlink_metadata(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound
+    );
+    if !presence.is_replaced && is_missing != presence.gone_at.is_some() && !how.dry_run {
+        let gone_at = is_missing.then_some(now);
+        store
+            .database
+            .write(|connection| sessions::note_gone(connection, presence.id, gone_at))?;
+    }
+    let since = presence
+        .gone_at
+        .filter(|_| presence.is_replaced || is_missing);
+    let is_long_ago =
+        since.is_some_and(|since| now.saturating_sub(since) > keep.max(policy::YOUNG));
+    Ok(is_long_ago && !presence.is_pinned)
+}
+
+fn skipped(store: &Store, id: i64, error: &Error) -> Result<GcWorkspace> {
+    let row = sessions::workspace(store.database.connection(), id)?;
+    let place = Place::of_row(store, row);
+    let sizes = place
+        .snapshots()
+        .and_then(|snapshots| snapshots.pack_sizes())
+        .unwrap_or_default();
+    Ok(GcWorkspace {
+        workspace: place.root.to_string_lossy().into_owned(),
+        bytes_before: sizes.bytes,
+        bytes_after: sizes.bytes,
+        packs_before: sizes.packs,
+        packs_after: sizes.packs,
+        pruned: 0,
+        removed: false,
+        skipped: Some(error.with_causes()),
+    })
+}

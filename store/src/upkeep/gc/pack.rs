@@ -1,0 +1,88 @@
+//! Packing a workspace's objects anew, and giving way to who wants the workspace.
+
+use std::cell::Cell;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::{How, patience};
+use crate::error::{Error, Result};
+use crate::fs::layout;
+use crate::sessions;
+use crate::store::Store;
+use crate::timeline::Place;
+use crate::upkeep::{check, settle};
+
+/// How often it is asked whether somebody wants the workspace.
+const OFTEN: Duration = Duration::from_millis(5);
+
+/// Packs all that the rows of a workspace name into one pack, and removes the others. What was forgotten goes whatever its age.
+pub(crate) fn whole(store: &mut Store, place: &Place, how: How, is_unswept: bool) -> Result<()> {
+    let snapshots = place.snapshots()?;
+    if snapshots.borrows_now() {
+        settle::settle_now(store, place)?;
+        if snapshots.borrows_now() {
+            return Err(Error::failed(
+                "what is borrowed of the user's repository is still being copied",
+            ));
+        }
+    }
+    let now = store.surroundings.now_in_seconds();
+    let day = super::policy::YOUNG / 1000;
+    let young_since = (!is_unswept).then_some(now - day);
+    let roots = sessions::roots(store.database.connection(), place.row.id)?;
+    let way = Way::new(&place.folder, how.polite);
+    let repack = snapshots.begin_repack(&roots, young_since, &|| way.is_free())?;
+    let _lock = place.lock(patience(how))?;
+    let roots = sessions::roots(store.database.connection(), place.row.id)?;
+    snapshots.end_repack(repack, &roots)?;
+    snapshots.sweep((!is_unswept).then_some(now - day))?;
+    check::name_to_git(store, place)?;
+    if is_unswept {
+        store
+            .database
+            .write(|connection| sessions::note_unswept(connection, place.row.id, false))?;
+    }
+    Ok(())
+}
+
+/// Joins the packs of a workspace where they are many, needed or not: nothing is read but entries as they stand.
+pub(crate) fn join(place: &Place) -> Result<()> {
+    if !place.folder.join("repository.git").is_dir() {
+        return Ok(());
+    }
+    let snapshots = place.snapshots()?;
+    if snapshots.borrows_now() {
+        return Ok(());
+    }
+    let way = Way::new(&place.folder, true);
+    let Some(joined) = snapshots.begin_join(&|| way.is_free())? else {
+        return Ok(());
+    };
+    let _lock = place.lock(super::MOMENT)?;
+    snapshots.end_join(&joined)
+}
+
+/// Whether the way is free: nobody holds the workspace's lock.
+struct Way<'a> {
+    folder: &'a Path,
+    is_polite: bool,
+    asked: Cell<Instant>,
+}
+
+impl<'a> Way<'a> {
+    fn new(folder: &'a Path, is_polite: bool) -> Self {
+        Self {
+            folder,
+            is_polite,
+            asked: Cell::new(Instant::now()),
+        }
+    }
+
+    fn is_free(&self) -> bool {
+        if !self.is_polite || self.asked.get().elapsed() < OFTEN {
+            return true;
+        }
+        self.asked.set(Instant::now());
+        !layout::is_locked(self.folder)
+    }
+}

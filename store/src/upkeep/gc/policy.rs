@@ -1,0 +1,239 @@
+//! Which sessions go, and why; which stay, and why. Pure.
+
+use crate::model::Milliseconds;
+use crate::sessions::SessionUse;
+
+/// Objects of the last day stay, whatever else holds.
+pub(crate) const YOUNG: Milliseconds = 24 * 3600 * 1000;
+/// A session of which nobody told the end, and whose process is not known, counts as open for so long.
+const OPEN_FOR: Milliseconds = 7 * YOUNG;
+
+/// Why a session stays, whatever the settings say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pin {
+    Open,
+    Reverted,
+    Operation,
+    Label,
+    Young,
+}
+
+/// Why a session goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// It was not used for longer than `keep`.
+    Unused,
+    /// The store is larger than `max_store_size`, and it is the longest unused.
+    Size,
+}
+
+/// What becomes of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Goes(Why),
+    Pinned(Pin),
+    Stays,
+}
+
+/// The limits of the settings, at a moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub now: Milliseconds,
+    pub keep: Milliseconds,
+    /// Bytes.
+    pub max_size: u64,
+}
+
+/// A session as the policy sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct Candidate<'a> {
+    pub session: &'a SessionUse,
+    /// Whether a process of its agent is known to live; none where it is not known of all.
+    pub lives: Option<bool>,
+    /// The bytes that are free once it goes, and all that were used before it.
+    pub bytes: u64,
+}
+
+/// Returns what pins a session.
+pub(crate) fn pin(session: &SessionUse, lives: Option<bool>, now: Milliseconds) -> Option<Pin> {
+    let unused_for = now.saturating_sub(session.used_at);
+    let is_open = match (session.is_unended, lives) {
+        (false, _) | (true, Some(false)) => false,
+        (true, Some(true)) => true,
+        (true, None) => unused_for < OPEN_FOR,
+    };
+    [
+        (session.is_reverted, Pin::Reverted),
+        (session.has_open_operation, Pin::Operation),
+        (session.is_labelled, Pin::Label),
+        (is_open, Pin::Open),
+        (unused_for < YOUNG, Pin::Young),
+    ]
+    .into_iter()
+    .find_map(|(holds, pin)| holds.then_some(pin))
+}
+
+/// Returns what becomes of each session, in the order in which they are given: the longest unused first. `size` is that of the
+/// store in bytes.
+pub(crate) fn judge(candidates: &[Candidate<'_>], limits: Limits, size: u64) -> Vec<Verdict> {
+    let Limits {
+        now,
+        keep,
+        max_size,
+    } = limits;
+    let mut size = size;
+    candidates
+        .iter()
+        .map(|candidate| {
+            let Candidate {
+                session,
+                lives,
+                bytes,
+            } = candidate;
+            if let Some(pin) = pin(session, *lives, now) {
+                return Verdict::Pinned(pin);
+            }
+            let why = if now.saturating_sub(session.used_at) > keep {
+                Why::Unused
+            } else if size > max_size {
+                Why::Size
+            } else {
+                return Verdict::Stays;
+            };
+            size = size.saturating_sub(*bytes);
+            Verdict::Goes(why)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Milliseconds = 400 * YOUNG;
+    const LIMITS: Limits = Limits {
+        now: NOW,
+        keep: 30 * YOUNG,
+        max_size: 100,
+    };
+
+    fn unused_for(days: i64) -> SessionUse {
+        SessionUse {
+            used_at: NOW - days * YOUNG,
+            ..SessionUse::default()
+        }
+    }
+
+    fn verdicts(sessions: &[(SessionUse, u64)], size: u64) -> Vec<Verdict> {
+        let candidates: Vec<_> = sessions
+            .iter()
+            .map(|(session, bytes)| Candidate {
+                session,
+                lives: None,
+                bytes: *bytes,
+            })
+            .collect();
+        judge(&candidates, LIMITS, size)
+    }
+
+    #[test]
+    fn the_longest_unused_go_by_age_and_then_by_size() {
+        let sessions = [
+            (unused_for(31), 10),
+            (unused_for(20), 30),
+            (unused_for(10), 30),
+            (unused_for(2), 30),
+        ];
+        assert_eq!(
+            verdicts(&sessions, 100),
+            [
+                Verdict::Goes(Why::Unused),
+                Verdict::Stays,
+                Verdict::Stays,
+                Verdict::Stays
+            ],
+            "the store is small enough"
+        );
+        assert_eq!(
+            verdicts(&sessions, 141),
+            [
+                Verdict::Goes(Why::Unused),
+                Verdict::Goes(Why::Size),
+                Verdict::Goes(Why::Size),
+                Verdict::Stays
+            ],
+            "no more goes than has to"
+        );
+    }
+
+    #[test]
+    fn what_is_pinned_stays_however_old_it_is_and_however_large_the_store() {
+        let old = || unused_for(300);
+        let pinned = [
+            (
+                SessionUse {
+                    is_reverted: true,
+                    ..old()
+                },
+                Pin::Reverted,
+            ),
+            (
+                SessionUse {
+                    has_open_operation: true,
+                    ..old()
+                },
+                Pin::Operation,
+            ),
+            (
+                SessionUse {
+                    is_labelled: true,
+                    ..old()
+                },
+                Pin::Label,
+            ),
+            (unused_for(0), Pin::Young),
+            (
+                SessionUse {
+                    is_unended: true,
+                    ..unused_for(6)
+                },
+                Pin::Open,
+            ),
+        ];
+        for (session, expected) in pinned {
+            assert_eq!(
+                verdicts(&[(session, 50)], 1000),
+                [Verdict::Pinned(expected)]
+            );
+        }
+    }
+
+    #[test]
+    fn a_session_is_open_while_its_agent_lives_and_closed_when_it_died_without_a_word() {
+        let unended = SessionUse {
+            is_unended: true,
+            ..unused_for(300)
+        };
+        assert_eq!(pin(&unended, Some(true), NOW), Some(Pin::Open), "it lives");
+        assert_eq!(
+            pin(&unended, None, NOW),
+            None,
+            "nobody knows, and it is long ago"
+        );
+        let recent = SessionUse {
+            is_unended: true,
+            ..unused_for(3)
+        };
+        assert_eq!(pin(&recent, Some(false), NOW), None, "it is dead");
+        assert_eq!(pin(&recent, None, NOW), Some(Pin::Open), "nobody knows");
+    }
+
+    #[test]
+    fn a_clock_that_jumped_back_makes_nothing_old() {
+        let future = SessionUse {
+            used_at: NOW + 9 * YOUNG,
+            ..SessionUse::default()
+        };
+        assert_eq!(pin(&future, None, NOW), Some(Pin::Young));
+    }
+}

@@ -1,0 +1,239 @@
+//! What the store takes of the disk, and whose it is. This module does IO.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::error::{Context, Result};
+use crate::fs::{layout, leftover};
+use crate::model::roots::Roots;
+use crate::sessions::{self, Measured, SessionUse};
+use crate::store::Store;
+use crate::timeline::Place;
+
+/// What the store takes of the disk, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    pub bytes: u64,
+    pub files: u64,
+    pub database: u64,
+    pub objects: u64,
+    pub caches: u64,
+    /// What has other names outside the store: of the user's repositories.
+    pub shared: u64,
+}
+
+/// Returns what the store takes.
+pub(crate) fn of_store(store: &Store) -> Result<Sizes> {
+    let mut sizes = Sizes::default();
+    if store.is_missing {
+        return Ok(sizes);
+    }
+    let directory = &store.surroundings.directory;
+    let mut rest = vec![directory.clone()];
+    while let Some(folder) = rest.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            entries => {
+                entries.context(|| format!("cannot read the directory `{}`", folder.display()))?
+            }
+        };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            // What goes meanwhile takes nothing.
+            let Ok(metadata) = path.symlink_metadata() else {
+                continue;
+            };
+            if metadata.is_dir() {
+                rest.push(path);
+            } else {
+                sizes.add(&path, metadata.len(), metadata.nlink());
+            }
+        }
+    }
+    Ok(sizes)
+}
+
+impl Sizes {
+    fn add(&mut self, path: &Path, bytes: u64, links: u64) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if links > 1 && name.starts_with("borrowed-") {
+            self.shared += bytes;
+            return;
+        }
+        self.bytes += bytes;
+        self.files += 1;
+        if name.starts_with("sessions.db") {
+            self.database += bytes;
+        } else if path.components().any(|part| part.as_os_str() == "objects") {
+            self.objects += bytes;
+        } else if name.starts_with("cache") {
+            self.caches += bytes;
+        }
+    }
+}
+
+/// Returns how many bytes are free once a session goes, and all of its workspace that may go and were used before it; 0 for those
+/// that may not. The sessions are given the longest unused first.
+pub(crate) fn of_sessions(store: &Store, uses: &[SessionUse], may_go: &[bool]) -> Result<Vec<u64>> {
+    let connection = store.database.connection();
+    let mut bytes = vec![0; uses.len()];
+    let workspaces: HashSet<i64> = uses.iter().map(|session| session.workspace_id).collect();
+    for id in workspaces {
+        let place = Place::of_row(store, sessions::workspace(connection, id)?);
+        if !place.folder.join("repository.git").is_dir() {
+            continue;
+        }
+        // The newest first: what it needs is free only when it goes itself.
+        let mut going: Vec<usize> = (0..uses.len())
+            .filter(|number| uses[*number].workspace_id == id && may_go[*number])
+            .collect();
+        going.reverse();
+        let mut groups = vec![Roots::default()];
+        for number in &going {
+            groups.push(Roots {
+                trees: sessions::trees_of(connection, &uses[*number].ids)?,
+                blobs: Vec::new(),
+            });
+        }
+        let theirs: HashSet<_> = groups
+            .iter()
+            .flat_map(|group| group.trees.clone())
+            .collect();
+        let all = sessions::roots(connection, id)?;
+        // What no session names that may go stays, and what one that stays names, too.
+        let mut staying: Vec<_> = all
+            .trees
+            .into_iter()
+            .filter(|tree| !theirs.contains(tree))
+            .collect();
+        for number in
+            (0..uses.len()).filter(|number| uses[*number].workspace_id == id && !may_go[*number])
+        {
+            staying.extend(sessions::trees_of(connection, &uses[number].ids)?);
+        }
+        if let Some(last) = place.row.last_snapshot_id {
+            staying.push(sessions::snapshot(connection, last)?.tree);
+        }
+        groups[0].trees = staying;
+        let (taken, _) = place.snapshots()?.measure(&groups)?;
+        for (number, taken) in going.iter().zip(taken.into_iter().skip(1)) {
+            bytes[*number] = taken;
+        }
+    }
+    Ok(bytes)
+}
+
+/// Returns the snapshots of a workspace, the oldest first, each with the bytes that it was the first to need; and the bytes that
+/// nothing needs.
+pub(crate) fn of_snapshots(store: &Store, place: &Place) -> Result<(Vec<(Measured, u64)>, u64)> {
+    let connection = store.database.connection();
+    let measured = sessions::snapshots_to_measure(connection, place.row.id)?;
+    let mut groups: Vec<Roots> = measured
+        .iter()
+        .map(|snapshot| Roots {
+            trees: vec![snapshot.tree],
+            blobs: snapshot.records.clone(),
+        })
+        .collect();
+    // What only other rows name is nobody's, and needed.
+    groups.push(sessions::roots(connection, place.row.id)?);
+    let (taken, rest) = place.snapshots()?.measure(&groups)?;
+    Ok((measured.into_iter().zip(taken).collect(), rest))
+}
+
+/// The same, and notes it for the view `disk_usage`.
+pub(crate) fn note(store: &mut Store, place: &Place) -> Result<(Vec<(Measured, u64)>, u64)> {
+    let (snapshots, rest) = of_snapshots(store, place)?;
+    let sizes: Vec<(i64, u64)> = snapshots
+        .iter()
+        .map(|(snapshot, bytes)| (snapshot.id, *bytes))
+        .collect();
+    store
+        .database
+        .write(|connection| sessions::note_sizes(connection, &sizes))?;
+    Ok((snapshots, rest))
+}
+
+/// Removes a workspace: its rows, then its folder. Who is killed in between leaves a folder that [`sweep`] removes.
+pub(crate) fn remove_workspace(store: &mut Store, place: &Place) -> Result<()> {
+    store
+        .database
+        .write_unchecked(|connection| sessions::delete_workspace(connection, place.row.id))?;
+    remove_folder(&place.folder)
+}
+
+/// Removes a folder of the store with all that is in it, without following a link.
+pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
+    let what = || format!("cannot remove `{}`", folder.display());
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.context(what)?,
+    };
+    for entry in entries {
+        let entry = entry.context(what)?;
+        let path = entry.path();
+        if entry.file_type().context(what)?.is_dir() {
+            remove_folder(&path)?;
+        } else {
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(error).context(|| format!("cannot remove `{}`", path.display()));
+                }
+                _ => {}
+            }
+        }
+    }
+    fs::remove_dir(folder).context(what)
+}
+
+/// Removes the folders of workspaces that have no rows, and files that killed processes left.
+pub(crate) fn sweep(store: &Store) -> Result<()> {
+    let connection = store.database.connection();
+    let mut keys = HashMap::new();
+    for id in sessions::workspaces(connection)? {
+        let row = sessions::workspace(connection, id)?;
+        keys.insert(row.key.clone(), row);
+    }
+    let directory = store.surroundings.directory.join("snapshots");
+    let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+    let day = super::policy::YOUNG / 1000;
+    let before = store.surroundings.now_in_seconds() - day;
+    for entry in entries {
+        let folder = entry.path();
+        let is_known = keys.contains_key(entry.file_name().to_string_lossy().as_ref());
+        if is_known {
+            // Beside the cache, where one is written anew.
+            let names: Vec<Vec<u8>> = fs::read_dir(&folder)
+                .into_iter()
+                .flatten()
+                .flatten()
+                .map(|entry| entry.file_name().into_encoded_bytes())
+                .filter(|name| name.starts_with(leftover::TEMPORARY_PACK.as_bytes()))
+                .collect();
+            leftover::sweep(&folder, names.iter().map(Vec::as_slice));
+            continue;
+        }
+        // A row is written before its folder is made; a database that was set aside had rows for it.
+        let is_old = folder
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_dir() && metadata.mtime() < before);
+        if is_old && !has_damaged_database(&store.surroundings.directory) {
+            let _lock = layout::lock_workspace(&folder, super::MOMENT)?;
+            remove_folder(&folder)?;
+        }
+    }
+    Ok(())
+}
+
+/// While a database that was set aside is there, its snapshots may be wanted.
+fn has_damaged_database(directory: &Path) -> bool {
+    let mut entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.any(|entry| {
+        entry
+            .file_name()
+            .to_string_lossy()
+            .starts_with("sessions.db.damaged-")
+    })
+}

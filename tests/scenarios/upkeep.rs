@@ -1,0 +1,381 @@
+//! `gc`: what nobody used for long goes and says so, what is needed stays, and the store is small afterwards.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use ckpt_schema::EventKind;
+use ckpt_schema::report::GcReport;
+use ckpt_store::{ErrorKind, RestoreRequest, Settings};
+
+use testing::git;
+use testing::scenario::{World, to, wait_ms};
+
+const DAY: i64 = 24 * 3600 * 1000;
+
+fn files(directory: &std::path::Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn repository(world: &World) -> PathBuf {
+    let folders = fs::read_dir(world.base().join("store/snapshots")).expect("it is there");
+    let mut folders: Vec<PathBuf> = folders.flatten().map(|entry| entry.path()).collect();
+    assert_eq!(folders.len(), 1, "one workspace");
+    folders.remove(0).join("repository.git")
+}
+
+fn bytes(paths: &[PathBuf]) -> u64 {
+    paths
+        .iter()
+        .map(|path| path.metadata().map_or(0, |metadata| metadata.len()))
+        .sum()
+}
+
+fn packs(world: &World) -> Vec<PathBuf> {
+    let mut packs = files(&repository(world).join("objects/pack"));
+    packs.retain(|path| path.extension().is_some_and(|ending| ending == "pack"));
+    packs
+}
+
+/// Makes all packs a month old, as if they had been written then.
+fn age_packs(world: &World) {
+    let then = SystemTime::now() - Duration::from_secs(30 * 24 * 3600);
+    for path in files(&repository(world)) {
+        let file = fs::File::options().append(true).open(&path).expect("ours");
+        file.set_modified(then).expect("ours");
+    }
+}
+
+fn end(world: &mut World, session: &str) {
+    let event = world.event(EventKind::SessionEnd, session);
+    world.send(&event);
+}
+
+fn gc(world: &mut World) -> GcReport {
+    let report = world.store.gc(false).expect("it is ours");
+    let skipped = report
+        .workspaces
+        .iter()
+        .filter_map(|row| row.skipped.as_deref());
+    assert_eq!(skipped.collect::<Vec<_>>(), Vec::<&str>::new());
+    report
+}
+
+fn turn_in(world: &mut World, session: &str, message: &str, work: impl FnOnce(&World)) {
+    world.message_in(session, message);
+    world.start_in(session);
+    work(world);
+    world.finish_in(session);
+}
+
+/// An old session that was ended, and a young one.
+fn old_and_young() -> World {
+    let mut world = World::new();
+    world.write("kept", "the user's\n");
+    turn_in(&mut world, "old", "m1", |world| {
+        world.write("a", "the old session's first\n")
+    });
+    turn_in(&mut world, "old", "m2", |world| {
+        world.write("a", "the old session's second\n")
+    });
+    end(&mut world, "old");
+    wait_ms(40 * DAY);
+    turn_in(&mut world, "young", "m3", |world| {
+        world.write("a", "the young session's\n")
+    });
+    end(&mut world, "young");
+    age_packs(&world);
+    world
+}
+
+#[test]
+fn a_session_that_was_not_used_for_long_is_pruned_and_its_history_stays_readable() {
+    let mut world = old_and_young();
+    let cwd = world.cwd.clone();
+    let plan = world.store.gc(true).expect("it is ours");
+    let goes = |report: &GcReport| -> Vec<(bool, String)> {
+        let sessions = report.sessions.iter();
+        sessions
+            .map(|session| (session.goes, session.reason.clone()))
+            .collect()
+    };
+    let expected = [(true, "unused".to_owned()), (false, "young".to_owned())];
+    assert_eq!(goes(&plan), expected, "a dry run says what goes, and why");
+    let before = packs(&world);
+    assert!(before.len() > 1, "a dry run changes nothing");
+    let report = gc(&mut world);
+    assert_eq!(goes(&report), expected, "a dry run is what then happens");
+    assert_eq!(packs(&world).len(), 1, "one pack is left");
+    let prompts: Vec<_> = world
+        .log()
+        .messages
+        .into_iter()
+        .map(|message| (message.prompt, message.files))
+        .collect();
+    assert_eq!(prompts.len(), 3, "the history is readable");
+    assert_eq!(prompts[2], (Some("please do m1".to_owned()), 1));
+    world
+        .store
+        .show(&cwd, "m1")
+        .expect("what changed is still told");
+    let id = git2::Oid::hash_object(git2::ObjectType::Blob, b"the old session's first\n");
+    let blob = world.store.blob(&cwd, &id.expect("to memory").to_string());
+    assert!(blob.is_err(), "the bytes went");
+    for error in [
+        world.try_revert(&to("m1")).expect_err("its bytes went"),
+        world
+            .store
+            .restore(
+                &cwd,
+                &RestoreRequest {
+                    id: "m2".to_owned(),
+                    paths: vec!["a".into()],
+                    ..RestoreRequest::default()
+                },
+            )
+            .expect_err("its bytes went"),
+    ] {
+        assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+        assert!(error.to_string().contains("pruned"), "it says why: {error}");
+    }
+    world.revert("m3");
+    assert_eq!(
+        world.read("a"),
+        "the old session's second\n",
+        "what stays can be reverted"
+    );
+}
+
+#[test]
+fn what_is_open_reverted_or_labelled_is_never_pruned() {
+    let mut world = World::new();
+    world.write("a", "the user's\n");
+    for session in ["open", "reverted", "labelled"] {
+        turn_in(&mut world, session, session, |world| {
+            world.write("a", format!("{session}\n"))
+        });
+        if session != "open" {
+            end(&mut world, session);
+        }
+    }
+    world.revert("labelled");
+    world.unrevert();
+    let cwd = world.cwd.clone();
+    world
+        .store
+        .label(&cwd, "labelled", "good")
+        .expect("it is known");
+    wait_ms(6 * DAY);
+    age_packs(&world);
+    let settings = Settings {
+        keep: Duration::from_secs(3600),
+        max_store_size: 1,
+        ..Settings::default()
+    };
+    world.reopen(settings);
+    let report = gc(&mut world);
+    let reasons: Vec<&str> = report
+        .sessions
+        .iter()
+        .filter(|session| !session.goes)
+        .map(|session| &*session.reason)
+        .collect();
+    assert!(
+        reasons.contains(&"open") && reasons.contains(&"label"),
+        "{reasons:?}"
+    );
+    let log = world.log().messages.len();
+    assert_eq!(log, 3);
+    world.restore("good", &["a"]);
+    assert_eq!(world.read("a"), "reverted\n");
+}
+
+/// What the objects of packs take as loose ones, as git writes them.
+fn loose_size(world: &World, packs: &[PathBuf]) -> u64 {
+    let home = world.base().join("home");
+    let loose = world.base().join("loose");
+    git::text(git::command(&world.base(), &home).args(["init", "-q", "--bare", "loose"]));
+    for pack in packs {
+        let pack = fs::File::open(pack).expect("ours");
+        git::text(
+            git::command(&loose, &home)
+                .args(["unpack-objects", "-q"])
+                .stdin(pack),
+        );
+    }
+    let mut objects = files(&loose.join("objects"));
+    objects.retain(|path| path.components().any(|part| part.as_os_str().len() == 2));
+    bytes(&objects)
+}
+
+#[test]
+fn sixty_snapshots_of_ten_files_take_little_and_git_agrees_with_what_is_left() {
+    let mut world = World::new();
+    let text = |file: usize, version: usize| -> String {
+        (0..400)
+            .map(|line| match line == version * 3 % 400 {
+                true => format!("line {line} of {file} in version {version}\n"),
+                false => format!("line {line} of {file}, as {} says\n", line * 7919 % 1009),
+            })
+            .collect()
+    };
+    let mut ids = Vec::new();
+    for version in 0..60 {
+        for file in 0..10 {
+            world.write(format!("f{file}"), text(file, version));
+        }
+        ids.push(world.snapshot());
+    }
+    let repository = repository(&world);
+    let home = world.base().join("home");
+    let loose = loose_size(&world, &packs(&world));
+    gc(&mut world);
+    let after = bytes(&packs(&world));
+    assert!(after * 100 <= loose * 6, "{after} bytes of {loose}");
+    let run = |arguments: &[&str]| git::text(git::command(&repository, &home).args(arguments));
+    run(&["fsck", "--strict"]);
+    run(&["gc", "--prune=now", "-q"]);
+    run(&["repack", "-adfq"]);
+    let theirs = bytes(&packs(&world));
+    assert!(
+        after * 10 <= theirs * 12,
+        "{after} bytes, where git needs {theirs}"
+    );
+    for id in &ids {
+        let shown = run(&["show", &format!("{id}:f3")]);
+        let version = ids
+            .iter()
+            .position(|other| other == id)
+            .expect("it is of them");
+        assert!(
+            shown == text(3, version).trim_end(),
+            "git gives the same bytes of version {version}, and its own gc took nothing"
+        );
+    }
+    gc(&mut world);
+    world.write("f3", "another");
+    let cwd = world.cwd.clone();
+    world
+        .store
+        .restore(
+            &cwd,
+            &RestoreRequest {
+                id: ids[7].clone(),
+                paths: vec!["f3".into()],
+                ..RestoreRequest::default()
+            },
+        )
+        .expect("it is there");
+    assert_eq!(
+        world.read("f3"),
+        text(3, 7),
+        "deltas of git's and of our own are read"
+    );
+}
+
+#[test]
+fn a_hundred_small_steps_on_a_large_tree_take_little() {
+    let mut world = World::new();
+    for file in 0..300 {
+        world.write(
+            format!("d{}/f{file}", file % 17),
+            format!("file {file}\n").repeat(60),
+        );
+    }
+    world.message("m1");
+    for step in 0..100 {
+        world.step(|world| {
+            world.write(
+                format!("d{}/f{step}", step % 17),
+                format!("step {step}\n").repeat(60),
+            )
+        });
+    }
+    gc(&mut world);
+    let all = files(&world.base().join("store"));
+    assert!(all.len() <= 40, "{} files", all.len());
+    assert!(bytes(&all) < 2 << 20, "{} bytes", bytes(&all));
+    world.revert("m1");
+    assert_eq!(world.read("d3/f20"), "file 20\n".repeat(60));
+}
+
+#[test]
+fn what_crashes_left_goes_and_what_was_written_just_now_stays() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "one\n"));
+    let packs = repository(&world).join("objects/pack");
+    let strays = ["tmp_pack_1", "pack-0123.pack", "pack-4567.idx"];
+    for stray in strays {
+        fs::write(packs.join(stray), "torn").expect("ours");
+    }
+    gc(&mut world);
+    assert!(
+        strays.iter().all(|stray| packs.join(stray).exists()),
+        "somebody may be writing them"
+    );
+    age_packs(&world);
+    gc(&mut world);
+    assert!(
+        !strays.iter().any(|stray| packs.join(stray).exists()),
+        "nobody is"
+    );
+    world.revert("m1");
+    assert!(!world.exists("a"));
+}
+
+#[test]
+fn a_workspace_that_is_gone_for_long_goes_with_its_snapshots() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "one\n"));
+    end(&mut world, "s1");
+    fs::rename(&world.root, world.base().join("elsewhere")).expect("ours");
+    wait_ms(DAY);
+    gc(&mut world);
+    wait_ms(20 * DAY);
+    gc(&mut world);
+    assert_eq!(packs(&world).len(), 1, "a disk may come back");
+    wait_ms(20 * DAY);
+    let report = gc(&mut world);
+    assert!(report.workspaces[0].removed, "it is gone for good");
+    let left = fs::read_dir(world.base().join("store/snapshots"))
+        .expect("it is there")
+        .count();
+    assert_eq!(left, 0, "and so are its snapshots");
+}
+
+#[test]
+fn du_says_what_each_takes_and_what_gc_would_free() {
+    let mut world = old_and_young();
+    let report = world.store.du(ckpt_store::By::Session).expect("it is ours");
+    let all: u64 = files(&world.base().join("store"))
+        .iter()
+        .map(|path| bytes(std::slice::from_ref(path)))
+        .sum();
+    assert!(
+        report.bytes.abs_diff(all) < 200_000,
+        "{} of {all}",
+        report.bytes
+    );
+    assert_eq!(
+        report.bytes,
+        report.database + report.objects + report.caches + report.other
+    );
+    assert!(report.reclaimable > 0, "the old session can go");
+    assert_eq!(
+        report.rows.len(),
+        3,
+        "two sessions, and what was there before"
+    );
+    gc(&mut world);
+    let after = world.store.du(ckpt_store::By::Age).expect("it is ours");
+    assert_eq!(after.reclaimable, 0, "it went");
+}
