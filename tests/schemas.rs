@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::report::{
-    AdoptReport, AgentsReport, BlameReport, ConfigChange, ConfigReport, DiffReport, DoctorReport,
-    DuReport, ErrorReport, EventReport, GcReport, InstallReport, LabelsReport, LogReport,
-    Notification, OperationReport, OperationsReport, SessionsReport, ShowReport, SnapshotReport,
-    SnapshotsReport, StatusReport, TimelineReport, VERSION, WorkspacesReport,
+    AdoptReport, AgentsReport, BlameReport, CatReport, ConfigChange, ConfigReport, DiffReport,
+    DoctorReport, DuReport, ErrorReport, EventReport, GcReport, InstallReport, LabelsReport,
+    LogReport, Notification, OperationReport, OperationsReport, RecoverReport, SessionsReport,
+    ShowReport, SnapshotReport, SnapshotsReport, StatusReport, TimelineReport, VERSION,
+    WorkspacesReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -29,6 +30,8 @@ fn generate() -> Value {
         ("report-adopt", reports.subschema_for::<AdoptReport>()),
         ("report-agents", reports.subschema_for::<AgentsReport>()),
         ("report-blame", reports.subschema_for::<BlameReport>()),
+        ("report-cat", reports.subschema_for::<CatReport>()),
+        ("report-recover", reports.subschema_for::<RecoverReport>()),
         ("report-diff", reports.subschema_for::<DiffReport>()),
         ("report-config", reports.subschema_for::<ConfigReport>()),
         (

@@ -298,6 +298,45 @@ impl Store {
         findings
     }
 
+    /// Returns a file as it is in the state that an id means to [`Store::restore`].
+    pub fn cat(&mut self, cwd: &Path, id: &str, path: &Path) -> Result<query::Contents> {
+        query::cat(self, cwd, id, path)
+    }
+
+    /// Returns the files that are gone, those that went last first: at or below the paths, or of that name wherever they were; all
+    /// where no path is given. Nothing is put back.
+    pub fn gone(&mut self, cwd: &Path, paths: &[PathBuf]) -> Result<report::RecoverReport> {
+        let place = timeline::Place::known(self, cwd)?;
+        let files = query::gone(self, &place, paths)?;
+        Ok(report::RecoverReport {
+            version: report::VERSION,
+            files: files.into_iter().map(|gone| gone.report).collect(),
+            operation: None,
+        })
+    }
+
+    /// Puts the files back that are gone at or below the paths, or of that name; all where no path is given.
+    pub fn recover(
+        &mut self,
+        cwd: &Path,
+        paths: &[PathBuf],
+        dry_run: bool,
+        force: bool,
+    ) -> Result<report::RecoverReport> {
+        let _ = record::lost::take_up(self);
+        let place = timeline::Place::known(self, cwd)?;
+        let files = query::gone(self, &place, paths)?;
+        let stored = |gone: &&query::Gone| gone.state.is_some_and(|entry| entry.is_stored());
+        let wanted = files.iter().filter(stored);
+        let wanted = wanted.map(|gone| (gone.path.clone(), gone.state)).collect();
+        let operation = revert::put_back(self, cwd, &wanted, dry_run, force)?;
+        Ok(report::RecoverReport {
+            version: report::VERSION,
+            files: files.into_iter().map(|gone| gone.report).collect(),
+            operation: Some(operation),
+        })
+    }
+
     /// Returns which prompt wrote each line of a file.
     pub fn blame(&mut self, cwd: &Path, path: &Path) -> Result<query::Blame> {
         query::blame(self, cwd, path)

@@ -6,6 +6,7 @@ pub mod commands {
     pub mod ask;
     pub mod blame;
     pub mod candidates;
+    pub mod cat;
     pub mod changes;
     pub mod config;
     pub mod demo;
@@ -22,6 +23,8 @@ pub mod commands {
     pub mod operation;
     pub mod outcome;
     pub mod pick;
+    pub mod recover;
+    pub mod run;
     pub mod schema;
     pub mod serve;
     pub mod snapshot;
@@ -39,8 +42,9 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Common};
 use commands::{
-    blame, candidates, demo, diff, doctor, generate, history, inside, install, label, log,
-    operation, schema, serve, snapshot, status, undo, upkeep, workspace,
+    blame, candidates, cat, demo, diff, doctor, generate, history, inside, install, label, log,
+    operation, recover, run as run_command, schema, serve, snapshot, status, undo, upkeep,
+    workspace,
 };
 use invocation::Invocation;
 
@@ -129,6 +133,9 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Sessions(arguments) => history::sessions(invocation, arguments),
         Command::Diff(arguments) => diff::run(invocation, arguments),
         Command::Snapshot(arguments) => snapshot::run(invocation, arguments),
+        Command::Cat(arguments) => cat::run(invocation, arguments),
+        Command::Recover(arguments) => recover::run(invocation, arguments),
+        Command::Run(arguments) => run_command::run(invocation, arguments),
         Command::Blame(arguments) => blame::run(invocation, arguments),
         Command::Label(arguments) => label::run(invocation, arguments),
         Command::Workspace(arguments) => workspace::run(invocation, arguments),

@@ -21,6 +21,7 @@ pub mod operation;
 pub mod paint;
 pub mod patch;
 pub mod progress;
+pub mod recover;
 pub mod status;
 pub mod table;
 pub mod text;

@@ -81,6 +81,26 @@ pub fn ignore_interrupts() {
     ignore(libc::SIGINT);
 }
 
+/// Outlives Ctrl-C and Ctrl-\, which go to a command that is started after this, too, and end it: a signal that is caught is not
+/// inherited, as one that is ignored would be. What was ignored before stays so, as under `nohup`.
+pub fn outlive_interrupts() {
+    for signal in [libc::SIGINT, libc::SIGQUIT] {
+        // SAFETY: all bits zero is a valid `sigaction`: no flags, an empty mask, the default handler.
+        let mut action: libc::sigaction = unsafe { zeroed() };
+        action.sa_sigaction = outlived as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        // SAFETY: as above.
+        let mut before: libc::sigaction = unsafe { zeroed() };
+        // SAFETY: both are initialised and outlive the call; `outlived` does nothing at all.
+        unsafe { libc::sigaction(signal, &raw const action, &raw mut before) };
+        if before.sa_sigaction == libc::SIG_IGN {
+            ignore(signal);
+        }
+    }
+}
+
+extern "C" fn outlived(_signal: libc::c_int) {}
+
 fn ignore(signal: libc::c_int) {
     // SAFETY: SIG_IGN is a valid disposition of a signal that can be ignored.
     unsafe { libc::signal(signal, libc::SIG_IGN) };

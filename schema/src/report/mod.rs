@@ -7,6 +7,7 @@ mod blame;
 mod change;
 mod failure;
 mod feed;
+mod files;
 mod history;
 mod label;
 mod operation;
@@ -23,6 +24,7 @@ pub use blame::{BlameHunk, BlameReport, BlameStep, LineAuthor};
 pub use change::{ChangeKind, ChangeReport, DiffReport, Rename};
 pub use failure::{CandidateReport, ErrorReport, Failure, FailureKind};
 pub use feed::{Notification, StepSummary};
+pub use files::{CatReport, GoneReport, RecoverReport, TakenBy};
 pub use history::{
     LogReport, MessageReport, MessageState, SessionReport, SessionsReport, ShowReport,
     SnapshotEntry, SnapshotsReport, StepReport, TimelineEntry, TimelineReport,

@@ -4,11 +4,13 @@
 //! checkpoints of every other process.
 
 mod blame;
+mod cat;
 mod check;
 mod choose;
 mod compare;
 mod diff;
 mod feed;
+mod gone;
 mod graph;
 mod history;
 mod label;
@@ -25,10 +27,13 @@ use crate::model::Milliseconds;
 
 pub use blame::Blame;
 pub(crate) use blame::blame;
+pub use cat::Contents;
+pub(crate) use cat::cat;
 pub(crate) use check::check;
 pub(crate) use diff::{blob, diff};
 pub use feed::Feed;
 pub(crate) use feed::{agents_at_work, feed, newest};
+pub(crate) use gone::{Gone, gone};
 pub(crate) use graph::{snapshots, timeline};
 pub(crate) use history::{log, operations, sessions};
 pub(crate) use label::{label, labels};

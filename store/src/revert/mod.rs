@@ -25,6 +25,7 @@ mod journal;
 mod movement;
 mod operate;
 mod operation;
+mod put_back;
 mod receipt;
 mod recover;
 mod refuse;
@@ -53,6 +54,7 @@ use token::{Asked, Token, absolute};
 pub(crate) use chain::{make_permanent, went_back};
 pub(crate) use recover::{finish_open_operations, interrupted, is_open};
 pub(crate) use report::short;
+pub(crate) use restore::snapshot_named;
 
 /// Goes back to just before a message; carries out the plan with a fingerprint, and no other, where one is expected.
 pub(crate) fn revert(
@@ -190,6 +192,23 @@ pub(crate) fn restore(
         ..request.clone()
     };
     Ok(with_token(report, &place, Asked::Restore(asked)))
+}
+
+/// Puts single files back, each to an entry that was captured.
+pub(crate) fn put_back(
+    store: &mut Store,
+    cwd: &Path,
+    wanted: &gather::States,
+    dry_run: bool,
+    force: bool,
+) -> Result<OperationReport> {
+    let options = Options {
+        dry_run,
+        force,
+        git: false,
+        expected: None,
+    };
+    put_back::put_back(store, cwd, wanted, options)
 }
 
 /// What was so just before an operation: where the way back from it leads.

@@ -195,7 +195,7 @@ fn git_plan(
 }
 
 /// Returns the row of the state that an id stands for: a snapshot; just before a message, a step or an operation.
-fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i64> {
+pub(crate) fn snapshot_named(store: &Store, place: &Place, id: &str) -> Result<i64> {
     let (snapshot_id, what) = match ids::any(store.database.connection(), place.row.id, id)? {
         Any::Snapshot(snapshot) => (Some(snapshot.id), "snapshot"),
         Any::Message(message) => (message.snapshot_id, "message"),

@@ -141,6 +141,46 @@ pub(crate) fn deleted_with(
     )
 }
 
+/// Returns what was deleted in a workspace, newest first, by whom of those that are recorded.
+pub(crate) fn deletions(connection: &Connection, workspace_id: i64) -> Result<Vec<FileChange>> {
+    let sql = format!(
+        "{CHANGES} WHERE changes.workspace_id = ?1 AND changes.old_mode IS NOT NULL
+            AND (changes.new_mode IS NULL OR changes.kind = 'type') ORDER BY changes.id DESC"
+    );
+    all(connection, &sql, [workspace_id], FileChange::read)
+}
+
+/// A file that an operation took away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TakenFile {
+    pub path: WorkspacePath,
+    /// What it was.
+    pub state: State,
+    pub operation: String,
+    pub time: Milliseconds,
+}
+
+/// Returns what operations deleted in a workspace, newest first.
+pub(crate) fn taken_by_operations(
+    connection: &Connection,
+    workspace_id: i64,
+) -> Result<Vec<TakenFile>> {
+    let sql = "SELECT operation_files.path, operation_files.path_raw, operation_files.expected_mode,
+                      operation_files.expected_blob, operations.id, operations.started_at
+                 FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
+                WHERE operations.workspace_id = ?1 AND operation_files.result = ?2 AND operation_files.action = 'delete'
+                ORDER BY operations.seq DESC";
+    let done = FileResult::Done.name();
+    all(connection, sql, params![workspace_id, done], |row| {
+        Ok(TakenFile {
+            path: super::path(row)?,
+            state: super::state(row, "expected_mode", "expected_blob")?,
+            operation: row.get("id")?,
+            time: row.get("started_at")?,
+        })
+    })
+}
+
 /// Returns what operations did to a path, oldest first.
 pub(crate) fn operations_on_path(
     connection: &Connection,

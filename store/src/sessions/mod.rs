@@ -36,7 +36,8 @@ pub(crate) use git::{
     SeenGit, StepSpan, close_git_items, git_items, git_line, insert_git_items, step_spans,
 };
 pub(crate) use history_of_file::{
-    FileChange, FileOperation, changes_of_path, deleted_with, operations_on_path,
+    FileChange, FileOperation, TakenFile, changes_of_path, deleted_with, deletions,
+    operations_on_path, taken_by_operations,
 };
 pub(crate) use labels::{
     LabelRow, Labelled, delete_label, label, labels, put_label, workspaces_with_label,

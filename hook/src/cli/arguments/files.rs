@@ -1,5 +1,6 @@
 //! What asks about one file.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -23,3 +24,48 @@ Examples:
   ckpt-hook blame src/main.rs --json         for an editor: runs of lines, with agent, message and prompt
 
 What a revert brought back belongs to who wrote it first; a rename by an agent is followed.";
+
+/// `cat`.
+#[derive(Debug, Args)]
+#[command(after_help = CAT_EXAMPLES)]
+pub struct CatArguments {
+    /// A message, step, operation, snapshot or label, and a file in the state that it began with
+    #[arg(value_name = "ID:PATH")]
+    pub file: OsString,
+}
+
+const CAT_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook cat last:src/main.rs               the file as it was just before the newest message
+  ckpt-hook cat 'before lunch':notes.md        as it is in a snapshot with a label
+  ckpt-hook cat 7c1e:logo.png > logo.png       byte for byte
+
+It prints what `ckpt-hook restore ID PATH` would put there. On a terminal, what would act on it is
+shown escaped.";
+
+/// `recover`.
+#[derive(Debug, Args)]
+#[command(after_help = RECOVER_EXAMPLES)]
+pub struct RecoverArguments {
+    /// The file, the directory that it was in, or its name alone
+    #[arg(value_name = "PATH", conflicts_with = "deleted")]
+    pub path: Option<PathBuf>,
+    /// List all files that are gone, those that went last first, and put nothing back
+    #[arg(long)]
+    pub deleted: bool,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Go on though an agent is at work, or the workspace belongs to another user
+    #[arg(long)]
+    pub force: bool,
+}
+
+const RECOVER_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook recover                     which files are gone, and whose change took them
+  ckpt-hook recover src/notes.md        put it back as it was last
+  ckpt-hook recover notes.md            the same, wherever it was
+  ckpt-hook recover src/ --dry-run      what would come back below src/
+
+`ckpt-hook cat ID:PATH` shows an older version, `ckpt-hook restore ID PATH` puts one back.";

@@ -9,6 +9,7 @@ mod install;
 mod label;
 mod operation;
 mod record;
+mod run;
 mod serve;
 mod upkeep;
 mod workspace;
@@ -25,7 +26,7 @@ use crate::output::paint::When;
 
 pub use changes::ChangesArguments;
 pub use config::{ConfigArguments, ConfigCommand};
-pub use files::BlameArguments;
+pub use files::{BlameArguments, CatArguments, RecoverArguments};
 pub use history::{
     DiffArguments, DoctorArguments, Format, LogArguments, SessionsArguments, ShowArguments,
     SnapshotArguments, State, StatusArguments,
@@ -38,6 +39,7 @@ pub use operation::{
     UnrevertArguments,
 };
 pub use record::{EventArguments, FlagArguments};
+pub use run::RunArguments;
 pub use serve::{ServeArguments, WatchArguments};
 pub use upkeep::{By, DuArguments, GcArguments};
 pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
@@ -84,6 +86,9 @@ pub const COMMANDS: &[&str] = &[
     "sessions",
     "diff",
     "blame",
+    "cat",
+    "recover",
+    "run",
     "snapshot",
     "label",
     "restore",
@@ -163,6 +168,12 @@ pub enum Command {
     Diff(DiffArguments),
     /// Show which prompt wrote each line of a file
     Blame(BlameArguments),
+    /// Print a file as it was
+    Cat(CatArguments),
+    /// Find files that are gone, and put them back
+    Recover(RecoverArguments),
+    /// Run a command as a message with a step of its own
+    Run(RunArguments),
     /// Capture the workspace now, by hand, and print the snapshot's id
     Snapshot(SnapshotArguments),
     /// Put a bookmark on a message or a snapshot

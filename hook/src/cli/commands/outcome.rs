@@ -54,14 +54,19 @@ pub fn finish(
             .report(report, |view| operation::render(report, &around, view))
             .map_err(|failure| failure.after(carried_out(report)))?;
     }
+    Ok(code(report))
+}
+
+/// Returns the exit code that says how much was done.
+pub fn code(report: &OperationReport) -> u8 {
     if report.busy {
-        return Ok(BUSY);
+        return BUSY;
     }
-    Ok(match report.outcome {
+    match report.outcome {
         Outcome::Restored | Outcome::Nothing => DONE,
         Outcome::Partial => PARTIAL,
         Outcome::Unavailable => UNAVAILABLE,
-    })
+    }
 }
 
 /// What cannot be shown was done all the same.

@@ -1,0 +1,120 @@
+//! `recover`: files that are gone.
+
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::{GoneReport, OperationReport};
+use ckpt_store::Error;
+
+use super::ask;
+use super::outcome::{finish, watched};
+use crate::cli::arguments::RecoverArguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::{DONE, Failure};
+use crate::output::recover;
+use crate::output::text::{bytes, path};
+
+/// Lists what is gone, or puts it back.
+pub fn run(invocation: &Invocation, arguments: &RecoverArguments) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    let mut store = invocation.open()?;
+    let Some(named) = &arguments.path else {
+        let report = store.gone(&directory, &[])?;
+        invocation
+            .output
+            .report(&report, |view| recover::list(&report.files, view))?;
+        return Ok(DONE);
+    };
+    let mut named = directory.join(named);
+    let found = store.gone(&directory, std::slice::from_ref(&named))?.files;
+    if found.is_empty() {
+        return Err(nothing(&named).into());
+    }
+    if is_by_name(&found, &named) {
+        let Some(chosen) = choose(invocation, &found)? else {
+            return Ok(DONE);
+        };
+        named = root(invocation, &mut store)?.join(chosen);
+    }
+    let named = [named];
+    let (dry_run, force) = (arguments.dry_run, arguments.force);
+    let report = watched(invocation, &mut store, |store| {
+        store.recover(&directory, &named, dry_run, force)
+    })?;
+    if invocation.output.is_json() {
+        invocation.output.report(&report, |_| String::new())?;
+        return Ok(report.operation.as_ref().map_or(DONE, code));
+    }
+    if !invocation.output.is_quiet() {
+        let view = invocation.output.view();
+        invocation
+            .output
+            .text(&recover::list(&report.files, view))?;
+        invocation.output.text("\n")?;
+    }
+    match &report.operation {
+        Some(operation) => finish(invocation, &mut store, operation, true),
+        None => Ok(DONE),
+    }
+}
+
+fn code(operation: &OperationReport) -> u8 {
+    super::outcome::code(operation)
+}
+
+fn nothing(named: &Path) -> Error {
+    let name = named.display().to_string();
+    let name = name.escape_debug();
+    if named.symlink_metadata().is_ok() {
+        return Error::unavailable(format!("`{name}` is there, and nothing below it is gone"))
+            .hint("`ckpt-hook cat ID:PATH` shows an older version, `ckpt-hook restore ID PATH` puts it back");
+    }
+    Error::unavailable(format!(
+        "nothing was ever captured at `{name}`, nor of that name"
+    ))
+    .hint("`ckpt-hook recover --deleted` lists all files that are gone")
+}
+
+/// Several files that only have the name: one of them is meant.
+fn is_by_name(found: &[GoneReport], named: &Path) -> bool {
+    let has_name = |gone: &GoneReport| {
+        let path = bytes(&gone.path);
+        let name = path.rsplit(|byte| *byte == b'/').next().map(<[u8]>::to_vec);
+        named
+            .file_name()
+            .map(|name| name.as_encoded_bytes().to_vec())
+            == name
+    };
+    found.len() > 1 && found.iter().all(has_name)
+}
+
+fn choose(invocation: &Invocation, found: &[GoneReport]) -> Result<Option<PathBuf>, Failure> {
+    let view = invocation.output.view();
+    if !invocation.output.can_ask() {
+        let names: Vec<String> = found
+            .iter()
+            .map(|gone| format!("`{}`", path(&gone.path)))
+            .collect();
+        return Err(Error::unavailable(format!(
+            "several files of that name are gone: {}",
+            names.join(", ")
+        ))
+        .hint("give the whole path of one of them")
+        .into());
+    }
+    let lines: Vec<String> = found.iter().map(|gone| recover::line(gone, view)).collect();
+    let chosen = ask::choose("Put back (Esc to leave):", &lines).map_err(|error| {
+        Failure::from(Error::failed("cannot ask on this terminal").because(error))
+    })?;
+    Ok(chosen.map(|index| path_of(&found[index])))
+}
+
+fn path_of(gone: &GoneReport) -> PathBuf {
+    use std::os::unix::ffi::OsStringExt;
+    std::ffi::OsString::from_vec(bytes(&gone.path)).into()
+}
+
+/// Paths of reports are below the workspace, wherever the user is.
+fn root(invocation: &Invocation, store: &mut ckpt_store::Store) -> Result<PathBuf, Failure> {
+    let directory = invocation.directory()?;
+    Ok(store.status(&directory, None)?.workspace.into())
+}

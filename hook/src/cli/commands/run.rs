@@ -1,0 +1,152 @@
+//! `run`: any command as a message with a step around it.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+
+use ckpt_schema::report::EventReport;
+use ckpt_schema::{Event, EventKind};
+use ckpt_store::Store;
+
+use crate::cli::arguments::RunArguments;
+use crate::cli::invocation::Invocation;
+use crate::failure::Failure;
+use crate::output::text::{count, safe_bytes, short};
+use crate::output::write_error;
+use crate::process::posix;
+use crate::surroundings;
+
+/// Nothing could be recorded, and the command was not started: what `env` and `timeout` end with, too.
+const NOT_RECORDED: u8 = 125;
+/// The command was found and could not be started.
+const NOT_STARTED: u8 = 126;
+/// There is no such command.
+const NOT_FOUND: u8 = 127;
+
+/// Records a message, runs the command as its only step, and returns the command's exit code.
+pub fn run(invocation: &Invocation, arguments: &RunArguments) -> Result<u8, Failure> {
+    let directory = invocation.directory()?;
+    let session = Session {
+        agent: &arguments.agent,
+        id: format!("run-{}-{}", surroundings::now(), std::process::id()),
+        cwd: &directory,
+    };
+    let mut store = match begin(invocation, arguments, &session) {
+        Ok(store) => store,
+        Err(failure) => {
+            invocation.output.failure(&failure);
+            return Ok(NOT_RECORDED);
+        }
+    };
+    let code = execute(&arguments.command);
+    match end(&mut store, &session) {
+        Ok(report) => tell(invocation, &report)?,
+        // The command ran, and its exit code counts; the next event closes the step.
+        Err(failure) => invocation.output.failure(&failure),
+    }
+    Ok(code)
+}
+
+/// One run is one session.
+struct Session<'a> {
+    agent: &'a str,
+    id: String,
+    cwd: &'a Path,
+}
+
+impl Session<'_> {
+    fn event(&self, kind: EventKind) -> Event {
+        Event {
+            cwd: Some(self.cwd.to_owned()),
+            tool_use_id: matches!(kind, EventKind::ToolStart | EventKind::ToolFinish)
+                .then(|| "command".to_owned()),
+            ..Event::new(kind, self.agent, &self.id)
+        }
+    }
+}
+
+/// The workspace is captured before the command may touch it.
+fn begin(
+    invocation: &Invocation,
+    arguments: &RunArguments,
+    session: &Session<'_>,
+) -> Result<Store, Failure> {
+    let mut store = invocation.open_to_record()?;
+    if invocation.config.settings.enabled {
+        // A first snapshot may take longer than a hook has.
+        store.snapshot(session.cwd, None, None)?;
+    }
+    let prompt = arguments
+        .prompt
+        .clone()
+        .unwrap_or_else(|| words(&arguments.command));
+    store.record(&Event {
+        prompt: Some(prompt),
+        ..session.event(EventKind::UserMessage)
+    })?;
+    store.record(&session.event(EventKind::StepStart))?;
+    store.record(&Event {
+        tool_name: Some(words(&arguments.command[..1])),
+        ..session.event(EventKind::ToolStart)
+    })?;
+    Ok(store)
+}
+
+fn end(store: &mut Store, session: &Session<'_>) -> Result<EventReport, Failure> {
+    store.record(&session.event(EventKind::ToolFinish))?;
+    let report = store.record(&session.event(EventKind::StepFinish))?;
+    store.record(&session.event(EventKind::TurnEnd))?;
+    store.record(&session.event(EventKind::SessionEnd))?;
+    Ok(report)
+}
+
+fn words(command: &[OsString]) -> String {
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+/// The command has the streams and the terminal. Ctrl-C goes to both, and only the command ends of it.
+fn execute(command: &[OsString]) -> u8 {
+    posix::outlive_interrupts();
+    let mut child = match Command::new(&command[0]).args(&command[1..]).spawn() {
+        Ok(child) => child,
+        Err(error) => {
+            let name = safe_bytes(command[0].as_encoded_bytes());
+            write_error(&format!("error: cannot start `{name}`: {error}\n"));
+            return if error.kind() == ErrorKind::NotFound {
+                NOT_FOUND
+            } else {
+                NOT_STARTED
+            };
+        }
+    };
+    child.wait().map_or(NOT_STARTED, exit_code)
+}
+
+/// Shells say the same of a command.
+fn exit_code(status: ExitStatus) -> u8 {
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+/// What the command printed stays the last word on stdout; a document follows it, since it was asked for.
+fn tell(invocation: &Invocation, report: &EventReport) -> Result<(), Failure> {
+    if invocation.output.is_json() {
+        return invocation.output.report(report, |_| String::new());
+    }
+    let changes = report.changes.unwrap_or_default();
+    if let Some(message) = report.message.as_deref().filter(|_| changes > 0)
+        && invocation.output.shows_progress()
+    {
+        let files = count(changes, "file");
+        let id = short(message);
+        write_error(&format!(
+            "ckpt-hook: {files} changed; `ckpt-hook revert --message {id}` takes it back\n"
+        ));
+    }
+    Ok(())
+}

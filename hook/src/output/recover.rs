@@ -1,0 +1,70 @@
+//! Files that are gone, and who took them.
+
+use ckpt_schema::report::{GoneReport, TakenBy};
+
+use super::table::Table;
+use super::text::{path, safe, short, title};
+use super::view::View;
+
+/// So many files are listed, unless more is asked for.
+const LISTED: usize = 50;
+
+/// Returns a row a file, and whose change took it.
+pub fn list(files: &[GoneReport], view: &View) -> String {
+    if files.is_empty() {
+        return "No captured file is gone.\n".to_owned();
+    }
+    let shown = if view.verbose { files.len() } else { LISTED };
+    let mut table = Table::new(&[]).dropping(&[1]);
+    for gone in files.iter().take(shown) {
+        table.row(vec![path(&gone.path), when(gone, view), taken(gone, view)]);
+    }
+    let mut text = table.render(view);
+    if files.len() > shown {
+        text.push_str(&format!("… {} more; -v lists all\n", files.len() - shown));
+    }
+    text
+}
+
+/// Returns a file in one line, to choose by.
+pub fn line(gone: &GoneReport, view: &View) -> String {
+    format!(
+        "{}  {}  {}",
+        path(&gone.path),
+        when(gone, view),
+        taken(gone, view)
+    )
+}
+
+fn when(gone: &GoneReport, view: &View) -> String {
+    let when = gone.time.map_or_else(
+        || "not captured yet".to_owned(),
+        |time| view.times.ago(time),
+    );
+    view.paint.faint(&when)
+}
+
+fn taken(gone: &GoneReport, view: &View) -> String {
+    let lost = if gone.blob.is_none() {
+        format!(" ({})", view.paint.bad("its bytes are not stored"))
+    } else {
+        String::new()
+    };
+    let message = || {
+        let id = gone.message.as_deref().map(short).unwrap_or_default();
+        let agent = gone.agent.as_deref().map(safe).unwrap_or_default();
+        let title = title(gone.prompt.as_deref());
+        format!("{} {agent} “{title}”", view.paint.id(&id))
+    };
+    let by = match gone.by {
+        TakenBy::Agent => message(),
+        TakenBy::Shared => format!("{}, or another session", message()),
+        TakenBy::Unclear => format!("{}, or you", message()),
+        TakenBy::Outside | TakenBy::Uncaptured => "you, or another program".to_owned(),
+        TakenBy::Operation => {
+            let id = gone.operation.as_deref().map(short).unwrap_or_default();
+            format!("operation {}", view.paint.id(&id))
+        }
+    };
+    by + &lost
+}

@@ -1,0 +1,83 @@
+//! What is told of single files: their contents in a state, and those that are gone.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{OperationReport, PathText};
+
+/// `cat`: a file in a captured state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CatReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// The tree of the snapshot that holds it.
+    pub snapshot: String,
+    /// The octal mode.
+    pub mode: String,
+    /// Whether it is a symbolic link; the content is then its target.
+    pub link: bool,
+    /// The blob.
+    pub blob: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The content; null where its bytes are not UTF-8.
+    pub content: Option<String>,
+    /// The bytes in hex where they are not UTF-8.
+    pub content_hex: Option<String>,
+}
+
+/// Who took a file away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TakenBy {
+    /// A step.
+    Agent,
+    /// One of several steps: nothing tells which.
+    Shared,
+    /// A step, or somebody else.
+    Unclear,
+    /// Nobody who sends events: you, or another program.
+    Outside,
+    /// An operation: a revert or one of its kin.
+    Operation,
+    /// Nobody saw it: it went since the newest snapshot.
+    Uncaptured,
+}
+
+/// A file that is gone, as it was last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GoneReport {
+    /// The path.
+    #[serde(flatten)]
+    pub path: PathText,
+    /// Who took it away.
+    pub by: TakenBy,
+    /// The agent.
+    pub agent: Option<String>,
+    /// The message that led to it.
+    pub message: Option<String>,
+    /// What the user wrote in that message, as far as the settings let it be kept.
+    pub prompt: Option<String>,
+    /// The operation that took it.
+    pub operation: Option<String>,
+    /// When it was seen to be gone; null where that is only seen now.
+    pub time: Option<i64>,
+    /// The octal mode that it had.
+    pub mode: String,
+    /// The blob that it was; null where its bytes are not stored.
+    pub blob: Option<String>,
+}
+
+/// `recover`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoverReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// The files that are gone and were asked for, those that went last first.
+    pub files: Vec<GoneReport>,
+    /// What putting them back did, or would do; null where they were only listed.
+    pub operation: Option<OperationReport>,
+}

@@ -1,0 +1,106 @@
+//! `cat`: the bytes of one file in a captured state.
+
+use std::path::Path;
+
+use ckpt_schema::report::{CatReport, VERSION};
+
+use super::blame::one_path;
+use crate::error::{Error, Result};
+use crate::model::entry::EntryKind;
+use crate::model::hex::Hex;
+use crate::model::path::WorkspacePath;
+use crate::revert;
+use crate::sessions;
+use crate::snapshot::is_below;
+use crate::store::Store;
+use crate::timeline::{self, Place};
+
+/// A file in a captured state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// What it is; without the content, which is in `bytes`.
+    pub report: CatReport,
+    /// Its bytes; of a link, its target.
+    pub bytes: Vec<u8>,
+}
+
+impl Contents {
+    /// Returns the report with the content in it.
+    pub fn document(&self) -> CatReport {
+        let text = std::str::from_utf8(&self.bytes).ok().map(str::to_owned);
+        CatReport {
+            content_hex: text.is_none().then(|| Hex(&self.bytes).to_string()),
+            content: text,
+            ..self.report.clone()
+        }
+    }
+}
+
+/// Reads a path in the state that an id means to `restore`: a snapshot; just before a message, a step or an operation.
+pub(crate) fn cat(store: &Store, cwd: &Path, id: &str, named: &Path) -> Result<Contents> {
+    let place = Place::known(store, cwd)?;
+    let path = one_path(&place, named)?;
+    let snapshot_id = revert::snapshot_named(store, &place, id)?;
+    let row = sessions::snapshot(store.database.connection(), snapshot_id)?;
+    let snapshot = timeline::snapshot_of(&row);
+    let snapshots = place.snapshots()?;
+    let state = snapshots
+        .states(&snapshot, std::slice::from_ref(&path))?
+        .pop();
+    let Some(entry) = state.flatten() else {
+        let are_directories = snapshots.are_directories(&snapshot, std::slice::from_ref(&path))?;
+        if are_directories.contains(&true) {
+            return Err(directory(&path));
+        }
+        return Err(missing(store, snapshot_id, &path)?);
+    };
+    let kind = entry.mode.kind();
+    if kind == EntryKind::Directory {
+        return Err(directory(&path));
+    }
+    let Some(blob) = entry.blob else {
+        return Err(missing(store, snapshot_id, &path)?);
+    };
+    let bytes = snapshots.read_blob(blob)?;
+    Ok(Contents {
+        report: CatReport {
+            version: VERSION,
+            path: path.to_report(),
+            snapshot: row.tree.to_string(),
+            mode: entry.mode.to_string(),
+            link: kind == EntryKind::Symlink,
+            blob: blob.to_string(),
+            size: bytes.len() as u64,
+            content: None,
+            content_hex: None,
+        },
+        bytes,
+    })
+}
+
+fn directory(path: &WorkspacePath) -> Error {
+    Error::failed(format!(
+        "`{}` is a directory in that state",
+        path.to_text().escape_debug()
+    ))
+    .hint("give one of its files; `ckpt-hook restore ID PATH` puts a whole directory back")
+}
+
+/// A path that the snapshot could not hold is not one that was not there.
+fn missing(store: &Store, snapshot_id: i64, path: &WorkspacePath) -> Result<Error> {
+    let gaps = sessions::gaps_of(store.database.connection(), snapshot_id)?;
+    let is_at = |gap: &&sessions::GapRow| {
+        gap.path == path.as_bytes() || is_below(path.as_bytes(), &gap.path)
+    };
+    let name = path.to_text();
+    let name = name.escape_debug();
+    Ok(match gaps.iter().find(is_at) {
+        Some(gap) => Error::unavailable(format!(
+            "that state does not hold `{name}`: {}",
+            gap.reason
+        )),
+        None => Error::unavailable(format!("there is no `{name}` in that state")).hint(
+            "`ckpt-hook diff ID` lists what changed since; an ignored file is captured only where an edit tool named it",
+        ),
+    })
+}

@@ -1,0 +1,153 @@
+//! Files that are gone: what anything that was ever captured had, and the workspace has not, with whose change took it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use ckpt_schema::report::{GoneReport, TakenBy};
+
+use crate::error::Result;
+use crate::model::attribution::Attribution;
+use crate::model::entry::{EntryKind, State};
+use crate::model::path::WorkspacePath;
+use crate::sessions::{self, FileChange, TakenFile};
+use crate::store::Store;
+use crate::timeline::{self, Place};
+
+/// A file that is gone, as it was last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Gone {
+    pub path: WorkspacePath,
+    pub state: State,
+    pub report: GoneReport,
+}
+
+/// Returns the files of a workspace that are gone, those that went last first: those at or below a path that is asked for; where
+/// there are none, those of that name, wherever they were.
+pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Vec<Gone>> {
+    let only = place.paths_asked_for(named)?;
+    let mut all = all(store, place)?;
+    if only.is_empty() {
+        return Ok(all);
+    }
+    if all.iter().any(|gone| gone.path.is_at_or_below(&only)) {
+        all.retain(|gone| gone.path.is_at_or_below(&only));
+        return Ok(all);
+    }
+    // Where a file was is easily forgotten, its name is not.
+    let names: BTreeSet<&[u8]> = only.iter().map(WorkspacePath::name).collect();
+    all.retain(|gone| names.contains(gone.path.name()));
+    Ok(all)
+}
+
+fn all(store: &Store, place: &Place) -> Result<Vec<Gone>> {
+    let connection = store.database.connection();
+    let mut found: BTreeMap<WorkspacePath, Gone> = BTreeMap::new();
+    let mut add = |gone: Gone| {
+        let is_newer = |known: &Gone| {
+            gone.report.time.unwrap_or(i64::MAX) > known.report.time.unwrap_or(i64::MAX)
+        };
+        match found.get(&gone.path) {
+            Some(known) if !is_newer(known) => {}
+            _ => {
+                found.insert(gone.path.clone(), gone);
+            }
+        }
+    };
+    for (path, state) in last_seen(store, place)? {
+        add(Gone {
+            report: report(&path, state, TakenBy::Uncaptured, None),
+            path,
+            state,
+        });
+    }
+    for change in sessions::deletions(connection, place.row.id)? {
+        add(by_change(change));
+    }
+    for taken in sessions::taken_by_operations(connection, place.row.id)? {
+        add(by_operation(taken));
+    }
+    let paths: Vec<WorkspacePath> = found.keys().cloned().collect();
+    let are_there = place.snapshots()?.may_be_there(&place.root, &paths)?;
+    for (path, is_there) in paths.iter().zip(are_there) {
+        if is_there {
+            found.remove(path);
+        }
+    }
+    let mut all: Vec<Gone> = found.into_values().collect();
+    all.retain(|gone| is_file(gone.state));
+    all.sort_by_key(|gone| std::cmp::Reverse(gone.report.time.unwrap_or(i64::MAX)));
+    Ok(all)
+}
+
+/// What the newest snapshot has; what of it is there now is sorted out later.
+fn last_seen(store: &Store, place: &Place) -> Result<Vec<(WorkspacePath, State)>> {
+    let Some(id) = place.row.last_snapshot_id else {
+        return Ok(Vec::new());
+    };
+    let row = sessions::snapshot(store.database.connection(), id)?;
+    let entries = place.snapshots()?.entries(&timeline::snapshot_of(&row))?;
+    Ok(entries
+        .into_iter()
+        .map(|(path, entry)| (path, Some(entry)))
+        .collect())
+}
+
+fn is_file(state: State) -> bool {
+    state.is_some_and(|entry| entry.mode.kind() != EntryKind::Directory)
+}
+
+fn by_change(change: FileChange) -> Gone {
+    let by = match change.attribution {
+        Attribution::Agent => TakenBy::Agent,
+        Attribution::Shared => TakenBy::Shared,
+        Attribution::Unclear => TakenBy::Unclear,
+        Attribution::Outside => TakenBy::Outside,
+    };
+    let report = report(&change.path, change.old, by, Some(change.time));
+    let author = change.author;
+    Gone {
+        report: GoneReport {
+            agent: author.as_ref().map(|author| author.agent.clone()),
+            message: author.as_ref().map(|author| author.message_id.clone()),
+            prompt: author.and_then(|author| author.prompt),
+            ..report
+        },
+        path: change.path,
+        state: change.old,
+    }
+}
+
+fn by_operation(taken: TakenFile) -> Gone {
+    let report = report(
+        &taken.path,
+        taken.state,
+        TakenBy::Operation,
+        Some(taken.time),
+    );
+    Gone {
+        report: GoneReport {
+            operation: Some(taken.operation),
+            ..report
+        },
+        path: taken.path,
+        state: taken.state,
+    }
+}
+
+fn report(path: &WorkspacePath, state: State, by: TakenBy, time: Option<i64>) -> GoneReport {
+    GoneReport {
+        path: path.to_report(),
+        by,
+        agent: None,
+        message: None,
+        prompt: None,
+        operation: None,
+        time,
+        mode: state
+            .map(|entry| entry.mode.to_string())
+            .unwrap_or_default(),
+        blob: state
+            .and_then(|entry| entry.blob)
+            .map(|blob| blob.to_string()),
+    }
+}

@@ -1,0 +1,175 @@
+//! `cat` and `recover`: a file as it was, and files that are gone.
+
+use serde_json::json;
+use testing::binary::Sandbox;
+
+fn world() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("src/a.txt", "0\n");
+    world.write("notes.md", "mine\n");
+    world.play("m1", "write it", |world| world.write("src/a.txt", "1\n"));
+    world.play("m2", "clean up", |world| {
+        world.remove("src/a.txt");
+        world.remove("notes.md");
+    });
+    world
+}
+
+#[test]
+fn a_file_is_printed_as_it_was_at_any_id() {
+    let world = world();
+    world.run(&["label", "m1", "at 12:00"], b"").exits(0);
+    let operation = || {
+        let log = world.json(&["log", "--operations"]);
+        log["operations"][0]["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned()
+    };
+    for (id, expected) in [
+        ("m1", "0\n"),
+        ("m2", "1\n"),
+        ("last", "1\n"),
+        ("at 12:00", "0\n"),
+    ] {
+        let run = world
+            .run(&["cat", &format!("{id}:src/a.txt")], b"")
+            .exits(0);
+        assert_eq!(run.stdout, expected, "{id}");
+    }
+    world.run(&["revert", "--message", "m2"], b"").exits(0);
+    world.run(&["restore", "m1", "src/a.txt"], b"").exits(0);
+    let run = world
+        .run(&["cat", &format!("{}:src/a.txt", operation())], b"")
+        .exits(0);
+    assert_eq!(run.stdout, "1\n", "before an operation");
+}
+
+#[test]
+fn bytes_go_through_a_pipe_as_they_are_and_into_a_document() {
+    let world = Sandbox::new();
+    world.play("m1", "x", |world| world.write("b", b"\x1b[2J\xff\0"));
+    world.play("m2", "y", |_| ());
+    let mut command = world.command(&["cat", "m2:b"]);
+    let output = command.output().expect("it starts");
+    assert_eq!(output.stdout, b"\x1b[2J\xff\0", "to the byte");
+    let document = world.json(&["cat", "m2:b"]);
+    assert_eq!(
+        (
+            &document["content"],
+            &document["content_hex"],
+            &document["size"]
+        ),
+        (&json!(null), &json!("1b5b324aff00"), &json!(6)),
+        "{document}"
+    );
+}
+
+#[test]
+fn what_cat_cannot_print_is_said() {
+    let world = world();
+    std::os::unix::fs::symlink("target", world.workspace().join("link")).expect("a link");
+    world.run(&["snapshot", "--label", "linked"], b"").exits(0);
+    let run = world.run(&["cat", "linked:link"], b"").exits(0);
+    assert_eq!(run.stdout, "target", "where it points");
+    assert!(run.stderr.contains("symbolic link"), "{run}");
+    for (argument, code, words) in [
+        ("m1:src", 1, "is a directory"),
+        ("m1:none", 4, "there is no `none`"),
+        ("nothing:src/a.txt", 4, "nothing with the id `nothing`"),
+        ("m1", 2, "with a colon"),
+        ("m1:", 2, "with a colon"),
+        (":a", 2, "with a colon"),
+        ("m1:../outside", 1, "is not captured"),
+    ] {
+        let run = world.run(&["cat", argument], b"").exits(code);
+        assert!(run.stderr.contains(words), "{argument}: {run}");
+    }
+}
+
+#[test]
+fn a_file_that_is_gone_is_listed_with_who_took_it_and_put_back() {
+    let world = world();
+    let list = world.run(&["recover", "--deleted"], b"").exits(0);
+    assert!(list.stdout.contains("notes.md"), "{list}");
+    assert!(
+        list.stdout.contains("“clean up”"),
+        "whose change took it: {list}"
+    );
+    let plan = world
+        .run(&["recover", "notes.md", "--dry-run"], b"")
+        .exits(0);
+    assert!(
+        !world.workspace().join("notes.md").exists(),
+        "only planned: {plan}"
+    );
+    world.run(&["recover", "notes.md"], b"").exits(0);
+    assert_eq!(world.read("notes.md"), b"mine\n", "as it was");
+    world.run(&["recover", "a.txt"], b"").exits(0);
+    assert_eq!(world.read("src/a.txt"), b"1\n", "by its name alone");
+    let list = world.run(&["recover"], b"").exits(0);
+    assert_eq!(list.stdout, "No captured file is gone.\n", "all is there");
+    world.run(&["recover", "notes.md"], b"").exits(4);
+    world.run(&["recover", "never"], b"").exits(4);
+}
+
+#[test]
+fn a_directory_that_is_gone_comes_back_in_one_operation() {
+    let world = Sandbox::new();
+    for name in ["d/one", "d/deep/two"] {
+        world.write(name, name);
+    }
+    world.play("m1", "begin", |_| ());
+    world.play("m2", "remove one", |world| world.remove("d/one"));
+    world.play("m3", "remove the other", |world| world.remove("d/deep/two"));
+    let report = world.json(&["recover", "d"]);
+    assert_eq!(
+        report["files"].as_array().map(Vec::len),
+        Some(2),
+        "{report}"
+    );
+    assert_eq!(report["operation"]["outcome"], "restored", "{report}");
+    assert_eq!(world.read("d/one"), b"d/one", "taken by one message");
+    assert_eq!(world.read("d/deep/two"), b"d/deep/two", "and by another");
+}
+
+#[test]
+fn what_went_since_the_last_snapshot_and_what_a_revert_took_comes_back_too() {
+    let world = Sandbox::new();
+    world.play("m1", "make it", |world| {
+        world.write("kept", "1\n");
+        world.write("made", "2\n");
+    });
+    world.remove("kept");
+    let report = world.json(&["recover", "--deleted"]);
+    assert_eq!(report["files"][0]["by"], "uncaptured", "{report}");
+    world.run(&["recover", "kept"], b"").exits(0);
+    assert_eq!(world.read("kept"), b"1\n", "from the newest snapshot");
+    world.run(&["revert", "--message", "m1"], b"");
+    let report = world.json(&["recover", "made"]);
+    assert_eq!(report["files"][0]["by"], "operation", "{report}");
+    assert_eq!(world.read("made"), b"2\n", "what the revert took");
+}
+
+#[test]
+fn several_files_of_a_name_are_a_choice() {
+    let world = Sandbox::new();
+    for name in ["a/same", "b/same"] {
+        world.write(name, name);
+    }
+    world.play("m1", "begin", |_| ());
+    world.play("m2", "remove both", |world| {
+        world.remove("a/same");
+        world.remove("b/same");
+    });
+    let run = world.run(&["recover", "same"], b"").exits(4);
+    assert!(
+        run.stderr.contains("`a/same`") && run.stderr.contains("`b/same`"),
+        "both are named: {run}"
+    );
+    world.run(&["recover", "b/same"], b"").exits(0);
+    assert!(
+        !world.workspace().join("a/same").exists(),
+        "only what was named"
+    );
+}

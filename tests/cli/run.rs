@@ -1,0 +1,100 @@
+//! `run`: any command as a message with a step around it.
+
+use testing::binary::Sandbox;
+
+fn sh(script: &str) -> [&str; 5] {
+    ["run", "--", "/bin/sh", "-c", script]
+}
+
+#[test]
+fn a_command_is_a_message_that_can_be_reverted() {
+    let world = Sandbox::new();
+    world.write("a", "1\n");
+    let run = world
+        .run(&sh("echo 2 > a; echo done; echo trouble >&2"), b"")
+        .exits(0);
+    assert_eq!(run.stdout, "done\n", "its own output, and nothing else");
+    assert_eq!(run.stderr, "trouble\n", "on both streams");
+    let log = world.json(&["log"]);
+    let message = &log["messages"][0];
+    assert_eq!(message["agent"], "run", "{log}");
+    assert_eq!(message["files"], 1, "{log}");
+    assert_eq!(
+        message["prompt"], "/bin/sh -c echo 2 > a; echo done; echo trouble >&2",
+        "{log}"
+    );
+    world.run(&["revert", "--message", "last"], b"").exits(0);
+    assert_eq!(world.read("a"), b"1\n", "taken back");
+}
+
+#[test]
+fn the_exit_code_is_the_commands() {
+    let world = Sandbox::new();
+    for (script, code) in [
+        ("exit 0", 0),
+        ("exit 3", 3),
+        ("kill -TERM $$", 143),
+        ("kill -INT $$", 130),
+    ] {
+        world.run(&sh(script), b"").exits(code);
+    }
+    world
+        .run(&["run", "--", "/no/such/command"], b"")
+        .exits(127);
+    world.write("plain", "x");
+    world.run(&["run", "--", "./plain"], b"").exits(126);
+    world.run(&["run"], b"").exits(2);
+    let status = world.json(&["status"]);
+    assert_eq!(status["open_steps"], 0, "every step is finished: {status}");
+}
+
+#[test]
+fn it_has_a_prompt_an_agent_and_the_streams_that_are_given() {
+    let world = Sandbox::new();
+    let arguments = [
+        "run", "--prompt", "copy it", "--agent", "make", "--", "/bin/sh", "-c", "cat > b",
+    ];
+    world.run(&arguments, b"from stdin").exits(0);
+    assert_eq!(world.read("b"), b"from stdin", "stdin is passed through");
+    let log = world.json(&["log"]);
+    assert_eq!(log["messages"][0]["prompt"], "copy it", "{log}");
+    assert_eq!(log["messages"][0]["agent"], "make", "{log}");
+    let run = world
+        .run(&["--json", "run", "--", "/bin/sh", "-c", "echo x > c"], b"")
+        .exits(0);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).expect("a document");
+    assert_eq!(report["changes"], 1, "{report}");
+}
+
+#[test]
+fn an_interrupted_command_leaves_a_finished_step() {
+    let world = Sandbox::new();
+    // The shell, the command and we are one group, as at a terminal.
+    let script = "echo half > a; kill -INT 0; sleep 60";
+    let mut command = world.command(&sh(script));
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let status = command.status().expect("it starts");
+    assert_eq!(
+        status.code(),
+        Some(130),
+        "it says how the command ended, and lives to say it"
+    );
+    let status = world.json(&["status"]);
+    assert_eq!(status["open_steps"], 0, "{status}");
+    world.run(&["revert", "--message", "last"], b"").exits(0);
+    assert!(
+        !world.workspace().join("a").exists(),
+        "what it did can be taken back"
+    );
+}
+
+#[test]
+fn nothing_is_started_where_nothing_can_be_recorded() {
+    let world = Sandbox::new();
+    std::fs::write(world.store(), "no directory").expect("writable");
+    world.run(&sh("echo 2 > a"), b"").exits(125);
+    assert!(
+        !world.workspace().join("a").exists(),
+        "it could not be taken back"
+    );
+}
