@@ -74,6 +74,7 @@ crash:
     CKPT_FULL=1 cargo test -p ckpt-store --locked --test apply crash -- --nocapture
     CKPT_FULL=1 cargo test -p ckpt-hook --locked --test crash -- --nocapture
     CKPT_FULL=1 cargo test -p ckpt-store --locked --test scenarios damaged_anywhere -- --nocapture
+    CKPT_FULL=1 cargo test -p ckpt-store --locked --test scenarios owner -- --nocapture
 
 # Fuzzers of what is read of others' bytes, with address sanitizer: so many seconds each (an hour), those named or all; exit code
 # 77: no nightly toolchain, none ran

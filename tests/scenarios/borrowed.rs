@@ -330,3 +330,50 @@ fn what_is_settled_stands_in_a_repository_that_git_takes_for_sound() {
     let found = world.run_git(&[&git_dir, "fsck", "--full", "--strict", "--no-dangling"]);
     assert_eq!(found, "", "deltas have their bases");
 }
+
+/// Mounts a new btrfs, which clones files, over the folder for temporary files; returns whether that can be done here.
+fn mount_one_that_clones(mount: testing::namespace::MountCall) -> bool {
+    let folder = std::env::temp_dir();
+    let image = folder.join("clones.img");
+    let made = fs::File::create(&image).and_then(|image| image.set_len(300 << 20));
+    let formatted = std::process::Command::new("mkfs.btrfs")
+        .arg("-q")
+        .arg(&image)
+        .output();
+    let works = made.is_ok() && formatted.is_ok_and(|output| output.status.success());
+    if works {
+        mount(&["-o", "loop"], &image, &folder);
+    }
+    works
+}
+
+#[test]
+fn where_files_can_be_cloned_nothing_is_borrowed_at_all() {
+    let test = "borrowed::where_files_can_be_cloned_nothing_is_borrowed_at_all";
+    testing::namespace::in_namespace(test, |mount| {
+        // The folder is this test's alone: nothing is left in that of all tests.
+        let outer = tempfile::tempdir().expect("a scratch directory");
+        mount(&["--bind"], outer.path(), &std::env::temp_dir());
+        if !mount_one_that_clones(mount) {
+            return testing::skip::skip("it needs loop devices and `mkfs.btrfs`");
+        }
+        for (why, deed) in DEEDS {
+            let mut world = packed();
+            world.message("m1");
+            assert!(has_clones(&world), "the packs are there, whole");
+            assert!(!shares_inodes(&world), "as files of the store's own");
+            // Nobody settles anything: there is nothing to be settled.
+            files(&world.path(".git/objects/pack"))
+                .iter()
+                .for_each(|path| deed(path));
+            world.start_in("s1");
+            files(&world.root)
+                .iter()
+                .filter(|path| !path.to_string_lossy().contains("/.git/objects/pack"))
+                .for_each(|path| deed(path));
+            world.finish_in("s1");
+            world.revert("m1");
+            expect_all(&world, why);
+        }
+    });
+}

@@ -21,6 +21,7 @@ mod losses;
 mod moved;
 mod names;
 mod out_of_view;
+mod owner;
 mod parts;
 mod planned;
 mod receipt;

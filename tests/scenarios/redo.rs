@@ -563,3 +563,58 @@ fn what_a_message_made_permanent_is_not_shown_as_reverted_by_the_next_revert() {
         "the conflict was of a revert that is over"
     );
 }
+
+#[test]
+fn what_goes_is_known_to_be_good_when_an_operation_is_finished_later_too() {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
+    let old = world.tree();
+    world.message("m1");
+    let earlier = packs(&world);
+    world.step(|world| {
+        ["d/a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "the agent's\n"))
+    });
+    let new = world.tree();
+    if !pin(&world, "d/a") {
+        return;
+    }
+    let report = world.revert("m1");
+    unpin(&world, "d/a");
+    assert_eq!(report.outcome, Outcome::Partial, "it is not over");
+    // The blob is the first entry of the step's pack: behind the header of the pack, and its own.
+    for pack in packs(&world) {
+        if earlier.contains(&pack) {
+            continue;
+        }
+        let mut bytes = std::fs::read(&pack).expect("ours");
+        bytes[15] ^= 0x55;
+        std::fs::remove_file(&pack).expect("ours");
+        std::fs::write(&pack, bytes).expect("ours");
+    }
+    world.reopen(ckpt_store::Settings::default());
+    world.capture();
+    assert_eq!(world.tree(), old, "it is finished");
+    world.reopen(ckpt_store::Settings::default());
+    world.unrevert();
+    assert_eq!(
+        world.read("d/a"),
+        "the agent's\n",
+        "what was replaced later was stored anew before"
+    );
+    assert_eq!(world.tree(), new, "and so there is a way back");
+}
+
+/// The packs of the only workspace.
+fn packs(world: &World) -> Vec<std::path::PathBuf> {
+    let workspaces = std::fs::read_dir(world.base().join("store/snapshots"));
+    let workspace = workspaces.expect("there").next().expect("one workspace");
+    let folder = workspace.expect("readable").path();
+    let entries = std::fs::read_dir(folder.join("repository.git/objects/pack"));
+    let paths = entries
+        .expect("there")
+        .map(|entry| entry.expect("readable").path());
+    paths
+        .filter(|path| path.extension().is_some_and(|name| name == "pack"))
+        .collect()
+}

@@ -191,3 +191,44 @@ fn too_little_room_or_a_read_only_file_system_refuses_the_whole_operation_before
     assert_eq!(world.revert("m1").outcome, Outcome::Restored);
     assert_eq!(world.tree(), old, "all of it");
 }
+
+/// Opens a store somewhere, and asks it to record a message in a directory; returns what it says.
+fn record_in(store: &std::path::Path, cwd: &std::path::Path) -> Result<(), String> {
+    let surroundings = ckpt_store::Surroundings {
+        directory: store.to_owned(),
+        settings: ckpt_store::Settings::default(),
+        home: None,
+        config_home: None,
+        clock: || 0,
+        file_clock: ckpt_store::file_clock,
+    };
+    let mut store = ckpt_store::Store::open(surroundings).expect("a store of our own");
+    let event = ckpt_schema::event::Event {
+        cwd: Some(cwd.to_owned()),
+        message_id: Some("m1".to_owned()),
+        ..ckpt_schema::event::Event::new(ckpt_schema::EventKind::UserMessage, "generic", "s1")
+    };
+    let recorded = store.record(&event);
+    recorded.map(drop).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_store_inside_the_workspace_or_its_repository_records_nothing_there_and_says_so() {
+    let world = World::git(&[("a", "0\n")]);
+    world.run_git(&["worktree", "add", "-q", "../linked"]);
+    let linked = world.base().join("linked");
+    for (store, cwd) in [
+        (world.path("data/store"), &world.root),
+        (world.path(".git/store"), &world.root),
+        (world.path(".git/store"), &linked),
+        (linked.join("store"), &linked),
+    ] {
+        std::fs::create_dir_all(store.parent().expect("it has one")).expect("ours");
+        let said = record_in(&store, cwd).expect_err("it would be reached by `find`");
+        assert!(said.contains("the store is inside it"), "{store:?}: {said}");
+    }
+    let beside = world.base().join("beside");
+    record_in(&beside, &world.root).expect("one beside them records");
+    record_in(&world.path("data/store"), &world.base().join("home"))
+        .expect("and so does one that is in another workspace");
+}

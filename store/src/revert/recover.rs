@@ -7,8 +7,11 @@ use ckpt_schema::report::FileResult;
 use super::apply::Root;
 use super::journal::{Finished, Try, finish};
 use crate::error::Result;
+use crate::model::entry::ObjectId;
 use crate::model::item::Item;
+use crate::model::path::WorkspacePath;
 use crate::sessions;
+use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -92,6 +95,7 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
         let name = format!("the {} `{}`", row.kind.name(), super::short(&row.id));
+        keep_what_goes(store, place, &snapshots, &row.id)?;
         let Finished {
             items,
             git,
@@ -125,6 +129,56 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
         ));
     }
     Ok(warnings)
+}
+
+/// Before anything more is removed or replaced: the bytes that lead back were known to be good when the operation began, and that may
+/// be long ago. What is damaged since is stored anew from where it stands still; what cannot be read there either is left alone.
+fn keep_what_goes(
+    store: &mut Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    operation: &str,
+) -> Result<()> {
+    let mut items = sessions::operation_items(store.database.connection(), operation)?;
+    let is_going = |item: &Item| item.result == FileResult::Planned;
+    let blob = |item: &Item| item.expected.and_then(|entry| entry.blob);
+    let mut blobs: Vec<ObjectId> = items
+        .iter()
+        .filter(|item| is_going(item))
+        .filter_map(blob)
+        .filter(|blob| *blob != ObjectId::EMPTY_TREE)
+        .collect();
+    blobs.sort_unstable();
+    blobs.dedup();
+    let broken = snapshots.check_blobs(&blobs)?;
+    if broken.is_empty() {
+        return Ok(());
+    }
+    let is_broken = |item: &Item| {
+        is_going(item) && broken.iter().any(|(broken, _)| blob(item) == Some(*broken))
+    };
+    let (numbers, paths): (Vec<usize>, Vec<WorkspacePath>) = items
+        .iter()
+        .enumerate()
+        .filter(|(_, item)| is_broken(item))
+        .map(|(number, item)| (number, item.path.clone()))
+        .unzip();
+    let captured = snapshots.capture_all(&place.root, &paths)?;
+    let unread = numbers.into_iter().zip(captured);
+    let unread: Vec<_> = unread
+        .filter_map(|(number, captured)| Some((number, captured.err()?)))
+        .collect();
+    if unread.is_empty() {
+        return Ok(());
+    }
+    for (number, error) in unread {
+        let why =
+            format!("what stands there is damaged in the store and cannot be stored anew: {error}");
+        (items[number].result, items[number].reason) = (FileResult::Failed, Some(why));
+    }
+    store
+        .database
+        .write_synced(|connection| sessions::note_results(connection, operation, &items))
 }
 
 /// Returns how many files could not be written, with the first of them.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Context, Error, Result};
 pub use crate::fs::identity::Identity;
+use crate::git::Location;
 use crate::settings::Settings;
 
 /// A directory that can be captured.
@@ -73,6 +74,29 @@ impl Workspace {
 fn is_of_dotfiles(root: &Path, cwd: &Path, home: Option<&Path>, settings: &Settings) -> bool {
     let holds_home = home.is_some_and(|home| home.starts_with(root) && !home.starts_with(cwd));
     holds_home && !settings.for_directory(root).allow
+}
+
+/// Fails where the store is inside a workspace, or inside its repository: what is done to the files there, with `find` or
+/// `git clean`, would be done to what is stored. To be asked before anything is recorded; the settings may allow it.
+pub(crate) fn check_apart(root: &Path, store: &Path, settings: &Settings) -> Result<()> {
+    if settings.for_directory(root).allow {
+        return Ok(());
+    }
+    // The repository of a linked worktree is elsewhere.
+    let git = Some(root.join(".git")).filter(|git| git.is_file());
+    let repository = git.and_then(|_| Location::of(root)?.common.canonicalize().ok());
+    let inside = if store.starts_with(root) {
+        "it"
+    } else if repository.is_some_and(|repository| store.starts_with(repository)) {
+        "its repository"
+    } else {
+        return Ok(());
+    };
+    Err(Error::failed(format!(
+        "`{}` is not captured: the store is inside {inside}, where whatever is done to files is done to what is stored",
+        root.display()
+    ))
+    .hint("give --store or $CKPT_HOOK_HOME a directory outside of those in which agents work"))
 }
 
 /// A work tree's top holds a `.git` that is a repository or points at one; an empty directory of that name is neither.

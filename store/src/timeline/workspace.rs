@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
 
-use super::root::{Identity, Workspace};
+use super::root::{Identity, Workspace, check_apart};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout::{self, Lock};
 use crate::model::path::WorkspacePath;
@@ -50,6 +50,12 @@ impl Place {
     /// Returns the workspace that holds a directory; it is added to the store where it is new.
     pub fn claim(store: &mut Store, cwd: &Path) -> Result<Self> {
         let workspace = workspace_of(store, cwd)?;
+        let surroundings = &store.surroundings;
+        check_apart(
+            &workspace.root,
+            &surroundings.directory,
+            &surroundings.settings,
+        )?;
         let now = store.now();
         let row = store.database.write(|connection| {
             sessions::claim_workspace(connection, &workspace.root, &workspace.identity, now)

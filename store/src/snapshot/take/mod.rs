@@ -143,13 +143,6 @@ impl<'a> Scene<'a> {
             .collect()
     }
 
-    fn is_named(&self, path: &[u8]) -> bool {
-        self.request
-            .named
-            .iter()
-            .any(|named| named.as_bytes() == path)
-    }
-
     fn packs(&self) -> Stamp {
         stamp_of_packs(self.objects)
     }

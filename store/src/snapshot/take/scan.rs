@@ -78,38 +78,13 @@ impl Scene<'_> {
             read_rules(&self.root, directory, &used, &anchor)
                 .unwrap_or_else(|_| Some(unread.rules(directory, &used)))
         });
-        let named = self.named();
         let any_size: BTreeSet<_> = self
             .request
             .whatever_size
             .iter()
             .map(|path| path.as_bytes())
             .collect();
-        let old_forced: Option<BTreeSet<Vec<u8>>> =
-            known.map(|cache| cache.header.forced.iter().cloned().collect());
-        let hits = Mutex::new(BTreeSet::new());
-        let looks_forced = |path: &[u8], is_directory: bool| {
-            let is_named = if is_directory {
-                rules::has_below(&named, path)
-            } else {
-                named.contains(path)
-            };
-            is_named
-                || match &old_forced {
-                    Some(forced) if is_directory => rules::has_below(forced, path),
-                    Some(forced) => forced.contains(path) && index.tracked().holds(path, false),
-                    None => index.tracked().holds(path, is_directory),
-                }
-        };
-        let is_forced = |path: &[u8], is_directory: bool| {
-            let is_forced = looks_forced(path, is_directory);
-            if is_forced && !is_directory {
-                hits.lock()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .insert(path.to_vec());
-            }
-            is_forced
-        };
+        let forced = Forced::new(self.named(), known, index);
         let seeds = self.seeds(cache, index);
         let walk = Walk {
             root: self
@@ -118,7 +93,7 @@ impl Scene<'_> {
                 .context(|| "cannot open the workspace twice")?,
             store: self.store,
             matcher: &matcher,
-            is_forced: &is_forced,
+            is_forced: &|path, is_directory| forced.note(path, is_directory),
             is_any_size: &|path| any_size.contains(path) || index.tracked().holds(path, false),
             max_file_size: self.request.max_file_size,
             remembered: &|path| cache.and_then(|cache| cache.listing(path)),
@@ -158,25 +133,7 @@ impl Scene<'_> {
         check_root(&overlay, self.request.root)?;
         note_rules(&mut overlay, &fresh, &used);
         let seen = walk.watched;
-        let forced = match old_forced
-            .filter(|_| known.is_some_and(|cache| cache.header.named.iter().eq(&named)))
-        {
-            Some(forced) => forced,
-            None => {
-                let mut candidates = hits.into_inner().unwrap_or_else(PoisonError::into_inner);
-                candidates.extend(named);
-                candidates.extend(
-                    cache
-                        .iter()
-                        .flat_map(|cache| cache.header.forced.iter().cloned()),
-                );
-                let tracked = index.tracked();
-                candidates.retain(|path| tracked.holds(path, false) || self.is_named(path));
-                candidates.extend(missing(&overlay, tracked));
-                candidates.retain(|path| matcher.is_ignored(path));
-                candidates
-            }
-        };
+        let forced = forced.of_snapshot(cache, &overlay, &matcher);
         let watched = watched(&overlay, seen, unread.lines());
         Ok(Scanned {
             overlay,
@@ -190,6 +147,87 @@ impl Scene<'_> {
                 .collect(),
             times,
         })
+    }
+}
+
+/// Which paths are captured although they are ignored: those that an edit tool named, and those that the user's repository tracks,
+/// for git itself does not ignore what it tracks.
+///
+/// To know what is tracked, the index has to be read, which takes longer than the rest of a snapshot. Where neither the index nor
+/// the ignore rules changed, a path is forced now if it was, and still is tracked; a directory is looked into if one below it was.
+struct Forced<'a> {
+    /// What edit tools named.
+    named: BTreeSet<Vec<u8>>,
+    /// What the last snapshot forced, where that still holds.
+    old: Option<BTreeSet<Vec<u8>>>,
+    /// Whether an edit tool named the same for the last snapshot.
+    is_same: bool,
+    index: &'a Index<'a>,
+    /// The files that the walk met and forced.
+    met: Mutex<BTreeSet<Vec<u8>>>,
+}
+
+impl<'a> Forced<'a> {
+    fn new(named: BTreeSet<Vec<u8>>, known: Option<&Cache>, index: &'a Index<'a>) -> Self {
+        Self {
+            old: known.map(|cache| cache.header.forced.iter().cloned().collect()),
+            is_same: known.is_some_and(|cache| cache.header.named.iter().eq(&named)),
+            named,
+            index,
+            met: Mutex::default(),
+        }
+    }
+
+    /// Returns whether a path is forced, or one below a directory is; a file that is, is noted.
+    fn note(&self, path: &[u8], is_directory: bool) -> bool {
+        let is_forced = self.is_named(path, is_directory) || self.is_tracked(path, is_directory);
+        if is_forced && !is_directory {
+            let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+            met.insert(path.to_vec());
+        }
+        is_forced
+    }
+
+    fn is_named(&self, path: &[u8], is_directory: bool) -> bool {
+        if is_directory {
+            rules::has_below(&self.named, path)
+        } else {
+            self.named.contains(path)
+        }
+    }
+
+    fn is_tracked(&self, path: &[u8], is_directory: bool) -> bool {
+        match &self.old {
+            Some(old) if is_directory => rules::has_below(old, path),
+            // It may have been named for the last snapshot only.
+            Some(old) => old.contains(path) && self.index.tracked().holds(path, false),
+            None => self.index.tracked().holds(path, is_directory),
+        }
+    }
+
+    /// Returns what a later snapshot and a patch have to know of as forced: whatever is, and would be ignored otherwise.
+    fn of_snapshot(
+        self,
+        cache: Option<&Cache>,
+        overlay: &Overlay<'_>,
+        matcher: &rules::Matcher<'_>,
+    ) -> BTreeSet<Vec<u8>> {
+        if let (Some(old), true) = (self.old, self.is_same) {
+            return old;
+        }
+        let tracked = self.index.tracked();
+        let mut candidates = self
+            .met
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
+        // The walk does not meet what is below directories that are as they were.
+        let remembered = cache.iter().flat_map(|cache| cache.header.forced.iter());
+        candidates.extend(remembered.cloned());
+        candidates.retain(|path| tracked.holds(path, false) || self.named.contains(path));
+        candidates.extend(self.named);
+        candidates.extend(missing(overlay, tracked));
+        candidates.retain(|path| matcher.is_ignored(path));
+        candidates
     }
 }
 
