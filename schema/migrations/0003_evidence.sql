@@ -150,3 +150,7 @@ SELECT strftime('%Y-%m-%d %H:%M:%S', changes.happened_at / 1000.0, 'unixepoch') 
 
 -- A binary that does not know the word would take what is unclear for somebody's.
 UPDATE meta SET value = 3;
+
+-- What every event asks for: without these it looks at all messages and steps that there ever were.
+CREATE INDEX messages_pending ON messages (session_id) WHERE pending = 1;
+CREATE INDEX step_paths_captured ON step_paths (step_id) WHERE captured = 1;

@@ -10,6 +10,8 @@
 mod nothing;
 mod workspace;
 
+use serde_json::json;
+use testing::binary::Sandbox;
 use testing::count::{self, Counts};
 use testing::skip::{has_strace, is_debug_build};
 use workspace::SizedWorkspace;
@@ -95,6 +97,64 @@ fn a_call_writes_its_rows_in_few_transactions() {
 
 /// Write transactions of one call: that it runs, its rows, that it ended.
 const TRANSACTIONS: u64 = 3;
+
+#[test]
+fn what_an_event_asks_of_the_database_does_not_grow_with_the_steps_before_it() {
+    if !has_strace() || !is_debug_build() {
+        return;
+    }
+    let world = Sandbox::new();
+    let events = ["user_message", "step_start", "step_finish", "turn_end"];
+    let turns = |from: usize, to: usize| {
+        for number in from..to {
+            for event in events {
+                if event == "step_finish" {
+                    world.write("edited", format!("{number}\n"));
+                }
+                let message = format!("m{number}");
+                world
+                    .event(json!({"event": event, "session_id": "s", "message_id": message}))
+                    .ends_silently();
+            }
+        }
+    };
+    let asked = |number: usize| {
+        events.map(|event| {
+            if event == "step_finish" {
+                world.write("edited", format!("{number}\n"));
+            }
+            let cwd = world.workspace();
+            let message = format!("m{number}");
+            let payload =
+                json!({"event": event, "session_id": "s", "message_id": message, "cwd": cwd});
+            count::count(&world, &payload.to_string(), &[])
+        })
+    };
+    // Now and then one of them also moves the log into the database.
+    let least = |number: usize| {
+        let [first, second] = [asked(number), asked(number + 1)];
+        let pages = first.iter().zip(&second);
+        pages
+            .map(|(first, second)| first.pages.min(second.pages))
+            .collect::<Vec<_>>()
+    };
+    turns(0, 30);
+    let early = least(30);
+    turns(32, 200);
+    let late = least(200);
+    for (event, (early, late)) in events.iter().zip(early.into_iter().zip(late)) {
+        println!("{event}: {early} pages of the database after 30 turns, {late} after 200");
+        assert!(early > 5, "{event}: pages are counted");
+        assert!(
+            late <= early + MORE_PAGES,
+            "{event}: {early} pages became {late}"
+        );
+    }
+}
+
+/// How many pages more an event may read in a store with 170 turns more: tables and indexes are one level deeper. Who looks at every
+/// message or step reads a page more for each eight of them.
+const MORE_PAGES: u64 = 15;
 
 #[test]
 fn a_call_with_ten_edits_syncs_one_pack() {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use testing::skip::has_strace;
 
 use super::forward::{CASES, Case};
-use super::{Sandbox, Tree, assert_whole, leftovers};
+use super::{REVERT, Sandbox, Tree, assert_sound, assert_whole, leftovers, played};
 use testing::binary::Run;
 use testing::strace::{Point, at_each, fail_all, fail_at, points, sample};
 
@@ -49,7 +49,7 @@ fn touches_files((name, _): &Point) -> bool {
 }
 
 /// Whoever said that all is done has done it, and a failure to begin left everything as it was.
-fn assert_honest(world: &Sandbox, run: &Run, before: &Tree, after: &Tree, what: &str) {
+pub fn assert_honest(world: &Sandbox, run: &Run, before: &Tree, after: &Tree, what: &str) {
     assert_whole(world, before, after, what);
     match run.code {
         Some(0) => assert_eq!(
@@ -137,6 +137,66 @@ fn an_error_in_any_system_call_of_an_operation_is_told_and_the_next_try_ends_it(
     }
     for case in &CASES {
         each_error(case, 24);
+    }
+}
+
+/// Commands that leave the workspace as it is: they may fail, and say so, and never claim what is not so.
+const OTHERS: [&[&str]; 8] = [
+    &["snapshot"],
+    &["status"],
+    &["log"],
+    &["show", "m1"],
+    &["diff", "m1"],
+    &["doctor"],
+    &["revert", "--message", "m1", "--dry-run"],
+    &["log", "--operations"],
+];
+
+#[test]
+fn an_error_in_any_system_call_of_a_command_that_reverts_nothing_is_told_and_changes_nothing() {
+    if !has_strace() {
+        return;
+    }
+    let quick = if std::env::var_os("CKPT_FULL").is_some() {
+        usize::MAX
+    } else {
+        10
+    };
+    for command in OTHERS {
+        let world = played();
+        let before = world.tree();
+        let sound = world.run(command, b"").exits(0);
+        let calls: Vec<Point> = points(&world, command, b"");
+        let begun = calls.len() / 5;
+        let calls: Vec<_> = calls
+            .into_iter()
+            .skip(begun)
+            .filter(touches_files)
+            .collect();
+        let step = (calls.len() / quick).max(1);
+        let tasks = calls.into_iter().step_by(step).enumerate();
+        let tasks = tasks.map(|(number, point)| (point, ERRORS[number % ERRORS.len()]));
+        at_each(tasks.collect(), |(point, error)| {
+            let world = played();
+            let run = fail_at(&world, &point, error, command, b"");
+            let what = format!("{command:?} with {error} at {point:?}");
+            assert_eq!(world.tree(), before, "{what}: nothing is touched\n{run}");
+            match run.code {
+                // What it prints is as long as in peace, but for times and ids.
+                Some(0) => assert!(
+                    command[0] == "doctor"
+                        || run.stdout.lines().count() >= sound.stdout.lines().count(),
+                    "{what}: it said that all is well, and left out a part\n{run}\nin peace:\n{sound}"
+                ),
+                Some(1..=5) => assert!(
+                    run.stdout.len() + run.stderr.len() > 0,
+                    "{what}: a failure says why\n{run}"
+                ),
+                other => panic!("{what}: it ended with {other:?}\n{run}"),
+            }
+            world.run(&REVERT, b"").exits(0);
+            assert_sound(&world, &what);
+        });
     }
 }
 

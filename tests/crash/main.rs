@@ -13,6 +13,7 @@ mod errors;
 mod forward;
 mod git;
 mod hook;
+mod memory;
 mod migration;
 mod power;
 mod revert;

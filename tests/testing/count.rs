@@ -19,6 +19,8 @@ pub struct Counts {
     pub connections: u64,
     /// Pieces of directories' listings that were read.
     pub listings: u64,
+    /// Pages of the database, or of its log, that were read.
+    pub pages: u64,
 }
 
 /// Makes every file system look as if a file server had it: what `fstatfs` tells is NFS's number.
@@ -71,6 +73,7 @@ impl Counts {
             "execve" => self.programs += 1,
             "getdents64" => self.listings += 1,
             "connect" => self.connections += 1,
+            "pread64" if rest.contains(", 4096, ") => self.pages += 1,
             _ => {}
         }
     }

@@ -232,7 +232,7 @@ fn steps_where(
     let mut statement = connection
         .prepare_cached(&format!(
             "SELECT {COLUMNS}, steps.started_at, sessions.tool_events, sessions.last_event_at, sessions.parent_id, {LIFE}
-               FROM steps JOIN sessions ON sessions.id = steps.session_id
+               FROM steps CROSS JOIN sessions ON sessions.id = steps.session_id
               WHERE {condition} ORDER BY steps.seq"
         ))
         .context(|| "cannot read open steps")?;

@@ -231,7 +231,7 @@ pub(crate) fn release_background(
     connection
         .prepare_cached(
             "UPDATE tools SET released_at = ?2 WHERE background = 1 AND released_at IS NULL
-                AND step_id IN (SELECT id FROM steps WHERE session_id = ?1)",
+                AND EXISTS (SELECT 1 FROM steps WHERE steps.id = tools.step_id AND steps.session_id = ?1)",
         )
         .and_then(|mut statement| statement.execute(params![session, now]))
         .context(|| "cannot note the end of a command in the background")?;
@@ -311,8 +311,9 @@ pub(crate) fn forced_paths(
 ) -> Result<Vec<WorkspacePath>> {
     let mut statement = connection
         .prepare_cached(
+            // In this order: few paths are captured so, and every workspace has many steps.
             "SELECT DISTINCT step_paths.path, step_paths.path_raw FROM step_paths
-               JOIN steps ON steps.id = step_paths.step_id JOIN sessions ON sessions.id = steps.session_id
+               CROSS JOIN steps ON steps.id = step_paths.step_id JOIN sessions ON sessions.id = steps.session_id
               WHERE step_paths.captured = 1 AND sessions.workspace_id = ?1",
         )
         .context(|| "cannot read the files that tools named")?;
