@@ -9,6 +9,7 @@ mod config;
 mod database;
 mod files;
 mod generated;
+mod history_page;
 mod inside;
 mod install;
 mod label;

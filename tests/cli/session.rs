@@ -28,9 +28,9 @@ fn the_log_is_a_table_of_messages() {
     let world = two_messages();
     let run = world.run(&["log"], b"").exits(0);
     expect![[r#"
-        message   when      agent    took  files   +   -  prompt
-        12345678  just now  generic  <1 s      1      -1  tidy up
-        12345678  just now  generic  <1 s      2  +2      add cakes
+        message   when      agent     took  files   +   -  prompt
+        12345678  just now  generic  <10 s      1      -1  tidy up
+        12345678  just now  generic  <10 s      2  +2      add cakes
         2 messages, +2 -1
     "#]]
     .assert_eq(&world.redact(&run.stdout));
@@ -118,6 +118,7 @@ fn what_git_keeps_is_named_with_its_reason() {
           restored    -1  menu
           kept            branch main (changed since by the user)
           kept            git's index (changed since by the user)
+        1 other path differs from then: changed since, not by an agent (notes).
         1 message is hidden until you redo, or send a new one.
         To undo this: ckpt-hook undo
     "#]]

@@ -6,6 +6,8 @@ use testing::skip::{has_program, has_strace};
 
 use testing::binary::{Run, Sandbox, binary, finish};
 
+use crate::screen::Screen;
+
 /// Runs the binary on a terminal and types.
 fn on_a_terminal(world: &Sandbox, arguments: &str, keys: &str) -> Option<Run> {
     on_a_terminal_below(world, "", arguments, keys)
@@ -117,4 +119,47 @@ fn a_person_who_names_no_command_or_none_that_there_is_gets_help() {
     assert!(run.stdout.contains("ckpt-hook demo  "), "the help: {run}");
     let run = on_a_terminal(&world, "evnt", "").expect("it ran before");
     assert!(run.stdout.contains("unrecognized subcommand"), "why: {run}");
+}
+
+#[test]
+fn what_is_longer_than_the_screen_goes_to_the_pager_and_nothing_else_does() {
+    let world = two_messages();
+    let pager = "CKPT_HOOK_PAGER='sed s/^/PAGED:/'";
+    let shown = |line: &str| {
+        let mut screen = Screen::open(&world, 80, line)?;
+        screen.end();
+        Some(screen.contents())
+    };
+    let Some(long) = shown(&format!("stty rows 3; {pager} ckpt-hook log")) else {
+        return;
+    };
+    assert!(
+        long.contains("PAGED:2 messages"),
+        "to its last line: {long}"
+    );
+    let cases = [
+        (format!("{pager} ckpt-hook log"), "it fits"),
+        (format!("stty rows 3; {pager} ckpt-hook log --json"), "JSON"),
+        (
+            format!("stty rows 3; {pager} ckpt-hook log | cat"),
+            "a pipe",
+        ),
+        (
+            format!("stty rows 3; CLAUDECODE=1 {pager} ckpt-hook log"),
+            "inside an agent",
+        ),
+        (
+            format!("stty rows 3; TERM=dumb {pager} ckpt-hook log"),
+            "a terminal without pages",
+        ),
+        (
+            "stty rows 3; CKPT_HOOK_PAGER= ckpt-hook log".to_owned(),
+            "none is wanted",
+        ),
+    ];
+    for (line, why) in cases {
+        let shown = shown(&line).expect("as before");
+        assert!(!shown.contains("PAGED:"), "{why}: {shown}");
+        assert!(shown.contains("essages"), "{why}: {shown}");
+    }
 }

@@ -20,7 +20,9 @@ pub fn heading(report: &DiffReport, view: &View) -> String {
             "The workspace as it is now, with itself".to_owned()
         }
         Some("current") | None => format!("Since {from}"),
-        Some(_) if report.to_name == report.from_name => format!("What {from} changed"),
+        Some(to) if to.starts_with("step ") && report.to_name == report.from_name => {
+            format!("What {from} changed")
+        }
         Some(to) => format!("From {from} to {}", side(to, view.paint)),
     };
     format!("{}\n", view.paint.faint(&text))

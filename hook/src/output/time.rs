@@ -54,14 +54,13 @@ impl Times {
     }
 }
 
-/// Returns how long something took: "<1 s", "1.4 s", "12 s", "3 min 5 s", "2 h 4 min".
+/// Returns how long something took: "<10 s", "12 s", "3 min 5 s", "2 h 4 min".
 pub fn duration(milliseconds: Milliseconds) -> String {
     let (seconds, minutes) = (milliseconds / 1000, milliseconds / 60_000);
     match seconds {
         _ if milliseconds < 0 => "no time".to_owned(),
         // Of what is so short, nobody wants to know more.
-        0 => "<1 s".to_owned(),
-        1..10 => format!("{seconds}.{} s", milliseconds % 1000 / 100),
+        0..10 => "<10 s".to_owned(),
         10..60 => format!("{seconds} s"),
         60..3600 => format!("{minutes} min {} s", seconds % 60),
         _ => format!("{} h {} min", minutes / 60, minutes % 60),
@@ -84,8 +83,7 @@ mod tests {
     #[test]
     fn a_duration_is_as_exact_as_somebody_wants_to_know_it() {
         let cases = [
-            (420, "<1 s"),
-            (1420, "1.4 s"),
+            (1420, "<10 s"),
             (12_900, "12 s"),
             (185_000, "3 min 5 s"),
             (7_440_000, "2 h 4 min"),

@@ -48,6 +48,9 @@ pub(super) fn by_content(
         }
         let mut changes = changes_of_message(connection, &id)?;
         changes.retain(|change| change.path.is_asked_for(&only));
+        if filter.text.is_some() {
+            leave_moves_out(&mut changes);
+        }
         let is_it = match (&filter.text, &snapshots) {
             (None, _) => !changes.is_empty(),
             (Some(text), Ok(Some(snapshots))) => changes
@@ -106,6 +109,27 @@ fn changes_of_message(connection: &Connection, id: &str) -> Result<Vec<Change>> 
         changes.extend(rows.into_iter().map(|row| row.change));
     }
     Ok(changes)
+}
+
+/// What only went from one path to another added no text and removed none.
+fn leave_moves_out(changes: &mut Vec<Change>) {
+    let blob = |state: State| state.and_then(|entry| entry.blob);
+    let gone: BTreeSet<_> = changes
+        .iter()
+        .filter(|change| change.new.is_none())
+        .filter_map(|change| blob(change.old))
+        .collect();
+    let come: BTreeSet<_> = changes
+        .iter()
+        .filter(|change| change.old.is_none())
+        .filter_map(|change| blob(change.new))
+        .collect();
+    let is_move = |change: &Change| match (blob(change.old), blob(change.new)) {
+        (Some(old), None) => come.contains(&old),
+        (None, Some(new)) => gone.contains(&new),
+        _ => false,
+    };
+    changes.retain(|change| !is_move(change));
 }
 
 /// Returns whether a text stands in one side of a change more often than in the other.
