@@ -170,3 +170,43 @@ fn a_plan_means_the_same_message_whatever_was_sent_since() {
     world.message("m2");
     is_stale(&mut world, &token, "`last` was m1 when it was looked at");
 }
+
+#[test]
+fn a_message_says_whether_it_can_be_reverted_to() {
+    let mut world = World::new();
+    turn(&mut world);
+    let buttons = |world: &mut World| {
+        let messages = world.log().messages;
+        let button = |id: &str| {
+            let message = messages
+                .iter()
+                .find(|message| message.agent_id.as_deref() == Some(id));
+            message.map(|message| (message.revertable, message.not_revertable.is_some()))
+        };
+        (button("m1"), button("m2"))
+    };
+    assert_eq!(buttons(&mut world).0, Some((true, false)), "live");
+    world.revert("m1");
+    assert_eq!(buttons(&mut world).0, Some((true, false)), "hidden");
+    world.message("m2");
+    let (first, second) = buttons(&mut world);
+    assert_eq!(first, Some((false, true)), "discarded, and why");
+    assert_eq!(second, Some((true, false)));
+    let error = world.try_revert(&to("m1")).expect_err("as it says");
+    assert_eq!(error.kind, ErrorKind::Unavailable);
+}
+
+#[test]
+fn messages_after_one_that_is_known_are_listed_by_its_place() {
+    let mut world = World::new();
+    turn(&mut world);
+    world.message("m2");
+    let all = world.log().messages;
+    let filter = ckpt_store::query::LogFilter {
+        after: all.last().map(|message| message.seq),
+        ..Default::default()
+    };
+    let cwd = world.path("");
+    let newer = world.store.log(&cwd, &filter).expect("a list").messages;
+    assert_eq!(newer, all[..1], "only m2");
+}

@@ -31,12 +31,18 @@ impl MessageState {
 /// A user message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageReport {
+    /// Its place in the order of all messages of the store: `log --since SEQ` lists those after it.
+    #[serde(default)]
+    pub seq: i64,
     /// Our id.
     pub id: String,
     /// The agent's.
     pub agent_id: Option<String>,
     /// Its session.
     pub session: String,
+    /// The agent's id of its session.
+    #[serde(default)]
+    pub agent_session: String,
     /// Its agent.
     pub agent: String,
     /// What the user wrote, as far as the settings let it be kept.
@@ -56,9 +62,15 @@ pub struct MessageReport {
     pub additions: u64,
     /// Lines taken away.
     pub deletions: u64,
-    /// Why it cannot be reverted to, where that is so.
+    /// Why what stood there just before it was not captured, where that is so.
     #[serde(default)]
     pub unprotected: Option<String>,
+    /// Whether `revert --message` can go back to it.
+    #[serde(default)]
+    pub revertable: bool,
+    /// Why not, where it cannot.
+    #[serde(default)]
+    pub not_revertable: Option<String>,
     /// Its workspace's directory.
     #[serde(default)]
     pub workspace: String,

@@ -24,6 +24,8 @@ pub(super) struct Messages<'a> {
     pub session_id: Option<&'a str>,
     pub message_id: Option<&'a str>,
     pub limit: Option<usize>,
+    /// Only those after this place in the order.
+    pub after: Option<i64>,
     pub since: Option<Milliseconds>,
     pub until: Option<Milliseconds>,
     pub agent: Option<&'a str>,
@@ -57,6 +59,7 @@ pub(crate) fn log(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<LogRe
         workspace_id,
         session_id: session_id.as_deref(),
         limit: filter.limit,
+        after: filter.after,
         since: filter.since,
         until: filter.until,
         agent: filter.agent.as_deref(),
@@ -125,20 +128,23 @@ pub(super) fn messages(
     chosen: Messages<'_>,
 ) -> Result<Vec<MessageReport>> {
     let sql = "
-        SELECT chosen.id, chosen.agent_id, chosen.session_id, chosen.agent, chosen.prompt, chosen.created_at,
+        SELECT chosen.seq, chosen.id, chosen.agent_id, chosen.session_id, chosen.agent_session, chosen.agent, chosen.prompt, chosen.created_at,
                chosen.state, chosen.unprotected, chosen.workspace, count(DISTINCT steps.seq) AS steps,
+               total(changes.undone_by IS NULL AND changes.id IS NOT NULL) > 0 AS has_live_changes,
+               EXISTS (SELECT 1 FROM snapshots WHERE id = chosen.snapshot_id AND pruned_at IS NOT NULL) AS is_pruned,
                iif(total(steps.state = 'open') > 0, NULL, max(steps.finished_at)) AS finished,
                count(DISTINCT iif(changes.attribution = 'unclear', NULL, ifnull(changes.path_raw, changes.path))) AS files,
                count(DISTINCT iif(changes.attribution = 'unclear', ifnull(changes.path_raw, changes.path), NULL)) AS unclear,
                ifnull(sum(changes.additions) FILTER (WHERE changes.attribution <> 'unclear'), 0) AS additions,
                ifnull(sum(changes.deletions) FILTER (WHERE changes.attribution <> 'unclear'), 0) AS deletions
-          FROM (SELECT messages.*, sessions.agent, workspaces.path AS workspace
+          FROM (SELECT messages.*, sessions.agent, sessions.agent_id AS agent_session, workspaces.path AS workspace
                   FROM messages JOIN sessions ON sessions.id = messages.session_id
                   JOIN workspaces ON workspaces.id = sessions.workspace_id
                  WHERE (?1 IS NULL OR sessions.workspace_id = ?1) AND (?2 IS NULL OR sessions.id = ?2)
                    AND (?3 IS NULL OR messages.id = ?3)
                    AND (?5 IS NULL OR messages.created_at >= ?5) AND (?6 IS NULL OR messages.created_at <= ?6)
                    AND (?7 IS NULL OR sessions.agent = ?7) AND (?8 IS NULL OR messages.state = ?8)
+                   AND (?10 IS NULL OR messages.seq > ?10)
                    AND (?9 IS NULL OR messages.id IN (SELECT value FROM json_each(?9)))
                  ORDER BY messages.seq DESC LIMIT ?4) AS chosen
           LEFT JOIN steps ON steps.message_id = chosen.id
@@ -161,20 +167,28 @@ pub(super) fn messages(
             chosen.agent,
             chosen.state.map(MessageState::name),
             chosen.ids,
+            chosen.after,
         ],
         read_message,
     )
 }
 
 fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
+    let state = word(row, Table::Messages, "state")?;
+    let not_revertable =
+        why_not_revertable(state, row.get("has_live_changes")?, row.get("is_pruned")?);
     Ok(MessageReport {
+        seq: row.get("seq")?,
+        agent_session: row.get("agent_session")?,
+        revertable: not_revertable.is_none(),
+        not_revertable: not_revertable.map(str::to_owned),
         id: row.get("id")?,
         agent_id: row.get("agent_id")?,
         session: row.get("session_id")?,
         agent: row.get("agent")?,
         prompt: row.get("prompt")?,
         time: row.get("created_at")?,
-        state: word(row, Table::Messages, "state")?,
+        state,
         steps: count(row, "steps")?,
         files: count(row, "files")?,
         unclear: count(row, "unclear")?,
@@ -184,6 +198,24 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
         workspace: row.get("workspace")?,
         finished: row.get("finished")?,
     })
+}
+
+/// Returns why `revert --message` refuses to go back to a message; nothing where it does not. What of a discarded message could not
+/// be put back is still the agent's, and can be asked for.
+fn why_not_revertable(
+    state: MessageState,
+    has_live_changes: bool,
+    is_pruned: bool,
+) -> Option<&'static str> {
+    if state == MessageState::Discarded && !has_live_changes {
+        Some(
+            "it was reverted before the next message was sent; `restore` leads to the files just before it",
+        )
+    } else if is_pruned {
+        Some("the snapshot just before it was pruned")
+    } else {
+        None
+    }
 }
 
 /// Reads sessions, of one workspace or one session alone where that is asked for.

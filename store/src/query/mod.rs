@@ -49,6 +49,8 @@ pub struct LogFilter {
     pub limit: Option<usize>,
     /// Those of every workspace, not only of the one that holds the current directory.
     pub everywhere: bool,
+    /// Only those after this place in the order of all messages, their `seq`.
+    pub after: Option<i64>,
     /// Only those from this time on.
     pub since: Option<Milliseconds>,
     /// Only those up to this time.

@@ -27,7 +27,8 @@ pub struct LogArguments {
     /// At most so many
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub limit: Option<usize>,
-    /// Only what happened since then: `2 days ago`, `yesterday`, `2026-03-01 12:00`
+    /// Only what happened since then: `2 days ago`, `yesterday`, `2026-03-01 12:00`; a number alone is the `seq` of a message, and
+    /// lists those after it
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
     /// Only what happened until then

@@ -168,9 +168,11 @@ mod tests {
 
     fn message(id: &str, state: MessageState) -> MessageReport {
         MessageReport {
+            seq: 1,
             id: id.to_owned(),
             agent_id: None,
             session: "s".to_owned(),
+            agent_session: "s".to_owned(),
             agent: "generic".to_owned(),
             prompt: Some(format!("say {id}")),
             time: 0,
@@ -181,6 +183,8 @@ mod tests {
             deletions: 0,
             unclear: 0,
             unprotected: None,
+            revertable: true,
+            not_revertable: None,
             workspace: String::new(),
             finished: None,
         }

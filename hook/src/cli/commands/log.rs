@@ -77,11 +77,21 @@ pub fn run(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
 
 fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter, Failure> {
     let directory = invocation.directory()?;
+    // A number alone is a place in the order of messages, as programs have it from an earlier document.
+    let after = arguments
+        .since
+        .as_deref()
+        .and_then(|text| text.parse().ok());
+    let since = match after {
+        Some(_) => None,
+        None => moment(invocation, "--since", arguments.since.as_deref())?,
+    };
     Ok(LogFilter {
         session: arguments.session.clone(),
         limit: arguments.limit,
         everywhere: arguments.everywhere,
-        since: moment(invocation, "--since", arguments.since.as_deref())?,
+        after,
+        since,
         until: moment(invocation, "--until", arguments.until.as_deref())?,
         agent: arguments.agent.clone(),
         state: arguments.state.map(|state| match state {

@@ -290,6 +290,9 @@ struct Messages {
     session: Option<String>,
     #[serde(default)]
     limit: Option<usize>,
+    /// Only those after this place in the order of messages, their `seq`.
+    #[serde(default)]
+    since: Option<i64>,
     /// Those of every workspace.
     #[serde(default)]
     everywhere: bool,
@@ -300,6 +303,7 @@ fn messages(context: &Context<'_>, asked: Messages) -> Result<Value, Problem> {
     let filter = LogFilter {
         session: asked.session,
         limit: asked.limit,
+        after: asked.since,
         everywhere: asked.everywhere,
         ..LogFilter::default()
     };
