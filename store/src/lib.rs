@@ -122,8 +122,8 @@ impl Store {
         query::labels(self, cwd, pattern)
     }
 
-    /// Returns whether the last event's snapshot still depends on files of the user's repository: [`Store::settle`] ends that,
-    /// and can take as long as it takes to copy them.
+    /// Returns whether the last event's snapshot still depends on files of the user's repository, or its packs became many:
+    /// [`Store::settle`] ends that, and can take as long as it takes to copy them.
     pub fn is_unsettled(&self) -> bool {
         self.is_unsettled
     }

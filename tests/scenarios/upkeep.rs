@@ -379,3 +379,24 @@ fn du_says_what_each_takes_and_what_gc_would_free() {
     let after = world.store.du(ckpt_store::By::Age).expect("it is ours");
     assert_eq!(after.reclaimable, 0, "it went");
 }
+
+#[test]
+fn packs_that_became_many_are_joined_without_the_agents_saying_that_it_ends() {
+    let mut world = World::new();
+    world.write("a", "the user's\n");
+    world.message("m1");
+    let mut is_told = false;
+    for step in 0..60 {
+        world.step(|world| world.write("a", format!("step {step}\n")));
+        is_told |= world.store.is_unsettled();
+    }
+    assert!(is_told, "the hook hears of it, and starts what joins them");
+    assert!(packs(&world).len() > 48, "one a step");
+    world.settle();
+    assert_eq!(packs(&world).len(), 1, "they are joined");
+    world.step(|world| world.write("b", "another\n"));
+    world.revert("m1");
+    assert_eq!(world.read("a"), "the user's\n", "and nothing is lost");
+    world.unrevert();
+    assert_eq!(world.read("a"), "step 59\n");
+}

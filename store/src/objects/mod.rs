@@ -184,6 +184,11 @@ impl Objects {
         self.borrows.load(Ordering::Relaxed)
     }
 
+    /// Returns whether there are many packs, as far as this process has seen.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.reader.get().is_some_and(|reader| reader.is_crowded())
+    }
+
     /// Notes whether packs are still files of the user's repository.
     pub(crate) fn note_borrowing(&self, borrows: bool) {
         self.borrows.store(borrows, Ordering::Relaxed);

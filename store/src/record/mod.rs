@@ -87,6 +87,9 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     let borrows = observation
         .as_ref()
         .is_ok_and(|observation| observation.borrows);
+    let is_crowded = observation
+        .as_ref()
+        .is_ok_and(|observation| observation.is_crowded);
     let doubts = observation.as_ref().map(doubts).unwrap_or_default();
     let lost = observation.as_ref().ok().and_then(|seen| seen.lost.clone());
     let tree = observation.as_ref().ok().map(|seen| seen.snapshot.tree);
@@ -111,6 +114,8 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
         store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, &place);
     }
+    // Not every agent says that its session ends: its packs are joined when there are many.
+    store.is_unsettled |= is_crowded;
     report.map_err(|error| if is_late { error.late() } else { error })
 }
 

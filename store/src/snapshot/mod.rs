@@ -237,7 +237,12 @@ impl Snapshots {
         self.objects.borrows()
     }
 
-    /// The same, looked up.
+    /// Returns whether there are many packs by now, so that somebody should join them.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.objects.is_crowded()
+    }
+
+    /// Returns whether packs are still files of the user's repository, looked up.
     pub(crate) fn borrows_now(&self) -> bool {
         !borrowed::list(&self.objects.packs()).is_empty()
     }

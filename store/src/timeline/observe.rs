@@ -53,6 +53,8 @@ pub(crate) struct Observation {
     pub replaced: Vec<i64>,
     /// Whether it still depends on files of the user's repository.
     pub borrows: bool,
+    /// Whether there are many packs by now.
+    pub is_crowded: bool,
     /// Some of the ignore patterns that are too complicated to be decided.
     pub undecided: Vec<String>,
     /// Files with ignore rules that are there and could not be read.
@@ -121,6 +123,7 @@ impl Observation {
             changes: drafts,
             replaced,
             borrows: snapshots.borrows(),
+            is_crowded: snapshots.is_crowded(),
             undecided: taken.undecided,
             unread: taken.unread,
             lost,

@@ -10,6 +10,7 @@ mod packs;
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::hash::ObjectKind;
@@ -39,6 +40,7 @@ pub(crate) struct Reader {
     directory: PathBuf,
     packs: RwLock<Arc<Packs>>,
     kept: Kept,
+    is_crowded: AtomicBool,
 }
 
 /// Up to this size a blob is decoded whole before the first byte is given out; larger ones are decoded twice.
@@ -56,6 +58,7 @@ impl Reader {
             directory,
             packs: RwLock::new(Arc::new(packs)),
             kept: Kept::default(),
+            is_crowded: AtomicBool::new(false),
         })
     }
 
@@ -77,12 +80,18 @@ impl Reader {
         self.refresh()?;
         // Without it all is found as well, and slower.
         if multi_pack_index::renew(&self.directory, &self.packs()).unwrap_or(false) {
+            self.is_crowded.store(true, Ordering::Relaxed);
             self.refresh()?;
         }
         let packs = self.packs();
         packs.note(&self.directory);
         leftover::sweep(&self.directory, packs.temporary());
         Ok(())
+    }
+
+    /// Returns whether many packs stood alone when the last was written: it is time to join them.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.is_crowded.load(Ordering::Relaxed)
     }
 
     /// Returns whether each of these objects is in a pack, by the indexes; packs that a power cut may have torn are not
