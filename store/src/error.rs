@@ -115,6 +115,12 @@ impl Error {
         self
     }
 
+    /// Says what else stands in the way.
+    pub(crate) fn and(mut self, what: &str) -> Self {
+        self.what = format!("{}; besides, {what}", self.what);
+        self
+    }
+
     /// Adds the cause.
     pub fn because(self, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use ckpt_schema::report::{FileResult, Outcome};
 
-use testing::scenario::{World, paths_with};
+use testing::scenario::{World, paths_with, set_clock_from_files};
 
 #[test]
 fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
@@ -261,4 +261,38 @@ fn a_chain_of_reverts_over_a_rule_that_went_and_a_folder_that_became_a_file_goes
             assert_eq!(world.tree(), after, "{rule:?} {points:?}: {reports:?}");
         }
     }
+}
+
+#[test]
+fn what_was_removed_an_hour_after_it_was_hidden_is_unclear_and_stays_away() {
+    let mut world = World::new();
+    world.write("secret", "mine\n");
+    set_clock_from_files(-60 * 60_000);
+    world.turn("m1", |world| world.write(".gitignore", "secret\n"));
+    set_clock_from_files(0);
+    world.remove("secret");
+    let report = world.revert("m1");
+    assert!(!world.exists("secret"), "no step was at work when it went");
+    let unclear: Vec<_> = report.files.iter().filter(|file| file.unclear).collect();
+    assert_eq!(unclear.len(), 1, "and that is said: {report:?}");
+    assert_eq!(
+        report.outcome,
+        Outcome::Partial,
+        "not everything is as then"
+    );
+}
+
+#[test]
+fn what_a_later_step_removed_while_it_was_hidden_comes_back_by_the_time_of_its_folder() {
+    let mut world = World::new();
+    world.write("secret", "mine\n");
+    set_clock_from_files(0);
+    world.turn("m1", |world| world.write(".gitignore", "secret\n"));
+    world.turn("m2", |world| world.remove("secret"));
+    let report = world.revert("m1");
+    assert_eq!(
+        world.read("secret"),
+        "mine\n",
+        "a step was at work: {report:?}"
+    );
 }

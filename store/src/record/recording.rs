@@ -208,13 +208,21 @@ impl<'a> Recording<'a> {
     }
 
     fn insert_tool(&self, step: &str) -> Result<()> {
-        let paths: Vec<_> = self
-            .event
-            .paths
-            .iter()
-            .filter_map(|path| self.place.path_of(path))
-            .collect();
-        sessions::insert_tool(self.connection, step, self.event, &paths, self.now)?;
+        let (mut paths, mut outside) = (Vec::new(), Vec::new());
+        for named in &self.event.paths {
+            match self.place.path_of(named) {
+                Some(path) => paths.push(path),
+                None => outside.push(named.to_string_lossy().into_owned()),
+            }
+        }
+        sessions::insert_tool(
+            self.connection,
+            step,
+            self.event,
+            &paths,
+            &outside,
+            self.now,
+        )?;
         self.named
             .iter()
             .try_for_each(|named| sessions::insert_step_path(self.connection, step, named))

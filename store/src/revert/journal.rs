@@ -36,6 +36,7 @@ pub(super) fn write_down(
     operation: &mut Operation<'_>,
     seen: &Observation,
     closing: &[&OpenStep],
+    leaving: &[WorkspacePath],
 ) -> Result<()> {
     let now = store.now();
     let movement = operation.movement;
@@ -46,7 +47,6 @@ pub(super) fn write_down(
         None => (None, None, &[][..]),
     };
     let (only_paths, warnings) = (chain::to_json(only), warnings_json(&operation.warnings));
-    let leaving = directories_that_may_go(store, place, operation)?;
     let made = directories_to_make(store, place, operation, seen)?;
     operation.base = store.database.write_synced(|connection| {
         let before = seen.write(connection, place.row.id, None, now)?;
@@ -71,7 +71,7 @@ pub(super) fn write_down(
             unclear: operation.unclear,
             only_paths: &only_paths,
             notes: &warnings,
-            directories: &chain::directories_to_json(&leaving, &made),
+            directories: &chain::directories_to_json(leaving, &made),
             is_incomplete: operation.is_incomplete,
             git: operation.git.is_some(),
         };
@@ -83,7 +83,7 @@ pub(super) fn write_down(
 }
 
 /// A directory goes, when it is empty afterwards, only if it was not there before what is being undone.
-fn directories_that_may_go(
+pub(super) fn directories_that_may_go(
     store: &Store,
     place: &Place,
     operation: &Operation<'_>,

@@ -31,6 +31,7 @@ mod recover;
 mod refuse;
 mod report;
 mod restore;
+mod surroundings;
 mod token;
 mod unseen;
 mod warnings;

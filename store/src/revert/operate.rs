@@ -7,14 +7,16 @@ use super::apply::Root;
 use super::chain::{chain, newest_of_chain};
 use super::gather::{Material, gather};
 use super::git::{self, GitSide};
-use super::journal::{Finished, finish_first, keep_what_was_seen, write_down};
+use super::journal::{
+    Finished, directories_that_may_go, finish_first, keep_what_was_seen, write_down,
+};
 use super::movement::Movement;
 use super::operation::{Operation, Options};
 use super::plan::Plan;
 use super::plan::{count_lines, plan_for};
 use super::receipt::{self, Expectation};
 use super::report::report;
-use super::{databases, refuse, token, warnings};
+use super::{databases, refuse, surroundings, token, warnings};
 use crate::error::{Error, Result};
 use crate::model::git_item::GitItem;
 use crate::model::progress::OperationProgress;
@@ -64,8 +66,10 @@ pub(crate) fn carry_out(
         movement,
         seen: &seen,
     };
-    let operation = scene.plan(options, warnings)?;
-    let report = execute(store, place, &snapshots, operation, &seen, &own, options)?;
+    let also_busy = |error| refuse::also_busy(error, who, busy);
+    let operation = scene.plan_once_told(options, warnings).map_err(also_busy)?;
+    let report =
+        execute(store, place, &snapshots, operation, &seen, &own, options).map_err(also_busy)?;
     Ok(OperationReport { busy, ..report })
 }
 
@@ -79,6 +83,25 @@ struct Scene<'a, 'm> {
 }
 
 impl<'a, 'm> Scene<'a, 'm> {
+    /// Plans the movement, without the warnings that an operation of the same chain has told already.
+    fn plan_once_told(&self, options: Options, warnings: Vec<String>) -> Result<Operation<'m>> {
+        let connection = self.store.database.connection();
+        let mut operation = self.plan(options, warnings)?;
+        let moves_git = operation.git.is_some();
+        operation.warnings.extend(surroundings::told(
+            connection,
+            self.place,
+            self.movement,
+            self.seen,
+            moves_git,
+        )?);
+        let told = surroundings::told_before(connection, self.movement)?;
+        operation
+            .warnings
+            .retain(|note| !surroundings::is_told(&told, note));
+        Ok(operation)
+    }
+
     /// Plans the movement. Nothing is written.
     fn plan(&self, options: Options, mut warnings: Vec<String>) -> Result<Operation<'m>> {
         let Self {
@@ -279,6 +302,10 @@ pub(crate) fn execute(
         .movement
         .is_some_and(|movement| movement.part.is_none() && !is_same_point(movement));
     let has_work = operation.plan.has_work() || is_move || moves_git;
+    let leaving = directories_that_may_go(store, place, &operation)?;
+    operation.warnings.extend(surroundings::folders_that_stay(
+        place, snapshots, seen, &leaving,
+    )?);
     if options.dry_run || !has_work {
         let connection = store.database.connection();
         let items = &operation.plan.items;
@@ -301,7 +328,7 @@ pub(crate) fn execute(
     let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
     snapshots.write_blobs(&merged)?;
     let id = crate::sessions::new_id();
-    write_down(store, place, &id, &mut operation, seen, closing)
+    write_down(store, place, &id, &mut operation, seen, closing, &leaving)
         .map_err(|error| take_back_what_was_written(store, &operation, error))?;
     let Finished {
         items,

@@ -40,6 +40,11 @@ pub(super) fn while_busy<'a>(
     Err(Error::busy(who).hint("wait until it is done, or give --force"))
 }
 
+/// A plan that fails while it would be refused anyway says both.
+pub(super) fn also_busy(error: Error, who: &str, busy: bool) -> Error {
+    if busy { error.and(who) } else { error }
+}
+
 pub(super) fn unavailable(movement: &Movement, material: &Material) -> Result<()> {
     let has_changes = material
         .changes

@@ -77,8 +77,10 @@ fn restore_under_lock(
         id: wanted_id,
         only: &only,
     };
-    let operation = wanted.plan(request, warnings)?;
-    let report = operate::execute(store, place, &snapshots, operation, &seen, &[], options)?;
+    let also_busy = |error| refuse::also_busy(error, who, busy);
+    let operation = wanted.plan(request, warnings).map_err(also_busy)?;
+    let report = operate::execute(store, place, &snapshots, operation, &seen, &[], options)
+        .map_err(also_busy)?;
     Ok(OperationReport { busy, ..report })
 }
 

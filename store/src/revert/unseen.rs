@@ -7,13 +7,15 @@ use rusqlite::Connection;
 
 use super::movement::Scope;
 use crate::error::Result;
+use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, State};
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange, StepSides};
-use crate::snapshot::{Budget, Snapshot, Snapshots};
-use crate::timeline::{Observation, Place, snapshot_of};
+use crate::snapshot::{Budget, Snapshot, Snapshots, Times};
+use crate::timeline::evidence::{self, Changed, Doubt, Evidence, Verdict};
+use crate::timeline::{Observation, Place, snapshot_of, step_afterwards};
 
 /// Where to look for them.
 pub(super) struct Unseen<'a> {
@@ -29,6 +31,8 @@ pub(super) struct Unseen<'a> {
     pub chain: &'a [ChainOperation],
     /// The changes that rows tell of, newest first.
     pub live: &'a [LiveChange],
+    /// The moment at which the workspace was looked at.
+    pub now: Milliseconds,
 }
 
 impl Unseen<'_> {
@@ -83,11 +87,63 @@ impl Unseen<'_> {
             !removed_by_others.contains(path)
         });
         let differing = self.differing(&hidden, first, |path| !newest.contains_key(path))?;
-        let changes = hidden
-            .into_iter()
-            .filter(|(path, _)| differing.contains(path))
-            .filter_map(|(path, (entry, span))| self.change(span, path, Some(entry), None));
-        Ok(changes.collect())
+        let mut changes = Vec::new();
+        for (path, (entry, span)) in hidden {
+            if differing.contains(&path) {
+                let judged = self.weigh(spans, span, &path, entry)?;
+                changes.extend(self.change(span, path, Some(entry), None, judged));
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Weighs whether a step removed what one had hidden. The time is that of what stands there, or of the folder that it is
+    /// missing in: the last change there, which may have come after it. So a time at which no tool ran says nothing for
+    /// certain, and what is unclear stays; where no time can be believed, the step that hid it is answerable.
+    fn weigh(
+        &self,
+        spans: &[StepSides],
+        hiding: &StepSides,
+        path: &WorkspacePath,
+        entry: Entry,
+    ) -> Result<Option<Doubt>> {
+        let gone = Change {
+            path: path.clone(),
+            old: Some(entry),
+            new: None,
+        };
+        let at = Times::default().of_change(&self.place.root, &gone);
+        let Some(at) = at.filter(|at| *at <= self.now.saturating_add(evidence::TICK)) else {
+            return Ok(None);
+        };
+        let mut at_work = Vec::new();
+        let mut ended = hiding.started_at;
+        for span in spans {
+            if span.started_at < hiding.started_at {
+                continue;
+            }
+            let finished_at = match span.finish {
+                Some(id) => Some(sessions::snapshot(self.connection, id)?.taken_at),
+                None => None,
+            };
+            ended = ended.max(finished_at.unwrap_or(self.now));
+            let is_at_work = span.started_at <= at.saturating_add(evidence::TICK)
+                && finished_at.is_none_or(|finish| finish.saturating_add(evidence::TICK) >= at);
+            if is_at_work
+                && let Some(step) = sessions::step_with_tools(self.connection, &span.step_id)?
+            {
+                at_work.push(step_afterwards(&step, finished_at, self.now));
+            }
+        }
+        let changed = Changed { path, at: Some(at) };
+        let verdict = Evidence::new(&at_work, &[changed], self.now).judge(changed, None);
+        Ok(match verdict {
+            Verdict::Agent(_) | Verdict::Shared(_) => None,
+            Verdict::Unclear(_, doubt) => Some(doubt),
+            Verdict::Outside => Some(Doubt::Ended {
+                after: at.saturating_sub(ended).max(0),
+            }),
+        })
     }
 
     /// Returns the hidden paths that are gone or something else; whether the same file has other bytes is only asked of some.
@@ -186,7 +242,7 @@ impl Unseen<'_> {
                     continue;
                 }
                 folders.retain(|(other, _)| *other != path);
-                changes.extend(self.change(span, path, None, Some(entry)));
+                changes.extend(self.change(span, path, None, Some(entry), None));
             }
         }
         Ok(changes)
@@ -227,13 +283,17 @@ impl Unseen<'_> {
         path: WorkspacePath,
         old: State,
         new: State,
+        doubt: Option<Doubt>,
     ) -> Option<LiveChange> {
         let change = LiveChange {
             row: ChangeRow {
                 id: None,
                 step_id: Some(span.step_id.clone()),
-                attribution: Attribution::Agent,
-                reason: None,
+                attribution: match doubt {
+                    Some(_) => Attribution::Unclear,
+                    None => Attribution::Agent,
+                },
+                reason: doubt.map(|doubt| doubt.to_string()),
                 from_snapshot_id: Some(span.start),
                 to_snapshot_id: span.finish,
                 change: Change { path, old, new },

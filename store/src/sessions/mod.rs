@@ -71,14 +71,14 @@ pub(crate) use steps::{
     steps_in_background,
 };
 pub(crate) use tools::{
-    OuterTool, StepPath, ToolRow, finish_tool, forced_paths, insert_step_path, insert_tool,
-    note_wait, outer_tools, release_background,
+    OuterTool, StepPath, ToolRow, files_outside, finish_tool, forced_paths, insert_step_path,
+    insert_tool, note_wait, outer_tools, release_background,
 };
 pub(crate) use unrecorded::{LastRows, has_rows, mark_lost, unprotected_steps, was_unrecorded};
 pub(crate) use workspaces::{
     ListedWorkspace, WorkspaceRow, claim_workspace, find_workspace, forget_identity,
     listed_workspaces, note_birth, set_aside, set_last_snapshot, take_over, workspace,
-    workspace_at, workspaces_at_work_below,
+    workspace_at, workspaces_at_work_below, workspaces_of_turn,
 };
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};

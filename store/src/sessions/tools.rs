@@ -141,14 +141,15 @@ pub(crate) fn insert_tool(
     step: &str,
     event: &Event,
     paths: &[WorkspacePath],
+    outside: &[String],
     started_at: Milliseconds,
 ) -> Result<()> {
     // An edit tool of which no file is known, or one outside the workspace alone, is not known to change nothing else.
     let kind = event.tool_kind.map(ToolKind::name);
     connection
         .prepare_cached(
-            "INSERT INTO tools (step_id, agent_id, name, started_at, kind, paths)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6
+            "INSERT INTO tools (step_id, agent_id, name, started_at, kind, paths, outside)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
               WHERE ?2 IS NULL OR NOT EXISTS (SELECT 1 FROM tools WHERE step_id = ?1 AND agent_id = ?2)",
         )
         .and_then(|mut statement| {
@@ -159,10 +160,30 @@ pub(crate) fn insert_tool(
                 started_at,
                 kind,
                 path_list::to_json(paths),
+                serde_json::Value::from(outside).to_string(),
             ])
         })
         .context(|| "cannot add a tool")?;
     Ok(())
+}
+
+/// Returns the files outside the workspace that edit tools of a session's messages named, from a place in the order on, by name.
+pub(crate) fn files_outside(
+    connection: &Connection,
+    root_session: &str,
+    from_seq: i64,
+) -> Result<Vec<String>> {
+    let sql = "SELECT DISTINCT outside.value AS path
+                 FROM messages
+                 JOIN steps ON steps.message_id = messages.id
+                 JOIN tools ON tools.step_id = steps.id
+                 JOIN json_each(tools.outside) AS outside
+                WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+                  AND tools.kind = 'edit'
+                ORDER BY path";
+    super::read::all(connection, sql, params![root_session, from_seq], |row| {
+        row.get("path")
+    })
 }
 
 /// Notes that a tool of a step waits for the user's permission: the one that the agent calls so, else the newest that runs.
@@ -199,7 +220,7 @@ pub(crate) fn finish_tool(
             Some(ran_for) => now.saturating_sub(ran_for),
             None => step_started_at(connection, step)?,
         };
-        insert_tool(connection, step, event, &[], started_at)?;
+        insert_tool(connection, step, event, &[], &[], started_at)?;
     }
     connection
         .prepare_cached(

@@ -261,6 +261,29 @@ pub(crate) fn workspace_at(connection: &Connection, path: &Path) -> Result<Optio
         .context(|| "cannot look a workspace up")
 }
 
+/// Returns the other directories in which the conversation of a session changed something since, by name.
+pub(crate) fn workspaces_of_turn(
+    connection: &Connection,
+    workspace_id: i64,
+    session: &str,
+    since: Milliseconds,
+) -> Result<Vec<String>> {
+    let sql = "SELECT DISTINCT workspaces.path AS path
+             FROM sessions AS own
+             JOIN sessions AS other ON other.agent = own.agent AND other.agent_id = own.agent_id
+             JOIN workspaces ON workspaces.id <> ?1
+             JOIN steps ON steps.session_id = other.id
+             JOIN changes ON changes.step_id = steps.id AND changes.workspace_id = workspaces.id
+            WHERE own.id = ?2 AND changes.happened_at >= ?3
+            ORDER BY path";
+    super::read::all(
+        connection,
+        sql,
+        params![workspace_id, session, since],
+        |row| row.get("path"),
+    )
+}
+
 /// Returns the workspaces below one, by their paths in it, in which an agent was heard of since a snapshot was taken.
 pub(crate) fn workspaces_at_work_below(
     connection: &Connection,

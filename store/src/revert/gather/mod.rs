@@ -71,6 +71,7 @@ pub(crate) fn gather(
         base,
         chain,
         live: &live,
+        now: store.now(),
     };
     let first = movement.first_seq(connection, chain)?;
     let reference = movement.reference_snapshot(base);

@@ -1,0 +1,261 @@
+//! What a revert leaves of the agent's that no file of the plan tells of: repositories that came or went, what git or a submodule is in
+//! the middle of, folders that hold what is not captured, and work elsewhere in the same turn. This module does IO; it reads.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use ckpt_schema::report::OperationKind;
+use rusqlite::Connection;
+
+use super::chain::holding;
+use super::movement::Movement;
+use super::report::short;
+use super::warnings::first_of;
+use crate::error::Result;
+use crate::git::Location;
+use crate::model::Milliseconds;
+use crate::model::git_item::GitStateRow;
+use crate::model::path::WorkspacePath;
+use crate::sessions::{self, ChainOperation};
+use crate::snapshot::Snapshots;
+use crate::timeline::{Observation, Place};
+
+/// How many paths a line names.
+const NAMED: usize = 3;
+
+/// Returns what is to be said of a whole revert; nothing of any other move.
+pub(super) fn told(
+    connection: &Connection,
+    place: &Place,
+    movement: &Movement,
+    seen: &Observation,
+    moves_git: bool,
+) -> Result<Vec<String>> {
+    let Some(to) = movement
+        .to
+        .as_ref()
+        .filter(|_| movement.part.is_none() && movement.kind == OperationKind::Revert)
+    else {
+        return Ok(Vec::new());
+    };
+    let mut told = Vec::new();
+    if let Some(snapshot) = to.snapshot_id {
+        let state = sessions::snapshot(connection, snapshot)?.git_state_id;
+        let then = state
+            .map(|id| sessions::git_state(connection, id))
+            .transpose()?;
+        told.extend(repository(then.as_ref(), seen.git.as_ref()));
+        told.extend(under_way(then.as_ref(), seen.git.as_ref()).filter(|_| !moves_git));
+    }
+    let since = sessions::message_time(connection, &to.id)?;
+    told.extend(submodules(&place.root, since));
+    told.extend(elsewhere(connection, place, movement, since)?);
+    told.extend(discarded(movement));
+    Ok(told)
+}
+
+/// Returns what operations of a chain have told already. The same revert once more is not another one, and tells again.
+pub(super) fn told_before(
+    connection: &Connection,
+    movement: &Movement,
+) -> Result<BTreeSet<String>> {
+    let Some(base) = movement.session.revert_base_id else {
+        return Ok(BTreeSet::new());
+    };
+    let moves = holding(sessions::moves_since(
+        connection,
+        &movement.session.id,
+        base,
+    )?);
+    let to = movement.to.as_ref().map(|to| to.id.as_str());
+    let is_other = |operation: &&ChainOperation| operation.row.message_id.as_deref() != to;
+    let notes = moves.iter().filter(is_other).flat_map(|operation| {
+        serde_json::from_str::<Vec<String>>(&operation.row.notes).unwrap_or_default()
+    });
+    Ok(notes.collect())
+}
+
+/// What is between these in a note tells of now, and does not depend on where a revert goes.
+const NOW: &str = " and is at ";
+
+/// Returns whether a note says nothing that was not told.
+pub(super) fn is_told(told: &BTreeSet<String>, note: &str) -> bool {
+    let now = |note: &str| note.split_once(NOW).map(|(_, now)| now.to_owned());
+    told.contains(note)
+        || now(note).is_some_and(|here| told.iter().any(|note| now(note).as_ref() == Some(&here)))
+}
+
+fn repository(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<String> {
+    match (then, now) {
+        (Some(_), None) => Some(
+            "the repository `.git` was removed since: nothing below it is captured, and it does not come back".to_owned(),
+        ),
+        (None, Some(_)) => {
+            Some("a repository was made here since: its `.git` stays".to_owned())
+        }
+        (Some(_), Some(_)) | (None, None) => None,
+    }
+}
+
+fn under_way(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<String> {
+    let doing = now?.doing.as_ref()?;
+    let is_new = then.and_then(|then| then.doing.as_ref()) != Some(doing);
+    is_new.then(|| {
+        format!(
+            "git is in the middle of a {doing} that had not begun then: files go back, the {doing} stays under way"
+        )
+    })
+}
+
+/// Names the submodules whose HEAD was written since.
+fn submodules(root: &Path, since: Milliseconds) -> Option<String> {
+    let location = Location::of(root)?;
+    let mut names = Vec::new();
+    moved_below(&location.common.join("modules"), "", since, 3, &mut names);
+    names.sort();
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "submodules moved since, and their commits and branches stay: {}",
+            first_of(names.into_iter(), NAMED)
+        )
+    })
+}
+
+/// A submodule's name may hold slashes: its folder is the one with a HEAD.
+fn moved_below(
+    folder: &Path,
+    above: &str,
+    since: Milliseconds,
+    depth: usize,
+    names: &mut Vec<String>,
+) {
+    let Ok(entries) = std::fs::read_dir(folder) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = format!("{above}{}", entry.file_name().to_string_lossy());
+        match entry.path().join("HEAD").symlink_metadata() {
+            Ok(head) => {
+                let written = head.modified().ok().and_then(|time| {
+                    let age = time.duration_since(std::time::UNIX_EPOCH).ok()?;
+                    i64::try_from(age.as_millis()).ok()
+                });
+                if written.is_some_and(|written| written >= since) {
+                    names.push(name);
+                }
+            }
+            Err(_) if depth > 0 => {
+                moved_below(&entry.path(), &format!("{name}/"), since, depth - 1, names);
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Names the other workspaces in which the same conversation changed something since, and the files outside this one that its edit
+/// tools named.
+fn elsewhere(
+    connection: &Connection,
+    place: &Place,
+    movement: &Movement,
+    since: Milliseconds,
+) -> Result<Vec<String>> {
+    let session = &movement.session;
+    let named = |paths: Vec<String>| {
+        let names = paths.into_iter().map(|path| format!("`{path}`"));
+        first_of(names.collect::<Vec<_>>().into_iter(), NAMED)
+    };
+    let mut told = Vec::new();
+    let workspaces = sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
+    if !workspaces.is_empty() {
+        told.push(format!(
+            "the agent worked in other directories in the same turn, which are reverted by a command there: {}",
+            named(workspaces)
+        ));
+    }
+    let seq = movement.since.unwrap_or_default();
+    let files = sessions::files_outside(connection, &session.id, seq)?;
+    if !files.is_empty() {
+        told.push(format!(
+            "edit tools named files outside the workspace, which stay as they are: {}",
+            named(files)
+        ));
+    }
+    Ok(told)
+}
+
+/// A discarded message is no revert point, and what is left of it can be asked for.
+fn discarded(movement: &Movement) -> Option<String> {
+    let (to, asked) = (movement.to.as_ref()?, movement.asked_for.as_ref()?);
+    let is_before = movement.since.is_some_and(|since| since < to.seq);
+    is_before.then(|| {
+        format!(
+            "the message `{}` was discarded: what was left of it goes back, too, and the revert point is the next message, `{}`",
+            short(asked),
+            short(&to.id)
+        )
+    })
+}
+
+/// Names the folders that were not there before and stay, since they hold what is not captured.
+pub(super) fn folders_that_stay(
+    place: &Place,
+    snapshots: &Snapshots,
+    seen: &Observation,
+    leaving: &[WorkspacePath],
+) -> Result<Vec<String>> {
+    if leaving.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut sorted = leaving.to_vec();
+    sorted.sort();
+    let captured: BTreeSet<WorkspacePath> = snapshots
+        .around(&seen.snapshot, &sorted)?
+        .into_iter()
+        .flat_map(|(path, _)| {
+            let above = std::iter::successors(path.parent(), WorkspacePath::parent);
+            above.chain([path.clone()]).collect::<Vec<_>>()
+        })
+        .collect();
+    let (mut repositories, mut others) = (Vec::new(), Vec::new());
+    for folder in &sorted {
+        let at = place
+            .root
+            .join(std::ffi::OsStr::from_bytes(folder.as_bytes()));
+        let Ok(entries) = std::fs::read_dir(at) else {
+            continue;
+        };
+        let names: BTreeSet<Vec<u8>> = entries
+            .flatten()
+            .map(|entry| entry.file_name().as_bytes().to_vec())
+            .collect();
+        let is_unknown = |name: &Vec<u8>| {
+            folder
+                .join(name)
+                .map_or(true, |path| !captured.contains(&path))
+        };
+        let unknown: Vec<&Vec<u8>> = names.iter().filter(|name| is_unknown(name)).collect();
+        if unknown.iter().any(|name| name.as_slice() == b".git") {
+            repositories.push(format!("`{}`", folder.to_text()));
+        } else if let Some(first) = unknown.first() {
+            let first = String::from_utf8_lossy(first);
+            others.push(format!("`{}` (`{first}`)", folder.to_text()));
+        }
+    }
+    let mut told = Vec::new();
+    if !repositories.is_empty() {
+        told.push(format!(
+            "repositories that were cloned or made since stay with their `.git`: {}",
+            first_of(repositories.into_iter(), NAMED)
+        ));
+    }
+    if !others.is_empty() {
+        told.push(format!(
+            "folders stay because of what is ignored or not captured in them: {}",
+            first_of(others.into_iter(), NAMED)
+        ));
+    }
+    Ok(told)
+}

@@ -1,0 +1,197 @@
+//! What a revert leaves of the agent's that is no file of the plan is told in one line, once.
+
+use std::fs;
+use std::path::PathBuf;
+
+use ckpt_schema::report::OperationReport;
+use ckpt_schema::{Event, EventKind, ToolKind};
+use ckpt_store::RevertRequest;
+
+use testing::scenario::{World, to};
+
+fn told<'a>(report: &'a OperationReport, text: &str) -> Vec<&'a String> {
+    let notes = report.notes.iter();
+    notes.filter(|note| note.contains(text)).collect()
+}
+
+#[test]
+fn a_repository_that_was_removed_is_told_of() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| {
+        world.write("a", "2\n");
+        world.remove_tree(".git");
+    });
+    let report = world.revert("m1");
+    assert_eq!(told(&report, "`.git` was removed").len(), 1, "{report:?}");
+}
+
+#[test]
+fn a_repository_that_was_made_is_told_of_and_stays() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| {
+        world.write("a", "2\n");
+        world.run_git(&["init", "-q"]);
+    });
+    let report = world.revert("m1");
+    assert_eq!(told(&report, "its `.git` stays").len(), 1, "{report:?}");
+    assert!(world.exists(".git"), "nothing below it is touched");
+}
+
+#[test]
+fn a_repository_that_was_cloned_into_a_folder_keeps_the_folder_and_is_told_of() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| {
+        world.write("lib/code", "cloned\n");
+        world.write("lib/.git/HEAD", "ref: refs/heads/main\n");
+    });
+    let report = world.revert("m1");
+    assert!(!world.exists("lib/code"), "what was captured goes");
+    assert_eq!(told(&report, "`lib`").len(), 1, "{report:?}");
+}
+
+#[test]
+fn a_folder_that_stays_because_of_ignored_content_is_told_of_in_a_dry_run_as_well() {
+    let mut world = World::new();
+    world.write(".gitignore", "*.log\n");
+    world.turn("m1", |world| {
+        world.write("out/made", "agent\n");
+        world.write("out/run.log", "ignored\n");
+    });
+    let request = RevertRequest {
+        dry_run: true,
+        ..to("m1")
+    };
+    let planned = world.try_revert(&request).expect("it can be planned");
+    let report = world.revert("m1");
+    for report in [&planned, &report] {
+        assert_eq!(told(report, "`out` (`run.log`)").len(), 1, "{report:?}");
+    }
+    assert!(world.exists("out/run.log"), "nobody stored it");
+}
+
+#[test]
+fn a_merge_that_was_left_half_way_is_told_of_without_git() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.run_git(&["checkout", "-q", "-b", "side"]);
+    world.write("a", "side\n");
+    world.run_git(&["commit", "-q", "-am", "side"]);
+    world.run_git(&["checkout", "-q", "main"]);
+    world.write("a", "main\n");
+    world.run_git(&["commit", "-q", "-am", "main"]);
+    world.turn("m1", |world| {
+        let merged = world.git_command(&["merge", "side"]).output();
+        assert!(!merged.expect("git runs").status.success(), "a conflict");
+    });
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "main\n", "the file is back");
+    assert_eq!(
+        told(&report, "in the middle of a merge").len(),
+        1,
+        "{report:?}"
+    );
+}
+
+#[test]
+fn a_submodule_that_moved_is_told_of() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| {
+        world.write("a", "2\n");
+        let folder = world.path(".git/modules/libs/one");
+        fs::create_dir_all(&folder).expect("writable");
+        fs::write(folder.join("HEAD"), "ref: refs/heads/main\n").expect("writable");
+    });
+    let report = world.revert("m1");
+    assert_eq!(told(&report, "`libs/one`").len(), 1, "{report:?}");
+}
+
+#[test]
+fn work_in_another_directory_in_the_same_turn_is_told_of() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| world.write("a", "2\n"));
+    let other = world.base().join("other");
+    fs::create_dir_all(&other).expect("writable");
+    let event = |kind| Event {
+        cwd: Some(other.clone()),
+        ..Event::new(kind, "generic", "s1")
+    };
+    world.send(&event(EventKind::StepStart));
+    fs::write(other.join("made"), "agent\n").expect("writable");
+    world.send(&event(EventKind::StepFinish));
+    let report = world.revert("m1");
+    let name = other.display().to_string();
+    assert_eq!(told(&report, &name).len(), 1, "{report:?}");
+    assert!(
+        other.join("made").exists(),
+        "it is reverted there, or not at all"
+    );
+}
+
+#[test]
+fn files_of_edit_tools_outside_the_workspace_are_told_of() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    let outside = world.base().join("elsewhere.txt");
+    world.message("m1");
+    world.start();
+    let tool = Event {
+        tool_use_id: Some("t1".to_owned()),
+        tool_name: Some("Edit".to_owned()),
+        tool_kind: Some(ToolKind::Edit),
+        paths: vec![PathBuf::from("a"), outside.clone()],
+        ..world.event(EventKind::ToolStart, "s1")
+    };
+    world.send(&tool);
+    world.write("a", "2\n");
+    fs::write(&outside, "agent\n").expect("writable");
+    world.finish();
+    let report = world.revert("m1");
+    assert_eq!(world.read("a"), "1\n", "what is in it goes back");
+    let name = outside.display().to_string();
+    assert_eq!(told(&report, &name).len(), 1, "{report:?}");
+}
+
+#[test]
+fn what_was_told_once_is_not_told_again_by_the_same_chain() {
+    let mut world = World::git(&[("a", "1\n")]);
+    world.turn("m1", |world| world.write("a", "2\n"));
+    world.turn("m2", |world| {
+        world.write("a", "3\n");
+        world.run_git(&["checkout", "-q", "-b", "side"]);
+    });
+    let first = world.revert("m2");
+    assert!(!told(&first, "HEAD").is_empty(), "{first:?}");
+    let second = world.revert("m1");
+    assert_eq!(
+        told(&second, "HEAD was"),
+        Vec::<&String>::new(),
+        "{second:?}"
+    );
+    let back = world.unrevert();
+    assert_eq!(told(&back, "HEAD was"), Vec::<&String>::new(), "{back:?}");
+}
+
+#[test]
+fn a_dry_run_that_fails_while_an_agent_is_at_work_says_both() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    world.turn("m1", |world| world.write("a", "2\n"));
+    world.message("m2");
+    world.start();
+    let request = RevertRequest {
+        dry_run: true,
+        only: vec![PathBuf::from("nothing")],
+        ..to("m1")
+    };
+    let error = world
+        .try_revert(&request)
+        .expect_err("nothing changed there");
+    let text = error.to_string();
+    assert!(text.contains("`nothing`"), "why it fails: {text}");
+    assert!(
+        text.contains("at work"),
+        "and that it would be refused: {text}"
+    );
+}
