@@ -3,7 +3,7 @@
 -- What a tool may change, and when it ran.
 ALTER TABLE tools ADD COLUMN kind TEXT CHECK (kind IN ('edit', 'read')); -- NULL: it may change anything
 ALTER TABLE tools ADD COLUMN paths TEXT NOT NULL DEFAULT '[]';  -- the files that an edit tool names; a JSON array
-ALTER TABLE tools ADD COLUMN outside TEXT NOT NULL DEFAULT '[]'; -- those outside the workspace, as they are named; a JSON array
+ALTER TABLE tools ADD COLUMN outside TEXT NOT NULL DEFAULT '[]'; -- those outside the workspace, and where it ran outside; a JSON array
 ALTER TABLE tools ADD COLUMN ran_for INTEGER;                   -- milliseconds, where the agent says, without waits
 ALTER TABLE tools ADD COLUMN waited_at INTEGER;                 -- it waited for the user's permission from then on
 ALTER TABLE tools ADD COLUMN background INTEGER NOT NULL DEFAULT 0 CHECK (background IN (0, 1)); -- it goes on behind its step

@@ -107,7 +107,7 @@ fn a_submodule_that_moved_is_told_of() {
 }
 
 #[test]
-fn work_in_another_directory_in_the_same_turn_is_told_of() {
+fn work_in_another_workspace_since_is_told_of() {
     let mut world = World::new();
     world.write("a", "1\n");
     world.turn("m1", |world| world.write("a", "2\n"));
@@ -117,6 +117,10 @@ fn work_in_another_directory_in_the_same_turn_is_told_of() {
         cwd: Some(other.clone()),
         ..Event::new(kind, "generic", "s1")
     };
+    world.send(&Event {
+        message_id: Some("n1".to_owned()),
+        ..event(EventKind::UserMessage)
+    });
     world.send(&event(EventKind::StepStart));
     fs::write(other.join("made"), "agent\n").expect("writable");
     world.send(&event(EventKind::StepFinish));
@@ -149,6 +153,28 @@ fn files_of_edit_tools_outside_the_workspace_are_told_of() {
     world.finish();
     let report = world.revert("m1");
     assert_eq!(world.read("a"), "1\n", "what is in it goes back");
+    let name = outside.display().to_string();
+    assert_eq!(told(&report, &name).len(), 1, "{report:?}");
+}
+
+#[test]
+fn a_command_that_ran_outside_the_workspace_in_the_same_turn_is_told_of() {
+    let mut world = World::new();
+    world.write("a", "1\n");
+    let outside = world.base().join("elsewhere");
+    fs::create_dir_all(&outside).expect("writable");
+    world.message("m1");
+    world.start();
+    let tool = Event {
+        tool_use_id: Some("t1".to_owned()),
+        tool_name: Some("Bash".to_owned()),
+        cwd: Some(outside.clone()),
+        ..world.event(EventKind::ToolStart, "s1")
+    };
+    world.send(&tool);
+    world.write("a", "2\n");
+    world.finish();
+    let report = world.revert("m1");
     let name = outside.display().to_string();
     assert_eq!(told(&report, &name).len(), 1, "{report:?}");
 }

@@ -215,6 +215,11 @@ impl<'a> Recording<'a> {
                 None => outside.push(named.to_string_lossy().into_owned()),
             }
         }
+        // A shell that runs elsewhere changes what nobody captures.
+        let cwd = self.event.cwd.as_deref();
+        if let Some(cwd) = cwd.filter(|cwd| !cwd.starts_with(&self.place.root)) {
+            outside.push(cwd.to_string_lossy().into_owned());
+        }
         sessions::insert_tool(
             self.connection,
             step,

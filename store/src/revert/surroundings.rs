@@ -154,8 +154,8 @@ fn moved_below(
     }
 }
 
-/// Names the other workspaces in which the same conversation changed something since, and the files outside this one that its edit
-/// tools named.
+/// Names the other workspaces in which the same conversation changed something since, and the places outside this one that its tools
+/// named or ran in.
 fn elsewhere(
     connection: &Connection,
     place: &Place,
@@ -171,15 +171,20 @@ fn elsewhere(
     let workspaces = sessions::workspaces_of_turn(connection, place.row.id, &session.id, since)?;
     if !workspaces.is_empty() {
         told.push(format!(
-            "the agent worked in other directories in the same turn, which are reverted by a command there: {}",
+            "the agent worked in other directories since, which are reverted by a command there: {}",
             named(workspaces)
         ));
     }
     let seq = movement.since.unwrap_or_default();
-    let files = sessions::files_outside(connection, &session.id, seq)?;
+    let mut files = sessions::files_outside(connection, &session.id, seq)?;
+    // By another name it may be in the workspace all the same.
+    files.retain(|path| {
+        let real = Path::new(path).canonicalize();
+        !real.is_ok_and(|real| real.starts_with(&place.root))
+    });
     if !files.is_empty() {
         told.push(format!(
-            "edit tools named files outside the workspace, which stay as they are: {}",
+            "tools named files, or ran, outside the workspace, where nothing is captured or reverted: {}",
             named(files)
         ));
     }

@@ -122,10 +122,7 @@ impl Unseen<'_> {
             if span.started_at < hiding.started_at {
                 continue;
             }
-            let finished_at = match span.finish {
-                Some(id) => Some(sessions::snapshot(self.connection, id)?.taken_at),
-                None => None,
-            };
+            let finished_at = span.finished_at;
             ended = ended.max(finished_at.unwrap_or(self.now));
             let is_at_work = span.started_at <= at.saturating_add(evidence::TICK)
                 && finished_at.is_none_or(|finish| finish.saturating_add(evidence::TICK) >= at);

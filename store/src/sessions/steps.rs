@@ -104,6 +104,8 @@ pub(crate) struct StepSides {
     pub started_at: Milliseconds,
     /// None while it is open.
     pub finish: Option<i64>,
+    /// When it ended: its last snapshot may be an older one, where nothing had changed.
+    pub finished_at: Option<Milliseconds>,
     /// Whether rules of the repository, the user or the settings are others at its end, or it changed an ignore file.
     pub changed_rules: bool,
 }
@@ -118,7 +120,7 @@ pub(crate) fn step_sides(
     let mut statement = connection
         .prepare_cached(
             "SELECT steps.id AS step, steps.session_id AS session, messages.id AS message, messages.seq AS seq,
-                    start_snapshot_id, finish_snapshot_id, began.taken_at AS started_at,
+                    start_snapshot_id, finish_snapshot_id, steps.finished_at AS finished_at, began.taken_at AS started_at,
                     began.rules_blob IS NOT ended.rules_blob
                     OR EXISTS (SELECT 1 FROM changes
                                 WHERE changes.step_id = steps.id
@@ -141,6 +143,7 @@ pub(crate) fn step_sides(
                 start: row.get("start_snapshot_id")?,
                 started_at: row.get("started_at")?,
                 finish: row.get("finish_snapshot_id")?,
+                finished_at: row.get("finished_at")?,
                 changed_rules: row.get("changed_rules")?,
             })
         })

@@ -167,7 +167,8 @@ pub(crate) fn insert_tool(
     Ok(())
 }
 
-/// Returns the files outside the workspace that edit tools of a session's messages named, from a place in the order on, by name.
+/// Returns the places outside the workspace that tools of a session's messages named or ran in, from a place in the order on, by
+/// name; not those of tools that only read.
 pub(crate) fn files_outside(
     connection: &Connection,
     root_session: &str,
@@ -179,7 +180,7 @@ pub(crate) fn files_outside(
                  JOIN tools ON tools.step_id = steps.id
                  JOIN json_each(tools.outside) AS outside
                 WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
-                  AND tools.kind = 'edit'
+                  AND tools.kind IS NOT 'read'
                 ORDER BY path";
     super::read::all(connection, sql, params![root_session, from_seq], |row| {
         row.get("path")
