@@ -160,12 +160,14 @@ impl<C: Copy + Eq + Hash, B: Fn(&Version<C>) -> Vec<u8>> Tracer<'_, C, B> {
             }
         }
         self.resolve(number, undone, &mut owners);
-        // A line that was to be undone, and that no older version has, could not be undone: it is there, and whose it was.
+        // A line that was to be undone, and that no older version has, could not be undone: it is there, and whose it was. So is
+        // one that was brought back to a file that could not go.
         for (owner, stayed) in owners.iter_mut().zip(stayed) {
             if *owner == number {
                 *owner = stayed;
             }
         }
+        self.resolve(number, &HashSet::new(), &mut owners);
         owners
     }
 
@@ -437,6 +439,21 @@ mod tests {
             put_back("a\nb\nmine\n", &[1, 2]),
         ];
         assert_eq!(traced(&versions), [0, 1, 4], "it is there");
+    }
+
+    #[test]
+    fn a_line_that_is_brought_back_to_a_file_that_could_not_go_is_whose_it_was() {
+        let versions = [
+            written("a\nb\n"),
+            written("a\n"),
+            written("a\nmine\n"),
+            put_back("a\nb\nmine\n", &[0, 1]),
+        ];
+        assert_eq!(
+            traced(&versions),
+            [0, 0, 2],
+            "although the whole was to be undone"
+        );
     }
 
     #[test]
