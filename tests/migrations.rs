@@ -199,6 +199,97 @@ fn every_view_has_the_columns_that_users_build_on() {
 }
 
 #[test]
+fn a_view_answers_for_one_row_without_reading_a_table_as_a_whole() {
+    let connection = store();
+    for (view, key) in [
+        ("message_overview", "message"),
+        ("session_overview", "session"),
+        ("step_overview", "step"),
+        ("operation_overview", "operation"),
+        ("operation_file_overview", "operation"),
+        ("tool_overview", "step"),
+        ("tool_overview", "seq"),
+        ("snapshot_overview", "seq"),
+        ("file_history", "step"),
+        ("file_history", "seq"),
+    ] {
+        let sql = format!("EXPLAIN QUERY PLAN SELECT * FROM {view} WHERE {key} = ?1");
+        let mut statement = connection.prepare(&sql).expect("the view is SQL");
+        let rows = statement
+            .query_map(["x"], |row| row.get::<_, String>("detail"))
+            .expect("it can be planned");
+        let plan: Vec<String> = rows.map(|row| row.expect("text")).collect();
+        assert!(
+            !plan
+                .iter()
+                .any(|line| line.starts_with("SCAN") && line != "SCAN workspaces"),
+            "one {key} of `{view}` costs what the store holds: {plan:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_query_of_the_documentation_reads_no_change_of_another_workspace() {
+    let connection = store();
+    for query in documented_queries() {
+        let mut statement = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {query}"))
+            .expect("it is SQL");
+        let rows = statement
+            .query_map([], |row| row.get::<_, String>("detail"))
+            .expect("it can be planned");
+        let plan: Vec<String> = rows.map(|row| row.expect("text")).collect();
+        assert!(
+            !plan.iter().any(|line| line.starts_with("SCAN changes")),
+            "{query}\n{plan:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_title_is_the_first_line_of_a_prompt_that_says_something() {
+    let connection = filled();
+    for (prompt, title) in [
+        ("please", "please"),
+        ("  \n\nfix it\nand more", "fix it"),
+        ("", ""),
+        (&"x".repeat(200), &"x".repeat(80)),
+    ] {
+        connection
+            .execute("UPDATE messages SET prompt = ?1", [prompt])
+            .expect("writable");
+        let found = pairs(&connection, "SELECT title, workspace FROM message_overview");
+        assert_eq!(
+            found,
+            [(title.to_owned(), "/w".to_owned())],
+            "of {prompt:?}"
+        );
+    }
+}
+
+#[test]
+fn a_rename_is_told_by_the_path_that_it_was() {
+    let connection = filled();
+    connection
+        .execute_batch(
+            "INSERT INTO snapshots (id, workspace_id, tree, taken_at) VALUES (1, 1, '0123456789012345678901234567890123456789', 1);
+             INSERT INTO changes (workspace_id, step_id, attribution, to_snapshot_id, path, kind, old_mode, old_blob, new_mode, new_blob,
+                                  happened_at)
+             VALUES (1, 'T', 'agent', 1, 'old', 'deleted', '100644', 'blob', NULL, NULL, 1),
+                    (1, 'T', 'agent', 1, 'new', 'added', NULL, NULL, '100644', 'blob', 1);",
+        )
+        .expect("rows that the tables take");
+    assert_eq!(
+        pairs(
+            &connection,
+            "SELECT path, renamed_from FROM file_history WHERE renamed_from IS NOT NULL"
+        ),
+        [("new".to_owned(), "old".to_owned())],
+        "the same bytes went and came"
+    );
+}
+
+#[test]
 fn a_view_shows_utc_text_and_counts_what_the_agent_changed() {
     let sql = "SELECT time, files || ' ' || additions FROM message_overview";
     let expected = vec![("2023-11-14 22:13:20".to_owned(), "1 3".to_owned())];

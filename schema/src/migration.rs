@@ -8,6 +8,7 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0004_labels.sql"),
     include_str!("../migrations/0005_feed.sql"),
     include_str!("../migrations/0006_upkeep.sql"),
+    include_str!("../migrations/0007_views.sql"),
 ];
 
 /// The version of a store with all migrations, kept in SQLite's `user_version`.

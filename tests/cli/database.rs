@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use serde_json::json;
+
 use testing::binary::{Run, Sandbox, finish};
 use testing::skip::has_program;
 
@@ -77,6 +79,24 @@ fn trouble(world: &Sandbox) {
     world.run(&["event", "--agent", "nobody"], b"{}").exits(0);
 }
 
+/// A rename, a tool, and a label.
+fn more(world: &Sandbox) {
+    world.write("old name", "text\n");
+    world.play("m4", "rename it", |world| {
+        world.remove("old name");
+        world.write("new name", "text\n");
+    });
+    for event in [
+        json!({"event": "user_message", "session_id": "s", "message_id": "m5", "prompt": "run it"}),
+        json!({"event": "tool_start", "session_id": "s", "tool_name": "Bash", "tool_use_id": "t"}),
+        json!({"event": "tool_finish", "session_id": "s", "tool_use_id": "t"}),
+        json!({"event": "turn_end", "session_id": "s"}),
+    ] {
+        world.event(event).ends_silently();
+    }
+    ask(world, &["label", "m1", "it works"]);
+}
+
 #[test]
 fn every_query_of_the_documentation_runs_and_finds_something() {
     if !has_program("sqlite3") {
@@ -84,9 +104,10 @@ fn every_query_of_the_documentation_runs_and_finds_something() {
     }
     let world = world();
     trouble(&world);
+    more(&world);
     world.run(&["revert", "--message", "m2"], b"").exits(3);
     let queries = blocks("sql");
-    assert!(queries.len() > 9, "the page has many: {}", queries.len());
+    assert!(queries.len() > 20, "the page has many: {}", queries.len());
     for sql in queries {
         let run = query(&world, sql);
         assert!(!run.stdout.is_empty(), "nothing was found by\n{sql}\n{run}");
