@@ -9,7 +9,8 @@ use ckpt_schema::report::{
 
 use ckpt_store::revert::Before;
 
-use super::diff::counts;
+use super::diff::{counts, sum_of};
+use super::fold::{Line, Part, fold};
 use super::paint::Paint;
 use super::table::Table;
 use super::text::{count, fit, path, safe, short, title};
@@ -110,18 +111,36 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
         .indented(2)
         .dropping(&[1, 2])
         .ending_with_path();
-    for file in files
+    let shown: Vec<&FileReport> = files
         .iter()
         .filter(|file| says_something(file) || view.verbose)
-    {
-        let [additions, deletions] = counts(file.additions, file.deletions, view.paint);
-        let cells = vec![
-            word(file, view.paint),
-            additions,
-            deletions,
-            path(&file.path),
-        ];
-        table.noted(cells, reason(file.reason.as_deref(), view.paint));
+        .collect();
+    let lines: Vec<Line<'_>> = shown.iter().map(|file| foldable(file)).collect();
+    let parts = fold(&lines, view.verbose);
+    let is_folded = parts.len() < shown.len();
+    for part in parts {
+        match part {
+            Part::One(place) => {
+                let file = shown[place];
+                let [additions, deletions] = counts(file.additions, file.deletions, view.paint);
+                let cells = vec![
+                    word(file, view.paint),
+                    additions,
+                    deletions,
+                    path(&file.path),
+                ];
+                table.noted(cells, reason(file.reason.as_deref(), view.paint));
+            }
+            Part::Directory {
+                name,
+                files,
+                additions,
+                deletions,
+            } => {
+                let [additions, deletions] = counts(Some(additions), Some(deletions), view.paint);
+                table.row(vec![count(files, "file"), additions, deletions, name]);
+            }
+        }
     }
     for part in git {
         let cells = vec![
@@ -132,7 +151,34 @@ pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
         ];
         table.noted(cells, reason(part.reason.as_deref(), view.paint));
     }
-    table.render(view)
+    if !is_folded {
+        return table.render(view);
+    }
+    let sum = |lines: fn(&FileReport) -> Option<u64>| -> u64 {
+        shown.iter().filter_map(|file| lines(file)).sum()
+    };
+    let total = sum_of(
+        shown.len() as u64,
+        sum(|file| file.additions),
+        sum(|file| file.deletions),
+        view.paint,
+    );
+    format!("{}{total} (-v lists all)\n", table.render(view))
+}
+
+/// What stayed, failed, or has a reason is always named.
+fn foldable(file: &FileReport) -> Line<'_> {
+    let is_done = matches!(file.result, FileResult::Done | FileResult::Planned);
+    let is_kept = match file.action {
+        FileAction::Keep => true,
+        FileAction::Write | FileAction::Delete | FileAction::Merge | FileAction::None => false,
+    };
+    Line {
+        path: &file.path,
+        is_foldable: is_done && !is_kept && !file.unclear && file.reason.is_none(),
+        additions: file.additions,
+        deletions: file.deletions,
+    }
 }
 
 fn git_word(result: FileResult, paint: Paint) -> String {
@@ -461,6 +507,32 @@ mod tests {
     }
 
     #[test]
+    fn many_files_are_folded_and_what_stayed_is_named() {
+        let done = |number| {
+            file(
+                &format!("src/{number:03}"),
+                FileAction::Write,
+                FileResult::Done,
+                None,
+            )
+        };
+        let mut files: Vec<FileReport> = (0..150).map(done).collect();
+        let why = Some("changed after the agent");
+        files.push(file(
+            "src/yours",
+            FileAction::Keep,
+            FileResult::Conflict,
+            why,
+        ));
+        let shown = shown(&operation(files, Outcome::Partial));
+        let rows = "  150 files  +1,500  -300  src/\n  kept          +10    -2  src/yours (changed after the agent)\n";
+        assert!(
+            shown.contains(rows) && shown.contains("151 files, +1,510 -302 (-v lists all)\n"),
+            "two rows and their sum: {shown}"
+        );
+    }
+
+    #[test]
     fn a_plan_says_that_it_is_one() {
         let files = vec![file("new", FileAction::Delete, FileResult::Planned, None)];
         let report = OperationReport {
@@ -506,7 +578,7 @@ mod tests {
             6 other paths differ from then: changed since, not by an agent (a, b, c, and 2 more); ignored now or then (x.log).
             1 file kept because of edits that are not known to be of this session.
             1 message is hidden until you redo, or send a new one.
-            To undo this: ckpt-hook unrevert
+            To undo this: ckpt-hook undo
         "#]]
         .assert_eq(&shown(&report));
     }
