@@ -282,6 +282,17 @@ impl Store {
         self.database.data_version()
     }
 
+    /// Makes a new session store of what can be read of a damaged one, which is set aside. Returns what was done; nothing where there
+    /// was nothing to do.
+    pub fn repair(&mut self) -> Vec<report::Finding> {
+        upkeep::repair::repair(self)
+    }
+
+    /// Returns how many rows each table has: numbers alone, for a report of a bug.
+    pub fn row_counts(&self) -> Result<std::collections::BTreeMap<String, u64>> {
+        query::row_counts(self)
+    }
+
     /// Returns what is and what is not as it should be in the store itself. Objects are read for some seconds, or `all` of them,
     /// and healed where they are damaged and their bytes can be found.
     pub fn check(&mut self, all: bool) -> Vec<report::Finding> {

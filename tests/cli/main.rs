@@ -7,6 +7,7 @@ mod completions;
 mod concurrency;
 mod config;
 mod database;
+mod doctor;
 mod files;
 mod generated;
 mod history_page;

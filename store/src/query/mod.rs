@@ -29,7 +29,7 @@ pub use blame::Blame;
 pub(crate) use blame::blame;
 pub use cat::Contents;
 pub(crate) use cat::cat;
-pub(crate) use check::check;
+pub(crate) use check::{check, row_counts};
 pub(crate) use diff::{blob, diff};
 pub use feed::Feed;
 pub(crate) use feed::{agents_at_work, feed, newest};

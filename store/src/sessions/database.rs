@@ -20,7 +20,7 @@ use crate::model::Milliseconds;
 use crate::settings::Durability;
 
 /// How long a statement waits for another process's transaction.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
+pub(super) const BUSY_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// After how many bytes the log is moved into the database and emptied: some hundred pages. Every hook is the first to open the
 /// file, and has to read all of the log (4 microseconds and a system call a page); moving it costs some syncs. A hook writes some
@@ -240,7 +240,7 @@ fn is_sync(error: &rusqlite::Error) -> bool {
 }
 
 /// Renames the file to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
-fn set_aside(path: &Path) -> Result<PathBuf> {
+pub(super) fn set_aside(path: &Path) -> Result<PathBuf> {
     let free = (1..)
         .map(|number| beside(path, &format!("{DAMAGED}{number}")))
         .find(|place| {

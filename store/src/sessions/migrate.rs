@@ -134,7 +134,7 @@ fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
     Ok(copy)
 }
 
-fn remove_if_there(path: &Path) -> std::io::Result<()> {
+pub(super) fn remove_if_there(path: &Path) -> std::io::Result<()> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         Ok(()) | Err(_) => Ok(()),

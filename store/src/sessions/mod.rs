@@ -17,6 +17,7 @@ mod retention;
 mod roots;
 mod rows;
 mod runs;
+mod salvage;
 mod snapshots;
 mod steps;
 mod tools;
@@ -61,6 +62,7 @@ pub(crate) use rows::{
     set_hidden_from, set_revert_point, stepless_messages, touch_session, upsert_session,
 };
 pub(crate) use runs::{begin_run, end_run, note_killed};
+pub(crate) use salvage::salvage;
 pub(crate) use snapshots::{
     GapRow, SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state, put_git_state,
     put_snapshot, snapshot, snapshot_row, snapshots_since,

@@ -3,4 +3,5 @@
 pub(crate) mod check;
 pub(crate) mod du;
 pub(crate) mod gc;
+pub(crate) mod repair;
 pub(crate) mod settle;

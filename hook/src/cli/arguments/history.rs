@@ -173,8 +173,24 @@ pub struct SnapshotArguments {
 
 /// `doctor`.
 #[derive(Debug, Args)]
+#[command(after_help = DOCTOR_EXAMPLES)]
 pub struct DoctorArguments {
     /// Read every object of every snapshot, however long that takes; some seconds' worth without it
     #[arg(long)]
     pub all: bool,
+    /// Make a new session store of what can be read of a damaged one, which is set aside
+    #[arg(long)]
+    pub repair: bool,
+    /// Write a file to attach to a bug report: no content, no prompt, no path is in it
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
 }
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook doctor                      is all well?
+  ckpt-hook doctor --all                read every object, however long that takes
+  ckpt-hook doctor --repair             mend the session store as well
+  ckpt-hook doctor --report bug.json    what a bug report needs, and nothing of yours
+
+Damaged objects are healed by every run, from the workspace or your repository.";

@@ -1,5 +1,6 @@
 //! `doctor`: whether the store, its database, the settings and the installed hooks are as they should be.
 
+mod bug_report;
 mod hooks;
 
 use std::path::Path;
@@ -20,13 +21,16 @@ use crate::surroundings;
 pub fn run(invocation: &Invocation, arguments: &DoctorArguments) -> Result<u8, Failure> {
     let directory = invocation.store_directory()?;
     let mut findings = settings(invocation);
-    findings.extend(store(invocation, &directory, arguments.all));
+    findings.extend(store(invocation, &directory, arguments));
     findings.extend(log(invocation, &directory));
     findings.extend(hooks::look(invocation));
     let report = DoctorReport {
         version: report::VERSION,
         findings,
     };
+    if let Some(file) = &arguments.report {
+        bug_report::write(invocation, &report, file)?;
+    }
     invocation
         .output
         .report(&report, |view| doctor::render(&report, view))?;
@@ -80,7 +84,7 @@ fn settings(invocation: &Invocation) -> Vec<Finding> {
     findings
 }
 
-fn store(invocation: &Invocation, directory: &Path, all: bool) -> Vec<Finding> {
+fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments) -> Vec<Finding> {
     let mut store = match invocation.open() {
         Ok(store) => store,
         Err(failure) => {
@@ -109,7 +113,10 @@ fn store(invocation: &Invocation, directory: &Path, all: bool) -> Vec<Finding> {
         format!("`{}` is yours alone", directory.display()),
         None,
     )];
-    findings.extend(check(invocation, &mut store, all));
+    if arguments.repair {
+        findings.extend(store.repair());
+    }
+    findings.extend(check(invocation, &mut store, arguments.all));
     findings.extend(recent(invocation, &mut store));
     findings
 }

@@ -1,5 +1,8 @@
 //! Whether the store is sound, as far as that can be told without reading every object. Reads only.
 
+mod condition;
+
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use ckpt_schema::report::Finding;
@@ -17,6 +20,7 @@ pub(crate) fn check(store: &Store) -> Vec<Finding> {
         Ok(found) => findings.extend(found),
         Err(error) => findings.push(broken("database", &error)),
     }
+    findings.extend(condition::look(store));
     match repositories(store) {
         Ok(found) => findings.extend(found),
         Err(error) => findings.push(broken("snapshots", &error)),
@@ -35,6 +39,23 @@ pub(crate) fn check(store: &Store) -> Vec<Finding> {
     findings
 }
 
+/// Returns how many rows each table has.
+pub(crate) fn row_counts(store: &Store) -> Result<BTreeMap<String, u64>> {
+    let connection = store.database.connection();
+    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+    let tables: Vec<String> = crate::sessions::read::all(connection, sql, [], |row| row.get(0))?;
+    tables
+        .into_iter()
+        .map(|table| {
+            let sql = format!("SELECT count(*) AS number FROM {table}");
+            let count = connection
+                .query_row(&sql, [], |row| crate::sessions::read::count(row, "number"))
+                .context(|| "cannot read the session store")?;
+            Ok((table, count))
+        })
+        .collect()
+}
+
 fn database(store: &Store) -> Result<Finding> {
     let answer: String = store
         .database
@@ -44,11 +65,17 @@ fn database(store: &Store) -> Result<Finding> {
     Ok(if answer == "ok" {
         finding("ok", "database", "the session store is sound")
     } else {
-        finding(
-            "error",
-            "database",
-            &format!("the session store is damaged: {answer}"),
-        )
+        Finding {
+            hint: Some(
+                "`ckpt-hook doctor --repair` sets it aside and keeps every row that can be read"
+                    .to_owned(),
+            ),
+            ..finding(
+                "error",
+                "database",
+                &format!("the session store is damaged: {answer}"),
+            )
+        }
     })
 }
 

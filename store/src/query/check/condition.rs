@@ -1,0 +1,221 @@
+//! The condition that a store is in: tables, references, room, age, clock, and steps that nobody protected. Reads only.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use bytesize::ByteSize;
+use ckpt_schema::migration::VERSION;
+use ckpt_schema::report::Finding;
+use rusqlite::Connection;
+
+use super::{broken, finding};
+use crate::error::{Context, Result};
+use crate::model::Milliseconds;
+use crate::sessions::Database;
+use crate::sessions::read::all;
+use crate::store::Store;
+
+/// A clock may be so far behind what it said before, in milliseconds.
+const SLACK: Milliseconds = 5 * 60 * 1000;
+
+/// Unprotected steps are told of for so long, in milliseconds.
+const WEEK: Milliseconds = 7 * 24 * 3600 * 1000;
+
+/// With less room than this a disk is called full, in bytes.
+const LITTLE_ROOM: u64 = 256 << 20;
+
+/// So many files of a store are looked at for its size; one with more is larger than is told.
+const MOST_FILES: usize = 200_000;
+
+/// Returns what is not as it should be, and one line that says what is.
+pub(super) fn look(store: &Store) -> Vec<Finding> {
+    let checks = [schema, references, clock, unprotected, unused, room];
+    let mut findings = Vec::new();
+    for check in checks {
+        match check(store) {
+            Ok(found) => findings.extend(found),
+            Err(error) => findings.push(broken("database", &error)),
+        }
+    }
+    findings
+}
+
+/// The tables, views and indexes are those of this version.
+fn schema(store: &Store) -> Result<Option<Finding>> {
+    let connection = store.database.connection();
+    let version: u32 = connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .context(|| "cannot read the session store")?;
+    if version != VERSION {
+        return Ok(None);
+    }
+    let objects = |connection: &Connection| -> Result<BTreeSet<(String, String)>> {
+        let sql = "SELECT name, ifnull(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'";
+        let rows = all(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.into_iter().collect())
+    };
+    let ours = objects(Database::empty()?.connection())?;
+    let found = objects(connection)?;
+    let names: BTreeSet<&str> = ours
+        .symmetric_difference(&found)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if names.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    Ok(Some(finding(
+        "error",
+        "database",
+        &format!(
+            "these tables, views or indexes are not as ckpt-hook makes them: {}",
+            names.join(", ")
+        ),
+    )))
+}
+
+/// Every row that is referred to is there.
+fn references(store: &Store) -> Result<Option<Finding>> {
+    let sql = "SELECT DISTINCT \"table\" FROM pragma_foreign_key_check";
+    let tables: Vec<String> = all(store.database.connection(), sql, [], |row| row.get(0))?;
+    Ok((!tables.is_empty()).then(|| {
+        finding(
+            "error",
+            "database",
+            &format!(
+                "rows of these tables refer to rows that are not there: {}",
+                tables.join(", ")
+            ),
+        )
+    }))
+}
+
+/// Rows from the future say that the clock was changed: whose a change is goes by times.
+fn clock(store: &Store) -> Result<Option<Finding>> {
+    let newest: Option<Milliseconds> = store
+        .database
+        .connection()
+        .query_row(
+            "SELECT max((SELECT max(last_event_at) FROM sessions), (SELECT max(taken_at) FROM snapshots))",
+            [],
+            |row| row.get(0),
+        )
+        .context(|| "cannot read the session store")?;
+    let ahead = newest.map_or(0, |newest| newest - store.now());
+    Ok((ahead > SLACK).then(|| Finding {
+        hint: Some(
+            "set the clock, or wait: until then times say little about whose a change is"
+                .to_owned(),
+        ),
+        ..finding(
+            "warning",
+            "clock",
+            &format!(
+                "the newest event is {} minutes in the future: the clock was set back",
+                ahead / 60_000
+            ),
+        )
+    }))
+}
+
+/// Steps of the last days of which nobody saw what they changed.
+fn unprotected(store: &Store) -> Result<Option<Finding>> {
+    let (number, reason): (u32, Option<String>) = store
+        .database
+        .connection()
+        .query_row(
+            "SELECT count(*), (SELECT unprotected FROM steps WHERE unprotected IS NOT NULL ORDER BY seq DESC LIMIT 1)
+               FROM steps WHERE unprotected IS NOT NULL AND started_at > ?1",
+            [store.now() - WEEK],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+        .context(|| "cannot read the session store")?;
+    Ok((number > 0).then(|| Finding {
+        hint: Some("a revert over them says what it cannot undo".to_owned()),
+        ..finding(
+            "warning",
+            "steps",
+            &format!(
+                "{number} of the last seven days are unprotected; the newest because: {}",
+                reason.unwrap_or_default()
+            ),
+        )
+    }))
+}
+
+/// Closed sessions that are older than the settings keep them.
+fn unused(store: &Store) -> Result<Option<Finding>> {
+    let keep = &store.surroundings.settings.keep;
+    let keep = Milliseconds::try_from(keep.as_millis()).unwrap_or(Milliseconds::MAX);
+    let before = store.now().saturating_sub(keep);
+    let number: u32 = store
+        .database
+        .connection()
+        .query_row(
+            "SELECT count(*) FROM sessions WHERE ended_at IS NOT NULL AND last_event_at < ?1",
+            [before],
+            |row| row.get(0),
+        )
+        .context(|| "cannot read the session store")?;
+    Ok((number > 0).then(|| {
+        finding(
+            "note",
+            "sessions",
+            &format!("{number} were not used for longer than the setting `keep` says"),
+        )
+    }))
+}
+
+/// What the store takes, and what the disk has left.
+fn room(store: &Store) -> Result<Option<Finding>> {
+    let directory = &store.surroundings.directory;
+    let taken = size(directory)?;
+    let most = store.surroundings.settings.max_store_size;
+    let left = rustix::fs::statvfs(directory)
+        .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize))
+        .map_err(std::io::Error::from)
+        .context(|| format!("cannot ask for the room below `{}`", directory.display()))?;
+    let text = format!(
+        "it takes {} of at most {}, and its disk has {} left",
+        ByteSize(taken),
+        ByteSize(most),
+        ByteSize(left)
+    );
+    Ok(Some(if left < LITTLE_ROOM {
+        Finding {
+            hint: Some("make room: what cannot be stored is not protected".to_owned()),
+            ..finding("warning", "store", &text)
+        }
+    } else if taken > most {
+        finding("warning", "store", &text)
+    } else {
+        finding("ok", "store", &text)
+    }))
+}
+
+/// Returns what the files below a directory take on the disk, in bytes; no link is followed, and a file of several names counts once.
+fn size(directory: &Path) -> Result<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let mut open = vec![directory.to_owned()];
+    let mut seen = BTreeSet::new();
+    let mut sum = 0;
+    while let Some(directory) = open.pop() {
+        let what = || format!("cannot list `{}`", directory.display());
+        for entry in directory.read_dir().context(what)? {
+            let entry = entry.context(what)?;
+            // What goes meanwhile takes no room.
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            if metadata.is_dir() {
+                open.push(entry.path());
+            } else if seen.insert((metadata.dev(), metadata.ino())) {
+                sum += metadata.blocks() * 512;
+            }
+        }
+        if seen.len() > MOST_FILES {
+            break;
+        }
+    }
+    Ok(sum)
+}

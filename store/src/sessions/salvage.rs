@@ -1,0 +1,344 @@
+//! A damaged session store: what can still be read of it becomes a new one. This module does IO.
+//!
+//! SQLite's own recovery is a program, not a call of the library. A table is read in the order of its rows; where a page cannot be read, the
+//! rows behind it are looked for in growing steps. What refers to a row that is lost goes, or refers to nothing. Nothing is deleted: the
+//! damaged file is set aside.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OpenFlags, params_from_iter};
+
+use super::database::{beside, configure, make_file, set_aside};
+use super::migrate::migrate;
+use crate::error::{Context, Error, Result};
+use crate::fs::layout;
+use crate::fs::ownership::DATABASE;
+use crate::settings::Durability;
+
+/// What became of a damaged session store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Salvaged {
+    /// Where the file went that stood in the store's place.
+    pub set_aside: PathBuf,
+    /// How many rows could be read.
+    pub rows: u64,
+    /// The tables of which some pages could not.
+    pub damaged: Vec<String>,
+}
+
+/// How far behind a damaged page rows are looked for, in numbers of rows.
+const FARTHEST: i64 = 1 << 32;
+
+/// Makes a new session store of what can be read of `source`, which is the store's own or one that was set aside, and puts it in the
+/// place of the store's own.
+///
+/// # Errors
+///
+/// A source of which nothing can be read, and a disk that cannot be written to; nothing is changed then.
+pub(crate) fn salvage(directory: &Path, source: &Path) -> Result<Salvaged> {
+    let what = || format!("cannot save what `{}` holds", source.display());
+    let _lock = layout::lock_store(directory, super::database::BUSY_TIMEOUT)?;
+    let path = directory.join(DATABASE);
+    let unfinished = beside(&path, ".repaired");
+    for ending in ["", "-wal", "-shm", "-journal"] {
+        super::migrate::remove_if_there(&beside(&unfinished, ending)).context(what)?;
+    }
+    make_file(&unfinished)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let old = Connection::open_with_flags(source, flags).context(what)?;
+    old.busy_timeout(super::database::BUSY_TIMEOUT)
+        .context(what)?;
+    // Who still has the file open must not write to it any more; a file that is too damaged for that is only read.
+    let _ = old.execute_batch("BEGIN IMMEDIATE");
+    let mut new = Connection::open_with_flags(&unfinished, flags).context(what)?;
+    configure(&new, Durability::Full).context(what)?;
+    migrate(&mut new, &unfinished)?;
+    let (rows, damaged) = copy(&old, &new)?;
+    if rows == 0 {
+        return Err(Error::failed(what())
+            .because("nothing of it can be read")
+            .hint("it is left as it is"));
+    }
+    new.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
+        .context(what)?;
+    drop(new);
+    layout::sync(&unfinished)?;
+    let set_aside = set_aside(&path)?;
+    std::fs::rename(&unfinished, &path).context(what)?;
+    layout::sync(directory)?;
+    Ok(Salvaged {
+        set_aside,
+        rows,
+        damaged,
+    })
+}
+
+/// Copies every row that can be read; returns how many, and the tables that are damaged.
+fn copy(old: &Connection, new: &Connection) -> Result<(u64, Vec<String>)> {
+    let what = || "cannot write the rows that could be read";
+    new.execute_batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")
+        .context(what)?;
+    let mut sum = 0;
+    let mut damaged = Vec::new();
+    for table in tables(new)? {
+        let known = columns(old, &table).unwrap_or_default();
+        let shared: Vec<String> = columns(new, &table)?
+            .into_iter()
+            .filter(|column| known.contains(column))
+            .collect();
+        if shared.is_empty() {
+            continue;
+        }
+        let (rows, is_whole) = copy_table(old, new, &table, &shared.join(", "), shared.len())?;
+        sum += rows;
+        if !is_whole {
+            damaged.push(table);
+        }
+    }
+    mend_references(new)?;
+    new.execute_batch("COMMIT").context(what)?;
+    Ok((sum, damaged))
+}
+
+fn tables(connection: &Connection) -> Result<Vec<String>> {
+    let sql = "SELECT name FROM sqlite_schema
+                WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'meta' ORDER BY rowid";
+    super::read::all(connection, sql, [], |row| row.get(0))
+}
+
+fn columns(connection: &Connection, table: &str) -> Result<Vec<String>> {
+    let sql = "SELECT name FROM pragma_table_info(?1)";
+    super::read::all(connection, sql, [table], |row| row.get(0))
+}
+
+/// Copies a table; returns how many rows, and whether all of them could be read.
+fn copy_table(
+    old: &Connection,
+    new: &Connection,
+    table: &str,
+    columns: &str,
+    number: usize,
+) -> Result<(u64, bool)> {
+    let places = vec!["?"; number].join(", ");
+    let what = || format!("cannot write rows of `{table}`");
+    let mut insert = new
+        .prepare(&format!(
+            "INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})"
+        ))
+        .context(what)?;
+    let mut put = |row: &rusqlite::Row<'_>, first: usize| -> Result<u64> {
+        let values: rusqlite::Result<Vec<ValueRef<'_>>> =
+            (first..first + number).map(|at| row.get_ref(at)).collect();
+        let Ok(values) = values else { return Ok(0) };
+        let values = values.into_iter().map(ToSqlOutput::Borrowed);
+        match insert.execute(params_from_iter(values)) {
+            Ok(rows) => Ok(rows as u64),
+            // A damaged value: its table would not have it.
+            Err(error)
+                if matches!(
+                    error.sqlite_error_code(),
+                    Some(
+                        rusqlite::ErrorCode::ConstraintViolation
+                            | rusqlite::ErrorCode::TypeMismatch
+                    )
+                ) =>
+            {
+                Ok(0)
+            }
+            Err(error) => Err(error).context(what),
+        }
+    };
+    let Ok(mut select) = old.prepare(&format!(
+        "SELECT rowid, {columns} FROM {table} WHERE rowid > ?1 ORDER BY rowid"
+    )) else {
+        return copy_without_numbers(old, table, columns, |row| put(row, 0));
+    };
+    let mut sum = 0;
+    let (mut last, mut step, mut is_whole) = (i64::MIN, 0_i64, true);
+    loop {
+        let from = last.saturating_add(step);
+        let Ok(mut rows) = select.query([from]) else {
+            return Ok((sum, false));
+        };
+        loop {
+            match rows.next() {
+                Ok(Some(row)) => {
+                    sum += put(row, 1)?;
+                    if let Ok(number) = row.get(0) {
+                        last = number;
+                    }
+                    step = 0;
+                }
+                Ok(None) => return Ok((sum, is_whole)),
+                Err(_) => break,
+            }
+        }
+        is_whole = false;
+        // Behind a page that cannot be read are others.
+        last = last.max(0);
+        step = (step * 2).max(1);
+        if step > FARTHEST {
+            return Ok((sum, false));
+        }
+    }
+}
+
+/// A table whose rows have no numbers: from its beginning as far as it can be read, and from its end.
+fn copy_without_numbers(
+    old: &Connection,
+    table: &str,
+    columns: &str,
+    mut put: impl FnMut(&rusqlite::Row<'_>) -> Result<u64>,
+) -> Result<(u64, bool)> {
+    let mut sum = 0;
+    for order in ["ASC", "DESC"] {
+        let key = columns.split(", ").next().unwrap_or(columns);
+        let sql = format!("SELECT {columns} FROM {table} ORDER BY {key} {order}");
+        let Ok(mut select) = old.prepare(&sql) else {
+            return Ok((sum, false));
+        };
+        let Ok(mut rows) = select.query([]) else {
+            return Ok((sum, false));
+        };
+        loop {
+            match rows.next() {
+                Ok(Some(row)) => sum += put(row)?,
+                Ok(None) if order == "ASC" => return Ok((sum, true)),
+                Ok(None) | Err(_) => break,
+            }
+        }
+    }
+    Ok((sum, false))
+}
+
+/// What refers to a lost row refers to nothing, where its table allows that, and goes where not; and so does what refers to it.
+fn mend_references(new: &Connection) -> Result<()> {
+    let what = || "cannot mend references to lost rows";
+    let mut references = Vec::new();
+    for table in tables(new)? {
+        let sql = "SELECT \"from\", \"table\", \"to\" FROM pragma_foreign_key_list(?1)";
+        let of_table = super::read::all(new, sql, [&table], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+        let of_table: Vec<(String, String, String)> = of_table;
+        references.extend(of_table.into_iter().map(|to| (table.clone(), to)));
+    }
+    loop {
+        let mut changed = 0;
+        for (table, (from, other, to)) in &references {
+            let is_lost =
+                format!("{from} IS NOT NULL AND {from} NOT IN (SELECT {to} FROM {other})");
+            changed += new
+                .execute(
+                    &format!("UPDATE OR IGNORE {table} SET {from} = NULL WHERE {is_lost}"),
+                    [],
+                )
+                .unwrap_or_default();
+            changed += new
+                .execute(&format!("DELETE FROM {table} WHERE {is_lost}"), [])
+                .context(what)?;
+        }
+        if changed == 0 {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sessions::Database;
+
+    /// A store with so many sessions, each with a message and a diagnostic of some length.
+    fn filled(directory: &Path, sessions: u32) {
+        let database = Database::open(directory, Durability::Full).expect("a fresh directory");
+        database
+            .connection()
+            .execute_batch(&format!(
+                "INSERT INTO workspaces (id, key, path, device, inode, created_at, used_at) VALUES (1, 'k', '/w', 1, 2, 0, 0);
+                 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {sessions})
+                 INSERT INTO sessions (id, workspace_id, agent, agent_id, started_at, last_event_at)
+                   SELECT 'S' || i, 1, 'generic', 's' || i, 0, 0 FROM n;
+                 INSERT INTO messages (id, session_id, prompt, created_at)
+                   SELECT 'M' || agent_id, id, 'please ' || hex(zeroblob(100)), 0 FROM sessions;
+                 PRAGMA wal_checkpoint(TRUNCATE)"
+            ))
+            .expect("rows that the tables take");
+    }
+
+    fn count(directory: &Path, table: &str) -> u32 {
+        let database = Database::open(directory, Durability::Full).expect("a database");
+        database
+            .connection()
+            .query_row(&format!("SELECT count(*) FROM {table}"), [], |row| {
+                row.get(0)
+            })
+            .expect("readable")
+    }
+
+    #[test]
+    fn what_can_be_read_around_a_damaged_page_is_in_the_new_store_and_the_old_one_is_set_aside() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        filled(directory.path(), 2000);
+        let path = directory.path().join(DATABASE);
+        let mut bytes = std::fs::read(&path).expect("ours");
+        // A page of messages in the middle of the table.
+        let at = bytes
+            .windows(12)
+            .position(|window| window == b"MS1000S1000p" || window == b"Ms1000S1000p")
+            .expect("the row is there");
+        let page = at / 4096 * 4096;
+        bytes[page..page + 4096].fill(0xa5);
+        std::fs::write(&path, &bytes).expect("ours");
+        let salvaged = salvage(directory.path(), &path).expect("most of it is readable");
+        assert!(
+            salvaged.damaged.contains(&"messages".to_owned()),
+            "it is told: {salvaged:?}"
+        );
+        assert_eq!(count(directory.path(), "sessions"), 2000, "another table");
+        let messages = count(directory.path(), "messages");
+        assert!(
+            (1900..2000).contains(&messages),
+            "all but those of one page: {messages}"
+        );
+        assert_eq!(
+            std::fs::read(&salvaged.set_aside).expect("it is there"),
+            bytes,
+            "every byte of the old one"
+        );
+    }
+
+    #[test]
+    fn what_refers_to_a_lost_row_goes_with_it() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        filled(directory.path(), 3);
+        let path = directory.path().join(DATABASE);
+        let sql = Connection::open(&path).expect("the database");
+        sql.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM sessions WHERE id = 'S2'")
+            .expect("writable");
+        drop(sql);
+        salvage(directory.path(), &path).expect("all of it is readable");
+        assert_eq!(
+            count(directory.path(), "messages"),
+            2,
+            "not the one of a lost session"
+        );
+    }
+
+    #[test]
+    fn a_file_of_which_nothing_can_be_read_is_left_as_it_is() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        filled(directory.path(), 3);
+        let garbage = directory.path().join("sessions.db.damaged-1");
+        std::fs::write(&garbage, "no database".repeat(1000)).expect("writable");
+        salvage(directory.path(), &garbage).expect_err("nothing is in it");
+        assert_eq!(
+            count(directory.path(), "sessions"),
+            3,
+            "and so is the store"
+        );
+    }
+}

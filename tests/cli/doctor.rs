@@ -1,0 +1,205 @@
+//! `doctor`: what it finds, what it mends, and what it writes down for others.
+
+use std::os::unix::fs::PermissionsExt;
+
+use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
+use serde_json::{Value, json};
+
+use testing::binary::{Run, Sandbox};
+use testing::rows::{execute, texts};
+
+fn played() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("top-secret-plan.txt", "classified-content\n");
+    world.play("m1", "confidential-prompt about everything", |world| {
+        world.write("another-secret.txt", "classified-content too\n");
+    });
+    world
+}
+
+fn doctor(world: &Sandbox, code: i32) -> Run {
+    world.run(&["doctor"], b"").exits(code)
+}
+
+#[test]
+fn what_is_well_is_said_in_a_line_each() {
+    let run = doctor(&played(), 0);
+    for line in [
+        "the session store is sound",
+        "objects of",
+        "and its disk has",
+    ] {
+        assert_eq!(run.stdout.matches(line).count(), 1, "{line}: {run}");
+    }
+}
+
+#[test]
+fn what_is_not_well_is_found() {
+    let cases = [
+        (
+            "DROP VIEW session_overview",
+            1,
+            "are not as ckpt-hook makes them: `session_overview`",
+        ),
+        (
+            "CREATE TABLE theirs (x)",
+            1,
+            "are not as ckpt-hook makes them: `theirs`",
+        ),
+        (
+            "PRAGMA foreign_keys = OFF; UPDATE messages SET session_id = 'nobody'",
+            1,
+            "refer to rows that are not there: messages",
+        ),
+        (
+            "UPDATE sessions SET last_event_at = last_event_at + 86400000",
+            0,
+            "minutes in the future",
+        ),
+        (
+            "UPDATE steps SET unprotected = 'the disk was full'",
+            0,
+            "1 of the last seven days are unprotected; the newest because: the disk was full",
+        ),
+    ];
+    for (change, code, expected) in cases {
+        let world = played();
+        execute(&world.store().join("sessions.db"), change);
+        let run = doctor(&world, code);
+        assert!(run.stdout.contains(expected), "{change}: {run}");
+    }
+    let world = played();
+    world.configure("max_store_size = 1000\n");
+    let run = doctor(&world, 0);
+    assert!(
+        run.stdout.contains("! store: it takes"),
+        "over its size: {run}"
+    );
+}
+
+#[test]
+fn a_damaged_session_store_gives_way_to_one_with_every_row_that_can_be_read() {
+    let world = played();
+    let database = world.store().join("sessions.db");
+    execute(
+        &database,
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+         INSERT INTO diagnostics (level, message, at) SELECT 'info', 'marked ' || i || hex(zeroblob(90)), i FROM n;
+         PRAGMA wal_checkpoint(TRUNCATE)",
+    );
+    let mut bytes = std::fs::read(&database).expect("ours");
+    let at = bytes
+        .windows(10)
+        .position(|window| window == b"marked 250")
+        .expect("the row is there");
+    let page = at / 4096 * 4096;
+    bytes[page..page + 4096].fill(0xa5);
+    std::fs::write(&database, &bytes).expect("ours");
+    let found = doctor(&world, 1);
+    assert!(
+        found.stdout.contains("`ckpt-hook doctor --repair`"),
+        "it says what to do: {found}"
+    );
+    assert_eq!(
+        std::fs::read(&database).expect("ours"),
+        bytes,
+        "and does nothing of it"
+    );
+    let repaired = world.run(&["doctor", "--repair"], b"").exits(0);
+    assert!(repaired.stdout.contains("(repaired)"), "{repaired}");
+    assert!(
+        repaired.stdout.contains("rows of `diagnostics` are lost"),
+        "{repaired}"
+    );
+    let aside = world.store().join("sessions.db.damaged-1");
+    assert_eq!(
+        std::fs::read(aside).expect("it is set aside"),
+        bytes,
+        "every byte"
+    );
+    let left = texts(
+        &database,
+        "SELECT count(*) || '' FROM diagnostics WHERE message LIKE 'marked%'",
+    );
+    let left: u32 = left[0].parse().expect("a number");
+    assert!((400..500).contains(&left), "all but one page: {left}");
+    let run = world.run(&["revert", "--message", "m1"], b"").exits(0);
+    assert!(
+        !world.workspace().join("another-secret.txt").exists(),
+        "history goes on: {run}"
+    );
+}
+
+#[test]
+fn what_was_set_aside_by_itself_is_taken_up_where_nothing_was_recorded_since() {
+    let world = played();
+    let aside = world.store().join("sessions.db.damaged-1");
+    let database = world.store().join("sessions.db");
+    execute(&database, "PRAGMA wal_checkpoint(TRUNCATE)");
+    for ending in ["-wal", "-shm"] {
+        let _ = std::fs::remove_file(world.store().join(format!("sessions.db{ending}")));
+    }
+    std::fs::rename(&database, &aside).expect("ours");
+    // As a hook that met the damage went on: a new one, with nothing in it yet.
+    let version =
+        format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}");
+    execute(&database, &(MIGRATIONS.concat() + &version));
+    let private = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&database, private).expect("ours");
+    let run = world.run(&["doctor", "--repair"], b"").exits(0);
+    assert!(run.stdout.contains("(repaired)"), "{run}");
+    assert!(aside.exists(), "nothing is deleted");
+    let log = world.run(&["log"], b"").exits(0);
+    assert!(
+        log.stdout.contains("confidential-prompt"),
+        "it is back: {log}"
+    );
+}
+
+#[test]
+fn a_report_for_others_holds_no_content_no_prompt_and_no_path() {
+    let world = played();
+    world.configure("exclude = [\"hidden-pattern\"]\ncolour-of-secrets = 1\nkeep = 5\n");
+    world.event(json!({"event": "step_start", "session_id": "private-session", "cwd": "/nowhere/secret-place"}));
+    // What goes wrong names files.
+    let repository = std::fs::read_dir(world.store().join("snapshots"))
+        .expect("there")
+        .next()
+        .expect("a workspace")
+        .expect("readable")
+        .path();
+    std::fs::create_dir(repository.with_file_name("lost-workspace")).expect("ours");
+    world.run(&["doctor", "--report", "bug.json"], b"").exits(1);
+    let text = String::from_utf8(world.read("bug.json")).expect("text");
+    let home = world.path("").display().to_string();
+    for word in [
+        "secret",
+        "classified",
+        "confidential",
+        "private-session",
+        "hidden-pattern",
+        "plan",
+        "lost-workspace",
+        home.trim_end_matches('/'),
+        "/",
+    ] {
+        assert!(!text.contains(word), "`{word}` is in it:\n{text}");
+    }
+    let report: Value = serde_json::from_str(&text).expect("a document");
+    assert_eq!(report["rows"]["messages"], 1, "numbers are: {text}");
+    assert_eq!(
+        report["settings"]["exclude"], 1,
+        "how many patterns: {text}"
+    );
+    assert!(
+        report["findings"]
+            .as_array()
+            .is_some_and(|findings| findings.len() > 3),
+        "and what was found: {text}"
+    );
+    let again = world.run(&["doctor", "--report", "bug.json"], b"").exits(1);
+    assert!(
+        again.stderr.contains("cannot write"),
+        "a file that is there stays: {again}"
+    );
+}
