@@ -93,7 +93,7 @@ pub(crate) fn snapshots_since(
     super::read::all(
         connection,
         &format!(
-            "SELECT {COLUMNS} FROM snapshots WHERE workspace_id = ?1 AND id > ?2 ORDER BY id DESC LIMIT ?3"
+            "SELECT {COLUMNS} FROM snapshots WHERE workspace_id = ?1 AND id > ?2 AND pruned_at IS NULL ORDER BY id DESC LIMIT ?3"
         ),
         params![workspace_id, snapshot_id, most],
         SnapshotRow::read,
