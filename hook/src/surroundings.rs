@@ -109,6 +109,7 @@ impl Surroundings {
             config_home: self.config_home.clone(),
             clock: now,
             file_clock,
+            file_times: ckpt_store::same_time,
         }
     }
 }

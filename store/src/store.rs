@@ -25,6 +25,9 @@ pub struct Surroundings {
     pub clock: fn() -> Milliseconds,
     /// The clock that tells how old the times of files are: [`crate::file_clock`].
     pub file_clock: fn() -> FileTime,
+    /// What the time of a file is by the clock of the rows: the same ([`crate::same_time`]), but where a test plays a day whose files
+    /// are all written within seconds.
+    pub file_times: fn(Milliseconds) -> Milliseconds,
 }
 
 impl Surroundings {

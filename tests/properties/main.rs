@@ -7,6 +7,7 @@
 )]
 
 mod alone;
+mod day;
 mod edit;
 mod hold;
 mod kill;

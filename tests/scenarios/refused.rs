@@ -201,6 +201,7 @@ fn record_in(store: &std::path::Path, cwd: &std::path::Path) -> Result<(), Strin
         config_home: None,
         clock: || 0,
         file_clock: ckpt_store::file_clock,
+        file_times: ckpt_store::same_time,
     };
     let mut store = ckpt_store::Store::open(surroundings).expect("a store of our own");
     let event = ckpt_schema::event::Event {

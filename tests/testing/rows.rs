@@ -38,6 +38,7 @@ impl RowStore {
             config_home: None,
             clock: || NOW,
             file_clock: ckpt_store::file_clock,
+            file_times: ckpt_store::same_time,
         });
         let sql = Connection::open(scratch.path().join("store/sessions.db")).expect("the database");
         RowStore {

@@ -1,6 +1,6 @@
 //! A store and a workspace of a test's own, and what a user and an agent do in it, one line each.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -23,6 +23,8 @@ use crate::tree::{self, Tree};
 thread_local! {
     /// Every look at the clock of a test is a millisecond later; nothing waits.
     static NOW: Cell<i64> = const { Cell::new(1_700_000_000_000) };
+    /// The moments of a day that is played: when they really were, and when they are to be.
+    static MOMENTS: RefCell<Vec<(i64, i64)>> = const { RefCell::new(Vec::new()) };
     /// How far the clock is from that of files, where a test wants the two to agree.
     static FROM_FILES: Cell<Option<i64>> = const { Cell::new(None) };
 }
@@ -47,6 +49,31 @@ pub fn file_time() -> i64 {
 /// workspace is not.
 pub fn set_clock_from_files(milliseconds: i64) {
     FROM_FILES.set(Some(milliseconds));
+}
+
+/// Sets the clock to a moment of a day of its own: what is stamped, and what is written to the workspace, is of then. It waits
+/// for the next tick of the clock of files, so that their times tell the moments apart.
+pub fn set_moment(milliseconds: i64) {
+    let coarse = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::RealtimeCoarse);
+        time.tv_sec * 1000 + time.tv_nsec / 1_000_000
+    };
+    let last = MOMENTS.with_borrow(|moments| moments.last().map_or(0, |(real, _)| *real));
+    let mut now = coarse();
+    while now <= last + 1 {
+        std::thread::yield_now();
+        now = coarse();
+    }
+    MOMENTS.with_borrow_mut(|moments| moments.push((now, milliseconds)));
+    NOW.set(milliseconds);
+}
+
+/// What the time of a file is in the day that [`set_moment`] plays; as it is where none is played.
+fn file_times(real: i64) -> i64 {
+    MOMENTS.with_borrow(|moments| {
+        let then = moments.partition_point(|(moment, _)| *moment <= real);
+        then.checked_sub(1).map_or(real, |at| moments[at].1)
+    })
 }
 
 /// Lets the clock go on.
@@ -389,6 +416,7 @@ fn try_open(base: &Path, settings: Settings) -> Result<Store, Error> {
         config_home: None,
         clock,
         file_clock: ckpt_store::file_clock,
+        file_times,
     };
     Store::open(surroundings)
 }

@@ -300,7 +300,10 @@ fn attributed(
     let is_elsewhere = |path: &WorkspacePath| inner.iter().any(|root| path.is_below(root));
     let patch = Patch {
         changes: patch,
-        time: &|change| taken.times.of_change(&place.root, change),
+        time: &|change| {
+            let time = taken.times.of_change(&place.root, change)?;
+            Some((store.surroundings.file_times)(time))
+        },
         outer: &outer,
         is_elsewhere: &is_elsewhere,
         from,

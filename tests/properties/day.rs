@@ -1,0 +1,481 @@
+//! A day through the real store, with real files: a person and one to three agents at the same files, sub-agents, Esc, prompts that
+//! stand, denied tools, lost events, killed hooks, dead processes. The store's own tests hold the evidence alone against a day; here
+//! are the rows, the snapshots and the reverts as well.
+//!
+//! Files are written now, whatever the clock of the day says: the harness translates their times. 2,000 days:
+//! `PROPTEST_CASES=2000`.
+
+use std::collections::BTreeMap;
+
+use ckpt_schema::report::FileResult;
+use ckpt_schema::{Event, EventKind};
+use ckpt_store::RevertRequest;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestCaseError, TestRunner};
+
+use testing::scenario::{World, set_moment};
+
+const MORNING: i64 = 1_700_000_000_000;
+const SECOND: i64 = 1_000;
+const MINUTE: i64 = 60 * SECOND;
+const FILES: usize = 4;
+/// How many days a quick run has.
+const QUICK: u32 = 24;
+
+/// What happens, one thing after the other.
+#[derive(Clone, Debug)]
+enum Act {
+    Wait(i64),
+    /// The person saves a file.
+    Edit(usize),
+    Message(usize),
+    /// A step of the agent, or of a sub-agent of it; its start is lost where that is said.
+    StepStart {
+        agent: usize,
+        is_sub: bool,
+        is_lost: bool,
+    },
+    /// A tool begins: a shell, or one that names a file; it waits for permission where that is said.
+    ToolStart {
+        agent: usize,
+        names: Option<usize>,
+        waits: bool,
+    },
+    /// The tool that runs writes a file.
+    Write(usize, usize),
+    ToolEnd(usize, End),
+    StepFinish {
+        agent: usize,
+        is_lost: bool,
+    },
+    TurnEnd(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Well,
+    Lost,
+    Esc,
+    Denied,
+    Dies,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let agent = || 0..3usize;
+    let end = prop_oneof![
+        8 => Just(End::Well),
+        1 => Just(End::Lost),
+        1 => Just(End::Esc),
+        1 => Just(End::Denied),
+        1 => Just(End::Dies),
+    ];
+    prop_oneof![
+        3 => (10..5 * SECOND).prop_map(Act::Wait),
+        1 => (SECOND..60 * MINUTE).prop_map(Act::Wait),
+        4 => (0..FILES).prop_map(Act::Edit),
+        1 => agent().prop_map(Act::Message),
+        3 => (agent(), prop::bool::weighted(0.2), prop::bool::weighted(0.1))
+            .prop_map(|(agent, is_sub, is_lost)| Act::StepStart { agent, is_sub, is_lost }),
+        6 => (agent(), prop::option::of(0..FILES), prop::bool::weighted(0.15))
+            .prop_map(|(agent, names, waits)| Act::ToolStart { agent, names, waits }),
+        8 => (agent(), 0..FILES).prop_map(|(agent, file)| Act::Write(agent, file)),
+        5 => (agent(), end).prop_map(|(agent, end)| Act::ToolEnd(agent, end)),
+        2 => (agent(), prop::bool::weighted(0.1))
+            .prop_map(|(agent, is_lost)| Act::StepFinish { agent, is_lost }),
+        1 => agent().prop_map(Act::TurnEnd),
+    ]
+}
+
+#[derive(Clone, Debug)]
+struct Day {
+    /// Of each agent, whether it tells of its tools.
+    tells: Vec<bool>,
+    acts: Vec<Act>,
+}
+
+fn day() -> impl Strategy<Value = Day> {
+    let tells = prop::collection::vec(prop::bool::weighted(0.75), 1..4);
+    (tells, prop::collection::vec(act(), 4..60)).prop_map(|(tells, acts)| Day { tells, acts })
+}
+
+/// A tool that runs, as it really is.
+#[derive(Clone, Debug)]
+struct Running {
+    id: String,
+    names: Option<usize>,
+    waits: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Agent {
+    running: Option<Running>,
+    /// Whether its session sent a message, and its process lives.
+    is_begun: bool,
+    is_dead: bool,
+    is_in_step: bool,
+    is_sub: bool,
+    /// Whether the session, and that of its sub-agent, has told of a tool: before that nobody knows that it tells of them.
+    has_told: [bool; 2],
+}
+
+/// When somebody's tool could have written a file, as far as the evidence may take it: a step without tool events is one tool.
+#[derive(Clone, Debug)]
+struct Cover {
+    names: Option<usize>,
+    from: i64,
+    to: i64,
+}
+
+/// Who wrote what stands in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Author {
+    Nobody,
+    Person(i64),
+    Agent(usize),
+}
+
+struct Player {
+    world: World,
+    agents: Vec<Agent>,
+    tells: Vec<bool>,
+    now: i64,
+    number: usize,
+    /// Who wrote which text.
+    texts: BTreeMap<String, Author>,
+    /// What is covered by a tool or step that has not ended, by agent.
+    open: Vec<Vec<Cover>>,
+    covers: Vec<Cover>,
+}
+
+impl Player {
+    fn new(day: &Day) -> Self {
+        set_moment(MORNING);
+        let world = World::new();
+        let mut texts = BTreeMap::new();
+        for file in 0..FILES {
+            let text = format!("begin {file}\n");
+            world.write(name(file), &text);
+            texts.insert(text, Author::Nobody);
+        }
+        let count = day.tells.len();
+        Self {
+            world,
+            agents: vec![Agent::default(); count],
+            tells: day.tells.clone(),
+            now: MORNING,
+            number: 0,
+            texts,
+            open: vec![Vec::new(); count],
+            covers: Vec::new(),
+        }
+    }
+
+    fn play(&mut self, act: &Act) {
+        self.now += 40;
+        set_moment(self.now);
+        match *act {
+            Act::Wait(time) => self.now += time,
+            Act::Edit(file) => self.write(file, Author::Person(self.now)),
+            Act::Message(agent) => self.of(agent, Self::message),
+            Act::StepStart {
+                agent,
+                is_sub,
+                is_lost,
+            } => self.of(agent, |player, agent| {
+                player.begin(agent);
+                if player.agents[agent].running.is_none() {
+                    player.step_start(agent, is_sub, is_lost);
+                }
+            }),
+            Act::ToolStart {
+                agent,
+                names,
+                waits,
+            } => self.of(agent, |player, agent| {
+                player.tool_start(agent, names, waits)
+            }),
+            Act::Write(agent, file) => self.of(agent, |player, agent| {
+                let running = player.agents[agent].running.clone();
+                if let Some(running) = running.filter(|running| !running.waits) {
+                    player.write(running.names.unwrap_or(file), Author::Agent(agent));
+                }
+            }),
+            Act::ToolEnd(agent, end) => self.of(agent, |player, agent| player.tool_end(agent, end)),
+            Act::StepFinish { agent, is_lost } => self.of(agent, |player, agent| {
+                let is_idle = player.agents[agent].running.is_none();
+                if is_idle && player.agents[agent].is_in_step {
+                    player.agents[agent].is_in_step = false;
+                    if !is_lost {
+                        player.send(agent, EventKind::StepFinish, |_| ());
+                        player.close(agent, 2 * SECOND);
+                    }
+                }
+            }),
+            Act::TurnEnd(agent) => self.of(agent, |player, agent| {
+                if player.agents[agent].running.is_none() && player.agents[agent].is_begun {
+                    player.agents[agent].is_in_step = false;
+                    player.send(agent, EventKind::TurnEnd, |_| ());
+                    player.close(agent, 2 * SECOND);
+                }
+            }),
+        }
+    }
+
+    /// Does something as an agent that there is and that lives.
+    fn of(&mut self, agent: usize, act: impl FnOnce(&mut Self, usize)) {
+        let agent = agent % self.agents.len();
+        if !self.agents[agent].is_dead {
+            act(self, agent);
+        }
+    }
+
+    fn message(&mut self, agent: usize) {
+        if self.agents[agent].running.is_some() {
+            return;
+        }
+        self.number += 1;
+        let id = format!("m{}", self.number);
+        self.send(agent, EventKind::UserMessage, |event| {
+            event.message_id = Some(id);
+            event.prompt = Some("go on".to_owned());
+        });
+        self.close(agent, 2 * SECOND);
+        let state = &mut self.agents[agent];
+        (state.is_begun, state.is_in_step, state.is_sub) = (true, false, false);
+    }
+
+    fn begin(&mut self, agent: usize) {
+        if !self.agents[agent].is_begun {
+            self.message(agent);
+        }
+    }
+
+    fn step_start(&mut self, agent: usize, is_sub: bool, is_lost: bool) {
+        let state = &mut self.agents[agent];
+        (state.is_in_step, state.is_sub) = (true, is_sub);
+        if !is_lost {
+            self.send(agent, EventKind::StepStart, |_| ());
+        }
+        if !self.is_told(agent) {
+            self.cover(agent, None);
+        }
+    }
+
+    /// Whether the time without a tool is known to be thinking.
+    fn is_told(&self, agent: usize) -> bool {
+        let state = &self.agents[agent];
+        self.tells[agent] && state.has_told[usize::from(state.is_sub)]
+    }
+
+    fn tool_start(&mut self, agent: usize, names: Option<usize>, waits: bool) {
+        if self.agents[agent].running.is_some() {
+            return;
+        }
+        self.begin(agent);
+        if !self.agents[agent].is_in_step {
+            self.step_start(agent, false, false);
+        }
+        self.number += 1;
+        let id = format!("t{}", self.number);
+        if self.tells[agent] {
+            let is_sub = usize::from(self.agents[agent].is_sub);
+            self.agents[agent].has_told[is_sub] = true;
+            self.close(agent, 0);
+            let paths = names.map(|file| self.world.path(name(file)));
+            let named = id.clone();
+            self.send(agent, EventKind::ToolStart, |event| {
+                event.paths = paths.into_iter().collect();
+                event.tool_use_id = Some(named);
+            });
+            if waits {
+                let named = id.clone();
+                self.send(agent, EventKind::ToolWait, |event| {
+                    event.tool_use_id = Some(named)
+                });
+            }
+        }
+        self.cover(agent, names.filter(|_| self.tells[agent]));
+        self.agents[agent].running = Some(Running { id, names, waits });
+    }
+
+    fn tool_end(&mut self, agent: usize, end: End) {
+        let Some(running) = self.agents[agent].running.take() else {
+            return;
+        };
+        match end {
+            End::Well if self.tells[agent] => {
+                self.send(agent, EventKind::ToolFinish, |event| {
+                    event.tool_use_id = Some(running.id);
+                });
+                // What was open until here stays the tool's; the step may be open still.
+                self.close(agent, 2 * SECOND);
+            }
+            End::Well => {}
+            End::Lost => {}
+            // Nobody tells; the next message, or a revert, finds the step open.
+            End::Esc | End::Denied => {
+                self.agents[agent].is_begun = false;
+                self.cut(agent);
+            }
+            End::Dies => {
+                self.agents[agent].is_dead = true;
+                self.cut(agent);
+            }
+        }
+    }
+
+    fn send(&mut self, agent: usize, kind: EventKind, more: impl FnOnce(&mut Event)) {
+        let is_sub = self.agents[agent].is_sub;
+        let session = format!("s{agent}");
+        let own = if is_sub {
+            format!("{session} sub")
+        } else {
+            session.clone()
+        };
+        let mut event = Event {
+            parent_session_id: is_sub.then_some(session),
+            ..self.world.event(kind, &own)
+        };
+        more(&mut event);
+        self.world.send(&event);
+    }
+
+    fn write(&mut self, file: usize, author: Author) {
+        self.number += 1;
+        let text = format!("{} {author:?}\n", self.number);
+        self.world.write(name(file), &text);
+        self.texts.insert(text, author);
+    }
+
+    fn cover(&mut self, agent: usize, names: Option<usize>) {
+        // The look at the clock of a hook may be a second late, and so is what a duration says.
+        let from = self.now - 1_100;
+        self.open[agent].push(Cover {
+            names,
+            from,
+            to: i64::MAX,
+        });
+    }
+
+    fn close(&mut self, agent: usize, after: i64) {
+        let to = self.now + after;
+        let closed = std::mem::take(&mut self.open[agent]);
+        self.covers
+            .extend(closed.into_iter().map(|cover| Cover { to, ..cover }));
+        // A step of an agent that tells of no tools goes on.
+        if !self.is_told(agent) && self.agents[agent].is_in_step {
+            self.cover(agent, None);
+        }
+    }
+
+    /// Without a sign of life a run of writes is believed for two minutes and a silence.
+    fn cut(&mut self, agent: usize) {
+        let to = self.now + 2 * MINUTE + 10 * SECOND;
+        let open = std::mem::take(&mut self.open[agent]);
+        self.covers
+            .extend(open.into_iter().map(|cover| Cover { to, ..cover }));
+    }
+
+    fn is_covered(&self, file: usize, at: i64) -> bool {
+        let is_in = |cover: &Cover| {
+            cover.names.is_none_or(|names| names == file) && (cover.from..=cover.to).contains(&at)
+        };
+        self.covers
+            .iter()
+            .chain(self.open.iter().flatten())
+            .any(is_in)
+    }
+
+    /// Reverts all that an agent did, and holds what became of the files against what really happened.
+    fn revert(&mut self, agent: usize) -> Result<(u64, u64), TestCaseError> {
+        let before: Vec<String> = (0..FILES).map(|file| self.world.read(name(file))).collect();
+        let session = format!("s{agent}");
+        let messages = self.world.log().messages;
+        let sessions = self.world.store.sessions(None).expect("readable").sessions;
+        let Some(own) = sessions.iter().find(|one| one.agent_id == session) else {
+            return Ok((0, 0));
+        };
+        let mut oldest = messages.iter().rev();
+        let Some(first) = oldest.find(|message| message.session == own.id) else {
+            return Ok((0, 0));
+        };
+        let request = RevertRequest {
+            message: first.id.clone(),
+            force: true,
+            ..RevertRequest::default()
+        };
+        let report = self
+            .world
+            .try_revert(&request)
+            .map_err(|error| TestCaseError::fail(format!("{error:?}")))?;
+        let named = |file: usize| {
+            let mut files = report.files.iter();
+            files.find(|one| one.path.path == name(file))
+        };
+        for (file, was) in before.iter().enumerate() {
+            let is = self.world.read(name(file));
+            if let Some(Author::Person(at)) = self.texts.get(was) {
+                prop_assert!(
+                    is == *was || self.is_covered(file, *at),
+                    "the person's `{was}` of {} is gone, and no tool could have written it: {report:?}",
+                    name(file)
+                );
+                prop_assert!(is == *was || named(file).is_some(), "untold: {report:?}");
+            }
+            if self.texts.get(&is) == Some(&Author::Agent(agent)) {
+                let is_told = named(file)
+                    .is_some_and(|file| file.result != FileResult::Done || file.reason.is_some());
+                let is_received = report.receipt.iter().any(|receipt| {
+                    let mut differences = receipt.differences.iter();
+                    differences.any(|one| one.path.path == name(file))
+                });
+                prop_assert!(
+                    is_told || is_received,
+                    "`{is}` of agent {agent} stays in {}, and nobody says so: {report:?}",
+                    name(file)
+                );
+            }
+        }
+        let changes = report.files.len() as u64;
+        let unclear = report.files.iter().filter(|file| file.unclear).count() as u64;
+        Ok((changes, unclear))
+    }
+}
+
+fn name(file: usize) -> String {
+    format!("f{file}")
+}
+
+#[test]
+fn in_a_day_no_edit_of_the_persons_is_lost_and_nothing_of_an_agents_stays_untold() {
+    let config = Config {
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let cases = if std::env::var_os("PROPTEST_CASES").is_some() {
+        config.cases
+    } else {
+        QUICK
+    };
+    let total = std::cell::Cell::new((0, 0));
+    let mut runner = TestRunner::new(Config { cases, ..config });
+    let result = runner.run(&day(), |day| {
+        let mut player = Player::new(&day);
+        for act in &day.acts {
+            player.play(act);
+        }
+        for agent in 0..day.tells.len() {
+            player.now += MINUTE;
+            set_moment(player.now);
+            let (changes, unclear) = player.revert(agent)?;
+            let (all, unclear_in_all) = total.get();
+            total.set((all + changes, unclear_in_all + unclear));
+        }
+        Ok(())
+    });
+    let (all, unclear) = total.get();
+    eprintln!("{unclear} of {all} files of the reverts were unclear");
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
