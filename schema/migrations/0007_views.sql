@@ -3,6 +3,8 @@
 -- A view that groups everything is computed as a whole whatever is asked for. Here each count is a question of its own about one
 -- message, step, session or operation, answered by an index; what is not asked for is not counted.
 
+-- A query of one workspace begins with it; the index that there is knows only those that were not replaced.
+CREATE INDEX workspaces_by_name ON workspaces (path);
 -- The other half of a rename is what went with the same bytes.
 CREATE INDEX changes_gone ON changes (old_blob) WHERE kind = 'deleted';
 
@@ -120,9 +122,8 @@ SELECT strftime('%Y-%m-%d %H:%M:%S', changes.happened_at / 1000.0, 'unixepoch') 
          WHERE changes.kind = 'added' AND gone.old_blob = changes.new_blob AND gone.kind = 'deleted'
            AND gone.to_snapshot_id = changes.to_snapshot_id AND gone.workspace_id = changes.workspace_id
          LIMIT 1)                                                   AS renamed_from
-  -- In this order, so that a workspace and a path are looked up, however many changes others have.
-  FROM workspaces
- CROSS JOIN changes ON changes.workspace_id = workspaces.id
+  FROM changes
+  JOIN workspaces ON workspaces.id = changes.workspace_id
   LEFT JOIN steps ON steps.id = changes.step_id;
 
 CREATE VIEW operation_overview AS
