@@ -400,3 +400,35 @@ fn packs_that_became_many_are_joined_without_the_agents_saying_that_it_ends() {
     world.unrevert();
     assert_eq!(world.read("a"), "step 59\n");
 }
+
+#[test]
+fn lines_of_which_the_history_was_pruned_are_nobodys_and_not_the_next_ones() {
+    use ckpt_schema::report::LineAuthor;
+    let mut world = World::new();
+    let add = |world: &World, line: &str| {
+        let old = match world.exists("lines") {
+            true => world.read("lines"),
+            false => String::new(),
+        };
+        world.write("lines", old + line);
+    };
+    turn_in(&mut world, "old", "m1", |world| add(world, "one\n"));
+    turn_in(&mut world, "old", "m2", |world| add(world, "two\n"));
+    end(&mut world, "old");
+    wait_ms(40 * DAY);
+    turn_in(&mut world, "young", "m3", |world| add(world, "three\n"));
+    end(&mut world, "young");
+    age_packs(&world);
+    let cwd = world.cwd.clone();
+    let authors = |world: &mut World| -> Vec<(LineAuthor, u64)> {
+        let path = std::path::Path::new("lines");
+        let blamed = world.store.blame(&cwd, path).expect("a file");
+        let hunks = blamed.report.hunks.iter();
+        hunks.map(|hunk| (hunk.by, hunk.lines)).collect()
+    };
+    let all = [(LineAuthor::Agent, 1); 3];
+    assert_eq!(authors(&mut world), all, "each line has its message");
+    gc(&mut world);
+    let left = [(LineAuthor::Unknown, 2), (LineAuthor::Agent, 1)];
+    assert_eq!(authors(&mut world), left, "the first two were pruned");
+}

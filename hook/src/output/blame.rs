@@ -41,6 +41,7 @@ pub fn render(report: &BlameReport, bytes: &[u8], view: &View) -> String {
             LineAuthor::Outside
             | LineAuthor::Operation
             | LineAuthor::Unrecorded
+            | LineAuthor::Unknown
             | LineAuthor::Uncaptured => view.paint.faint(&who),
         };
         for number in hunk.start..hunk.start + hunk.lines {
@@ -81,6 +82,7 @@ fn author(hunk: &BlameHunk) -> String {
             format!("{operation} merged")
         }
         (LineAuthor::Unrecorded, _) => "before".to_owned(),
+        (LineAuthor::Unknown, _) => "unknown".to_owned(),
         (LineAuthor::Uncaptured, _) => "you, just now".to_owned(),
         (LineAuthor::Outside | LineAuthor::Agent | LineAuthor::Shared | LineAuthor::Unclear, _) => {
             "you".to_owned()

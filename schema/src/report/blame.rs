@@ -21,6 +21,8 @@ pub enum LineAuthor {
     Operation,
     /// Written before anything was recorded, or while the file was out of view.
     Unrecorded,
+    /// Nobody can tell any more: older versions of the file were pruned, or cannot be read.
+    Unknown,
     /// Not captured yet: written since the newest snapshot.
     Uncaptured,
 }

@@ -45,6 +45,13 @@ pub(crate) fn blame(store: &Store, cwd: &Path, named: &Path) -> Result<Blame> {
     };
     let mut versions = store.database.read(|_| history.versions(&path))?;
     end_with_now(store, &place, &path, blob_id(&bytes), &mut versions)?;
+    let is_readable = |blob| {
+        blob == blob_id(&bytes)
+            || snapshots
+                .blob_size(blob)
+                .is_ok_and(|size| size <= lines::MAX_SIZE as u64)
+    };
+    set_aside_unreadable(&mut versions, is_readable);
     let list: Vec<Version<ObjectId>> = versions.iter().map(|one| one.version.clone()).collect();
     let now = blob_id(&bytes);
     let owners = trace(&list, |blob| {
@@ -142,6 +149,25 @@ fn end_with_now(
     Ok(())
 }
 
+/// Replaces versions of which the bytes cannot be read, because they were pruned or are too large, by what came after them, which nobody
+/// is known to have written: which of its lines were already there cannot be told any more.
+fn set_aside_unreadable(versions: &mut [Written], is_readable: impl Fn(ObjectId) -> bool) {
+    let mut next = None;
+    for written in versions.iter_mut().rev() {
+        match written.version.content {
+            Some(content) if !is_readable(content) => {
+                written.version = Version {
+                    content: next,
+                    origin: Origin::Written,
+                    is_reverted: false,
+                };
+                written.writer = Writer::Unreadable;
+            }
+            content => next = content,
+        }
+    }
+}
+
 /// Puts lines of the same version together.
 fn hunks(owners: &[usize], versions: &[Written], path: &WorkspacePath) -> Vec<BlameHunk> {
     let mut start = 1_u64;
@@ -174,6 +200,11 @@ fn hunk(writer: &Writer) -> BlameHunk {
     };
     match writer {
         Writer::Unrecorded => nobody,
+        Writer::Unreadable => BlameHunk {
+            by: LineAuthor::Unknown,
+            reason: Some("older versions of the file were pruned, or cannot be read".to_owned()),
+            ..nobody
+        },
         Writer::Uncaptured => BlameHunk {
             by: LineAuthor::Uncaptured,
             ..nobody

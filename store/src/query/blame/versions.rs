@@ -26,6 +26,8 @@ pub(super) enum Writer {
     Operation(FileOperation),
     /// It is in the workspace, and no snapshot has it yet.
     Uncaptured,
+    /// Its bytes cannot be read any more.
+    Unreadable,
 }
 
 /// A version with who wrote it.
@@ -275,7 +277,10 @@ fn mark_undone(versions: &mut [Written]) {
             .enumerate()
             .filter(|(_, older)| match &older.writer {
                 Writer::Change(changes) => changes.iter().any(is_undone),
-                Writer::Unrecorded | Writer::Operation(_) | Writer::Uncaptured => false,
+                Writer::Unrecorded
+                | Writer::Operation(_)
+                | Writer::Uncaptured
+                | Writer::Unreadable => false,
             })
             .map(|(older, _)| older)
             .collect();
