@@ -98,24 +98,45 @@ pub(crate) fn branch_log(
 
 /// Returns whose something is that happened at a moment.
 pub(crate) fn claim_at(workers: &[Worker], moment: Moment, since: Since<'_>) -> GitClaim {
-    let at = |end: Milliseconds| {
+    let at = |exact: Milliseconds| {
         let at_work: Vec<&Worker> = workers
             .iter()
             .filter(|worker| {
-                worker.span.started_at <= end.saturating_add(evidence::TICK)
-                    && worker.span.finished_at.is_none_or(|finish| finish >= end)
+                worker.span.started_at <= exact.saturating_add(evidence::TICK)
+                    && worker.span.finished_at.is_none_or(|finish| finish >= exact)
             })
             .collect();
-        let exact = Moment {
-            earliest: end,
-            latest: end,
+        let moment = Moment {
+            earliest: exact,
+            latest: exact,
         };
-        weigh(&at_work, &[Some(exact)], since).pop().flatten()
+        weigh(&at_work, &[Some(moment)], since).pop().flatten()
     };
+    let all: Vec<&Worker> = workers.iter().collect();
     let nobody = || GitClaim::Keep(Author::User.to_string());
-    let [early, late] =
-        [at(moment.earliest), at(moment.latest)].map(|one| one.unwrap_or_else(nobody));
-    either(early, late, since)
+    candidates(&all, moment)
+        .into_iter()
+        .map(|exact| at(exact).unwrap_or_else(nobody))
+        .reduce(|one, other| either(one, other, since))
+        .unwrap_or_else(nobody)
+}
+
+/// The moments within one that is not known exactly at which evidence may change: its ends, and those of the steps and tools.
+fn candidates(workers: &[&Worker], moment: Moment) -> Vec<Milliseconds> {
+    let ends = workers.iter().flat_map(|worker| {
+        let tools = worker.step.tools.iter();
+        let of_tools = tools.flat_map(|tool| [Some(tool.announced_at), tool.ended_at]);
+        let of_span = [Some(worker.span.started_at), worker.span.finished_at];
+        of_tools.chain(of_span).flatten()
+    });
+    let is_within = |at: &Milliseconds| *at > moment.earliest && *at < moment.latest;
+    let mut candidates: Vec<Milliseconds> = ends
+        .filter(is_within)
+        .chain([moment.earliest, moment.latest])
+        .collect();
+    candidates.sort_unstable();
+    candidates.dedup();
+    candidates
 }
 
 /// Returns whether a step was at work all the time between two snapshots that follow each other; none stands for now.
@@ -219,23 +240,25 @@ fn weigh(
     let head = WorkspacePath::new("HEAD").expect("a plain name");
     let steps: Vec<evidence::Step> = at_work.iter().map(|worker| worker.step.clone()).collect();
     let changed = |at| Changed { path: &head, at };
-    let ends = |moment: Option<Moment>| match moment {
-        Some(moment) => [moment.earliest, moment.latest].map(Some).map(changed),
-        None => [changed(None); 2],
+    let candidates = |moment: Option<Moment>| match moment {
+        Some(moment) => candidates(at_work, moment).into_iter().map(Some).collect(),
+        None => vec![None],
     };
-    let ends: Vec<[Changed<'_>; 2]> = moments.iter().copied().map(ends).collect();
-    let evidence = Evidence::new(&steps, ends.as_flattened(), since.now);
-    let claim = |end: Changed<'_>| of_verdict(evidence.judge(end, None), at_work, since);
-    let claims = ends
+    let moments: Vec<Vec<Option<Milliseconds>>> = moments.iter().copied().map(candidates).collect();
+    let times: Vec<Changed<'_>> = moments.iter().flatten().copied().map(changed).collect();
+    let evidence = Evidence::new(&steps, &times, since.now);
+    let claim = |at| of_verdict(evidence.judge(changed(at), None), at_work, since);
+    let either = |one: Option<GitClaim>, other: Option<GitClaim>| {
+        let nobody = || GitClaim::Keep(Author::User.to_string());
+        let is_nobody = one.is_none() && other.is_none();
+        (!is_nobody).then(|| {
+            let one = one.unwrap_or_else(nobody);
+            either(one, other.unwrap_or_else(nobody), since)
+        })
+    };
+    let claims = moments
         .iter()
-        .map(|[early, late]| match (claim(*early), claim(*late)) {
-            (None, None) => None,
-            (early, late) => {
-                let nobody = || GitClaim::Keep(Author::User.to_string());
-                let early = early.unwrap_or_else(nobody);
-                Some(either(early, late.unwrap_or_else(nobody), since))
-            }
-        });
+        .map(|times| times.iter().copied().map(claim).reduce(either).flatten());
     claims.collect()
 }
 
@@ -270,15 +293,27 @@ fn of_verdict(verdict: Verdict, at_work: &[&Worker], since: Since<'_>) -> Option
     })
 }
 
-/// The same for something that was at one moment or at another: the difference decides.
+/// The same for something that was at one moment or at another of a second. The second in which an undone step was at work is
+/// its, though nobody was at work, or nothing is certain, in the rest of it: what contradicts that is what narrows the moment.
 fn either(one: GitClaim, other: GitClaim, since: Since<'_>) -> GitClaim {
     let is_kept = |claim: &GitClaim| matches!(claim, GitClaim::Keep(_));
-    if one == other || is_kept(&one) && is_kept(&other) {
-        one
-    } else if since.takes_unclear {
-        GitClaim::Undo
-    } else {
-        GitClaim::Unclear("in the second in which the agent's tool began or ended".to_owned())
+    let leaves_it = |claim: &GitClaim| match claim {
+        GitClaim::Keep(by) => *by == Author::User.to_string(),
+        GitClaim::Undo | GitClaim::Unclear(_) => true,
+        GitClaim::Shared(_) => false,
+    };
+    if one == other {
+        return one;
+    }
+    if is_kept(&one) && is_kept(&other) {
+        return if leaves_it(&one) { other } else { one };
+    }
+    match (one, other) {
+        (GitClaim::Undo, rest) | (rest, GitClaim::Undo) if leaves_it(&rest) => GitClaim::Undo,
+        (GitClaim::Shared(with), _) | (_, GitClaim::Shared(with)) => GitClaim::Shared(with),
+        _ if since.takes_unclear => GitClaim::Undo,
+        (GitClaim::Unclear(why), _) | (_, GitClaim::Unclear(why)) => GitClaim::Unclear(why),
+        _ => GitClaim::Unclear("in the second in which the agent's tool began or ended".to_owned()),
     }
 }
 
@@ -508,10 +543,50 @@ mod tests {
             earliest: 9 * S + 500,
             latest: 10 * S + 499,
         };
-        assert!(
-            matches!(claim_at(&workers, second, since), GitClaim::Unclear(_)),
-            "it began in that second"
+        assert_eq!(
+            claim_at(&workers, second, since),
+            GitClaim::Undo,
+            "it began in that second, and nothing says that it was somebody else"
         );
+    }
+
+    #[test]
+    fn a_tool_of_less_than_a_second_has_the_second_in_which_it_ran() {
+        let mut short = worker("s", 5, 1, Some(2));
+        short.span.started_at = 10_300;
+        short.step.tools[0].announced_at = 10_300;
+        short.step.tools[0].ended_at = Some(10_310);
+        short.span.finished_at = Some(10_320);
+        let second = Moment {
+            earliest: 10 * S,
+            latest: 10_999,
+        };
+        let alone = [short.clone()];
+        let since = since(&|_, _| false);
+        assert_eq!(claim_at(&alone, second, since), GitClaim::Undo);
+        let mut later = second;
+        later.earliest = 10_400;
+        assert_eq!(claim_at(&alone, later, since), user(), "it was seen before");
+        let mut earlier = second;
+        earlier.latest = 10_200;
+        assert_eq!(claim_at(&alone, earlier, since), user(), "it was there");
+        let mut other = short.clone();
+        other.span.session_id = "t".to_owned();
+        other.step.root = "t".to_owned();
+        for one in [
+            &mut other.span.started_at,
+            &mut other.step.tools[0].announced_at,
+        ] {
+            *one = 10_600;
+        }
+        other.step.tools[0].ended_at = Some(10_610);
+        other.span.finished_at = Some(10_620);
+        for workers in [[short.clone(), other.clone()], [other, short]] {
+            assert!(
+                matches!(claim_at(&workers, second, since), GitClaim::Unclear(_)),
+                "another agent was at work in that second, too"
+            );
+        }
     }
 
     #[test]
