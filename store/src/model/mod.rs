@@ -1,6 +1,7 @@
 //! The nouns: what a path, an entry, a change, an item of a plan and a request are. Nothing here does IO.
 
 pub mod entry;
+pub mod gap;
 pub mod hex;
 pub mod item;
 pub mod label;

@@ -7,6 +7,7 @@ use ckpt_schema::report::{CatReport, VERSION};
 use super::blame::one_path;
 use crate::error::{Error, Result};
 use crate::model::entry::EntryKind;
+use crate::model::gap::Gap;
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::revert;
@@ -89,9 +90,7 @@ fn directory(path: &WorkspacePath) -> Error {
 /// A path that the snapshot could not hold is not one that was not there.
 fn missing(store: &Store, snapshot_id: i64, path: &WorkspacePath) -> Result<Error> {
     let gaps = sessions::gaps_of(store.database.connection(), snapshot_id)?;
-    let is_at = |gap: &&sessions::GapRow| {
-        gap.path == path.as_bytes() || is_below(path.as_bytes(), &gap.path)
-    };
+    let is_at = |gap: &&Gap| gap.path == path.as_bytes() || is_below(path.as_bytes(), &gap.path);
     let name = path.to_text();
     let name = name.escape_debug();
     Ok(match gaps.iter().find(is_at) {

@@ -276,7 +276,7 @@ fn seen(connection: &Connection, snapshot_id: i64) -> Result<Seen> {
     let snapshot = timeline::snapshot_of(&sessions::snapshot(connection, snapshot_id)?);
     Ok(Seen {
         snapshot,
-        gaps: timeline::gaps_of_snapshot(connection, snapshot_id)?,
+        gaps: sessions::gaps_of(connection, snapshot_id)?,
     })
 }
 

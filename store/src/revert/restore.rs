@@ -18,10 +18,10 @@ use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::path::WorkspacePath;
 use crate::model::request::{OnConflict, RestoreRequest, Unclear};
-use crate::sessions::{self, GapRow};
+use crate::sessions;
 use crate::snapshot::{Budget, Gap, Side, Snapshot, Snapshots};
 use crate::store::Store;
-use crate::timeline::{Looking, Observation, Place, gaps_of_snapshot, snapshot_of};
+use crate::timeline::{Looking, Observation, Place, snapshot_of};
 
 pub(crate) fn restore(
     store: &mut Store,
@@ -257,23 +257,21 @@ fn unseen(
     wanted_id: i64,
     seen: &Observation,
     only: &[WorkspacePath],
-) -> Result<Vec<GapRow>> {
-    let (then, then_rows) = with_rows(sessions::gaps_of(store.database.connection(), wanted_id)?);
-    let (now, now_rows) = with_rows(seen.gaps.clone());
+) -> Result<Vec<Gap>> {
+    let then = sessions::gaps_of(store.database.connection(), wanted_id)?;
+    let now = &seen.gaps;
     let is_of_interest = |gap: &Gap| match WorkspacePath::new(gap.path.clone()) {
         Ok(path) => path.is_asked_for(only) || only.iter().any(|named| named.is_below(&path)),
         Err(_) => only.is_empty(),
     };
     let has = |gaps: &[Gap], gap: &Gap| gaps.iter().any(|other| other.path == gap.path);
-    let one_sided = |gap: &Gap| has(&then, gap) != has(&now, gap);
-    let all = then.iter().zip(then_rows).chain(now.iter().zip(now_rows));
-    let unseen =
-        all.filter(|(gap, _)| gap.reason.hides_content() && one_sided(gap) && is_of_interest(gap));
-    Ok(unseen.map(|(_, row)| row).collect())
-}
-
-fn with_rows(rows: Vec<GapRow>) -> (Vec<Gap>, Vec<GapRow>) {
-    (crate::timeline::gaps_of_rows(&rows), rows)
+    let one_sided = |gap: &Gap| has(&then, gap) != has(now, gap);
+    let all = then.iter().chain(now);
+    let unseen = all
+        .filter(|gap| gap.reason.hides_content() && one_sided(gap) && is_of_interest(gap))
+        .cloned()
+        .collect();
+    Ok(unseen)
 }
 
 /// What the state holds, and what is there now, where the two differ. What came into view only because ignore rules changed
@@ -289,15 +287,14 @@ fn differing(
 ) -> Result<(States, States)> {
     let connection = store.database.connection();
     let wanted = snapshot_of(&sessions::snapshot(connection, wanted_id)?);
-    let old_gaps = gaps_of_snapshot(connection, wanted_id)?;
-    let new_gaps = seen.gaps_now();
+    let old_gaps = sessions::gaps_of(connection, wanted_id)?;
     let old = Side {
         snapshot: wanted,
         gaps: &old_gaps,
     };
     let new = Side {
         snapshot: seen.snapshot,
-        gaps: &new_gaps,
+        gaps: &seen.gaps,
     };
     // What is ignored today is looked at whenever it was touched: it is asked for.
     let changes = snapshots.patch_with_hidden(&place.root, old, new, Budget::ALL)?;

@@ -11,9 +11,10 @@ use super::movement::{Movement, Part, Scope};
 use super::plan::Plan;
 use super::report::short;
 use crate::error::{Error, Result};
+use crate::model::gap::Gap;
 use crate::model::git_item::GitStateRow;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, GapRow};
+use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
@@ -97,7 +98,7 @@ pub(super) fn unread_directories(material: &Material) -> Option<String> {
     ))
 }
 
-fn named_gap(gap: &GapRow) -> String {
+fn named_gap(gap: &Gap) -> String {
     format!(
         "`{}` ({})",
         crate::sessions::read::gap_report(gap).path.path,
@@ -181,10 +182,7 @@ fn outside_of(
 }
 
 /// Names gaps of which no line of the plan tells.
-pub(super) fn left_alone<'g>(
-    plan: &Plan,
-    gaps: impl Iterator<Item = &'g GapRow>,
-) -> Option<String> {
+pub(super) fn left_alone<'g>(plan: &Plan, gaps: impl Iterator<Item = &'g Gap>) -> Option<String> {
     const NAMED: usize = 5;
     let told: BTreeSet<&[u8]> = plan
         .items

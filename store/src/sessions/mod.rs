@@ -64,8 +64,8 @@ pub(crate) use rows::{
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::salvage;
 pub(crate) use snapshots::{
-    GapRow, SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state, put_git_state,
-    put_snapshot, snapshot, snapshot_row, snapshots_since,
+    SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state, put_git_state, put_snapshot,
+    snapshot, snapshot_row, snapshots_since,
 };
 pub(crate) use steps::{
     OpenStep, StepRow, StepSides, close_open_steps, close_step, find_step_by_agent_id, insert_step,

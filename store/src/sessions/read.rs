@@ -8,6 +8,7 @@ pub(crate) use super::words::{
 };
 use crate::error::{Context, Result};
 use crate::model::attribution::is_unclear;
+use crate::model::gap::Gap;
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
@@ -61,7 +62,7 @@ pub(crate) fn gaps(connection: &Connection, snapshot_id: i64) -> Result<Vec<GapR
 }
 
 /// Returns a gap as reports give it.
-pub(crate) fn gap_report(gap: &sessions::GapRow) -> GapReport {
+pub(crate) fn gap_report(gap: &Gap) -> GapReport {
     let path = match WorkspacePath::new(gap.path.clone()) {
         Ok(path) => path.to_report(),
         // A reserved name is no path of a workspace, and still the one to be named.
@@ -74,7 +75,7 @@ pub(crate) fn gap_report(gap: &sessions::GapRow) -> GapReport {
     };
     GapReport {
         path,
-        reason: gap.reason.clone(),
+        reason: gap.reason.to_string(),
     }
 }
 

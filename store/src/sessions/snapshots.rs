@@ -2,9 +2,11 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::words;
 use crate::error::{Context, Error, Result};
 use crate::model::Milliseconds;
 use crate::model::entry::ObjectId;
+use crate::model::gap::Gap;
 use crate::model::git_item::GitStateRow;
 
 /// A snapshot's ids.
@@ -19,14 +21,6 @@ pub(crate) struct SnapshotRow {
     pub taken_at: Milliseconds,
     /// When its objects were removed; none while they are there.
     pub pruned_at: Option<Milliseconds>,
-}
-
-/// A path that a snapshot does not hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct GapRow {
-    pub path: Vec<u8>,
-    pub reason: String,
-    pub size: Option<u64>,
 }
 
 const COLUMNS: &str =
@@ -104,7 +98,7 @@ pub(crate) fn snapshots_since(
 pub(crate) fn put_snapshot(
     connection: &Connection,
     row: &SnapshotRow,
-    gaps: &[GapRow],
+    gaps: &[Gap],
     last: Option<i64>,
     now: Milliseconds,
 ) -> Result<i64> {
@@ -132,23 +126,23 @@ pub(crate) fn put_snapshot(
     Ok(id)
 }
 
-fn put_gap(connection: &Connection, snapshot_id: i64, gap: &GapRow) -> Result<()> {
+fn put_gap(connection: &Connection, snapshot_id: i64, gap: &Gap) -> Result<()> {
     let raw = std::str::from_utf8(&gap.path).is_err().then_some(&gap.path);
     connection
         .prepare_cached("INSERT INTO gaps (snapshot_id, path, path_raw, reason, size) VALUES (?1, ?2, ?3, ?4, ?5)")
         .and_then(|mut statement| {
             let size = gap.size.and_then(|size| i64::try_from(size).ok());
-            statement.execute(params![snapshot_id, String::from_utf8_lossy(&gap.path), raw, gap.reason, size])
+            statement.execute(params![snapshot_id, String::from_utf8_lossy(&gap.path), raw, gap.reason.to_string(), size])
         })
         .context(|| "cannot add a gap")?;
     Ok(())
 }
 
 /// Returns what a snapshot does not hold, in the order in which it was found.
-pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<GapRow>> {
+pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<Gap>> {
     let mut statement = connection
         .prepare_cached(
-            "SELECT path, path_raw, reason, size FROM gaps WHERE snapshot_id = ?1 ORDER BY id",
+            "SELECT id, path, path_raw, reason, size FROM gaps WHERE snapshot_id = ?1 ORDER BY id",
         )
         .context(|| "cannot read gaps")?;
     let rows = statement
@@ -158,16 +152,16 @@ pub(crate) fn gaps_of(connection: &Connection, snapshot_id: i64) -> Result<Vec<G
         .context(|| "cannot read gaps")
 }
 
-fn gap(row: &rusqlite::Row<'_>) -> rusqlite::Result<GapRow> {
+fn gap(row: &rusqlite::Row<'_>) -> rusqlite::Result<Gap> {
     let raw: Option<Vec<u8>> = row.get("path_raw")?;
     let path = match raw {
         Some(raw) => raw,
         None => row.get::<_, String>("path")?.into_bytes(),
     };
     let size: Option<i64> = row.get("size")?;
-    Ok(GapRow {
+    Ok(Gap {
         path,
-        reason: row.get("reason")?,
+        reason: words::gap_reason(row)?,
         size: size.map(i64::cast_unsigned),
     })
 }
@@ -175,7 +169,7 @@ fn gap(row: &rusqlite::Row<'_>) -> rusqlite::Result<GapRow> {
 /// A gap of the snapshots around a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StepGap {
-    pub gap: GapRow,
+    pub gap: Gap,
     /// Whether the snapshot before the step has it.
     pub at_start: bool,
     /// Whether the one after it has it; none while the step is open.
@@ -192,7 +186,7 @@ pub(crate) fn gaps_around_steps(
     let what = || "cannot read the gaps of steps";
     let mut statement = connection
         .prepare_cached(
-            "SELECT gaps.path, gaps.path_raw, gaps.reason, gaps.size,
+            "SELECT min(gaps.id) AS id, gaps.path, gaps.path_raw, gaps.reason, gaps.size,
                     max(gaps.snapshot_id = steps.start_snapshot_id) AS at_start,
                     max(gaps.snapshot_id = steps.finish_snapshot_id) AS at_finish
                FROM messages

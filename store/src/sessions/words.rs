@@ -11,6 +11,7 @@ use rusqlite::{Connection, Row};
 use super::read::all;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
+use crate::model::gap::GapReason;
 use crate::model::request::{OnConflict, Unclear};
 
 /// What a word in a row can mean.
@@ -127,6 +128,7 @@ pub(crate) enum Table {
     OperationGit,
     Feed,
     Tools,
+    Gaps,
 }
 
 impl Table {
@@ -141,15 +143,19 @@ impl Table {
             Self::OperationGit => "operation_git",
             Self::Feed => "feed",
             Self::Tools => "tools",
+            Self::Gaps => "gaps",
         }
     }
 
     /// Returns the columns that name a row of it. A statement that reads a word reads them, too.
     fn key(self) -> &'static [&'static str] {
         match self {
-            Self::Messages | Self::Steps | Self::Changes | Self::Operations | Self::Tools => {
-                &["id"]
-            }
+            Self::Messages
+            | Self::Steps
+            | Self::Changes
+            | Self::Operations
+            | Self::Tools
+            | Self::Gaps => &["id"],
             Self::OperationFiles | Self::OperationGit => &["operation_id", "position"],
             Self::Feed => &["seq"],
         }
@@ -215,6 +221,17 @@ pub(crate) fn optional_word<T: Word>(
         .ok_or_else(|| unknown(row, table, column, Some(text)))
 }
 
+/// Reads why a path is a gap, from the column `reason`; the statement reads `id`, too. A text that is not the text of a reason is
+/// an error that names the row.
+pub(super) fn gap_reason(row: &Row<'_>) -> rusqlite::Result<GapReason> {
+    let value = row.get_ref("reason")?;
+    let text = shown(value);
+    GapReason::parse(&text).ok_or_else(|| {
+        let word = (value != ValueRef::Null).then_some(text);
+        unknown(row, Table::Gaps, "reason", word)
+    })
+}
+
 fn unknown(row: &Row<'_>, table: Table, column: &str, word: Option<String>) -> rusqlite::Error {
     let problem = UnknownWord {
         table: table.name(),
@@ -257,12 +274,16 @@ const NAMED: u32 = 5;
 /// Looks for words that are not known in every row, and names some of the rows.
 pub(crate) fn unknown_words(connection: &Connection) -> Result<Vec<UnknownWord>> {
     let mut unknown = Vec::new();
-    for (table, column, words) in COLUMNS {
+    let words = COLUMNS.map(|(table, column, words)| {
+        let known = format!("{column} IN ('{}')", words().join("', '"));
+        (table, column, known)
+    });
+    let reasons = (Table::Gaps, "reason", known_gap_reasons());
+    for (table, column, known) in words.into_iter().chain([reasons]) {
         let sql = format!(
-            "SELECT {}, {column} FROM {} WHERE {column} NOT IN ('{}') LIMIT {NAMED}",
+            "SELECT {}, {column} FROM {} WHERE NOT ({known}) LIMIT {NAMED}",
             table.key().join(", "),
             table.name(),
-            words().join("', '")
         );
         unknown.extend(all(connection, &sql, [], |row| {
             Ok(UnknownWord {
@@ -274,6 +295,17 @@ pub(crate) fn unknown_words(connection: &Connection) -> Result<Vec<UnknownWord>>
         })?);
     }
     Ok(unknown)
+}
+
+/// Returns the condition that a reason of a gap is known, in SQL. It is [`GapReason::parse`] for all rows at once.
+fn known_gap_reasons() -> String {
+    let plain = GapReason::PLAIN.map(|reason| format!("'{reason}'"));
+    let unreadable = GapReason::UNREADABLE;
+    let length = unreadable.len();
+    format!(
+        "reason IN ({}) OR substr(reason, 1, {length}) = '{unreadable}'",
+        plain.join(", ")
+    )
 }
 
 /// What is no text has no words.
@@ -371,6 +403,57 @@ mod tests {
         check::<FeedKind>(connection, Table::Feed, "kind");
         check::<ToolKind>(connection, Table::Tools, "kind");
         assert_eq!(COLUMNS.len(), 14, "every column of words is checked above");
+    }
+
+    #[test]
+    fn a_gap_with_an_unknown_reason_is_an_error_that_names_the_row() {
+        let directory = tempfile::tempdir().expect("a scratch directory");
+        let database =
+            Database::open(directory.path(), Durability::Objects).expect("a fresh directory");
+        let connection = database.connection();
+        let read = |sql: &str| {
+            let sql = format!("SELECT 7 AS id, {sql} AS reason");
+            connection.query_row(&sql, [], gap_reason)
+        };
+        for text in [
+            "too many directories deep",
+            "unreadable: ",
+            "unreadable: it's",
+        ] {
+            let sql = format!("'{}'", text.replace('\'', "''"));
+            assert_eq!(
+                read(&sql).map(|reason| reason.to_string()).ok().as_deref(),
+                Some(text)
+            );
+        }
+        for (sql, shown) in [("'sideways'", "sideways"), ("X'00'", ""), ("NULL", "NULL")] {
+            let error = read(sql).expect_err("there is no default").to_string();
+            let expected = format!(
+                "the row `7` of `gaps` is damaged: `{shown}` is not a value of its column `reason`"
+            );
+            assert!(error.contains(&expected), "it names the row: {error}");
+        }
+    }
+
+    #[test]
+    fn a_check_of_all_rows_knows_the_reasons_that_a_read_knows() {
+        let connection = Connection::open_in_memory().expect("a database");
+        let sql = format!("SELECT {} FROM (SELECT ?1 AS reason)", known_gap_reasons());
+        let plain = GapReason::PLAIN.map(|reason| reason.to_string());
+        let others = [
+            "unreadable: a",
+            "unreadable: ",
+            "unreadable",
+            "Unreadable: a",
+            "",
+            "x",
+        ];
+        for text in plain.iter().map(String::as_str).chain(others) {
+            let is_known: bool = connection
+                .query_row(&sql, [text], |row| row.get(0))
+                .expect("the condition is SQL");
+            assert_eq!(is_known, GapReason::parse(text).is_some(), "{text}");
+        }
     }
 
     #[test]

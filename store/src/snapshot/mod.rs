@@ -43,6 +43,8 @@ pub(crate) use settle::Settled;
 pub use times::Times;
 use view::View;
 
+pub use crate::model::gap::{Gap, GapReason, SpecialFile};
+
 /// A snapshot's three objects. Two snapshots of the same workspace with equal ids hold the same bytes, modes and empty
 /// directories under the same ignore rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -54,77 +56,6 @@ pub struct Snapshot {
     /// A blob with the ignore rules that are not files of the tree: `info/exclude`, the global excludes, the settings'
     /// patterns, and what is captured although ignored.
     pub rules: Option<ObjectId>,
-}
-
-/// Why a snapshot could not hold a path.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum GapReason {
-    /// Larger than `max_file_size`, and not tracked by the user's repository.
-    TooLarge,
-    /// Permission denied, or an I/O error (its text).
-    Unreadable(String),
-    /// It changed while it was being read, every time.
-    Changing,
-    /// Its name is `.git` on some file systems.
-    ReservedName,
-    /// Too many directories deep.
-    TooDeep,
-    /// A pipe, socket or device: never captured; for a patch it is as if nothing were there.
-    Special(SpecialFile),
-    /// Another file system is mounted there.
-    Mount,
-}
-
-/// What is neither a file, a link nor a directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum SpecialFile {
-    /// A named pipe.
-    Pipe,
-    /// A socket.
-    Socket,
-    /// A disk, for example.
-    BlockDevice,
-    /// A terminal, for example; an overlay file system marks what is deleted with one.
-    CharacterDevice,
-}
-
-impl SpecialFile {
-    /// Every kind.
-    pub(crate) const ALL: [Self; 4] = [
-        Self::Pipe,
-        Self::Socket,
-        Self::BlockDevice,
-        Self::CharacterDevice,
-    ];
-
-    /// Returns its name for people, and in the rows of gaps.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pipe => "pipe",
-            Self::Socket => "socket",
-            Self::BlockDevice => "block device",
-            Self::CharacterDevice => "character device",
-        }
-    }
-}
-
-impl GapReason {
-    /// Returns whether a path with this gap may exist with bytes that nobody stored, so that its absence from the tree
-    /// says nothing.
-    pub fn hides_content(&self) -> bool {
-        !matches!(self, Self::Special(_))
-    }
-}
-
-/// A path that a snapshot could not hold; a directory's gap covers all below it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Gap {
-    /// Which path. Raw bytes, since the name itself may be why.
-    pub path: Vec<u8>,
-    /// Why.
-    pub reason: GapReason,
-    /// Its size in bytes, where known.
-    pub size: Option<u64>,
 }
 
 /// HEAD, branch and index of the user's repository, read and never written.

@@ -7,7 +7,6 @@ mod attribute;
 #[cfg(test)]
 mod day_tests;
 pub(crate) mod evidence;
-mod gaps;
 pub(crate) mod life;
 mod losses;
 mod observe;
@@ -17,9 +16,7 @@ mod workspace;
 pub(crate) use adopt::{adopt, list as list_workspaces, offered};
 pub(crate) use afterwards::step_afterwards;
 pub(crate) use losses::{note, notice};
-pub(crate) use observe::{
-    Looking, MAX_COUNTED, Observation, count_with, gaps_of_snapshot, snapshot_of,
-};
+pub(crate) use observe::{Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
 pub(crate) use workspace::{How, PATIENCE, Place, parent_of};
 
 use crate::error::Result;
@@ -31,9 +28,4 @@ pub(crate) fn current(store: &mut Store, place: &Place) -> Result<Taken> {
     let _lock = place.lock(PATIENCE)?;
     let snapshots = place.snapshots()?;
     place.take(store, &snapshots, How::default())
-}
-
-/// Returns gaps of the session store as the snapshot room knows them.
-pub(crate) fn gaps_of_rows(rows: &[crate::sessions::GapRow]) -> Vec<crate::snapshot::Gap> {
-    gaps::from_rows(rows)
 }

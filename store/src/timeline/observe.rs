@@ -5,7 +5,6 @@ use rusqlite::Connection;
 
 use super::attribute::{Acting, Patch, attribute, consolidate};
 use super::evidence::Standing;
-use super::gaps;
 use super::life;
 use super::workspace::{How, Place};
 use crate::error::{ErrorKind, Result};
@@ -17,7 +16,7 @@ use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, ChangeRow, GapRow, OpenStep, SnapshotRow};
+use crate::sessions::{self, ChangeRow, OpenStep, SnapshotRow};
 use crate::snapshot::{Budget, Gap, GitState, Side, Snapshot, Snapshots, Taken};
 use crate::store::Store;
 
@@ -43,7 +42,8 @@ pub(crate) struct Looking<'a> {
 #[derive(Debug)]
 pub(crate) struct Observation {
     pub snapshot: Snapshot,
-    pub gaps: Vec<GapRow>,
+    /// What the snapshot does not hold, by path.
+    pub gaps: Vec<Gap>,
     pub git: Option<GitStateRow>,
     /// The newest snapshot before it.
     pub previous: Option<i64>,
@@ -117,7 +117,7 @@ impl Observation {
             .for_each(|(draft, lines)| draft.lines = lines);
         Ok(Self {
             snapshot: taken.snapshot,
-            gaps: gaps::to_rows(&taken.gaps),
+            gaps: by_path(taken.gaps),
             git: taken.git.map(git_row),
             previous,
             changes: drafts,
@@ -187,11 +187,6 @@ impl Observation {
         Ok(is_same && sessions::gaps_of(connection, id)? == self.gaps)
     }
 
-    /// Returns what the snapshot does not hold.
-    pub fn gaps_now(&self) -> Vec<Gap> {
-        gaps::from_rows(&self.gaps)
-    }
-
     /// Returns how many paths a step changed, of those that this observation writes.
     pub fn changes_of(&self, step: &str) -> u64 {
         self.changes
@@ -204,6 +199,13 @@ impl Observation {
 /// What is noted of a step whose changes cannot be told since the snapshot before them is lost.
 pub(crate) const LOST: &str = "the snapshot before it was lost: the store is damaged";
 
+/// Sorts gaps by path. The scan finds them in the order in which its threads do, and two observations of the same state must be
+/// equal.
+fn by_path(mut gaps: Vec<Gap>) -> Vec<Gap> {
+    gaps.sort_by(|left, right| left.path.cmp(&right.path));
+    gaps
+}
+
 fn git_row(git: GitState) -> GitStateRow {
     GitStateRow {
         head: git.head,
@@ -211,14 +213,6 @@ fn git_row(git: GitState) -> GitStateRow {
         index: git.index,
         doing: git.doing,
     }
-}
-
-/// Returns what a snapshot of the store does not hold.
-pub(crate) fn gaps_of_snapshot(connection: &Connection, snapshot_id: i64) -> Result<Vec<Gap>> {
-    Ok(gaps::from_rows(&sessions::gaps_of(
-        connection,
-        snapshot_id,
-    )?))
 }
 
 /// Returns a snapshot's row as what the snapshot room knows.
@@ -248,7 +242,7 @@ impl Last {
             id,
             snapshot: snapshot_of(&row),
             taken_at: row.taken_at,
-            gaps: gaps_of_snapshot(connection, id)?,
+            gaps: sessions::gaps_of(connection, id)?,
         }))
     }
 }

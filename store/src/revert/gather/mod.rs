@@ -15,12 +15,13 @@ use super::plan::{Lines, known_lines};
 use super::unseen::Unseen;
 use crate::error::Result;
 use crate::model::entry::State;
+use crate::model::gap::{Gap, GapReason};
 use crate::model::path::WorkspacePath;
 use crate::model::request::Unclear;
-use crate::sessions::{self, ChainOperation, GapRow, LiveChange, StepGap};
-use crate::snapshot::{GapReason, Snapshots};
+use crate::sessions::{self, ChainOperation, LiveChange, StepGap};
+use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{Observation, Place, gaps_of_rows};
+use crate::timeline::{Observation, Place};
 use past::{Asked, live_changes, past_changes, paths_in_question, sightings};
 use states::{
     base_states, current_states, emptied_since, hidden_then, read_since, with_directories_above,
@@ -42,7 +43,7 @@ pub(crate) struct Material {
     /// The steps in question whose changes nobody saw, by id, with the reason.
     pub unprotected: Vec<(String, String)>,
     /// The directories that could not be read when one of the steps in question began or ended, with the reason.
-    pub unread: Vec<GapRow>,
+    pub unread: Vec<Gap>,
     /// The paths that were named and at or below which nothing of what is asked for ever changed.
     pub unknown: Vec<WorkspacePath>,
 }
@@ -211,28 +212,26 @@ fn unread(
     movement: &Movement,
     scopes: &[Scope],
     seen: &Observation,
-) -> Result<Vec<GapRow>> {
+) -> Result<Vec<Gap>> {
     let Some(first) = first_seq(scopes) else {
         return Ok(Vec::new());
     };
-    let is_now = |gap: &GapRow| seen.gaps.iter().any(|now| now.path == gap.path);
+    let is_now = |gap: &Gap| seen.gaps.iter().any(|now| now.path == gap.path);
     let is_uncertain = |around: &StepGap| {
         let at_finish = around.at_finish.unwrap_or_else(|| is_now(&around.gap));
         around.at_start != at_finish || !is_now(&around.gap)
     };
     let mut gaps = sessions::gaps_around_steps(connection, &movement.session.id, first)?;
     gaps.retain(|around| is_unread_directory(&around.gap) && is_uncertain(around));
-    let mut unread: Vec<GapRow> = gaps.into_iter().map(|around| around.gap).collect();
+    let mut unread: Vec<Gap> = gaps.into_iter().map(|around| around.gap).collect();
     unread.sort_by(|one, other| one.path.cmp(&other.path));
     unread.dedup_by(|one, other| one.path == other.path);
     Ok(unread)
 }
 
 /// A directory has no size; neither has a file that could not even be looked at, of which no more is known.
-fn is_unread_directory(gap: &GapRow) -> bool {
-    gaps_of_rows(std::slice::from_ref(gap)).iter().any(|gap| {
-        gap.size.is_none() && matches!(gap.reason, GapReason::Unreadable(_) | GapReason::Mount)
-    })
+fn is_unread_directory(gap: &Gap) -> bool {
+    gap.size.is_none() && matches!(gap.reason, GapReason::Unreadable(_) | GapReason::Mount)
 }
 
 fn first_seq(scopes: &[Scope]) -> Option<i64> {

@@ -20,7 +20,7 @@ use crate::model::path::WorkspacePath;
 use crate::model::request::Unclear;
 use crate::sessions::{self, ChangeSince};
 use crate::snapshot::{Gap, Snapshot, Snapshots, is_below};
-use crate::timeline::{Observation, Place, gaps_of_snapshot, snapshot_of};
+use crate::timeline::{Observation, Place, snapshot_of};
 use reason::{Author, Known, Since, implied};
 
 /// What an operation is compared with, and what it was asked for.
@@ -164,8 +164,8 @@ impl Comparison<'_> {
             .as_ref()
             .map(|(session, base)| (session.as_str(), *base));
         let workspace = self.place.row.id;
-        let mut gaps = gaps_of_snapshot(self.connection, *snapshot)?;
-        gaps.extend(self.after.gaps_now());
+        let mut gaps = sessions::gaps_of(self.connection, *snapshot)?;
+        gaps.extend(self.after.gaps.iter().cloned());
         let mut unseen = Unseen {
             gaps,
             moved: sessions::moved_since(self.connection, workspace, *snapshot, session)?,

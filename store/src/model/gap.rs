@@ -1,0 +1,138 @@
+//! Gaps: the paths that a snapshot could not hold, and why.
+
+use std::fmt;
+
+/// Why a snapshot could not hold a path.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum GapReason {
+    /// Larger than `max_file_size`, and not tracked by the user's repository.
+    TooLarge,
+    /// Permission denied, or an I/O error (its text).
+    Unreadable(String),
+    /// It changed while it was being read, every time.
+    Changing,
+    /// Its name is `.git` on some file systems.
+    ReservedName,
+    /// Too many directories deep.
+    TooDeep,
+    /// A pipe, socket or device: never captured; for a patch it is as if nothing were there.
+    Special(SpecialFile),
+    /// Another file system is mounted there.
+    Mount,
+}
+
+/// What is neither a file, a link nor a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SpecialFile {
+    /// A named pipe.
+    Pipe,
+    /// A socket.
+    Socket,
+    /// A disk, for example.
+    BlockDevice,
+    /// A terminal, for example; an overlay file system marks what is deleted with one.
+    CharacterDevice,
+}
+
+impl SpecialFile {
+    /// Returns its name, for people and in the rows of gaps.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Pipe => "pipe",
+            Self::Socket => "socket",
+            Self::BlockDevice => "block device",
+            Self::CharacterDevice => "character device",
+        }
+    }
+}
+
+impl GapReason {
+    /// Returns whether a path with this gap may exist with bytes that nobody stored, so that its absence from the tree
+    /// says nothing.
+    pub fn hides_content(&self) -> bool {
+        !matches!(self, Self::Special(_))
+    }
+
+    /// Every reason that has no detail. A new one goes in here, too.
+    pub(crate) const PLAIN: [Self; 9] = [
+        Self::TooLarge,
+        Self::Changing,
+        Self::ReservedName,
+        Self::TooDeep,
+        Self::Mount,
+        Self::Special(SpecialFile::Pipe),
+        Self::Special(SpecialFile::Socket),
+        Self::Special(SpecialFile::BlockDevice),
+        Self::Special(SpecialFile::CharacterDevice),
+    ];
+
+    /// What stands before the cause where a path could not be read.
+    pub(crate) const UNREADABLE: &str = "unreadable: ";
+
+    /// Returns the reason with a text, as [`Display`](fmt::Display) writes it; none if it is not the text of a reason.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        if let Some(cause) = text.strip_prefix(Self::UNREADABLE) {
+            return Some(Self::Unreadable(cause.to_owned()));
+        }
+        Self::PLAIN
+            .into_iter()
+            .find(|reason| reason.to_string() == text)
+    }
+}
+
+/// The text is for people, and it is what the session store holds: a text that is changed needs a migration.
+impl fmt::Display for GapReason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge => formatter.write_str("larger than `max_file_size`"),
+            Self::Unreadable(cause) => write!(formatter, "{}{cause}", Self::UNREADABLE),
+            Self::Changing => formatter.write_str("changed while it was being read"),
+            Self::ReservedName => formatter.write_str("its name is `.git` on some file systems"),
+            Self::TooDeep => formatter.write_str("too many directories deep"),
+            Self::Special(kind) => write!(formatter, "not a file: {}", kind.name()),
+            Self::Mount => formatter.write_str("another file system is mounted there"),
+        }
+    }
+}
+
+/// A path that a snapshot could not hold; a directory's gap covers all below it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Gap {
+    /// Which path. Raw bytes, since the name itself may be why.
+    pub path: Vec<u8>,
+    /// Why.
+    pub reason: GapReason,
+    /// Its size in bytes, where known.
+    pub size: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_read_as_it_was_written() {
+        let unreadable = ["permission denied", "", "unreadable: twice"];
+        let unreadable = unreadable.map(|cause| GapReason::Unreadable(cause.to_owned()));
+        for reason in GapReason::PLAIN.into_iter().chain(unreadable) {
+            assert_eq!(
+                GapReason::parse(&reason.to_string()),
+                Some(reason),
+                "the next snapshot compares with it"
+            );
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_not_the_text_of_a_reason_is_none() {
+        for text in [
+            "",
+            "unreadable",
+            "not a file: ",
+            "not a file: door",
+            "too large",
+        ] {
+            assert_eq!(GapReason::parse(text), None, "{text}");
+        }
+    }
+}
