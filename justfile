@@ -43,9 +43,14 @@ advisories:
 demo:
     cargo run --release --locked -- demo
 
-# Writes schema/json anew from the types
+# Writes schema/json anew from the types; then the types of the clients are behind: `just clients --write`
 schemas:
     UPDATE_SCHEMAS=1 cargo test -p ckpt-schema --locked --test schemas
+
+# The clients in TypeScript and Python: types compared with the schema, strict compilers, tests against the real binary; `--write`
+# writes the types anew; exit code 77: no npm or no Python, nothing was checked
+clients *options:
+    .ci/clients {{options}}
 
 # Writes hook/packages anew from the tables of the settings
 packages:

@@ -1,0 +1,93 @@
+"""Writes the types of the clients anew from schema/json/ckpt-hook.schema.json, with the generators of the field.
+
+generate.py TOOLS OUT: `TOOLS/node_modules/.bin/json2ts` and `TOOLS/python/bin/datamodel-codegen` write `OUT/typescript/src/documents.ts`
+and `OUT/python/ckpt_hook/documents.py`.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+SCHEMA = Path(__file__).resolve().parent.parent / "schema/json/ckpt-hook.schema.json"
+
+
+def prepared(schema: Any) -> Any:
+    """Returns a schema that both generators read as it is meant.
+
+    A `$ref` with a description beside it is a type of its own for json2ts: it goes into `allOf`. The variants of a union are named
+    after their `type` or `kind`, where the generators would number them.
+    """
+    if isinstance(schema, list):
+        return [prepared(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    schema = {key: prepared(value) for key, value in schema.items()}
+    if "$ref" in schema and len(schema) > 1:
+        schema["allOf"] = [{"$ref": schema.pop("$ref")}]
+    return schema
+
+
+def name_variants(definitions: dict[str, Any]) -> None:
+    """Gives each variant of a union of objects a title."""
+    for name, definition in definitions.items():
+        for variant in definition.get("oneOf", []):
+            for tag in ("type", "kind"):
+                value = variant.get("properties", {}).get(tag, {}).get("const")
+                if value is not None:
+                    variant["title"] = value.title().replace("_", "") + name
+
+
+def typescript(text: str) -> str:
+    """Returns what json2ts wrote without its remarks on where a type came from."""
+    text = re.sub(r" \*\n \* This interface was referenced by .*\n \* via the `definition` .*\n", "", text)
+    text = re.sub(r"/\*\*\n \* This interface was referenced by .*\n \* via the `definition` .*\n \*/\n", "", text)
+    return HEADER.format(comment="//") + text.partition("regenerate this file.\n */\n")[2]
+
+
+def python(text: str) -> str:
+    """Returns what datamodel-codegen wrote, so that it needs the standard library alone.
+
+    Annotations are not evaluated, so `NotRequired`, which Python 3.10 does not have, is for type checkers. The root, which no
+    document is, goes.
+    """
+    _, imports, types = text.partition("from __future__ import annotations\n")
+    types = types.partition("\n\n\nDocuments = TypedDict(")[0]
+    types = types.replace(
+        "from typing import Literal, TypeAlias\n\nfrom typing_extensions import NotRequired, TypedDict\n",
+        "from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict\n\n"
+        "if TYPE_CHECKING:\n    from typing_extensions import NotRequired\n",
+    )
+    return HEADER.format(comment="#") + "\n" + imports + types + "\n"
+
+
+HEADER = "{comment} Generated from schema/json/ckpt-hook.schema.json by `just clients --write`. Do not edit.\n"
+
+
+def main(tools: Path, out: Path) -> None:
+    schema = prepared(json.loads(SCHEMA.read_text()))
+    schema["$id"] = schema["title"]
+    name_variants(schema["$defs"])
+    with tempfile.TemporaryDirectory() as scratch:
+        source = Path(scratch, SCHEMA.name)
+        source.write_text(json.dumps(schema))
+        json2ts = [tools / "node_modules/.bin/json2ts", "--no-additionalProperties", "--unreachableDefinitions"]
+        target = out / "typescript/src/documents.ts"
+        target.write_text(typescript(run([*json2ts, "--input", source])))
+        codegen = [tools / "python/bin/datamodel-codegen", "--input-file-type", "jsonschema", "--disable-timestamp"]
+        codegen += ["--output-model-type", "typing.TypedDict", "--target-python-version", "3.10"]
+        codegen += ["--use-schema-description", "--use-field-description", "--use-title-as-name"]
+        codegen += ["--formatters", "builtin"]
+        target = out / "python/ckpt_hook/documents.py"
+        target.write_text(python(run([*codegen, "--input", source])))
+
+
+def run(command: list[Any]) -> str:
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,2322 @@
+# Generated from schema/json/ckpt-hook.schema.json by `just clients --write`. Do not edit.
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
+
+if TYPE_CHECKING:
+    from typing_extensions import NotRequired
+
+
+class AgentSettings(TypedDict):
+    """
+    Settings of an agent that the hook can be put into.
+    """
+
+    file: str
+    """
+    The file.
+    """
+    notes: list[str]
+    """
+    Why it may not work although it is there.
+    """
+    scope: str
+    """
+    `user` or `project`.
+    """
+    state: str
+    """
+    `absent`, `installed`, `outdated`, `hurried` (waited for less long than it may take), `elsewhere` (another binary is
+    called), `doubled`, `moved` (the binary is not there) or `broken`.
+    """
+
+
+class CandidateReport(TypedDict):
+    """
+    Something that an ambiguous id may mean.
+    """
+
+    id: str
+    """
+    Our id, whole.
+    """
+    kind: str
+    """
+    `message`, `step`, `session`, `operation` or `snapshot`.
+    """
+    name: str
+    """
+    The id that fits what was given: ours, the agent's, or a label.
+    """
+
+
+class CatReport(TypedDict):
+    """
+    `cat`: a file in a captured state.
+    """
+
+    blob: str
+    """
+    The blob.
+    """
+    content: str | None
+    """
+    The content; null where its bytes are not UTF-8.
+    """
+    content_hex: str | None
+    """
+    The bytes in hex where they are not UTF-8.
+    """
+    link: bool
+    """
+    Whether it is a symbolic link; the content is then its target.
+    """
+    mode: str
+    """
+    The octal mode.
+    """
+    path: str
+    """
+    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, where they are not UTF-8.
+    """
+    size: int
+    """
+    Its size in bytes.
+    """
+    snapshot: str
+    """
+    The tree of the snapshot that holds it.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+ChangeKind: TypeAlias = Literal['added', 'modified', 'deleted', 'mode', 'type']
+"""
+How a path differs between two states.
+"""
+
+
+class ConfigChange(TypedDict):
+    """
+    `config set` and `config unset`.
+    """
+
+    file: str
+    """
+    The settings file.
+    """
+    former: str | None
+    """
+    What stood in the file before, as TOML; null where nothing did.
+    """
+    key: str
+    """
+    The setting.
+    """
+    value: str | None
+    """
+    What stands there now, as TOML; null where nothing does.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+    workspace: str | None
+    """
+    The directory that it is for; null for every workspace.
+    """
+
+
+class DiagnosticReport(TypedDict):
+    """
+    Something that went wrong in a hook.
+    """
+
+    agent: str | None
+    """
+    The agent, where it is known.
+    """
+    detail: str | None
+    """
+    The causes.
+    """
+    event: str | None
+    """
+    The event, where it is known.
+    """
+    level: str
+    """
+    `error`, `warning` or `info`.
+    """
+    message: str
+    """
+    What.
+    """
+    time: int
+    """
+    When.
+    """
+
+
+DifferenceReason: TypeAlias = Literal['yours', 'unclear', 'shared', 'other_session', 'not_asked', 'unrecorded', 'operation', 'ignored', 'not_captured', 'failed', 'unexplained']
+"""
+Why a path is not as it was then: exactly one reason for each.
+"""
+
+
+class DuRow(TypedDict):
+    """
+    What one workspace, session or message, or the snapshots of a time, take.
+    """
+
+    bytes: int
+    """
+    The bytes of objects that it was the first to need.
+    """
+    name: str | None
+    """
+    The workspace's directory, our id, or the age; null for what belongs to no session.
+    """
+    snapshots: int
+    """
+    How many snapshots it has that were not pruned.
+    """
+
+
+EventKind: TypeAlias = Literal['session_start', 'user_message', 'step_start', 'tool_start', 'tool_wait', 'tool_finish', 'step_finish', 'turn_end', 'session_end']
+"""
+What happened.
+"""
+
+
+FailureKind: TypeAlias = Literal['failed', 'usage', 'unknown', 'ambiguous', 'unavailable', 'busy', 'stale', 'unfinished', 'late']
+"""
+What kind of failure it is. Kinds may be added: take one that you do not know for `failed`, and go by the exit code.
+"""
+
+
+FileAction: TypeAlias = Literal['write', 'delete', 'merge', 'keep', 'none']
+"""
+What an operation does to a path.
+"""
+
+
+FileResult: TypeAlias = Literal['done', 'planned', 'conflict', 'gap', 'failed']
+"""
+How it went with a path.
+"""
+
+
+class Finding(TypedDict):
+    """
+    A finding of `doctor`.
+    """
+
+    hint: str | None
+    """
+    What to do.
+    """
+    level: str
+    """
+    `ok`, `note`, `warning` or `error`.
+    """
+    message: str
+    """
+    What was found.
+    """
+    repaired: bool
+    """
+    Whether `--repair` mended it.
+    """
+    subject: str
+    """
+    What was looked at.
+    """
+
+
+class GapReport(TypedDict):
+    """
+    A path that a snapshot could not hold.
+    """
+
+    path: str
+    """
+    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, where they are not UTF-8.
+    """
+    reason: str
+    """
+    Why.
+    """
+
+
+class GcSession(TypedDict):
+    """
+    What becomes of a session.
+    """
+
+    agent: str
+    """
+    The agent.
+    """
+    bytes: int | None
+    """
+    The bytes that are free once it goes, and all that were used before it; null where they were not measured.
+    """
+    goes: bool
+    """
+    Whether its snapshots go.
+    """
+    reason: str
+    """
+    Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`).
+    """
+    session: str
+    """
+    Our id.
+    """
+    used_at: int
+    """
+    When it was used last.
+    """
+    workspace: str
+    """
+    The workspace's directory.
+    """
+
+
+class GcWorkspace(TypedDict):
+    """
+    What became of the objects of a workspace.
+    """
+
+    bytes_after: int
+    """
+    And after.
+    """
+    bytes_before: int
+    """
+    The bytes of its packs before.
+    """
+    packs_after: int
+    """
+    And are.
+    """
+    packs_before: int
+    """
+    How many packs there were.
+    """
+    pruned: int
+    """
+    How many snapshots were pruned, or would be.
+    """
+    removed: bool
+    """
+    Whether all of it was removed, or would be, since its directory is gone.
+    """
+    skipped: str | None
+    """
+    Why its packs were left as they are.
+    """
+    workspace: str
+    """
+    Its directory.
+    """
+
+
+GitPart: TypeAlias = Literal['branch', 'head', 'index']
+"""
+A part of git's own state.
+"""
+
+
+GitReport = TypedDict(
+    'GitReport',
+    {
+        'from': str | None,
+        'name': str,
+        'part': GitPart,
+        'reason': str | None,
+        'result': FileResult,
+        'to': str | None,
+    },
+)
+
+
+LabelAction: TypeAlias = Literal['added', 'unchanged', 'deleted', 'listed']
+"""
+What `label` did.
+"""
+
+
+LabelledKind: TypeAlias = Literal['message', 'snapshot']
+"""
+What a label is on.
+"""
+
+
+LineAuthor: TypeAlias = Literal['agent', 'shared', 'unclear', 'outside', 'operation', 'unrecorded', 'uncaptured']
+"""
+Whose lines are.
+"""
+
+
+Looked: TypeAlias = Literal['everywhere', 'around']
+"""
+Where a workspace was looked at.
+"""
+
+
+MessageState: TypeAlias = Literal['live', 'hidden', 'discarded']
+"""
+The state of a message.
+"""
+
+
+class GapNotification(TypedDict):
+    """
+    A snapshot could not hold paths that the one before it could.
+    """
+
+    gaps: list[GapReport]
+    """
+    The paths, and why.
+    """
+    seq: int
+    """
+    Where it stands in the order of everything that happened in this store.
+    """
+    step: str
+    """
+    The step that ended with it.
+    """
+    type: Literal['gap']
+    workspace: str | None
+    """
+    The workspace's directory.
+    """
+
+
+class FailedNotification(TypedDict):
+    """
+    Something went wrong in a hook.
+    """
+
+    diagnostic: DiagnosticReport
+    """
+    What.
+    """
+    seq: int
+    """
+    Where it stands in the order of everything that happened in this store.
+    """
+    type: Literal['failed']
+    workspace: str | None
+    """
+    The workspace's directory.
+    """
+
+
+class BusyNotification(TypedDict):
+    """
+    Who is at work in a workspace is another now.
+    """
+
+    agents_at_work: list[str]
+    """
+    Sessions with a tool at work, by agent and session; empty where nobody is.
+    """
+    seq: int
+    """
+    The event before it.
+    """
+    type: Literal['busy']
+    workspace: str | None
+    """
+    The workspace's directory.
+    """
+
+
+class ResetNotification(TypedDict):
+    """
+    The store is another one, or was made anew: what was known of it is of no use.
+    """
+
+    seq: int
+    """
+    Where the order of this store stands.
+    """
+    type: Literal['reset']
+
+
+OperationKind: TypeAlias = Literal['revert', 'redo', 'unrevert', 'restore']
+"""
+What an operation is.
+"""
+
+
+Outcome: TypeAlias = Literal['restored', 'partial', 'nothing', 'unavailable']
+"""
+How an operation ended.
+"""
+
+
+class PathText(TypedDict):
+    """
+    A path for people, with its bytes in hex where they are not UTF-8.
+    """
+
+    path: str
+    """
+    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, where they are not UTF-8.
+    """
+
+
+class Rename(TypedDict):
+    """
+    What an added file was before, as `git diff -M` tells it.
+    """
+
+    additions: int | None
+    """
+    Lines added to what was there under the other name; null for what has no lines.
+    """
+    deletions: int | None
+    """
+    Lines taken away from it.
+    """
+    path: str
+    """
+    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, where they are not UTF-8.
+    """
+    similarity: int
+    """
+    How much of the content is the same, in per cent.
+    """
+
+
+class RevertedSession(TypedDict):
+    """
+    A session of which something is reverted.
+    """
+
+    agent: str
+    """
+    Its agent.
+    """
+    messages_hidden: int
+    """
+    How many messages are hidden.
+    """
+    revert_point: str | None
+    """
+    The message that it is reverted to; null where only a part is undone.
+    """
+    session: str
+    """
+    Its id.
+    """
+
+
+class SessionReport(TypedDict):
+    """
+    A session.
+    """
+
+    agent: str
+    """
+    The agent.
+    """
+    agent_id: str
+    """
+    The agent's.
+    """
+    ended: bool
+    """
+    Whether it was closed.
+    """
+    files: int
+    """
+    How many files they changed.
+    """
+    id: str
+    """
+    Our id.
+    """
+    last_event: int
+    """
+    When it was last heard of.
+    """
+    messages: int
+    """
+    How many messages it has.
+    """
+    parent: str | None
+    """
+    The session that started it.
+    """
+    revert_point: str | None
+    """
+    The message that it is reverted to.
+    """
+    started: int
+    """
+    When it began.
+    """
+    steps: int
+    """
+    How many steps.
+    """
+    unclear: int
+    """
+    How many files they may have changed, or somebody else.
+    """
+    workspace: str
+    """
+    Its workspace's directory.
+    """
+
+
+class SessionsReport(TypedDict):
+    """
+    `sessions`.
+    """
+
+    sessions: list[SessionReport]
+    """
+    Newest first.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+SettingSource: TypeAlias = Literal['default', 'file', 'workspace', 'environment', 'flag']
+"""
+Where the value of a setting comes from.
+"""
+
+
+class SettingsChange(TypedDict):
+    """
+    A settings file of an agent.
+    """
+
+    action: str
+    """
+    `created`, `updated`, `unchanged` or `removed`.
+    """
+    agent: str
+    """
+    The agent.
+    """
+    diff: str | None
+    """
+    The change as a unified diff.
+    """
+    dry_run: bool
+    """
+    Whether it was only planned.
+    """
+    file: str
+    """
+    The file.
+    """
+    notes: list[str]
+    """
+    What else the user should know.
+    """
+
+
+class SkippedAgent(TypedDict):
+    """
+    An agent whose settings were left as they are.
+    """
+
+    agent: str
+    """
+    The agent.
+    """
+    failed: bool
+    """
+    Whether it was tried in vain; else there was nothing to do.
+    """
+    hint: str | None
+    """
+    What to do.
+    """
+    reason: str
+    """
+    Why.
+    """
+
+
+class SnapshotEntry(TypedDict):
+    """
+    A snapshot in a list.
+    """
+
+    gaps: int
+    """
+    How many paths it does not hold.
+    """
+    label: str | None
+    """
+    Its label.
+    """
+    message: str | None
+    """
+    The message that it is the state before, where it is one's.
+    """
+    snapshot: str
+    """
+    The tree.
+    """
+    time: int
+    """
+    When it was taken.
+    """
+
+
+class SnapshotReport(TypedDict):
+    """
+    `snapshot`.
+    """
+
+    gaps: list[GapReport]
+    """
+    What it does not hold.
+    """
+    label: str | None
+    """
+    The label that was given.
+    """
+    notes: list[str]
+    """
+    What else the user should know: which operation was finished before.
+    """
+    repository: str
+    """
+    The bare repository that holds it.
+    """
+    snapshot: str
+    """
+    The tree.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class SnapshotsReport(TypedDict):
+    """
+    `log --snapshots`.
+    """
+
+    snapshots: list[SnapshotEntry]
+    """
+    Newest first.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class StepSummary(TypedDict):
+    """
+    A step without what it changed: `show` tells that.
+    """
+
+    files: int
+    """
+    How many files it changed.
+    """
+    finished: int | None
+    """
+    When it ended.
+    """
+    id: str
+    """
+    Our id.
+    """
+    message: str
+    """
+    Its message.
+    """
+    open: bool
+    """
+    Whether it is still open.
+    """
+    recovered: bool
+    """
+    Whether it was closed without its own finish.
+    """
+    session: str
+    """
+    Its session.
+    """
+    started: int
+    """
+    When it began.
+    """
+    unprotected: str | None
+    """
+    Why its changes cannot be put back, where that is so.
+    """
+
+
+TakenBy: TypeAlias = Literal['agent', 'shared', 'unclear', 'outside', 'operation', 'uncaptured']
+"""
+Who took a file away.
+"""
+
+
+OutsideTimelineEntry = TypedDict(
+    'OutsideTimelineEntry',
+    {
+        'additions': int,
+        'deletions': int,
+        'files': int,
+        'from': str | None,
+        'time': int,
+        'to': str | None,
+        'type': Literal['outside'],
+    },
+)
+
+
+ToolKind: TypeAlias = Literal['edit', 'read']
+"""
+What a tool may change.
+"""
+
+
+class UnclearReport(TypedDict):
+    """
+    A file of which nobody knows who changed it.
+    """
+
+    message: str
+    """
+    The message that may have led to it.
+    """
+    path: str
+    """
+    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, where they are not UTF-8.
+    """
+    reason: str
+    """
+    What is known.
+    """
+
+
+WorkspaceState: TypeAlias = Literal['here', 'replaced', 'gone']
+"""
+Whether the directory of a history is there.
+"""
+
+
+class AgentReport(TypedDict):
+    """
+    An agent.
+    """
+
+    agent: str
+    """
+    Its name.
+    """
+    found: bool | None
+    """
+    Whether it is on this machine; null where that is not known.
+    """
+    lowest_version: str | None
+    """
+    The lowest version in which something is recorded; null where that is not known.
+    """
+    notes: list[str]
+    """
+    What a user of the version should know: what is not recorded in it.
+    """
+    package: str | None
+    """
+    The file that says that our package is installed in the agent; null where it is not.
+    """
+    proven_on: list[str]
+    """
+    The versions on which it was seen at work with the hook; none: written from its documentation.
+    """
+    reason: str | None
+    """
+    What there is of it, or what there is not.
+    """
+    settings: list[AgentSettings]
+    """
+    The settings that the hook can be put into; none: it has to be put there by hand.
+    """
+    version: str | None
+    """
+    The version that is on this machine; null where that is not known.
+    """
+
+
+class AgentsReport(TypedDict):
+    """
+    `install --list`: the agents, and where the hook is installed.
+    """
+
+    agents: list[AgentReport]
+    """
+    Every agent whose hooks are understood.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class BlameStep(TypedDict):
+    """
+    A step that wrote lines.
+    """
+
+    agent: str
+    """
+    The agent.
+    """
+    message: str
+    """
+    The message that led to it.
+    """
+    prompt: str | None
+    """
+    What the user wrote in the message, as far as the settings let it be kept.
+    """
+    session: str
+    """
+    Its session.
+    """
+    state: MessageState
+    """
+    The state of the message.
+    """
+    step: str
+    """
+    The step.
+    """
+
+
+class ChangeReport(TypedDict):
+    """
+    One path that differs between two states.
+    """
+
+    additions: int | None
+    """
+    Lines added; null for what has no lines.
+    """
+    attribution: str | None
+    """
+    `agent`, `shared`, `outside` or `unclear`; null where the two states say nothing of who did it.
+    """
+    binary: bool
+    """
+    Whether a side has bytes that are not text.
+    """
+    deletions: int | None
+    """
+    Lines taken away.
+    """
+    kind: ChangeKind
+    """
+    How it differs.
+    """
+    new_blob: str | None
+    """
+    The blob after.
+    """
+    new_mode: str | None
+    """
+    The octal mode after.
+    """
+    old_blob: str | None
+    """
+    The blob before.
+    """
+    old_mode: str | None
+    """
+    The octal mode before.
+    """
+    path: str
+    """
+    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, where they are not UTF-8.
+    """
+    reason: str | None
+    """
+    Why it is unclear whose it is.
+    """
+    renamed_from: Rename | None
+    """
+    Of an added path: which deleted path of the same difference it was before.
+    """
+    renamed_to: PathText | None
+    """
+    Of a deleted path: which added path of the same difference it became.
+    """
+    whitespace_only: bool
+    """
+    Whether only white space differs.
+    """
+
+
+DiffReport = TypedDict(
+    'DiffReport',
+    {
+        'files': list[ChangeReport],
+        'from': str,
+        'from_name': str | None,
+        'to': str,
+        'to_name': str | None,
+        'version': Literal[1],
+    },
+)
+
+
+class Difference(TypedDict):
+    """
+    A path that is not as it was.
+    """
+
+    path: str
+    """
+    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, where they are not UTF-8.
+    """
+    reason: DifferenceReason
+    """
+    Why it is not.
+    """
+
+
+class DoctorReport(TypedDict):
+    """
+    `doctor`.
+    """
+
+    findings: list[Finding]
+    """
+    In the order in which they were looked for.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class DuReport(TypedDict):
+    """
+    `du`.
+    """
+
+    by: str
+    """
+    What the rows are by: `workspace`, `session`, `message` or `age`.
+    """
+    bytes: int
+    """
+    The bytes of all files of the store, without those that are shared.
+    """
+    caches: int
+    """
+    The bytes of the caches.
+    """
+    database: int
+    """
+    The bytes of the session store and its log.
+    """
+    files: int
+    """
+    How many files they are.
+    """
+    objects: int
+    """
+    The bytes of packs and their indexes.
+    """
+    other: int
+    """
+    The bytes of all else.
+    """
+    reclaimable: int
+    """
+    The bytes of objects that nothing needs any more, and those of what `gc` would prune now.
+    """
+    rows: list[DuRow]
+    """
+    The largest first; by age, the newest first.
+    """
+    shared: int
+    """
+    The bytes that are shared with the user's repositories by links: they take no room of their own.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class Event(TypedDict):
+    """
+    One event of one session.
+
+    Ids are the agent's own: opaque text that is only ever stored and compared, never part of a path or a command.
+    """
+
+    agent: NotRequired[str]
+    """
+    The agent, by its name in `ckpt-hook install`; `generic` where it is not given.
+    """
+    background: NotRequired[bool | None]
+    """
+    Of a tool's finish: whether a command of it goes on in the background. Of a turn's end: whether any does.
+    """
+    cwd: NotRequired[str | None]
+    """
+    The agent's working directory; the hook's own where it is not given.
+    """
+    duration_ms: NotRequired[int | None]
+    """
+    How long the tool ran, in milliseconds, without the time in which it waited for permission: of its finish.
+    """
+    event: EventKind
+    """
+    What happened.
+    """
+    interrupted: NotRequired[bool]
+    """
+    Whether the user interrupted the agent: of a tool's finish or a turn's end.
+    """
+    message_id: NotRequired[str | None]
+    """
+    The agent's id of the user message, one for each; made up where it has none.
+    """
+    parent_session_id: NotRequired[str | None]
+    """
+    The session that started this one, where it is a sub-agent's.
+    """
+    paths: NotRequired[list[str]]
+    """
+    The files that an edit tool names, absolute or relative to `cwd`.
+    """
+    prompt: NotRequired[str | None]
+    """
+    What the user wrote.
+    """
+    session_id: str
+    """
+    The agent's id of the conversation.
+    """
+    step_id: NotRequired[str | None]
+    """
+    The agent's id of the step.
+    """
+    tool_kind: NotRequired[ToolKind | None]
+    """
+    What the tool may change; anything where it is not given.
+    """
+    tool_name: NotRequired[str | None]
+    """
+    The tool's name.
+    """
+    tool_use_id: NotRequired[str | None]
+    """
+    The agent's id of this use of the tool.
+    """
+    transcript_path: NotRequired[str | None]
+    """
+    The agent's own record of the conversation.
+    """
+    turn_id: NotRequired[str | None]
+    """
+    The agent's id of the turn, where messages that are sent while the agent works share it.
+    """
+
+
+class Failure(TypedDict):
+    """
+    A failure.
+    """
+
+    candidates: list[CandidateReport]
+    """
+    What an ambiguous id may mean; empty for every other kind.
+    """
+    causes: list[str]
+    """
+    Why, outermost first.
+    """
+    code: int
+    """
+    The exit code.
+    """
+    hint: str | None
+    """
+    What to do.
+    """
+    kind: FailureKind
+    """
+    What kind of failure it is, for programs.
+    """
+    message: str
+    """
+    What failed, in a sentence.
+    """
+    notes: list[str]
+    """
+    What was done before it failed.
+    """
+
+
+class FileReport(TypedDict):
+    """
+    One path of an operation.
+    """
+
+    action: FileAction
+    """
+    What is done to it.
+    """
+    additions: int | None
+    """
+    Lines that the operation adds to what is on disk; null for what has no lines.
+    """
+    deletions: int | None
+    """
+    Lines that it takes away.
+    """
+    path: str
+    """
+    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, where they are not UTF-8.
+    """
+    reason: str | None
+    """
+    Why, where it is not plain.
+    """
+    result: FileResult
+    """
+    How that went.
+    """
+    unclear: bool
+    """
+    Whether it stays, all or in part, because nobody knows whose change it is: `--unclear take` takes it.
+    """
+
+
+class GcReport(TypedDict):
+    """
+    `gc`.
+    """
+
+    bytes_after: int
+    """
+    The bytes after it; of a dry run, as estimated.
+    """
+    bytes_before: int
+    """
+    The bytes of the store before it.
+    """
+    dry_run: bool
+    """
+    Whether it was only planned.
+    """
+    sessions: list[GcSession]
+    """
+    The sessions that still have snapshots, the longest unused first.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+    workspaces: list[GcWorkspace]
+    """
+    A row a workspace.
+    """
+
+
+class GoneReport(TypedDict):
+    """
+    A file that is gone, as it was last.
+    """
+
+    agent: str | None
+    """
+    The agent.
+    """
+    blob: str | None
+    """
+    The blob that it was; null where its bytes are not stored.
+    """
+    by: TakenBy
+    """
+    Who took it away.
+    """
+    message: str | None
+    """
+    The message that led to it.
+    """
+    mode: str
+    """
+    The octal mode that it had.
+    """
+    operation: str | None
+    """
+    The operation that took it.
+    """
+    path: str
+    """
+    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, where they are not UTF-8.
+    """
+    prompt: str | None
+    """
+    What the user wrote in that message, as far as the settings let it be kept.
+    """
+    time: int | None
+    """
+    When it was seen to be gone; null where that is only seen now.
+    """
+
+
+class InstallReport(TypedDict):
+    """
+    `install` and `uninstall`: what was, or would be, done to one agent's settings.
+    """
+
+    changes: list[SettingsChange]
+    """
+    A row an agent and file.
+    """
+    skipped: list[SkippedAgent]
+    """
+    The agents that were left out, and why.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class LabelEntry(TypedDict):
+    """
+    A label: a bookmark on a message or a snapshot, which stands wherever an id does.
+    """
+
+    id: str
+    """
+    The message's id, or the snapshot's tree.
+    """
+    kind: LabelledKind
+    """
+    What it is on.
+    """
+    label: str
+    """
+    Its text, unique in its workspace.
+    """
+    of: int
+    """
+    When the message was sent, or the snapshot taken.
+    """
+    prompt: str | None
+    """
+    What the user wrote in the message, as far as the settings let it be kept.
+    """
+    time: int
+    """
+    When the label was given.
+    """
+
+
+class LabelsReport(TypedDict):
+    """
+    `label`.
+    """
+
+    action: LabelAction
+    """
+    What was done.
+    """
+    labels: list[LabelEntry]
+    """
+    The label that was added or deleted; those that are listed, newest first.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class MessageReport(TypedDict):
+    """
+    A user message.
+    """
+
+    additions: int
+    """
+    Lines added.
+    """
+    agent: str
+    """
+    Its agent.
+    """
+    agent_id: str | None
+    """
+    The agent's.
+    """
+    agent_session: str
+    """
+    The agent's id of its session.
+    """
+    deletions: int
+    """
+    Lines taken away.
+    """
+    files: int
+    """
+    How many files they changed.
+    """
+    finished: int | None
+    """
+    When its last step ended; null where it has none, and while one goes on.
+    """
+    id: str
+    """
+    Our id.
+    """
+    not_revertable: str | None
+    """
+    Why not, where it cannot.
+    """
+    prompt: str | None
+    """
+    What the user wrote, as far as the settings let it be kept.
+    """
+    revertable: bool
+    """
+    Whether `revert --message` can go back to it.
+    """
+    seq: int
+    """
+    Its place in the order of all messages of the store: `log --since SEQ` lists those after it.
+    """
+    session: str
+    """
+    Its session.
+    """
+    state: MessageState
+    """
+    Whether it is live, hidden or discarded.
+    """
+    steps: int
+    """
+    How many steps it took.
+    """
+    time: int
+    """
+    When.
+    """
+    unclear: int
+    """
+    How many files they may have changed, or somebody else.
+    """
+    unprotected: str | None
+    """
+    Why what stood there just before it was not captured, where that is so.
+    """
+    workspace: str
+    """
+    Its workspace's directory.
+    """
+
+
+class MessageNotification(TypedDict):
+    """
+    A message was sent, or its state changed.
+    """
+
+    message: MessageReport
+    """
+    The message as it is now.
+    """
+    seq: int
+    """
+    Where it stands in the order of everything that happened in this store.
+    """
+    type: Literal['message']
+    workspace: str | None
+    """
+    The workspace's directory.
+    """
+
+
+class StepNotification(TypedDict):
+    """
+    A step began or ended.
+    """
+
+    seq: int
+    """
+    Where it stands in the order of everything that happened in this store.
+    """
+    step: StepSummary
+    """
+    The step as it is now.
+    """
+    type: Literal['step']
+    workspace: str | None
+    """
+    The workspace's directory.
+    """
+
+
+class OperationEntry(TypedDict):
+    """
+    An operation, as `log --operations` lists it.
+    """
+
+    after: str | None
+    """
+    The tree after it.
+    """
+    before: str | None
+    """
+    The tree before it.
+    """
+    conflicts: int
+    """
+    How many conflicts it left.
+    """
+    files: int
+    """
+    How many files it wrote, deleted or merged.
+    """
+    git: bool
+    """
+    Whether git's own state was to move along.
+    """
+    id: str
+    """
+    Its id.
+    """
+    kind: OperationKind
+    """
+    What it is.
+    """
+    message: str | None
+    """
+    The message that it went to.
+    """
+    outcome: Outcome | None
+    """
+    How it ended.
+    """
+    session: str | None
+    """
+    Its session.
+    """
+    state: str
+    """
+    `open`, `done` or `rolled_back`.
+    """
+    time: int
+    """
+    When.
+    """
+
+
+class OperationsReport(TypedDict):
+    """
+    `log --operations`.
+    """
+
+    operations: list[OperationEntry]
+    """
+    Newest first.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class Receipt(TypedDict):
+    """
+    The workspace after an operation, compared with the state that it went to: the snapshot of the message, the one before the
+    first revert for an unrevert, the one that a restore names.
+    """
+
+    differences: list[Difference]
+    """
+    Every path that differs, by name.
+    """
+    tree: str
+    """
+    The tree that it was compared with, in the workspace's repository of the store.
+    """
+
+
+class SettingReport(TypedDict):
+    """
+    A setting.
+    """
+
+    default: str | None
+    """
+    What it is where nothing says otherwise, as TOML; null where that depends on the machine.
+    """
+    key: str
+    """
+    Its name.
+    """
+    meaning: str
+    """
+    What it is for.
+    """
+    place: str | None
+    """
+    The directory of the section, the variable or the option; null for a default or the file.
+    """
+    source: SettingSource
+    """
+    Where the value comes from.
+    """
+    value: str
+    """
+    Its value, as TOML.
+    """
+
+
+class SessionShowReport(TypedDict):
+    """
+    A session with its messages.
+    """
+
+    messages: list[MessageReport]
+    """
+    Its messages, newest first.
+    """
+    session: SessionReport
+    """
+    The session.
+    """
+    type: Literal['session']
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class OperationShowReport(TypedDict):
+    """
+    An operation with its files.
+    """
+
+    changes: list[ChangeReport]
+    """
+    What it did to files, by path.
+    """
+    files: list[FileReport]
+    """
+    Its files.
+    """
+    git: list[GitReport]
+    """
+    What it did to HEAD, branches and the index.
+    """
+    notes: list[str]
+    """
+    What it noted.
+    """
+    operation: OperationEntry
+    """
+    The operation.
+    """
+    type: Literal['operation']
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class SnapshotShowReport(TypedDict):
+    """
+    A snapshot.
+    """
+
+    changes: list[ChangeReport]
+    """
+    What differs from the snapshot before it, whoever did it, by path.
+    """
+    gaps: list[GapReport]
+    """
+    What it does not hold.
+    """
+    label: str | None
+    """
+    Its label.
+    """
+    previous: str | None
+    """
+    The tree of the snapshot before it; null for the first of its workspace, and where one of the two cannot be read.
+    """
+    repository: str
+    """
+    The bare repository that holds it.
+    """
+    snapshot: str
+    """
+    The tree.
+    """
+    time: int
+    """
+    When it was first taken.
+    """
+    type: Literal['snapshot']
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class StepReport(TypedDict):
+    """
+    A step.
+    """
+
+    agent_id: str | None
+    """
+    The agent's.
+    """
+    files: list[ChangeReport]
+    """
+    What it changed, by path.
+    """
+    finish: str | None
+    """
+    The tree at its finish.
+    """
+    finished: int | None
+    """
+    When it ended.
+    """
+    id: str
+    """
+    Our id.
+    """
+    message: str
+    """
+    Its message.
+    """
+    open: bool
+    """
+    Whether it is still open.
+    """
+    recovered: bool
+    """
+    Whether it was closed without its own finish.
+    """
+    session: str
+    """
+    Its session.
+    """
+    start: str | None
+    """
+    The tree at its start.
+    """
+    started: int
+    """
+    When it began.
+    """
+    tools: list[str]
+    """
+    The tools that it ran, by name.
+    """
+    unprotected: str | None
+    """
+    Why its changes cannot be put back, where that is so.
+    """
+
+
+class MessageTimelineEntry(MessageReport):
+    """
+    A message was sent.
+    """
+
+    type: Literal['message']
+
+
+class OperationTimelineEntry(OperationEntry):
+    """
+    Something was reverted, redone or restored.
+    """
+
+    type: Literal['operation']
+
+
+TimelineEntry: TypeAlias = MessageTimelineEntry | OperationTimelineEntry | OutsideTimelineEntry
+"""
+What happened in a workspace, of whatever kind.
+"""
+
+
+class TimelineReport(TypedDict):
+    """
+    `log --graph`.
+    """
+
+    entries: list[TimelineEntry]
+    """
+    Newest first.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class WorkspaceReport(TypedDict):
+    """
+    The history of one directory.
+    """
+
+    id: str
+    """
+    Its id.
+    """
+    messages: int
+    """
+    How many messages they have.
+    """
+    path: str
+    """
+    Where the directory was seen last.
+    """
+    sessions: int
+    """
+    How many sessions it has.
+    """
+    state: WorkspaceState
+    """
+    Whether it is there.
+    """
+    used_at: int
+    """
+    When it was used last.
+    """
+
+
+class WorkspacesReport(TypedDict):
+    """
+    `workspace list`: all workspaces of which there is a history, those used last first.
+    """
+
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+    workspaces: list[WorkspaceReport]
+    """
+    The workspaces.
+    """
+
+
+class AdoptReport(TypedDict):
+    """
+    `workspace adopt`: which history the workspace has now.
+    """
+
+    adopted: WorkspaceReport
+    """
+    The history that was taken over, as it was before.
+    """
+    dry_run: bool
+    """
+    Whether it was only said, and nothing was done.
+    """
+    set_aside: WorkspaceReport | None
+    """
+    The history that the directory had before; it can be taken over again.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+    workspace: str
+    """
+    The workspace's directory.
+    """
+
+
+class BlameHunk(TypedDict):
+    """
+    Lines that stand beside each other and have one author.
+    """
+
+    by: LineAuthor
+    """
+    Whose they are.
+    """
+    lines: int
+    """
+    How many lines.
+    """
+    operation: str | None
+    """
+    The operation that merged them.
+    """
+    reason: str | None
+    """
+    Why it is unclear whose they are.
+    """
+    renamed_from: PathText | None
+    """
+    The path that the file had when they were written, where it was another.
+    """
+    start: int
+    """
+    The number of the first line, from 1.
+    """
+    steps: list[BlameStep]
+    """
+    The step that wrote them; several where they are shared, none where it was no agent's.
+    """
+    time: int | None
+    """
+    When they were seen first.
+    """
+
+
+class BlameReport(TypedDict):
+    """
+    `blame`.
+    """
+
+    hunks: list[BlameHunk]
+    """
+    All of them, or those that were asked for, in their order.
+    """
+    lines: int
+    """
+    How many lines it has.
+    """
+    path: str
+    """
+    The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+    """
+    path_hex: str | None
+    """
+    Its bytes, where they are not UTF-8.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class ConfigReport(TypedDict):
+    """
+    `config` and `config get`.
+    """
+
+    file: str | None
+    """
+    The settings file, whether it is there or not; null where no home directory is known.
+    """
+    is_there: bool
+    """
+    Whether it is there.
+    """
+    problems: list[str]
+    """
+    What in the file could not be understood, or means nothing.
+    """
+    settings: list[SettingReport]
+    """
+    Every setting, or the one that was asked for.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+    workspace: str
+    """
+    The directory that the values are for.
+    """
+
+
+class ErrorReport(TypedDict):
+    """
+    What `--json` prints instead of a document when a command fails.
+    """
+
+    error: Failure
+    """
+    The failure.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class EventReport(TypedDict):
+    """
+    `event`, `step-start`, `step-finish`, `message`: what was recorded.
+    """
+
+    changes: int | None
+    """
+    How many paths the step that was closed changed.
+    """
+    event: str | None
+    """
+    The normalised event's name; null where the payload was skipped.
+    """
+    gaps: int | None
+    """
+    How many paths the snapshot could not hold.
+    """
+    looked: Looked | None
+    """
+    Where the workspace was looked at for it.
+    """
+    message: str | None
+    """
+    The message that the event belongs to.
+    """
+    session: str | None
+    """
+    The session.
+    """
+    snapshot: str | None
+    """
+    The tree of the snapshot that was taken.
+    """
+    step: str | None
+    """
+    The step that the event opened, closed or belongs to.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+    went_back: list[FileReport]
+    """
+    What reverts and restores did to files since the session's last message; said once, with the message that makes them
+    permanent.
+    """
+
+
+class LogReport(TypedDict):
+    """
+    `log`.
+    """
+
+    messages: list[MessageReport]
+    """
+    Newest first.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class OperationNotification(TypedDict):
+    """
+    A revert, redo, unrevert or restore began or ended.
+    """
+
+    operation: OperationEntry
+    """
+    The operation as it is now.
+    """
+    seq: int
+    """
+    Where it stands in the order of everything that happened in this store.
+    """
+    type: Literal['operation']
+    workspace: str | None
+    """
+    The workspace's directory.
+    """
+
+
+Notification: TypeAlias = MessageNotification | StepNotification | OperationNotification | GapNotification | FailedNotification | BusyNotification | ResetNotification
+"""
+Something that happened. Go on from the `seq` of the last one that you have handled; `busy` is a state and not an event, and
+has the `seq` of the last event before it.
+"""
+
+
+class OperationReport(TypedDict):
+    """
+    `revert`, `redo`, `unrevert`, `restore`.
+    """
+
+    also_reverted: list[RevertedSession]
+    """
+    Where it leaves nothing of its session reverted: the other sessions of the workspace that are.
+    """
+    busy: bool
+    """
+    Whether an agent is at work, so that what was planned would be refused without `--force`.
+    """
+    dry_run: bool
+    """
+    Whether it was only planned.
+    """
+    files: list[FileReport]
+    """
+    Every path that it looked at, by name.
+    """
+    git: list[GitReport]
+    """
+    What it does to HEAD, branches and the index, with `--git`.
+    """
+    kind: OperationKind
+    """
+    What it is.
+    """
+    message: str | None
+    """
+    The revert point after it; null where nothing is reverted any more.
+    """
+    messages_hidden: list[str]
+    """
+    The messages that are hidden after it, oldest first.
+    """
+    notes: list[str]
+    """
+    What else the user should know.
+    """
+    operation: str | None
+    """
+    The operation; null where nothing was done.
+    """
+    outcome: Outcome
+    """
+    How it ended; for a dry run, how it would.
+    """
+    plan: str | None
+    """
+    Of a dry run: the plan, as a token with which just this is carried out, or refused with `stale`.
+    """
+    receipt: Receipt | None
+    """
+    What is not as it was where it went to, with a reason for every path; null for one step alone, and where no snapshot
+    of that moment could be taken.
+    """
+    session: str | None
+    """
+    Whose messages it moves over.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class RecoverReport(TypedDict):
+    """
+    `recover`.
+    """
+
+    files: list[GoneReport]
+    """
+    The files that are gone and were asked for, those that went last first.
+    """
+    operation: OperationReport | None
+    """
+    What putting them back did, or would do; null where they were only listed.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class MessageShowReport(TypedDict):
+    """
+    A message with its steps.
+    """
+
+    changes: list[ChangeReport]
+    """
+    What its steps did in all, by path; a path occurs once more for each time that somebody else changed it in between.
+    """
+    message: MessageReport
+    """
+    The message.
+    """
+    snapshot: str | None
+    """
+    The tree just before it.
+    """
+    steps: list[StepReport]
+    """
+    Its steps, oldest first.
+    """
+    type: Literal['message']
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+class StepShowReport(TypedDict):
+    """
+    A step.
+    """
+
+    changes: list[ChangeReport]
+    """
+    What it did, by path, with renames.
+    """
+    step: StepReport
+    """
+    The step.
+    """
+    type: Literal['step']
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+
+
+ShowReport: TypeAlias = MessageShowReport | StepShowReport | SessionShowReport | OperationShowReport | SnapshotShowReport
+"""
+`show`: whatever the id is of.
+"""
+
+
+class StatusReport(TypedDict):
+    """
+    `status`: the revert banner and the state of the recording.
+    """
+
+    adoptable: list[WorkspaceReport]
+    """
+    The histories of other directories that stood at this path: `workspace adopt` takes one over.
+    """
+    agent: str | None
+    """
+    Its agent.
+    """
+    agents_at_work: list[str]
+    """
+    Sessions of the workspace with a tool at work, by agent and session.
+    """
+    also_reverted: list[RevertedSession]
+    """
+    The other sessions of the workspace of which something is reverted, the one reverted last first.
+    """
+    diagnostics: int
+    """
+    How many diagnostics the store holds.
+    """
+    files: list[FileReport]
+    """
+    What the reverts so far did to each file.
+    """
+    first_snapshot_goes_on: bool
+    """
+    Whether the first snapshot of the workspace is being taken, by a hook or in the background: no step is protected before
+    it is done.
+    """
+    gaps: list[GapReport]
+    """
+    What the newest snapshot does not hold.
+    """
+    interrupted: list[str]
+    """
+    Operations that a crash left, and what to do.
+    """
+    latest_diagnostics: list[DiagnosticReport]
+    """
+    The newest of them.
+    """
+    messages_hidden: list[str]
+    """
+    The messages after the revert point, oldest first.
+    """
+    open_steps: int
+    """
+    Steps that have started and not finished, of all sessions of the workspace.
+    """
+    redo: bool
+    """
+    Whether there is something to redo.
+    """
+    revert_point: str | None
+    """
+    The message that it is reverted to.
+    """
+    session: str | None
+    """
+    The session that the rest speaks of: the newest, or the one asked for.
+    """
+    unclear: list[UnclearReport]
+    """
+    Files that the session's live messages may have changed, or somebody else: by path, with what is known.
+    """
+    unprotected: list[str]
+    """
+    Steps that cannot be put back, and why.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+    workspace: str
+    """
+    The workspace's directory.
+    """

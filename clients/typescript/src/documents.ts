@@ -1,0 +1,2245 @@
+// Generated from schema/json/ckpt-hook.schema.json by `just clients --write`. Do not edit.
+
+/**
+ * What happened.
+ */
+export type EventKind =
+  | "session_start"
+  | "user_message"
+  | "step_start"
+  | "tool_start"
+  | "tool_wait"
+  | "tool_finish"
+  | "step_finish"
+  | "turn_end"
+  | "session_end";
+/**
+ * What a tool may change.
+ */
+export type ToolKind = "edit" | "read";
+/**
+ * Something that happened. Go on from the `seq` of the last one that you have handled; `busy` is a state and not an event, and
+ * has the `seq` of the last event before it.
+ */
+export type Notification =
+  | MessageNotification
+  | StepNotification
+  | OperationNotification
+  | GapNotification
+  | FailedNotification
+  | BusyNotification
+  | ResetNotification;
+/**
+ * The state of a message.
+ */
+export type MessageState = "live" | "hidden" | "discarded";
+/**
+ * What an operation is.
+ */
+export type OperationKind = "revert" | "redo" | "unrevert" | "restore";
+/**
+ * How an operation ended.
+ */
+export type Outcome = "restored" | "partial" | "nothing" | "unavailable";
+/**
+ * Whether the directory of a history is there.
+ */
+export type WorkspaceState = "here" | "replaced" | "gone";
+/**
+ * Whose lines are.
+ */
+export type LineAuthor = "agent" | "shared" | "unclear" | "outside" | "operation" | "unrecorded" | "uncaptured";
+/**
+ * Where the value of a setting comes from.
+ */
+export type SettingSource = "default" | "file" | "workspace" | "environment" | "flag";
+/**
+ * How a path differs between two states.
+ */
+export type ChangeKind = "added" | "modified" | "deleted" | "mode" | "type";
+/**
+ * What kind of failure it is. Kinds may be added: take one that you do not know for `failed`, and go by the exit code.
+ */
+export type FailureKind =
+  "failed" | "usage" | "unknown" | "ambiguous" | "unavailable" | "busy" | "stale" | "unfinished" | "late";
+/**
+ * Where a workspace was looked at.
+ */
+export type Looked = "everywhere" | "around";
+/**
+ * What an operation does to a path.
+ */
+export type FileAction = "write" | "delete" | "merge" | "keep" | "none";
+/**
+ * How it went with a path.
+ */
+export type FileResult = "done" | "planned" | "conflict" | "gap" | "failed";
+/**
+ * What `label` did.
+ */
+export type LabelAction = "added" | "unchanged" | "deleted" | "listed";
+/**
+ * What a label is on.
+ */
+export type LabelledKind = "message" | "snapshot";
+/**
+ * A part of git's own state.
+ */
+export type GitPart = "branch" | "head" | "index";
+/**
+ * Why a path is not as it was then: exactly one reason for each.
+ */
+export type DifferenceReason =
+  | "yours"
+  | "unclear"
+  | "shared"
+  | "other_session"
+  | "not_asked"
+  | "unrecorded"
+  | "operation"
+  | "ignored"
+  | "not_captured"
+  | "failed"
+  | "unexplained";
+/**
+ * Who took a file away.
+ */
+export type TakenBy = "agent" | "shared" | "unclear" | "outside" | "operation" | "uncaptured";
+/**
+ * `show`: whatever the id is of.
+ */
+export type ShowReport =
+  MessageShowReport | StepShowReport | SessionShowReport | OperationShowReport | SnapshotShowReport;
+/**
+ * What happened in a workspace, of whatever kind.
+ */
+export type TimelineEntry = MessageTimelineEntry | OperationTimelineEntry | OutsideTimelineEntry;
+/**
+ * A message was sent.
+ */
+export type MessageTimelineEntry = MessageReport & {
+  type: "message";
+};
+/**
+ * Something was reverted, redone or restored.
+ */
+export type OperationTimelineEntry = OperationEntry & {
+  type: "operation";
+};
+
+/**
+ * What ckpt-hook reads and prints as JSON: each document under its name.
+ */
+export interface Documents {
+  event?: Event;
+  notification?: Notification;
+  "report-adopt"?: AdoptReport;
+  "report-agents"?: AgentsReport;
+  "report-blame"?: BlameReport;
+  "report-cat"?: CatReport;
+  "report-config"?: ConfigReport;
+  "report-config-change"?: ConfigChange;
+  "report-diff"?: DiffReport;
+  "report-doctor"?: DoctorReport;
+  "report-du"?: DuReport;
+  "report-error"?: ErrorReport;
+  "report-event"?: EventReport;
+  "report-gc"?: GcReport;
+  "report-install"?: InstallReport;
+  "report-label"?: LabelsReport;
+  "report-log"?: LogReport;
+  "report-operation"?: OperationReport;
+  "report-operations"?: OperationsReport;
+  "report-recover"?: RecoverReport;
+  "report-sessions"?: SessionsReport;
+  "report-show"?: ShowReport;
+  "report-snapshot"?: SnapshotReport;
+  "report-snapshots"?: SnapshotsReport;
+  "report-status"?: StatusReport;
+  "report-timeline"?: TimelineReport;
+  "report-workspaces"?: WorkspacesReport;
+}
+/**
+ * One event of one session.
+ *
+ * Ids are the agent's own: opaque text that is only ever stored and compared, never part of a path or a command.
+ */
+export interface Event {
+  /**
+   * The agent, by its name in `ckpt-hook install`; `generic` where it is not given.
+   */
+  agent?: string;
+  /**
+   * Of a tool's finish: whether a command of it goes on in the background. Of a turn's end: whether any does.
+   */
+  background?: boolean | null;
+  /**
+   * The agent's working directory; the hook's own where it is not given.
+   */
+  cwd?: string | null;
+  /**
+   * How long the tool ran, in milliseconds, without the time in which it waited for permission: of its finish.
+   */
+  duration_ms?: number | null;
+  /**
+   * What happened.
+   */
+  event: EventKind;
+  /**
+   * Whether the user interrupted the agent: of a tool's finish or a turn's end.
+   */
+  interrupted?: boolean;
+  /**
+   * The agent's id of the user message, one for each; made up where it has none.
+   */
+  message_id?: string | null;
+  /**
+   * The session that started this one, where it is a sub-agent's.
+   */
+  parent_session_id?: string | null;
+  /**
+   * The files that an edit tool names, absolute or relative to `cwd`.
+   */
+  paths?: string[];
+  /**
+   * What the user wrote.
+   */
+  prompt?: string | null;
+  /**
+   * The agent's id of the conversation.
+   */
+  session_id: string;
+  /**
+   * The agent's id of the step.
+   */
+  step_id?: string | null;
+  /**
+   * What the tool may change; anything where it is not given.
+   */
+  tool_kind?: ToolKind | null;
+  /**
+   * The tool's name.
+   */
+  tool_name?: string | null;
+  /**
+   * The agent's id of this use of the tool.
+   */
+  tool_use_id?: string | null;
+  /**
+   * The agent's own record of the conversation.
+   */
+  transcript_path?: string | null;
+  /**
+   * The agent's id of the turn, where messages that are sent while the agent works share it.
+   */
+  turn_id?: string | null;
+}
+/**
+ * A message was sent, or its state changed.
+ */
+export interface MessageNotification {
+  /**
+   * The message as it is now.
+   */
+  message: MessageReport;
+  /**
+   * Where it stands in the order of everything that happened in this store.
+   */
+  seq: number;
+  type: "message";
+  /**
+   * The workspace's directory.
+   */
+  workspace: string | null;
+}
+/**
+ * A user message.
+ */
+export interface MessageReport {
+  /**
+   * Lines added.
+   */
+  additions: number;
+  /**
+   * Its agent.
+   */
+  agent: string;
+  /**
+   * The agent's.
+   */
+  agent_id: string | null;
+  /**
+   * The agent's id of its session.
+   */
+  agent_session: string;
+  /**
+   * Lines taken away.
+   */
+  deletions: number;
+  /**
+   * How many files they changed.
+   */
+  files: number;
+  /**
+   * When its last step ended; null where it has none, and while one goes on.
+   */
+  finished: number | null;
+  /**
+   * Our id.
+   */
+  id: string;
+  /**
+   * Why not, where it cannot.
+   */
+  not_revertable: string | null;
+  /**
+   * What the user wrote, as far as the settings let it be kept.
+   */
+  prompt: string | null;
+  /**
+   * Whether `revert --message` can go back to it.
+   */
+  revertable: boolean;
+  /**
+   * Its place in the order of all messages of the store: `log --since SEQ` lists those after it.
+   */
+  seq: number;
+  /**
+   * Its session.
+   */
+  session: string;
+  /**
+   * Whether it is live, hidden or discarded.
+   */
+  state: MessageState;
+  /**
+   * How many steps it took.
+   */
+  steps: number;
+  /**
+   * When.
+   */
+  time: number;
+  /**
+   * How many files they may have changed, or somebody else.
+   */
+  unclear: number;
+  /**
+   * Why what stood there just before it was not captured, where that is so.
+   */
+  unprotected: string | null;
+  /**
+   * Its workspace's directory.
+   */
+  workspace: string;
+}
+/**
+ * A step began or ended.
+ */
+export interface StepNotification {
+  /**
+   * Where it stands in the order of everything that happened in this store.
+   */
+  seq: number;
+  /**
+   * The step as it is now.
+   */
+  step: StepSummary;
+  type: "step";
+  /**
+   * The workspace's directory.
+   */
+  workspace: string | null;
+}
+/**
+ * A step without what it changed: `show` tells that.
+ */
+export interface StepSummary {
+  /**
+   * How many files it changed.
+   */
+  files: number;
+  /**
+   * When it ended.
+   */
+  finished: number | null;
+  /**
+   * Our id.
+   */
+  id: string;
+  /**
+   * Its message.
+   */
+  message: string;
+  /**
+   * Whether it is still open.
+   */
+  open: boolean;
+  /**
+   * Whether it was closed without its own finish.
+   */
+  recovered: boolean;
+  /**
+   * Its session.
+   */
+  session: string;
+  /**
+   * When it began.
+   */
+  started: number;
+  /**
+   * Why its changes cannot be put back, where that is so.
+   */
+  unprotected: string | null;
+}
+/**
+ * A revert, redo, unrevert or restore began or ended.
+ */
+export interface OperationNotification {
+  /**
+   * The operation as it is now.
+   */
+  operation: OperationEntry;
+  /**
+   * Where it stands in the order of everything that happened in this store.
+   */
+  seq: number;
+  type: "operation";
+  /**
+   * The workspace's directory.
+   */
+  workspace: string | null;
+}
+/**
+ * An operation, as `log --operations` lists it.
+ */
+export interface OperationEntry {
+  /**
+   * The tree after it.
+   */
+  after: string | null;
+  /**
+   * The tree before it.
+   */
+  before: string | null;
+  /**
+   * How many conflicts it left.
+   */
+  conflicts: number;
+  /**
+   * How many files it wrote, deleted or merged.
+   */
+  files: number;
+  /**
+   * Whether git's own state was to move along.
+   */
+  git: boolean;
+  /**
+   * Its id.
+   */
+  id: string;
+  /**
+   * What it is.
+   */
+  kind: OperationKind;
+  /**
+   * The message that it went to.
+   */
+  message: string | null;
+  /**
+   * How it ended.
+   */
+  outcome: Outcome | null;
+  /**
+   * Its session.
+   */
+  session: string | null;
+  /**
+   * `open`, `done` or `rolled_back`.
+   */
+  state: string;
+  /**
+   * When.
+   */
+  time: number;
+}
+/**
+ * A snapshot could not hold paths that the one before it could.
+ */
+export interface GapNotification {
+  /**
+   * The paths, and why.
+   */
+  gaps: GapReport[];
+  /**
+   * Where it stands in the order of everything that happened in this store.
+   */
+  seq: number;
+  /**
+   * The step that ended with it.
+   */
+  step: string;
+  type: "gap";
+  /**
+   * The workspace's directory.
+   */
+  workspace: string | null;
+}
+/**
+ * A path that a snapshot could not hold.
+ */
+export interface GapReport {
+  /**
+   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, where they are not UTF-8.
+   */
+  path_hex: string | null;
+  /**
+   * Why.
+   */
+  reason: string;
+}
+/**
+ * Something went wrong in a hook.
+ */
+export interface FailedNotification {
+  /**
+   * What.
+   */
+  diagnostic: DiagnosticReport;
+  /**
+   * Where it stands in the order of everything that happened in this store.
+   */
+  seq: number;
+  type: "failed";
+  /**
+   * The workspace's directory.
+   */
+  workspace: string | null;
+}
+/**
+ * Something that went wrong in a hook.
+ */
+export interface DiagnosticReport {
+  /**
+   * The agent, where it is known.
+   */
+  agent: string | null;
+  /**
+   * The causes.
+   */
+  detail: string | null;
+  /**
+   * The event, where it is known.
+   */
+  event: string | null;
+  /**
+   * `error`, `warning` or `info`.
+   */
+  level: string;
+  /**
+   * What.
+   */
+  message: string;
+  /**
+   * When.
+   */
+  time: number;
+}
+/**
+ * Who is at work in a workspace is another now.
+ */
+export interface BusyNotification {
+  /**
+   * Sessions with a tool at work, by agent and session; empty where nobody is.
+   */
+  agents_at_work: string[];
+  /**
+   * The event before it.
+   */
+  seq: number;
+  type: "busy";
+  /**
+   * The workspace's directory.
+   */
+  workspace: string | null;
+}
+/**
+ * The store is another one, or was made anew: what was known of it is of no use.
+ */
+export interface ResetNotification {
+  /**
+   * Where the order of this store stands.
+   */
+  seq: number;
+  type: "reset";
+}
+/**
+ * `workspace adopt`: which history the workspace has now.
+ */
+export interface AdoptReport {
+  /**
+   * The history that was taken over, as it was before.
+   */
+  adopted: WorkspaceReport;
+  /**
+   * Whether it was only said, and nothing was done.
+   */
+  dry_run: boolean;
+  /**
+   * The history that the directory had before; it can be taken over again.
+   */
+  set_aside: WorkspaceReport | null;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+  /**
+   * The workspace's directory.
+   */
+  workspace: string;
+}
+/**
+ * The history of one directory.
+ */
+export interface WorkspaceReport {
+  /**
+   * Its id.
+   */
+  id: string;
+  /**
+   * How many messages they have.
+   */
+  messages: number;
+  /**
+   * Where the directory was seen last.
+   */
+  path: string;
+  /**
+   * How many sessions it has.
+   */
+  sessions: number;
+  /**
+   * Whether it is there.
+   */
+  state: WorkspaceState;
+  /**
+   * When it was used last.
+   */
+  used_at: number;
+}
+/**
+ * `install --list`: the agents, and where the hook is installed.
+ */
+export interface AgentsReport {
+  /**
+   * Every agent whose hooks are understood.
+   */
+  agents: AgentReport[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * An agent.
+ */
+export interface AgentReport {
+  /**
+   * Its name.
+   */
+  agent: string;
+  /**
+   * Whether it is on this machine; null where that is not known.
+   */
+  found: boolean | null;
+  /**
+   * The lowest version in which something is recorded; null where that is not known.
+   */
+  lowest_version: string | null;
+  /**
+   * What a user of the version should know: what is not recorded in it.
+   */
+  notes: string[];
+  /**
+   * The file that says that our package is installed in the agent; null where it is not.
+   */
+  package: string | null;
+  /**
+   * The versions on which it was seen at work with the hook; none: written from its documentation.
+   */
+  proven_on: string[];
+  /**
+   * What there is of it, or what there is not.
+   */
+  reason: string | null;
+  /**
+   * The settings that the hook can be put into; none: it has to be put there by hand.
+   */
+  settings: AgentSettings[];
+  /**
+   * The version that is on this machine; null where that is not known.
+   */
+  version: string | null;
+}
+/**
+ * Settings of an agent that the hook can be put into.
+ */
+export interface AgentSettings {
+  /**
+   * The file.
+   */
+  file: string;
+  /**
+   * Why it may not work although it is there.
+   */
+  notes: string[];
+  /**
+   * `user` or `project`.
+   */
+  scope: string;
+  /**
+   * `absent`, `installed`, `outdated`, `hurried` (waited for less long than it may take), `elsewhere` (another binary is
+   * called), `doubled`, `moved` (the binary is not there) or `broken`.
+   */
+  state: string;
+}
+/**
+ * `blame`.
+ */
+export interface BlameReport {
+  /**
+   * All of them, or those that were asked for, in their order.
+   */
+  hunks: BlameHunk[];
+  /**
+   * How many lines it has.
+   */
+  lines: number;
+  /**
+   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, where they are not UTF-8.
+   */
+  path_hex: string | null;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * Lines that stand beside each other and have one author.
+ */
+export interface BlameHunk {
+  /**
+   * Whose they are.
+   */
+  by: LineAuthor;
+  /**
+   * How many lines.
+   */
+  lines: number;
+  /**
+   * The operation that merged them.
+   */
+  operation: string | null;
+  /**
+   * Why it is unclear whose they are.
+   */
+  reason: string | null;
+  /**
+   * The path that the file had when they were written, where it was another.
+   */
+  renamed_from: PathText | null;
+  /**
+   * The number of the first line, from 1.
+   */
+  start: number;
+  /**
+   * The step that wrote them; several where they are shared, none where it was no agent's.
+   */
+  steps: BlameStep[];
+  /**
+   * When they were seen first.
+   */
+  time: number | null;
+}
+/**
+ * A path for people, with its bytes in hex where they are not UTF-8.
+ */
+export interface PathText {
+  /**
+   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, where they are not UTF-8.
+   */
+  path_hex: string | null;
+}
+/**
+ * A step that wrote lines.
+ */
+export interface BlameStep {
+  /**
+   * The agent.
+   */
+  agent: string;
+  /**
+   * The message that led to it.
+   */
+  message: string;
+  /**
+   * What the user wrote in the message, as far as the settings let it be kept.
+   */
+  prompt: string | null;
+  /**
+   * Its session.
+   */
+  session: string;
+  /**
+   * The state of the message.
+   */
+  state: MessageState;
+  /**
+   * The step.
+   */
+  step: string;
+}
+/**
+ * `cat`: a file in a captured state.
+ */
+export interface CatReport {
+  /**
+   * The blob.
+   */
+  blob: string;
+  /**
+   * The content; null where its bytes are not UTF-8.
+   */
+  content: string | null;
+  /**
+   * The bytes in hex where they are not UTF-8.
+   */
+  content_hex: string | null;
+  /**
+   * Whether it is a symbolic link; the content is then its target.
+   */
+  link: boolean;
+  /**
+   * The octal mode.
+   */
+  mode: string;
+  /**
+   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, where they are not UTF-8.
+   */
+  path_hex: string | null;
+  /**
+   * Its size in bytes.
+   */
+  size: number;
+  /**
+   * The tree of the snapshot that holds it.
+   */
+  snapshot: string;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * `config` and `config get`.
+ */
+export interface ConfigReport {
+  /**
+   * The settings file, whether it is there or not; null where no home directory is known.
+   */
+  file: string | null;
+  /**
+   * Whether it is there.
+   */
+  is_there: boolean;
+  /**
+   * What in the file could not be understood, or means nothing.
+   */
+  problems: string[];
+  /**
+   * Every setting, or the one that was asked for.
+   */
+  settings: SettingReport[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+  /**
+   * The directory that the values are for.
+   */
+  workspace: string;
+}
+/**
+ * A setting.
+ */
+export interface SettingReport {
+  /**
+   * What it is where nothing says otherwise, as TOML; null where that depends on the machine.
+   */
+  default: string | null;
+  /**
+   * Its name.
+   */
+  key: string;
+  /**
+   * What it is for.
+   */
+  meaning: string;
+  /**
+   * The directory of the section, the variable or the option; null for a default or the file.
+   */
+  place: string | null;
+  /**
+   * Where the value comes from.
+   */
+  source: SettingSource;
+  /**
+   * Its value, as TOML.
+   */
+  value: string;
+}
+/**
+ * `config set` and `config unset`.
+ */
+export interface ConfigChange {
+  /**
+   * The settings file.
+   */
+  file: string;
+  /**
+   * What stood in the file before, as TOML; null where nothing did.
+   */
+  former: string | null;
+  /**
+   * The setting.
+   */
+  key: string;
+  /**
+   * What stands there now, as TOML; null where nothing does.
+   */
+  value: string | null;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+  /**
+   * The directory that it is for; null for every workspace.
+   */
+  workspace: string | null;
+}
+/**
+ * `diff`.
+ */
+export interface DiffReport {
+  /**
+   * By path.
+   */
+  files: ChangeReport[];
+  /**
+   * The tree on the left.
+   */
+  from: string;
+  /**
+   * What the left side is, where an id was given or assumed.
+   */
+  from_name: string | null;
+  /**
+   * The tree on the right.
+   */
+  to: string;
+  /**
+   * What the right side is: `current` is the workspace as it is now.
+   */
+  to_name: string | null;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * One path that differs between two states.
+ */
+export interface ChangeReport {
+  /**
+   * Lines added; null for what has no lines.
+   */
+  additions: number | null;
+  /**
+   * `agent`, `shared`, `outside` or `unclear`; null where the two states say nothing of who did it.
+   */
+  attribution: string | null;
+  /**
+   * Whether a side has bytes that are not text.
+   */
+  binary: boolean;
+  /**
+   * Lines taken away.
+   */
+  deletions: number | null;
+  /**
+   * How it differs.
+   */
+  kind: ChangeKind;
+  /**
+   * The blob after.
+   */
+  new_blob: string | null;
+  /**
+   * The octal mode after.
+   */
+  new_mode: string | null;
+  /**
+   * The blob before.
+   */
+  old_blob: string | null;
+  /**
+   * The octal mode before.
+   */
+  old_mode: string | null;
+  /**
+   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, where they are not UTF-8.
+   */
+  path_hex: string | null;
+  /**
+   * Why it is unclear whose it is.
+   */
+  reason: string | null;
+  /**
+   * Of an added path: which deleted path of the same difference it was before.
+   */
+  renamed_from: Rename | null;
+  /**
+   * Of a deleted path: which added path of the same difference it became.
+   */
+  renamed_to: PathText | null;
+  /**
+   * Whether only white space differs.
+   */
+  whitespace_only: boolean;
+}
+/**
+ * What an added file was before, as `git diff -M` tells it.
+ */
+export interface Rename {
+  /**
+   * Lines added to what was there under the other name; null for what has no lines.
+   */
+  additions: number | null;
+  /**
+   * Lines taken away from it.
+   */
+  deletions: number | null;
+  /**
+   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, where they are not UTF-8.
+   */
+  path_hex: string | null;
+  /**
+   * How much of the content is the same, in per cent.
+   */
+  similarity: number;
+}
+/**
+ * `doctor`.
+ */
+export interface DoctorReport {
+  /**
+   * In the order in which they were looked for.
+   */
+  findings: Finding[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A finding of `doctor`.
+ */
+export interface Finding {
+  /**
+   * What to do.
+   */
+  hint: string | null;
+  /**
+   * `ok`, `note`, `warning` or `error`.
+   */
+  level: string;
+  /**
+   * What was found.
+   */
+  message: string;
+  /**
+   * Whether `--repair` mended it.
+   */
+  repaired: boolean;
+  /**
+   * What was looked at.
+   */
+  subject: string;
+}
+/**
+ * `du`.
+ */
+export interface DuReport {
+  /**
+   * What the rows are by: `workspace`, `session`, `message` or `age`.
+   */
+  by: string;
+  /**
+   * The bytes of all files of the store, without those that are shared.
+   */
+  bytes: number;
+  /**
+   * The bytes of the caches.
+   */
+  caches: number;
+  /**
+   * The bytes of the session store and its log.
+   */
+  database: number;
+  /**
+   * How many files they are.
+   */
+  files: number;
+  /**
+   * The bytes of packs and their indexes.
+   */
+  objects: number;
+  /**
+   * The bytes of all else.
+   */
+  other: number;
+  /**
+   * The bytes of objects that nothing needs any more, and those of what `gc` would prune now.
+   */
+  reclaimable: number;
+  /**
+   * The largest first; by age, the newest first.
+   */
+  rows: DuRow[];
+  /**
+   * The bytes that are shared with the user's repositories by links: they take no room of their own.
+   */
+  shared: number;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * What one workspace, session or message, or the snapshots of a time, take.
+ */
+export interface DuRow {
+  /**
+   * The bytes of objects that it was the first to need.
+   */
+  bytes: number;
+  /**
+   * The workspace's directory, our id, or the age; null for what belongs to no session.
+   */
+  name: string | null;
+  /**
+   * How many snapshots it has that were not pruned.
+   */
+  snapshots: number;
+}
+/**
+ * What `--json` prints instead of a document when a command fails.
+ */
+export interface ErrorReport {
+  /**
+   * The failure.
+   */
+  error: Failure;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A failure.
+ */
+export interface Failure {
+  /**
+   * What an ambiguous id may mean; empty for every other kind.
+   */
+  candidates: CandidateReport[];
+  /**
+   * Why, outermost first.
+   */
+  causes: string[];
+  /**
+   * The exit code.
+   */
+  code: number;
+  /**
+   * What to do.
+   */
+  hint: string | null;
+  /**
+   * What kind of failure it is, for programs.
+   */
+  kind: FailureKind;
+  /**
+   * What failed, in a sentence.
+   */
+  message: string;
+  /**
+   * What was done before it failed.
+   */
+  notes: string[];
+}
+/**
+ * Something that an ambiguous id may mean.
+ */
+export interface CandidateReport {
+  /**
+   * Our id, whole.
+   */
+  id: string;
+  /**
+   * `message`, `step`, `session`, `operation` or `snapshot`.
+   */
+  kind: string;
+  /**
+   * The id that fits what was given: ours, the agent's, or a label.
+   */
+  name: string;
+}
+/**
+ * `event`, `step-start`, `step-finish`, `message`: what was recorded.
+ */
+export interface EventReport {
+  /**
+   * How many paths the step that was closed changed.
+   */
+  changes: number | null;
+  /**
+   * The normalised event's name; null where the payload was skipped.
+   */
+  event: string | null;
+  /**
+   * How many paths the snapshot could not hold.
+   */
+  gaps: number | null;
+  /**
+   * Where the workspace was looked at for it.
+   */
+  looked: Looked | null;
+  /**
+   * The message that the event belongs to.
+   */
+  message: string | null;
+  /**
+   * The session.
+   */
+  session: string | null;
+  /**
+   * The tree of the snapshot that was taken.
+   */
+  snapshot: string | null;
+  /**
+   * The step that the event opened, closed or belongs to.
+   */
+  step: string | null;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+  /**
+   * What reverts and restores did to files since the session's last message; said once, with the message that makes them
+   * permanent.
+   */
+  went_back: FileReport[];
+}
+/**
+ * One path of an operation.
+ */
+export interface FileReport {
+  /**
+   * What is done to it.
+   */
+  action: FileAction;
+  /**
+   * Lines that the operation adds to what is on disk; null for what has no lines.
+   */
+  additions: number | null;
+  /**
+   * Lines that it takes away.
+   */
+  deletions: number | null;
+  /**
+   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, where they are not UTF-8.
+   */
+  path_hex: string | null;
+  /**
+   * Why, where it is not plain.
+   */
+  reason: string | null;
+  /**
+   * How that went.
+   */
+  result: FileResult;
+  /**
+   * Whether it stays, all or in part, because nobody knows whose change it is: `--unclear take` takes it.
+   */
+  unclear: boolean;
+}
+/**
+ * `gc`.
+ */
+export interface GcReport {
+  /**
+   * The bytes after it; of a dry run, as estimated.
+   */
+  bytes_after: number;
+  /**
+   * The bytes of the store before it.
+   */
+  bytes_before: number;
+  /**
+   * Whether it was only planned.
+   */
+  dry_run: boolean;
+  /**
+   * The sessions that still have snapshots, the longest unused first.
+   */
+  sessions: GcSession[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+  /**
+   * A row a workspace.
+   */
+  workspaces: GcWorkspace[];
+}
+/**
+ * What becomes of a session.
+ */
+export interface GcSession {
+  /**
+   * The agent.
+   */
+  agent: string;
+  /**
+   * The bytes that are free once it goes, and all that were used before it; null where they were not measured.
+   */
+  bytes: number | null;
+  /**
+   * Whether its snapshots go.
+   */
+  goes: boolean;
+  /**
+   * Why it goes (`unused`, `size`), or stays (`recent`, `open`, `reverted`, `operation`, `label`, `young`).
+   */
+  reason: string;
+  /**
+   * Our id.
+   */
+  session: string;
+  /**
+   * When it was used last.
+   */
+  used_at: number;
+  /**
+   * The workspace's directory.
+   */
+  workspace: string;
+}
+/**
+ * What became of the objects of a workspace.
+ */
+export interface GcWorkspace {
+  /**
+   * And after.
+   */
+  bytes_after: number;
+  /**
+   * The bytes of its packs before.
+   */
+  bytes_before: number;
+  /**
+   * And are.
+   */
+  packs_after: number;
+  /**
+   * How many packs there were.
+   */
+  packs_before: number;
+  /**
+   * How many snapshots were pruned, or would be.
+   */
+  pruned: number;
+  /**
+   * Whether all of it was removed, or would be, since its directory is gone.
+   */
+  removed: boolean;
+  /**
+   * Why its packs were left as they are.
+   */
+  skipped: string | null;
+  /**
+   * Its directory.
+   */
+  workspace: string;
+}
+/**
+ * `install` and `uninstall`: what was, or would be, done to one agent's settings.
+ */
+export interface InstallReport {
+  /**
+   * A row an agent and file.
+   */
+  changes: SettingsChange[];
+  /**
+   * The agents that were left out, and why.
+   */
+  skipped: SkippedAgent[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A settings file of an agent.
+ */
+export interface SettingsChange {
+  /**
+   * `created`, `updated`, `unchanged` or `removed`.
+   */
+  action: string;
+  /**
+   * The agent.
+   */
+  agent: string;
+  /**
+   * The change as a unified diff.
+   */
+  diff: string | null;
+  /**
+   * Whether it was only planned.
+   */
+  dry_run: boolean;
+  /**
+   * The file.
+   */
+  file: string;
+  /**
+   * What else the user should know.
+   */
+  notes: string[];
+}
+/**
+ * An agent whose settings were left as they are.
+ */
+export interface SkippedAgent {
+  /**
+   * The agent.
+   */
+  agent: string;
+  /**
+   * Whether it was tried in vain; else there was nothing to do.
+   */
+  failed: boolean;
+  /**
+   * What to do.
+   */
+  hint: string | null;
+  /**
+   * Why.
+   */
+  reason: string;
+}
+/**
+ * `label`.
+ */
+export interface LabelsReport {
+  /**
+   * What was done.
+   */
+  action: LabelAction;
+  /**
+   * The label that was added or deleted; those that are listed, newest first.
+   */
+  labels: LabelEntry[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A label: a bookmark on a message or a snapshot, which stands wherever an id does.
+ */
+export interface LabelEntry {
+  /**
+   * The message's id, or the snapshot's tree.
+   */
+  id: string;
+  /**
+   * What it is on.
+   */
+  kind: LabelledKind;
+  /**
+   * Its text, unique in its workspace.
+   */
+  label: string;
+  /**
+   * When the message was sent, or the snapshot taken.
+   */
+  of: number;
+  /**
+   * What the user wrote in the message, as far as the settings let it be kept.
+   */
+  prompt: string | null;
+  /**
+   * When the label was given.
+   */
+  time: number;
+}
+/**
+ * `log`.
+ */
+export interface LogReport {
+  /**
+   * Newest first.
+   */
+  messages: MessageReport[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * `revert`, `redo`, `unrevert`, `restore`.
+ */
+export interface OperationReport {
+  /**
+   * Where it leaves nothing of its session reverted: the other sessions of the workspace that are.
+   */
+  also_reverted: RevertedSession[];
+  /**
+   * Whether an agent is at work, so that what was planned would be refused without `--force`.
+   */
+  busy: boolean;
+  /**
+   * Whether it was only planned.
+   */
+  dry_run: boolean;
+  /**
+   * Every path that it looked at, by name.
+   */
+  files: FileReport[];
+  /**
+   * What it does to HEAD, branches and the index, with `--git`.
+   */
+  git: GitReport[];
+  /**
+   * What it is.
+   */
+  kind: OperationKind;
+  /**
+   * The revert point after it; null where nothing is reverted any more.
+   */
+  message: string | null;
+  /**
+   * The messages that are hidden after it, oldest first.
+   */
+  messages_hidden: string[];
+  /**
+   * What else the user should know.
+   */
+  notes: string[];
+  /**
+   * The operation; null where nothing was done.
+   */
+  operation: string | null;
+  /**
+   * How it ended; for a dry run, how it would.
+   */
+  outcome: Outcome;
+  /**
+   * Of a dry run: the plan, as a token with which just this is carried out, or refused with `stale`.
+   */
+  plan: string | null;
+  /**
+   * What is not as it was where it went to, with a reason for every path; null for one step alone, and where no snapshot
+   * of that moment could be taken.
+   */
+  receipt: Receipt | null;
+  /**
+   * Whose messages it moves over.
+   */
+  session: string | null;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A session of which something is reverted.
+ */
+export interface RevertedSession {
+  /**
+   * Its agent.
+   */
+  agent: string;
+  /**
+   * How many messages are hidden.
+   */
+  messages_hidden: number;
+  /**
+   * The message that it is reverted to; null where only a part is undone.
+   */
+  revert_point: string | null;
+  /**
+   * Its id.
+   */
+  session: string;
+}
+/**
+ * What an operation with `--git` does to a part of git's state.
+ */
+export interface GitReport {
+  /**
+   * What it is before: a commit, HEAD's text, or the blob of the index in the workspace's repository of the store; null
+   * where it is not there.
+   */
+  from: string | null;
+  /**
+   * The full name of the branch; `HEAD`; `index`.
+   */
+  name: string;
+  /**
+   * Which part.
+   */
+  part: GitPart;
+  /**
+   * Why, where it is not plain.
+   */
+  reason: string | null;
+  /**
+   * How that went.
+   */
+  result: FileResult;
+  /**
+   * What it is afterwards.
+   */
+  to: string | null;
+}
+/**
+ * The workspace after an operation, compared with the state that it went to: the snapshot of the message, the one before the
+ * first revert for an unrevert, the one that a restore names.
+ */
+export interface Receipt {
+  /**
+   * Every path that differs, by name.
+   */
+  differences: Difference[];
+  /**
+   * The tree that it was compared with, in the workspace's repository of the store.
+   */
+  tree: string;
+}
+/**
+ * A path that is not as it was.
+ */
+export interface Difference {
+  /**
+   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, where they are not UTF-8.
+   */
+  path_hex: string | null;
+  /**
+   * Why it is not.
+   */
+  reason: DifferenceReason;
+}
+/**
+ * `log --operations`.
+ */
+export interface OperationsReport {
+  /**
+   * Newest first.
+   */
+  operations: OperationEntry[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * `recover`.
+ */
+export interface RecoverReport {
+  /**
+   * The files that are gone and were asked for, those that went last first.
+   */
+  files: GoneReport[];
+  /**
+   * What putting them back did, or would do; null where they were only listed.
+   */
+  operation: OperationReport | null;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A file that is gone, as it was last.
+ */
+export interface GoneReport {
+  /**
+   * The agent.
+   */
+  agent: string | null;
+  /**
+   * The blob that it was; null where its bytes are not stored.
+   */
+  blob: string | null;
+  /**
+   * Who took it away.
+   */
+  by: TakenBy;
+  /**
+   * The message that led to it.
+   */
+  message: string | null;
+  /**
+   * The octal mode that it had.
+   */
+  mode: string;
+  /**
+   * The operation that took it.
+   */
+  operation: string | null;
+  /**
+   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, where they are not UTF-8.
+   */
+  path_hex: string | null;
+  /**
+   * What the user wrote in that message, as far as the settings let it be kept.
+   */
+  prompt: string | null;
+  /**
+   * When it was seen to be gone; null where that is only seen now.
+   */
+  time: number | null;
+}
+/**
+ * `sessions`.
+ */
+export interface SessionsReport {
+  /**
+   * Newest first.
+   */
+  sessions: SessionReport[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A session.
+ */
+export interface SessionReport {
+  /**
+   * The agent.
+   */
+  agent: string;
+  /**
+   * The agent's.
+   */
+  agent_id: string;
+  /**
+   * Whether it was closed.
+   */
+  ended: boolean;
+  /**
+   * How many files they changed.
+   */
+  files: number;
+  /**
+   * Our id.
+   */
+  id: string;
+  /**
+   * When it was last heard of.
+   */
+  last_event: number;
+  /**
+   * How many messages it has.
+   */
+  messages: number;
+  /**
+   * The session that started it.
+   */
+  parent: string | null;
+  /**
+   * The message that it is reverted to.
+   */
+  revert_point: string | null;
+  /**
+   * When it began.
+   */
+  started: number;
+  /**
+   * How many steps.
+   */
+  steps: number;
+  /**
+   * How many files they may have changed, or somebody else.
+   */
+  unclear: number;
+  /**
+   * Its workspace's directory.
+   */
+  workspace: string;
+}
+/**
+ * A message with its steps.
+ */
+export interface MessageShowReport {
+  /**
+   * What its steps did in all, by path; a path occurs once more for each time that somebody else changed it in between.
+   */
+  changes: ChangeReport[];
+  /**
+   * The message.
+   */
+  message: MessageReport;
+  /**
+   * The tree just before it.
+   */
+  snapshot: string | null;
+  /**
+   * Its steps, oldest first.
+   */
+  steps: StepReport[];
+  type: "message";
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A step.
+ */
+export interface StepReport {
+  /**
+   * The agent's.
+   */
+  agent_id: string | null;
+  /**
+   * What it changed, by path.
+   */
+  files: ChangeReport[];
+  /**
+   * The tree at its finish.
+   */
+  finish: string | null;
+  /**
+   * When it ended.
+   */
+  finished: number | null;
+  /**
+   * Our id.
+   */
+  id: string;
+  /**
+   * Its message.
+   */
+  message: string;
+  /**
+   * Whether it is still open.
+   */
+  open: boolean;
+  /**
+   * Whether it was closed without its own finish.
+   */
+  recovered: boolean;
+  /**
+   * Its session.
+   */
+  session: string;
+  /**
+   * The tree at its start.
+   */
+  start: string | null;
+  /**
+   * When it began.
+   */
+  started: number;
+  /**
+   * The tools that it ran, by name.
+   */
+  tools: string[];
+  /**
+   * Why its changes cannot be put back, where that is so.
+   */
+  unprotected: string | null;
+}
+/**
+ * A step.
+ */
+export interface StepShowReport {
+  /**
+   * What it did, by path, with renames.
+   */
+  changes: ChangeReport[];
+  /**
+   * The step.
+   */
+  step: StepReport;
+  type: "step";
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A session with its messages.
+ */
+export interface SessionShowReport {
+  /**
+   * Its messages, newest first.
+   */
+  messages: MessageReport[];
+  /**
+   * The session.
+   */
+  session: SessionReport;
+  type: "session";
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * An operation with its files.
+ */
+export interface OperationShowReport {
+  /**
+   * What it did to files, by path.
+   */
+  changes: ChangeReport[];
+  /**
+   * Its files.
+   */
+  files: FileReport[];
+  /**
+   * What it did to HEAD, branches and the index.
+   */
+  git: GitReport[];
+  /**
+   * What it noted.
+   */
+  notes: string[];
+  /**
+   * The operation.
+   */
+  operation: OperationEntry;
+  type: "operation";
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A snapshot.
+ */
+export interface SnapshotShowReport {
+  /**
+   * What differs from the snapshot before it, whoever did it, by path.
+   */
+  changes: ChangeReport[];
+  /**
+   * What it does not hold.
+   */
+  gaps: GapReport[];
+  /**
+   * Its label.
+   */
+  label: string | null;
+  /**
+   * The tree of the snapshot before it; null for the first of its workspace, and where one of the two cannot be read.
+   */
+  previous: string | null;
+  /**
+   * The bare repository that holds it.
+   */
+  repository: string;
+  /**
+   * The tree.
+   */
+  snapshot: string;
+  /**
+   * When it was first taken.
+   */
+  time: number;
+  type: "snapshot";
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * `snapshot`.
+ */
+export interface SnapshotReport {
+  /**
+   * What it does not hold.
+   */
+  gaps: GapReport[];
+  /**
+   * The label that was given.
+   */
+  label: string | null;
+  /**
+   * What else the user should know: which operation was finished before.
+   */
+  notes: string[];
+  /**
+   * The bare repository that holds it.
+   */
+  repository: string;
+  /**
+   * The tree.
+   */
+  snapshot: string;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * `log --snapshots`.
+ */
+export interface SnapshotsReport {
+  /**
+   * Newest first.
+   */
+  snapshots: SnapshotEntry[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * A snapshot in a list.
+ */
+export interface SnapshotEntry {
+  /**
+   * How many paths it does not hold.
+   */
+  gaps: number;
+  /**
+   * Its label.
+   */
+  label: string | null;
+  /**
+   * The message that it is the state before, where it is one's.
+   */
+  message: string | null;
+  /**
+   * The tree.
+   */
+  snapshot: string;
+  /**
+   * When it was taken.
+   */
+  time: number;
+}
+/**
+ * `status`: the revert banner and the state of the recording.
+ */
+export interface StatusReport {
+  /**
+   * The histories of other directories that stood at this path: `workspace adopt` takes one over.
+   */
+  adoptable: WorkspaceReport[];
+  /**
+   * Its agent.
+   */
+  agent: string | null;
+  /**
+   * Sessions of the workspace with a tool at work, by agent and session.
+   */
+  agents_at_work: string[];
+  /**
+   * The other sessions of the workspace of which something is reverted, the one reverted last first.
+   */
+  also_reverted: RevertedSession[];
+  /**
+   * How many diagnostics the store holds.
+   */
+  diagnostics: number;
+  /**
+   * What the reverts so far did to each file.
+   */
+  files: FileReport[];
+  /**
+   * Whether the first snapshot of the workspace is being taken, by a hook or in the background: no step is protected before
+   * it is done.
+   */
+  first_snapshot_goes_on: boolean;
+  /**
+   * What the newest snapshot does not hold.
+   */
+  gaps: GapReport[];
+  /**
+   * Operations that a crash left, and what to do.
+   */
+  interrupted: string[];
+  /**
+   * The newest of them.
+   */
+  latest_diagnostics: DiagnosticReport[];
+  /**
+   * The messages after the revert point, oldest first.
+   */
+  messages_hidden: string[];
+  /**
+   * Steps that have started and not finished, of all sessions of the workspace.
+   */
+  open_steps: number;
+  /**
+   * Whether there is something to redo.
+   */
+  redo: boolean;
+  /**
+   * The message that it is reverted to.
+   */
+  revert_point: string | null;
+  /**
+   * The session that the rest speaks of: the newest, or the one asked for.
+   */
+  session: string | null;
+  /**
+   * Files that the session's live messages may have changed, or somebody else: by path, with what is known.
+   */
+  unclear: UnclearReport[];
+  /**
+   * Steps that cannot be put back, and why.
+   */
+  unprotected: string[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+  /**
+   * The workspace's directory.
+   */
+  workspace: string;
+}
+/**
+ * A file of which nobody knows who changed it.
+ */
+export interface UnclearReport {
+  /**
+   * The message that may have led to it.
+   */
+  message: string;
+  /**
+   * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
+   */
+  path: string;
+  /**
+   * Its bytes, where they are not UTF-8.
+   */
+  path_hex: string | null;
+  /**
+   * What is known.
+   */
+  reason: string;
+}
+/**
+ * `log --graph`.
+ */
+export interface TimelineReport {
+  /**
+   * Newest first.
+   */
+  entries: TimelineEntry[];
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+}
+/**
+ * Files changed while no step was open, or by another hand.
+ */
+export interface OutsideTimelineEntry {
+  /**
+   * Lines added.
+   */
+  additions: number;
+  /**
+   * Lines taken away.
+   */
+  deletions: number;
+  /**
+   * How many files.
+   */
+  files: number;
+  /**
+   * The tree before.
+   */
+  from: string | null;
+  /**
+   * When that was seen.
+   */
+  time: number;
+  /**
+   * The tree after.
+   */
+  to: string | null;
+  type: "outside";
+}
+/**
+ * `workspace list`: all workspaces of which there is a history, those used last first.
+ */
+export interface WorkspacesReport {
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+  /**
+   * The workspaces.
+   */
+  workspaces: WorkspaceReport[];
+}

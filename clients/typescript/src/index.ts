@@ -1,0 +1,11 @@
+export { findBinary } from "./binary.js";
+export { Client } from "./client.js";
+export type { Operations, StartOptions } from "./client.js";
+export type * from "./documents.js";
+export * from "./errors.js";
+export type { CallOptions, Events, Progress } from "./connection.js";
+export { Message } from "./message.js";
+export type { RevertOptions } from "./message.js";
+export { Plan } from "./plan.js";
+export type { ApplyOptions } from "./plan.js";
+export type * from "./protocol.js";
