@@ -366,7 +366,7 @@ What a label is on.
 """
 
 
-LineAuthor: TypeAlias = Literal['agent', 'shared', 'unclear', 'outside', 'operation', 'unrecorded', 'uncaptured']
+LineAuthor: TypeAlias = Literal['agent', 'shared', 'unclear', 'outside', 'operation', 'unrecorded', 'unknown', 'uncaptured']
 """
 Whose lines are.
 """

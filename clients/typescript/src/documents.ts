@@ -48,7 +48,8 @@ export type WorkspaceState = "here" | "replaced" | "gone";
 /**
  * Whose lines are.
  */
-export type LineAuthor = "agent" | "shared" | "unclear" | "outside" | "operation" | "unrecorded" | "uncaptured";
+export type LineAuthor =
+  "agent" | "shared" | "unclear" | "outside" | "operation" | "unrecorded" | "unknown" | "uncaptured";
 /**
  * Where the value of a setting comes from.
  */

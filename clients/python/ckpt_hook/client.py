@@ -1,0 +1,258 @@
+"""A client of `ckpt-hook serve --stdio` that waits for its answers."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any
+
+from ckpt_hook.binary import find_binary
+from ckpt_hook.connection import Connection
+from ckpt_hook.documents import (
+    BlameReport,
+    Event,
+    EventReport,
+    MessageReport,
+    OperationReport,
+    OperationsReport,
+    SessionsReport,
+    ShowReport,
+    StatusReport,
+)
+from ckpt_hook.protocol import (
+    PROTOCOL,
+    Listeners,
+    MessageFields,
+    OnConflict,
+    OnProgress,
+    Operation,
+    PatchResult,
+    Paths,
+    PlanResult,
+    Server,
+    Unclear,
+    given,
+)
+
+
+class Plan:
+    """What an operation would do, and doing just that."""
+
+    def __init__(self, client: Client, planned: PlanResult) -> None:
+        #: The token, which another process can apply as well; None where there is nothing to carry out.
+        self.token = planned["plan"]
+        #: What would be done, file by file.
+        self.report = planned["report"]
+        self._client = client
+
+    def apply(self, *, force: bool = False, on_progress: OnProgress | None = None) -> OperationReport:
+        """Carries out just this plan, or nothing. Where there is nothing to carry out, that is the answer.
+
+        Raises StaleError where something that the plan rests on has changed, and BusyError while an agent is at work, unless
+        `force` is given.
+        """
+        if self.token is None:
+            return self.report
+        return self._client.apply(self.token, force=force, on_progress=on_progress)
+
+
+class Message(MessageFields):
+    """A message with its button."""
+
+    def __init__(self, client: Client, document: MessageReport) -> None:
+        super().__init__(document)
+        self._client = client
+
+    def preview(
+        self,
+        *,
+        only: Paths | None = None,
+        on_conflict: OnConflict | None = None,
+        unclear: Unclear | None = None,
+        git: bool | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> Plan:
+        """Plans to go back to just before this message. Nothing is changed."""
+        return self._client.plan(
+            "revert",
+            message=self.id,
+            session=self.session,
+            workspace=self.workspace,
+            only=only,
+            on_conflict=on_conflict,
+            unclear=unclear,
+            git=git,
+            on_progress=on_progress,
+        )
+
+    def revert(
+        self,
+        *,
+        only: Paths | None = None,
+        on_conflict: OnConflict | None = None,
+        unclear: Unclear | None = None,
+        git: bool | None = None,
+        force: bool = False,
+        on_progress: OnProgress | None = None,
+    ) -> OperationReport:
+        """Goes back to just before this message: plans, and carries out the plan."""
+        plan = self.preview(only=only, on_conflict=on_conflict, unclear=unclear, git=git, on_progress=on_progress)
+        return plan.apply(force=force, on_progress=on_progress)
+
+
+class Client(Listeners):
+    """A server in a workspace. It ends with `close`, with its `with` block, or with this process."""
+
+    #: What the server is and can.
+    server: Server
+
+    def __init__(self, binary: str, workspace: str, env: Mapping[str, str]) -> None:
+        super().__init__()
+        self._connection = Connection(binary, workspace, env, self)
+
+    @classmethod
+    def start(
+        cls,
+        workspace: str | os.PathLike[str] | None = None,
+        *,
+        binary: str | os.PathLike[str] | None = None,
+        env: Mapping[str, str] = os.environ,
+    ) -> Client:
+        """Starts a server in the workspace, the current directory without it. The binary is looked for by `find_binary`."""
+        path = os.fspath(binary) if binary else find_binary(env)
+        client = cls(path, os.fspath(workspace or os.getcwd()), env)
+        try:
+            client.server = client.request("initialize", protocol=PROTOCOL)
+        except BaseException:
+            client.close()
+            raise
+        return client
+
+    def request(self, method: str, *, on_progress: OnProgress | None = None, **params: Any) -> Any:
+        """Calls a method of the protocol. Everything below is made of it; parameters that are None are left out."""
+        return self._connection.call(method, given(**params), on_progress)
+
+    def messages(
+        self,
+        *,
+        session: str | None = None,
+        limit: int | None = None,
+        since: int | None = None,
+        everywhere: bool | None = None,
+        workspace: str | os.PathLike[str] | None = None,
+    ) -> list[Message]:
+        """Returns the messages, as `log` lists them; with `since`, those after the `seq` of a message."""
+        report = self.request(
+            "messages", session=session, limit=limit, since=since, everywhere=everywhere, workspace=workspace
+        )
+        return [Message(self, document) for document in report["messages"]]
+
+    def plan(self, operation: Operation, *, on_progress: OnProgress | None = None, **params: Any) -> Plan:
+        """Plans an operation with the parameters of its method. Nothing is changed."""
+        return Plan(self, self.request("plan", operation=operation, on_progress=on_progress, **params))
+
+    def apply(self, token: str, *, force: bool = False, on_progress: OnProgress | None = None) -> OperationReport:
+        """Applies a plan by its token, whichever client made it."""
+        report: OperationReport = self.request("apply", plan=token, force=force, on_progress=on_progress)
+        return report
+
+    def revert(
+        self, message: str | None = None, *, on_progress: OnProgress | None = None, **params: Any
+    ) -> OperationReport:
+        """Goes back to just before a message, or a `step`, by any id of it."""
+        report: OperationReport = self.request("revert", message=message, on_progress=on_progress, **params)
+        return report
+
+    def redo(self, *, on_progress: OnProgress | None = None, **params: Any) -> OperationReport:
+        """Brings the next hidden message back."""
+        report: OperationReport = self.request("redo", on_progress=on_progress, **params)
+        return report
+
+    def unrevert(self, *, on_progress: OnProgress | None = None, **params: Any) -> OperationReport:
+        """Brings all hidden messages back."""
+        report: OperationReport = self.request("unrevert", on_progress=on_progress, **params)
+        return report
+
+    def restore(self, id: str, *, on_progress: OnProgress | None = None, **params: Any) -> OperationReport:
+        """Makes the files as they were in a state."""
+        report: OperationReport = self.request("restore", id=id, on_progress=on_progress, **params)
+        return report
+
+    def sessions(self, *, everywhere: bool | None = None) -> SessionsReport:
+        report: SessionsReport = self.request("sessions", everywhere=everywhere)
+        return report
+
+    def operations(self) -> OperationsReport:
+        report: OperationsReport = self.request("operations")
+        return report
+
+    def show(self, id: str) -> ShowReport:
+        report: ShowReport = self.request("show", id=id)
+        return report
+
+    def patch(self, id: str) -> PatchResult:
+        result: PatchResult = self.request("patch", id=id)
+        return result
+
+    def blame(self, path: str | os.PathLike[str]) -> BlameReport:
+        report: BlameReport = self.request("blame", path=path)
+        return report
+
+    def status(self, *, session: str | None = None) -> StatusReport:
+        report: StatusReport = self.request("status", session=session)
+        return report
+
+    def record(self, event: Event) -> EventReport:
+        """Records an event of an agent or a chat."""
+        report: EventReport = self.request("record", event=event)
+        return report
+
+    def contents(self, blob: str) -> bytes:
+        """Returns all bytes of a blob, as `old_blob` and `new_blob` name one."""
+        whole, offset = b"", 0
+        while offset is not None:
+            part = self.request("contents", blob=blob, offset=offset)
+            content, offset = part["content"], part["next_offset"]
+            text = content["text"]
+            whole += base64.b64decode(text) if content["encoding"] == "base64" else text.encode()
+        return whole
+
+    def subscribe(
+        self,
+        *,
+        since: int | None = None,
+        everywhere: bool | None = None,
+        events: list[str] | None = None,
+        workspace: str | os.PathLike[str] | None = None,
+    ) -> int:
+        """From now on listeners are told; with `since`, the last `seq` that was handled, of everything after that as well."""
+        if since is not None:
+            self._connection.seq = since
+        asked = self.request("subscribe", since=since, everywhere=everywhere, events=events, workspace=workspace)
+        seq: int = asked["seq"]
+        # What was told before the answer came is later than that.
+        if self._connection.seq is None:
+            self._connection.seq = seq
+        return seq
+
+    def unsubscribe(self) -> None:
+        self.request("unsubscribe")
+
+    @property
+    def seq(self) -> int | None:
+        """The `seq` of the last thing that listeners were told: `since` of the next client."""
+        return self._connection.seq
+
+    def close(self) -> None:
+        """Ends the server once it has answered what it was asked."""
+        self._connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
