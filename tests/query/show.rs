@@ -159,7 +159,7 @@ fn a_snapshot_is_shown_with_its_repository() {
     world.rows(&format!(
         "INSERT INTO snapshots (id, workspace_id, tree, taken_at) VALUES (9, 1, '{}', 99);
          INSERT INTO labels (workspace_id, text, snapshot_id, created_at) VALUES (1, 'lunch', 9, 100);
-         INSERT INTO gaps (snapshot_id, path, reason) VALUES (9, 'big.iso', 'too large')",
+         INSERT INTO gaps (snapshot_id, path, reason) VALUES (9, 'big.iso', 'larger than `max_file_size`')",
         tree(2)
     ));
     let cwd = world.cwd();

@@ -238,7 +238,7 @@ fn status_names_what_is_unprotected_and_what_is_missing() {
         "UPDATE steps SET unprotected = 'the disk was full', started_at = 50;
          UPDATE messages SET unprotected = 'the hook was killed', created_at = 60 WHERE id = 'm3';
          INSERT INTO gaps (snapshot_id, path, path_raw, reason)
-         VALUES (1, 'old', NULL, 'gone since'), (2, 'big.iso', NULL, 'too large'), (2, 'b' || char(65533), x'62ff', 'unreadable');
+         VALUES (1, 'old', NULL, 'another file system is mounted there'), (2, 'big.iso', NULL, 'larger than `max_file_size`'), (2, 'b' || char(65533), x'62ff', 'unreadable: Permission denied');
          UPDATE workspaces SET last_snapshot_id = 2",
     );
     let report = status(&mut world);
@@ -257,7 +257,10 @@ fn status_names_what_is_unprotected_and_what_is_missing() {
         .collect();
     assert_eq!(
         gaps,
-        [(None, "too large"), (Some("62ff"), "unreadable")],
+        [
+            (None, "larger than `max_file_size`"),
+            (Some("62ff"), "unreadable: Permission denied")
+        ],
         "of the newest snapshot, by path"
     );
 }

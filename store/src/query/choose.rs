@@ -11,6 +11,7 @@ use super::history::Messages;
 use crate::error::{Context, Result};
 use crate::ids;
 use crate::lines;
+use crate::model::Milliseconds;
 use crate::model::entry::{Change, State};
 use crate::model::path::WorkspacePath;
 use crate::sessions;
@@ -33,10 +34,9 @@ pub(super) fn by_content(
         None => Vec::new(),
     };
     let snapshots = place.map(Place::snapshots).transpose();
-    let limit = filter.limit.unwrap_or(usize::MAX);
     let mut ids = Vec::new();
     for (id, prompt) in candidates(connection, chosen)? {
-        if ids.len() >= limit {
+        if filter.limit.is_some_and(|limit| ids.len() >= limit) {
             break;
         }
         if !has(prompt.as_deref(), filter.grep.as_deref()) {
@@ -158,6 +158,13 @@ fn count(bytes: &[u8], text: &[u8]) -> usize {
     found
 }
 
+/// Returns a limit as SQLite takes it: a negative number is no limit.
+pub(super) fn sql_limit(limit: Option<usize>) -> i64 {
+    limit
+        .and_then(|limit| i64::try_from(limit).ok())
+        .unwrap_or(-1)
+}
+
 /// Leaves the operations that a filter asks for.
 pub(super) fn operations(
     connection: &Connection,
@@ -165,9 +172,11 @@ pub(super) fn operations(
     filter: &LogFilter,
     operations: &mut Vec<OperationEntry>,
 ) -> Result<()> {
-    let since = filter.since.unwrap_or(i64::MIN);
-    let until = filter.until.unwrap_or(i64::MAX);
-    operations.retain(|operation| (since..=until).contains(&operation.time));
+    let is_in_time = |time: Milliseconds| {
+        filter.since.is_none_or(|since| since <= time)
+            && filter.until.is_none_or(|until| time <= until)
+    };
+    operations.retain(|operation| is_in_time(operation.time));
     if let Some(id) = &filter.session {
         let session = ids::session(connection, place.row.id, id)?;
         let root = sessions::root_of(connection, &session)?.id;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use ckpt_schema::report::{GoneReport, TakenBy};
 
 use crate::error::Result;
+use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{EntryKind, State};
 use crate::model::path::WorkspacePath;
@@ -39,18 +40,27 @@ pub(crate) fn gone(store: &Store, place: &Place, named: &[PathBuf]) -> Result<Ve
     Ok(all)
 }
 
+/// When a file went.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Went {
+    At(Milliseconds),
+    /// After the newest snapshot, so that no one saw when.
+    SinceLastSnapshot,
+}
+
+impl Gone {
+    fn went(&self) -> Went {
+        self.report.time.map_or(Went::SinceLastSnapshot, Went::At)
+    }
+}
+
 fn all(store: &Store, place: &Place) -> Result<Vec<Gone>> {
     let connection = store.database.connection();
     let mut found: BTreeMap<WorkspacePath, Gone> = BTreeMap::new();
-    let mut add = |gone: Gone| {
-        let is_newer = |known: &Gone| {
-            gone.report.time.unwrap_or(i64::MAX) > known.report.time.unwrap_or(i64::MAX)
-        };
-        match found.get(&gone.path) {
-            Some(known) if !is_newer(known) => {}
-            _ => {
-                found.insert(gone.path.clone(), gone);
-            }
+    let mut add = |gone: Gone| match found.get(&gone.path) {
+        Some(known) if gone.went() <= known.went() => {}
+        _ => {
+            found.insert(gone.path.clone(), gone);
         }
     };
     for (path, state) in last_seen(store, place)? {
@@ -75,7 +85,7 @@ fn all(store: &Store, place: &Place) -> Result<Vec<Gone>> {
     }
     let mut all: Vec<Gone> = found.into_values().collect();
     all.retain(|gone| is_file(gone.state));
-    all.sort_by_key(|gone| std::cmp::Reverse(gone.report.time.unwrap_or(i64::MAX)));
+    all.sort_by_key(|gone| std::cmp::Reverse(gone.went()));
     Ok(all)
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use ckpt_schema::report::{SnapshotEntry, SnapshotsReport, TimelineEntry, TimelineReport, VERSION};
 use rusqlite::{Connection, params};
 
-use super::{LogFilter, history};
+use super::{LogFilter, choose, history};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::sessions::read::{all, count};
@@ -25,7 +25,9 @@ pub(crate) fn timeline(store: &Store, cwd: &Path, filter: &LogFilter) -> Result<
         entries.extend(outside(store.database.connection(), place.row.id, filter)?);
     }
     entries.sort_by_key(|entry| std::cmp::Reverse(time(entry)));
-    entries.truncate(filter.limit.unwrap_or(usize::MAX));
+    if let Some(limit) = filter.limit {
+        entries.truncate(limit);
+    }
     Ok(TimelineReport {
         version: VERSION,
         entries,
@@ -89,9 +91,7 @@ pub(crate) fn snapshots(store: &Store, cwd: &Path, filter: &LogFilter) -> Result
                  ON after.snapshot_id = snapshots.id
          WHERE workspace_id = ?1 AND (?2 IS NULL OR taken_at >= ?2) AND (?3 IS NULL OR taken_at <= ?3)
          ORDER BY snapshots.id DESC LIMIT ?4";
-    let limit = filter
-        .limit
-        .map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    let limit = choose::sql_limit(filter.limit);
     let snapshots = match Place::find(store, cwd)? {
         Some(place) => {
             let parameters = params![place.row.id, filter.since, filter.until, limit];

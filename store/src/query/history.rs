@@ -98,7 +98,9 @@ pub(crate) fn operations(
         }
         None => Vec::new(),
     };
-    operations.truncate(filter.limit.unwrap_or(usize::MAX));
+    if let Some(limit) = filter.limit {
+        operations.truncate(limit);
+    }
     Ok(OperationsReport {
         version: VERSION,
         operations,
@@ -150,10 +152,7 @@ pub(super) fn messages(
           LEFT JOIN steps ON steps.message_id = chosen.id
           LEFT JOIN changes ON changes.step_id = steps.id
          GROUP BY chosen.seq ORDER BY chosen.seq DESC";
-    // SQLite takes a negative limit for none.
-    let limit = chosen
-        .limit
-        .map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    let limit = choose::sql_limit(chosen.limit);
     all(
         connection,
         sql,

@@ -8,13 +8,12 @@ use std::path::{Path, PathBuf};
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
-use ckpt_schema::report::MessageState;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::fs::reserve;
 use crate::model::Milliseconds;
-use crate::sessions::{self, Diagnostic, MessageRow, StepRow, new_id};
+use crate::sessions::{self, Diagnostic, NewMessage, StepRow, new_id};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -213,14 +212,12 @@ fn write_step(connection: &rusqlite::Connection, workspace_id: i64, lost: &Lost)
     let message_id = match newest.filter(|_| !is_new) {
         Some(message) => message.id,
         None => {
-            let message = MessageRow {
-                seq: 0,
+            let message = NewMessage {
                 id: new_id(),
                 session_id: root.id.clone(),
                 agent_id: lost.message.clone().filter(|id| !id.is_empty()),
                 turn_id: None,
                 prompt: None,
-                state: MessageState::Live,
                 snapshot_id: None,
                 pending: false,
                 unprotected: unprotected.clone(),

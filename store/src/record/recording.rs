@@ -2,14 +2,14 @@
 
 use ckpt_schema::EventKind;
 use ckpt_schema::event::Event;
-use ckpt_schema::report::{FileReport, MessageState};
+use ckpt_schema::report::FileReport;
 use rusqlite::Connection;
 
 use super::decide::{Action, Decision};
 use super::view::View;
 use crate::error::Result;
 use crate::model::Milliseconds;
-use crate::sessions::{self, MessageRow, OpenStep, SessionRow, StepPath, StepRow, new_id};
+use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow, new_id};
 use crate::settings::{RecordPrompts, Settings};
 use crate::timeline::{Observation, Place, parent_of};
 
@@ -111,7 +111,7 @@ impl<'a> Recording<'a> {
         self.written.went_back =
             crate::revert::went_back(self.connection, self.place.row.id, &self.root)?;
         crate::revert::make_permanent(self.connection, &self.root)?;
-        self.add_message(MessageRow {
+        self.add_message(NewMessage {
             snapshot_id: seen.snapshot_id(),
             unprotected: seen.failure().map(str::to_owned),
             ..self.new_message()?
@@ -120,13 +120,13 @@ impl<'a> Recording<'a> {
 
     /// A message was sent while a tool runs. It begins at the next boundary, and has no snapshot until then.
     fn steer_message(&mut self) -> Result<()> {
-        self.add_message(MessageRow {
+        self.add_message(NewMessage {
             pending: true,
             ..self.new_message()?
         })
     }
 
-    fn add_message(&mut self, message: MessageRow) -> Result<()> {
+    fn add_message(&mut self, message: NewMessage) -> Result<()> {
         sessions::insert_message(self.connection, &message, self.now)?;
         self.written.message = Some(message.id);
         Ok(())
@@ -321,7 +321,7 @@ impl<'a> Recording<'a> {
         Ok(self.written)
     }
 
-    fn new_message(&self) -> Result<MessageRow> {
+    fn new_message(&self) -> Result<NewMessage> {
         new_message(
             self.connection,
             self.event,
@@ -378,14 +378,12 @@ fn message_for_step(
     if let Some(message) = sessions::newest_message(connection, &root.id, true)? {
         return Ok(message.id);
     }
-    let message = MessageRow {
-        seq: 0,
+    let message = NewMessage {
         id: new_id(),
         session_id: root.id.clone(),
         agent_id: None,
         turn_id: None,
         prompt: None,
-        state: MessageState::Live,
         snapshot_id: start,
         pending: false,
         unprotected: None,
@@ -435,9 +433,8 @@ fn new_message(
     event: &Event,
     root: &SessionRow,
     settings: &Settings,
-) -> Result<MessageRow> {
-    Ok(MessageRow {
-        seq: 0,
+) -> Result<NewMessage> {
+    Ok(NewMessage {
         id: new_id(),
         session_id: root.id.clone(),
         agent_id: match (&event.message_id, &event.turn_id) {
@@ -453,7 +450,6 @@ fn new_message(
             .prompt
             .as_deref()
             .and_then(|prompt| kept_prompt(prompt, settings.record_prompts)),
-        state: MessageState::Live,
         snapshot_id: None,
         pending: false,
         unprotected: None,

@@ -55,7 +55,7 @@ pub(crate) use retention::{
 };
 pub(crate) use roots::{Named, named, path_of_blob, roots, workspaces};
 pub(crate) use rows::{
-    COMMAND, MessageRow, SessionRow, SteplessMessage, bind_pending_messages,
+    COMMAND, MessageRow, NewMessage, SessionRow, SteplessMessage, bind_pending_messages,
     discard_hidden_messages, find_message_by_agent_id, find_session, insert_message, message,
     message_at_or_after, message_time, messages_from, messages_of_turn, newest_message,
     newest_reverted_session, next_hidden_message, other_reverted_sessions, root_of, session,
@@ -64,8 +64,8 @@ pub(crate) use rows::{
 pub(crate) use runs::{begin_run, end_run, note_killed};
 pub(crate) use salvage::salvage;
 pub(crate) use snapshots::{
-    SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state, put_git_state, put_snapshot,
-    snapshot, snapshot_row, snapshots_since,
+    NewSnapshot, SnapshotRow, StepGap, gaps_around_steps, gaps_of, git_state, put_git_state,
+    put_snapshot, snapshot, snapshot_row, snapshots_since,
 };
 pub(crate) use steps::{
     OpenStep, StepRow, StepSides, close_open_steps, close_step, find_step_by_agent_id, insert_step,

@@ -40,6 +40,19 @@ pub(crate) struct MessageRow {
     pub unprotected: Option<String>,
 }
 
+/// A message that is about to be added. It is live, and its place in the order is after all others.
+#[derive(Clone, Debug)]
+pub(crate) struct NewMessage {
+    pub id: String,
+    pub session_id: String,
+    pub agent_id: Option<String>,
+    pub turn_id: Option<String>,
+    pub prompt: Option<String>,
+    pub snapshot_id: Option<i64>,
+    pub pending: bool,
+    pub unprotected: Option<String>,
+}
+
 const SESSION: &str =
     "seq, id, workspace_id, agent, agent_id, parent_id, last_event_at, last_event, tool_events,
                        revert_message_id, revert_base_id";
@@ -385,10 +398,10 @@ pub(crate) fn next_hidden_message(
     )
 }
 
-/// Adds a message. Its state is live; its place in the order is after all others.
+/// Adds a message.
 pub(crate) fn insert_message(
     connection: &Connection,
-    row: &MessageRow,
+    row: &NewMessage,
     now: Milliseconds,
 ) -> Result<()> {
     connection

@@ -23,6 +23,35 @@ pub(crate) struct SnapshotRow {
     pub pruned_at: Option<Milliseconds>,
 }
 
+/// A snapshot that is about to be added.
+#[derive(Clone, Debug)]
+pub(crate) struct NewSnapshot {
+    pub workspace_id: i64,
+    pub tree: ObjectId,
+    pub attributes: Option<ObjectId>,
+    pub rules: Option<ObjectId>,
+    pub git_state_id: Option<i64>,
+}
+
+impl NewSnapshot {
+    /// Returns whether a row says the same, and its objects are there.
+    fn is_held_by(&self, row: &SnapshotRow) -> bool {
+        let Self {
+            workspace_id,
+            tree,
+            attributes,
+            rules,
+            git_state_id,
+        } = self;
+        row.pruned_at.is_none()
+            && row.workspace_id == *workspace_id
+            && row.tree == *tree
+            && row.attributes == *attributes
+            && row.rules == *rules
+            && row.git_state_id == *git_state_id
+    }
+}
+
 const COLUMNS: &str =
     "id, workspace_id, tree, attributes_blob, rules_blob, git_state_id, taken_at, pruned_at";
 
@@ -94,24 +123,19 @@ pub(crate) fn snapshots_since(
     )
 }
 
-/// Adds a snapshot and its gaps; `row.id` and `row.taken_at` are not looked at. Where `last` says the same already, that row serves again.
+/// Adds a snapshot and its gaps, and returns its row's id. If the snapshot `last` says the same already, that row serves again.
 pub(crate) fn put_snapshot(
     connection: &Connection,
-    row: &SnapshotRow,
+    row: &NewSnapshot,
     gaps: &[Gap],
     last: Option<i64>,
     now: Milliseconds,
 ) -> Result<i64> {
-    if let Some(last) = last {
-        let known = snapshot_row(connection, last)?;
-        let same = SnapshotRow {
-            id: last,
-            taken_at: known.taken_at,
-            ..row.clone()
-        };
-        if same == known && gaps_of(connection, last)? == gaps {
-            return Ok(last);
-        }
+    if let Some(last) = last
+        && row.is_held_by(&snapshot_row(connection, last)?)
+        && gaps_of(connection, last)? == gaps
+    {
+        return Ok(last);
     }
     connection
         .execute(

@@ -16,7 +16,7 @@ use crate::model::entry::{Change, EntryKind, ObjectId, State};
 use crate::model::git_item::GitStateRow;
 use crate::model::label::Label;
 use crate::model::path::WorkspacePath;
-use crate::sessions::{self, ChangeRow, OpenStep, SnapshotRow};
+use crate::sessions::{self, ChangeRow, NewSnapshot, OpenStep, SnapshotRow};
 use crate::snapshot::{Budget, Gap, GitState, Side, Snapshot, Snapshots, Taken};
 use crate::store::Store;
 
@@ -143,15 +143,12 @@ impl Observation {
             .as_ref()
             .map(|git| sessions::put_git_state(connection, workspace_id, git, now))
             .transpose()?;
-        let row = SnapshotRow {
-            id: 0,
+        let row = NewSnapshot {
             workspace_id,
             tree: self.snapshot.tree,
             attributes: self.snapshot.attributes,
             rules: self.snapshot.rules,
             git_state_id,
-            taken_at: now,
-            pruned_at: None,
         };
         if self.lost.is_some() {
             sessions::mark_lost(connection, workspace_id, LOST, now)?;

@@ -48,9 +48,23 @@ const LARGEST_COMPARED: u64 = 1 << 20;
 /// So many files that went in the same step are compared with one that came.
 const MOST_COMPARED: usize = 50;
 
-/// Where in a workspace's history something stands: the snapshot that saw it, operations behind the changes that the snapshot
-/// before them saw.
-type Place = (i64, bool, i64);
+/// Where in a workspace's history something stands: the snapshot that saw it; operations behind the changes that the snapshot
+/// before them saw; then the order of the rows.
+type Position = (SeenBy, bool, i64);
+
+/// The first snapshot that saw something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum SeenBy {
+    Snapshot(i64),
+    /// None did yet.
+    Later,
+}
+
+impl SeenBy {
+    fn new(snapshot_id: Option<i64>) -> Self {
+        snapshot_id.map_or(Self::Later, Self::Snapshot)
+    }
+}
 
 /// What happened to a path.
 enum Happened {
@@ -59,11 +73,11 @@ enum Happened {
 }
 
 impl Happened {
-    fn place(&self) -> Place {
+    fn position(&self) -> Position {
         match self {
-            Self::Change(change) => (change.to_snapshot_id.unwrap_or(i64::MAX), false, change.id),
+            Self::Change(change) => (SeenBy::new(change.to_snapshot_id), false, change.id),
             Self::Operation(operation) => {
-                let before = operation.before_snapshot_id.unwrap_or(i64::MAX);
+                let before = SeenBy::new(operation.before_snapshot_id);
                 (before, true, operation.seq)
             }
         }
@@ -89,7 +103,7 @@ impl History<'_> {
     fn collect(
         &self,
         path: &WorkspacePath,
-        until: Option<Place>,
+        until: Option<Position>,
         renames: usize,
         versions: &mut Vec<Written>,
     ) -> Result<()> {
@@ -99,9 +113,9 @@ impl History<'_> {
             .into_iter()
             .map(Happened::Change)
             .chain(operations.into_iter().map(Happened::Operation))
-            .filter(|one| until.is_none_or(|until| one.place() < until))
+            .filter(|one| until.is_none_or(|until| one.position() < until))
             .collect();
-        happened.sort_by_key(Happened::place);
+        happened.sort_by_key(Happened::position);
         let mut is_first = true;
         for one in happened {
             match one {
@@ -116,8 +130,8 @@ impl History<'_> {
                     };
                     match renamed {
                         Some(old) => {
-                            let place = Happened::Change(old.clone()).place();
-                            self.collect(&old.path, Some(place), renames - 1, versions)?;
+                            let position = Happened::Change(old.clone()).position();
+                            self.collect(&old.path, Some(position), renames - 1, versions)?;
                             bridge(versions, old.old, &old.path, false);
                         }
                         None => bridge(versions, change.old, path, is_first),

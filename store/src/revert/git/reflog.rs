@@ -42,6 +42,14 @@ impl Moment {
         }
     }
 
+    fn no_earlier_than(self, earliest: Milliseconds) -> Self {
+        self.within(earliest, self.latest)
+    }
+
+    fn no_later_than(self, latest: Milliseconds) -> Self {
+        self.within(self.earliest, latest)
+    }
+
     /// Narrows it to what else is known, where the two agree at all.
     pub fn within(self, earliest: Milliseconds, latest: Milliseconds) -> Self {
         let narrow = Self {
@@ -124,7 +132,7 @@ fn narrow(location: &Location, moves: &mut [RefMove]) {
     for line in moves.iter_mut().rev() {
         if let Some(next) = next {
             line.moment = match line.moment.earliest <= next.latest {
-                true => line.moment.within(i64::MIN, next.latest),
+                true => line.moment.no_later_than(next.latest),
                 false => next,
             };
         }
@@ -133,7 +141,7 @@ fn narrow(location: &Location, moves: &mut [RefMove]) {
             let made = commit.and_then(|commit| written_at(&loose(location, commit)));
             line.moment = match line.makes_its_commit() {
                 true => line.moment.at(made),
-                false => line.moment.within(made.unwrap_or(i64::MIN), i64::MAX),
+                false => made.map_or(line.moment, |made| line.moment.no_earlier_than(made)),
             };
         }
         next = Some(line.moment);
