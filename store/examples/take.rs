@@ -27,6 +27,7 @@ fn main() -> ckpt_store::Result<()> {
             whatever_size: &[],
             include: &[],
             exclude: &[],
+            keep_ignored: &[],
             max_file_size: 256 << 20,
             seed: true,
             home: None,

@@ -37,6 +37,25 @@ pub enum RecordPrompts {
     None,
 }
 
+/// What [`Settings::keep_ignored`] names by default: configuration that people write by hand, keep out of git, and cannot make
+/// again. Tools' own state is none of it, nor what is ignored together with its directory.
+pub const KEEP_IGNORED: [&str; 14] = [
+    ".env",
+    ".env.*",
+    ".envrc",
+    "*.local",
+    "local.properties",
+    "local_settings.py",
+    "secrets.*",
+    "*.tfvars",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.jks",
+    "*.keystore",
+    "**/.vscode/*.json",
+];
+
 /// Every setting that the library heeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
@@ -48,6 +67,8 @@ pub struct Settings {
     pub include: Vec<String>,
     /// Ignore-file patterns of what is left out although not ignored.
     pub exclude: Vec<String>,
+    /// Ignore-file patterns of small files that are captured although ignored; directories are never meant.
+    pub keep_ignored: Vec<String>,
     /// The size in bytes over which an untracked file is a gap.
     pub max_file_size: u64,
     /// The time after which a hook gives up.
@@ -81,6 +102,7 @@ impl Default for Settings {
             scope: Scope::default(),
             include: Vec::new(),
             exclude: Vec::new(),
+            keep_ignored: KEEP_IGNORED.map(str::to_owned).to_vec(),
             max_file_size: 256 << 20,
             hook_deadline: Duration::from_secs(10),
             durability: Durability::default(),

@@ -43,6 +43,7 @@ fn request<'a>(root: &'a Path, store: &'a Path, seed: bool) -> Request<'a> {
         whatever_size: &[],
         include: &[],
         exclude: &[],
+        keep_ignored: &[],
         max_file_size: 256 << 20,
         seed,
         home: None,

@@ -15,6 +15,7 @@ mod full_disk;
 mod git;
 mod honesty;
 mod ignored_directories;
+mod kept;
 mod left;
 mod lifecycle;
 mod looks;

@@ -7,11 +7,11 @@ use testing::scenario::{World, paths_with, set_clock_from_files};
 #[test]
 fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
     let mut world = World::git(&[("a", "1\n")]);
-    world.write(".env", "mine\n");
+    world.write("secret", "mine\n");
     let before = world.tree();
     world.turn("m1", |world| {
-        world.write(".env", "agent\n");
-        world.write(".gitignore", ".env\n");
+        world.write("secret", "agent\n");
+        world.write(".gitignore", "secret\n");
     });
     let after = world.tree();
     let report = world.revert("m1");
@@ -27,17 +27,17 @@ fn a_file_that_a_step_wrote_and_hid_by_its_ignore_rule_comes_back() {
 #[test]
 fn what_was_edited_after_it_was_hidden_is_kept_and_named() {
     let mut world = World::git(&[("a", "1\n")]);
-    world.write(".env", "mine\n");
+    world.write("secret", "mine\n");
     world.turn("m1", |world| {
-        world.write(".env", "agent\n");
-        world.write(".gitignore", ".env\n");
+        world.write("secret", "agent\n");
+        world.write(".gitignore", "secret\n");
     });
-    world.write(".env", "mine again\n");
+    world.write("secret", "mine again\n");
     let report = world.revert("m1");
-    assert_eq!(world.read(".env"), "mine again\n", "nothing is lost");
+    assert_eq!(world.read("secret"), "mine again\n", "nothing is lost");
     assert_eq!(
         paths_with(&report, FileResult::Conflict),
-        [".env"],
+        ["secret"],
         "and it is told: {report:?}"
     );
 }

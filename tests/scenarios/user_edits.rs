@@ -370,13 +370,13 @@ fn files_in_view_because_an_ignore_file_that_ignores_itself_changed_or_went_are_
 
 #[test]
 fn an_ignored_file_that_an_edit_tool_names_is_put_back() {
-    let mut world = World::git(&[(".gitignore", ".env\n"), ("a", "1\n")]);
-    world.write(".env", "SECRET=1\n");
+    let mut world = World::git(&[(".gitignore", ".conf\n"), ("a", "1\n")]);
+    world.write(".conf", "SECRET=1\n");
     let before = world.tree();
     world.message("m1");
-    world.tool_start_in("s1", "t1", &[".env", "new.env/.env"]);
-    world.write(".env", "SECRET=2\n");
-    world.write("new.env/.env", "made\n");
+    world.tool_start_in("s1", "t1", &[".conf", "new.conf/.conf"]);
+    world.write(".conf", "SECRET=2\n");
+    world.write("new.conf/.conf", "made\n");
     world.tool_finish_in("s1", "t1");
     let report = world.finish();
     assert_eq!(report.changes, Some(2), "both are known");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use ckpt_store::snapshot::Request;
+use ckpt_store::snapshot::{Request, Side, Taken};
 
 use testing::snapshot::{CapturedWorkspace, path};
 
@@ -179,6 +179,73 @@ fn a_path_that_a_tool_named_is_captured_although_ignored() {
         [".gitignore"],
         "and only while it is named"
     );
+}
+
+fn side(taken: &Taken) -> Side<'_> {
+    Side {
+        snapshot: taken.snapshot,
+        gaps: &taken.gaps,
+    }
+}
+
+#[test]
+fn whatever_list_of_kept_files_comes_or_goes_nobody_changed_anything() {
+    let world = CapturedWorkspace::git();
+    FILES.iter().for_each(|file| world.write(file, file));
+    // Files alone are ignored, but for those of one directory.
+    world.write(".git/info/exclude", "*\n!*/\n/c/\n");
+    let plain = world.take();
+    assert_eq!(world.names(&plain), [""; 0], "all of it is ignored");
+    let mut kept = 0;
+    for pattern in PATTERNS {
+        let keep = [pattern.to_owned()];
+        let request = Request {
+            keep_ignored: &keep,
+            ..world.request()
+        };
+        let keeping = world.snapshots.take(&request).unwrap();
+        let names = world.names(&keeping);
+        assert!(
+            names.iter().all(|name| !name.starts_with("c/")),
+            "an ignored directory is not searched: {pattern:?}, {names:?}"
+        );
+        kept += names.len();
+        for (old, new) in [(&plain, &keeping), (&keeping, &plain)] {
+            let patch = world.snapshots.patch(&world.root, side(old), side(new));
+            assert_eq!(patch.unwrap(), [], "the list is {pattern:?}");
+        }
+    }
+    assert!(
+        kept > PATTERNS.len(),
+        "most patterns keep something: {kept}"
+    );
+}
+
+#[test]
+fn what_is_neither_file_nor_link_is_not_kept() {
+    let world = CapturedWorkspace::git();
+    world.write(".gitignore", "*.local\n");
+    world.write("dir.local/x", "x");
+    world.write("file.local", "x");
+    std::os::unix::fs::symlink("nowhere", world.root.join("link.local")).unwrap();
+    let pipe = Command::new("mkfifo")
+        .arg(world.root.join("pipe.local"))
+        .status();
+    assert!(pipe.unwrap().success(), "a pipe is there");
+    let keep = ["*.local".to_owned()];
+    let taken = world
+        .snapshots
+        .take(&Request {
+            keep_ignored: &keep,
+            ..world.request()
+        })
+        .unwrap();
+    assert_eq!(
+        world.names(&taken),
+        [".gitignore", "file.local", "link.local"],
+        "a file and a link"
+    );
+    assert_eq!(taken.gaps, [], "nobody misses the rest");
 }
 
 #[test]

@@ -74,6 +74,7 @@ impl CapturedWorkspace {
             whatever_size: &[],
             include: &[],
             exclude: &[],
+            keep_ignored: &[],
             max_file_size: 256 << 20,
             seed: true,
             home: Some(&self.home),

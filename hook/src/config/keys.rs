@@ -27,7 +27,7 @@ const SIZE: &str = "a size like `\"256 MiB\"`, or a number of bytes";
 const TIME: &str = "a time like `\"10 s\"` or `\"30 days\"`";
 
 /// Every setting, in the order of `docs/settings.md`.
-pub const KEYS: [Key; 15] = [
+pub const KEYS: [Key; 16] = [
     Key {
         name: "enabled",
         meaning: "whether anything is recorded",
@@ -55,6 +55,13 @@ pub const KEYS: [Key; 15] = [
         expected: PATTERNS,
         set: |settings, value| set(&mut settings.exclude, patterns(value)),
         get: |settings| settings.exclude.clone().into(),
+    },
+    Key {
+        name: "keep_ignored",
+        meaning: "patterns of small files that are captured although ignored",
+        expected: PATTERNS,
+        set: |settings, value| set(&mut settings.keep_ignored, patterns(value)),
+        get: |settings| settings.keep_ignored.clone().into(),
     },
     Key {
         name: "max_file_size",
@@ -228,6 +235,7 @@ mod tests {
             scope: Scope::Cwd,
             include: vec!["a\"b".to_owned()],
             exclude: vec!["*.iso".to_owned(), "/x/".to_owned()],
+            keep_ignored: Vec::new(),
             max_file_size: 1_234_567,
             hook_deadline: Duration::from_millis(1500),
             durability: Durability::Full,

@@ -191,6 +191,7 @@ mod tests {
             scope = "cwd"
             include = [".env"]
             exclude = ["*.iso"]
+            keep_ignored = ["*.conf"]
             max_file_size = "1 MiB"
             hook_deadline = "2 s"
             durability = "full"
@@ -213,6 +214,7 @@ mod tests {
             scope: Scope::Cwd,
             include: vec![".env".to_owned()],
             exclude: vec!["*.iso".to_owned()],
+            keep_ignored: vec!["*.conf".to_owned()],
             max_file_size: 1 << 20,
             hook_deadline: Duration::from_secs(2),
             durability: Durability::Full,

@@ -7,6 +7,8 @@ use std::fmt;
 pub enum GapReason {
     /// Larger than `max_file_size`, and not tracked by the user's repository.
     TooLarge,
+    /// Ignored, one of the small files that are captured all the same, and over the limits of these.
+    KeptTooLarge,
     /// Permission denied, or an I/O error (its text).
     Unreadable(String),
     /// It changed while it was being read, every time.
@@ -54,8 +56,9 @@ impl GapReason {
     }
 
     /// Every reason that has no detail. A new one goes in here, too.
-    pub(crate) const PLAIN: [Self; 9] = [
+    pub(crate) const PLAIN: [Self; 10] = [
         Self::TooLarge,
+        Self::KeptTooLarge,
         Self::Changing,
         Self::ReservedName,
         Self::TooDeep,
@@ -85,6 +88,9 @@ impl fmt::Display for GapReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge => formatter.write_str("larger than `max_file_size`"),
+            Self::KeptTooLarge => {
+                formatter.write_str("ignored, and over the limits of `keep_ignored`")
+            }
             Self::Unreadable(cause) => write!(formatter, "{}{cause}", Self::UNREADABLE),
             Self::Changing => formatter.write_str("changed while it was being read"),
             Self::ReservedName => formatter.write_str("its name is `.git` on some file systems"),

@@ -149,6 +149,7 @@ pub fn rules(bytes: &[u8]) {
     let rules = Rules {
         info: lines.to_vec(),
         include: lines.to_vec(),
+        kept: lines.to_vec(),
         ..Rules::default()
     };
     let matcher = rules.matcher(|directory| (!directory.is_empty()).then(|| lines.to_vec()));

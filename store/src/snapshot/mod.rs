@@ -86,6 +86,8 @@ pub struct Request<'a> {
     pub include: &'a [String],
     /// Ignore-file patterns of the settings.
     pub exclude: &'a [String],
+    /// Ignore-file patterns of the settings: small files that are captured although ignored.
+    pub keep_ignored: &'a [String],
     /// The size in bytes over which an untracked file is a gap.
     pub max_file_size: u64,
     /// Whether to take object ids and packs from the user's repository.

@@ -226,6 +226,7 @@ impl Place {
             whatever_size: &[],
             include: &self.settings.include,
             exclude: &self.settings.exclude,
+            keep_ignored: &self.settings.keep_ignored,
             max_file_size: self.settings.max_file_size,
             seed: self.settings.seed,
             home: store.surroundings.home.as_deref(),

@@ -241,6 +241,7 @@ pub(super) fn code(reason: &GapReason) -> u8 {
         GapReason::Special(SpecialFile::Socket) => 17,
         GapReason::Special(SpecialFile::BlockDevice) => 18,
         GapReason::Special(SpecialFile::CharacterDevice) => 19,
+        GapReason::KeptTooLarge => 20,
     }
 }
 
@@ -257,6 +258,7 @@ pub(super) fn reason(code: u8) -> Option<GapReason> {
         17 => GapReason::Special(SpecialFile::Socket),
         18 => GapReason::Special(SpecialFile::BlockDevice),
         19 => GapReason::Special(SpecialFile::CharacterDevice),
+        20 => GapReason::KeptTooLarge,
         _ => return None,
     })
 }

@@ -14,7 +14,7 @@ pub(crate) enum View {
     Open,
     /// Everything: an `include` pattern matched it.
     Included,
-    /// It is ignored: only what is forced or included.
+    /// It is ignored: only what is forced or included. Of a file: it is captured all the same, since it is forced or kept.
     Ignored,
     /// It leads to the scope: only what is on the way.
     Passage,
@@ -29,6 +29,7 @@ pub(crate) struct Matcher<'a> {
     info: Patterns,
     include: Patterns,
     exclude: Patterns,
+    kept: Patterns,
     built_in: Patterns,
     untracked: HashMap<Vec<u8>, Patterns>,
     ignores_case: bool,
@@ -75,6 +76,7 @@ impl Rules {
             info: parse(&self.info),
             include: parse(&self.include),
             exclude: parse(&self.exclude),
+            kept: parse(&self.kept),
             built_in: parse(if self.built_in {
                 BUILT_IN.as_bytes()
             } else {
@@ -127,7 +129,7 @@ impl Matcher<'_> {
         }
     }
 
-    /// Returns whether ignore files alone would leave this path out, whoever tracks or names it.
+    /// Returns whether ignore files alone would leave this path out, whoever tracks or names it and whether or not it is kept.
     pub fn is_ignored(&self, path: &[u8]) -> bool {
         if self.has_no_patterns_for(path) {
             return false;
@@ -139,7 +141,9 @@ impl Matcher<'_> {
                 None => return true,
             }
         }
-        self.decide(view, path, false, &|_, _| false).is_none()
+        // A file that nobody forces is only kept.
+        let view = self.decide(view, path, false, &|_, _| false);
+        view.is_none_or(|view| view == View::Ignored)
     }
 
     /// Returns the view of an entry of a directory with the view `parent`; none where it is left out. `is_forced` says
@@ -196,11 +200,20 @@ impl Matcher<'_> {
                 Some(if passage { View::Passage } else { View::Open })
             }
             View::Open | View::Passage | View::Ignored => {
-                let wanted =
-                    is_forced(path, is_directory) || is_directory && self.leads_to_included(path);
+                let wanted = if is_directory {
+                    is_forced(path, true) || self.leads_to_included(path)
+                } else {
+                    is_forced(path, false) || parent != View::Ignored && self.keeps(path, name)
+                };
                 wanted.then_some(View::Ignored)
             }
         }
+    }
+
+    /// Whether an ignored file is one of those that are captured all the same. In an ignored directory none is, which may be
+    /// entered for the sake of another file: it is a virtual environment, for example, and full of certificates.
+    fn keeps(&self, path: &[u8], name: Option<usize>) -> bool {
+        !self.kept.is_empty() && self.kept.matched(path, name, false, &self.work) == Some(true)
     }
 
     fn is_in_scope(&self, path: &[u8], is_directory: bool) -> bool {

@@ -40,6 +40,8 @@ pub(crate) struct Rules {
     pub include: Vec<u8>,
     /// The settings' patterns of what is left out whatever else holds.
     pub exclude: Vec<u8>,
+    /// The settings' patterns of small files that are captured although ignored, never of directories.
+    pub kept: Vec<u8>,
     /// Whether the built-in list of dependency and build folders holds.
     pub built_in: bool,
     /// Whether patterns match whatever the case of letters.
@@ -71,6 +73,7 @@ impl Rules {
             ("info", &self.info),
             ("include", &self.include),
             ("exclude", &self.exclude),
+            ("keep-ignored", &self.kept),
         ];
         for (name, bytes) in plain.into_iter().filter(|(_, bytes)| !bytes.is_empty()) {
             section(name, bytes);
@@ -118,6 +121,7 @@ impl Rules {
             b"info" => self.info = bytes.to_vec(),
             b"include" => self.include = bytes.to_vec(),
             b"exclude" => self.exclude = bytes.to_vec(),
+            b"keep-ignored" => self.kept = bytes.to_vec(),
             b"scope" => self.scope = Some(bytes.to_vec()),
             b"untracked" => {
                 let end = bytes.iter().position(|byte| *byte == 0)?;
@@ -188,6 +192,7 @@ mod tests {
             global: b"*.o\n".to_vec(),
             untracked: vec![(Vec::new(), b"x\n".to_vec())],
             scope: Some(b"a/b".to_vec()),
+            kept: b".env\n".to_vec(),
             built_in: true,
             ignores_case: true,
             forced: [b"a/b\n".to_vec(), b"\xff".to_vec()].into(),
@@ -233,6 +238,36 @@ mod tests {
         );
         assert!(!matcher.is_visible(b"dist/app/x.css"), "not included");
         assert!(!matcher.is_visible(b"a/secret/x"), "excluded");
+    }
+
+    #[test]
+    fn an_ignored_file_is_kept_where_its_directory_is_not_ignored() {
+        let rules = Rules {
+            kept: b".env\n*.pem\n!ca.pem\n".to_vec(),
+            exclude: b"/private/.env\n".to_vec(),
+            forced: [b"out/kept".to_vec()].into(),
+            ..rules(".env\n*.pem\nout/\n")
+        };
+        let matcher = rules.matcher(|_| None);
+        assert!(matcher.is_visible(b"a/.env"), "its name is in the list");
+        assert!(
+            !matcher.is_visible(b".env/bin/python"),
+            "a directory of that name is ignored as before"
+        );
+        assert!(
+            !matcher.is_visible(b"out/.env"),
+            "nor is one entered for it"
+        );
+        assert!(matcher.is_visible(b"x.pem"), "a wildcard works");
+        assert!(!matcher.is_visible(b"ca.pem"), "and an exception");
+        assert!(
+            !matcher.is_visible(b"private/.env"),
+            "what is excluded stays out"
+        );
+        assert!(
+            matcher.is_ignored(b"a/.env"),
+            "the ignore files alone leave it out"
+        );
     }
 
     #[test]

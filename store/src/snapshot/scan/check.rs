@@ -153,7 +153,9 @@ impl Check<'_> {
             Some(Kind::Content(_) | Kind::Watched(_)) => {
                 item.is_settled && stamp() == Some(item.stamp)
             }
-            Some(Kind::Gap(GapReason::TooLarge)) => stamp() == Some(item.stamp),
+            Some(Kind::Gap(GapReason::TooLarge | GapReason::KeptTooLarge)) => {
+                stamp() == Some(item.stamp)
+            }
             Some(Kind::Gap(GapReason::Special(_))) => {
                 stamp().is_some_and(|now| now.file_type() == item.stamp.mode)
             }

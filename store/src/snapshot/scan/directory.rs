@@ -24,6 +24,11 @@ use crate::snapshot::{GapReason, SpecialFile};
 const DEEPEST: usize = 2048;
 /// How many files one task reads: a directory with more is shared between threads.
 const FILES_A_TASK: usize = 64;
+/// The size in bytes over which a file is a gap that is ignored and kept: what is written by hand is smaller.
+const KEPT_SIZE: u64 = 64 << 10;
+/// How many such files of one directory are captured, by name. Which they are must not depend on what another thread found, or
+/// two snapshots of the same files would differ: so it is no number for the whole workspace.
+const KEPT_FILES: usize = 64;
 
 /// One directory, open.
 pub(super) struct Open<'a> {
@@ -39,6 +44,15 @@ pub(super) struct Open<'a> {
     pub old: Option<&'a Listing>,
     /// The ignore files that hold in it.
     pub neighbours: Neighbours,
+}
+
+/// What looking at the entries of a directory came to, beside the items.
+#[derive(Default)]
+struct Looked {
+    /// Files to be read; their items only hold the place.
+    unread: Vec<Unread>,
+    /// How many are ignored and kept.
+    kept: usize,
 }
 
 impl Open<'_> {
@@ -74,11 +88,11 @@ impl Open<'_> {
         let is_empty = known.map_or(names.is_empty(), |old| old.is_empty);
         names.retain(|(name, _)| !is_plain_dot_git(name));
         let mut items = Vec::with_capacity(names.len());
-        let mut unread = Vec::new();
+        let mut looked = Looked::default();
         for (name, is_directory) in &names {
-            items.extend(self.item(name, *is_directory, &mut unread)?);
+            items.extend(self.item(name, *is_directory, &mut looked)?);
         }
-        self.share(unread, queue);
+        self.share(looked.unread, queue);
         self.descend(&items, trust, queue);
         Ok(Listing {
             stamp,
@@ -133,20 +147,14 @@ impl Open<'_> {
         )
     }
 
-    /// Looks at one entry; it goes to `unread` where a file has to be read, and the item then only holds the place.
-    fn item(
-        &self,
-        name: &[u8],
-        listed: Option<bool>,
-        unread: &mut Vec<Unread>,
-    ) -> Result<Option<Item>> {
+    /// Looks at one entry.
+    fn item(&self, name: &[u8], listed: Option<bool>, looked: &mut Looked) -> Result<Option<Item>> {
         if listed.is_some_and(|is_directory| is_version_control(name, is_directory)) {
             return Ok(None);
         }
         let path = join(self.path, name);
-        if let Some(is_directory) = listed
-            && self.decide(&path, is_directory).is_none()
-        {
+        let mut view = listed.and_then(|is_directory| self.decide(&path, is_directory));
+        if listed.is_some() && view.is_none() {
             return Ok(self.watched(name));
         }
         let stamp = match beneath::stat(self.directory, name) {
@@ -162,8 +170,24 @@ impl Open<'_> {
         if is_version_control(name, is_directory) {
             return Ok(None);
         }
-        if listed != Some(is_directory) && self.decide(&path, is_directory).is_none() {
+        if listed != Some(is_directory) {
+            view = self.decide(&path, is_directory);
+        }
+        if view.is_none() {
             return Ok(self.watched(name));
+        }
+        let is_kept =
+            !is_directory && view == Some(View::Ignored) && !(self.walk.is_forced)(&path, false);
+        if is_kept {
+            match stamp.file_type() {
+                0o100_000 | 0o120_000 => looked.kept += 1,
+                // Nobody lists pipes and sockets.
+                _ => return Ok(None),
+            }
+            let is_small = stamp.size <= KEPT_SIZE && looked.kept <= KEPT_FILES;
+            if !is_small && !(self.walk.is_any_size)(&path) {
+                return Ok(Some(Item::gap(name, stamp, GapReason::KeptTooLarge)));
+            }
         }
         if check_component(name).is_err() {
             return Ok(Some(Item::gap(
@@ -175,7 +199,7 @@ impl Open<'_> {
                 GapReason::ReservedName,
             )));
         }
-        self.entry(name, &path, stamp, unread)
+        self.entry(name, &path, stamp, &mut looked.unread)
     }
 
     fn entry(

@@ -48,6 +48,7 @@ pub(crate) fn outer_rules(
         scope: request.scope.map(|scope| scope.as_bytes().to_vec()),
         include: lines(request.include),
         exclude: lines(request.exclude),
+        kept: lines(request.keep_ignored),
         built_in: location.is_none(),
         forced: BTreeSet::new(),
     };
