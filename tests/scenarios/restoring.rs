@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ckpt_schema::report::Outcome;
+use ckpt_store::RedoRequest;
 
 use testing::clock::await_tick;
 use testing::scenario::{World, to};
@@ -171,7 +172,7 @@ fn a_parent_that_became_a_link_to_a_neighbour_or_to_git_is_not_passed() {
 }
 
 #[test]
-fn a_workspace_that_is_mounted_at_another_place_as_well_has_a_history_at_each() {
+fn a_workspace_that_is_mounted_at_another_place_as_well_is_reverted_at_either() {
     let mut world = World::new();
     world.write("a", "0\n");
     world.turn("m1", |world| world.write("a", "agent\n"));
@@ -181,23 +182,32 @@ fn a_workspace_that_is_mounted_at_another_place_as_well_has_a_history_at_each() 
         return testing::skip::skip("only root can mount something");
     }
     let home = std::mem::replace(&mut world.cwd, elsewhere.clone());
-    let unknown = world.try_revert(&to("m1")).is_err();
     world.turn("m2", |world| world.write("a", "there\n"));
     world.cwd = home;
-    let there = world.try_revert(&to("m2")).is_err();
-    let report = world.try_revert(&to("m1"));
+    let here = world.try_revert(&to("m2"));
+    let after_here = world.read("a");
+    world.cwd.clone_from(&elsewhere);
+    let there = world.try_revert(&to("m1"));
+    let after_there = world.read("a");
+    let all = RedoRequest {
+        all: true,
+        ..RedoRequest::default()
+    };
+    let back = world.store.redo(&elsewhere, &all);
+    let after_back = world.read("a");
     assert!(
         succeeds("umount", &[&elsewhere]),
         "what was mounted can be taken away"
     );
-    assert!(unknown, "nothing was recorded there");
-    assert!(there, "what was recorded there is no history of here");
-    assert_eq!(
-        report.expect("it is known").outcome,
-        Outcome::Partial,
-        "what the other one changed is not undone"
-    );
-    assert_eq!(world.read("a"), "there\n");
+    // With a history at each, one would take the other's work for the user's, or not know it.
+    let here = here.expect("what was recorded there is known here");
+    assert_eq!(here.outcome, Outcome::Restored);
+    assert_eq!(after_here, "agent\n");
+    let there = there.expect("what was recorded here is known there");
+    assert_eq!(there.outcome, Outcome::Restored);
+    assert_eq!(after_there, "0\n");
+    back.expect("the way back of both");
+    assert_eq!(after_back, "there\n");
 }
 
 #[test]
