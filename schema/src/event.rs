@@ -142,6 +142,10 @@ pub struct Event {
     /// Whether the user interrupted the agent: of a tool's finish or a turn's end.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
+    /// Whether the agent tells of every tool that may change a file before it runs: while none runs, it changes nothing. It need
+    /// not be said again; the first event of a tool says so as well.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tells_of_tools: bool,
     /// The agent's own record of the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transcript_path: Option<PathBuf>,
@@ -177,6 +181,7 @@ impl Event {
             duration_ms: None,
             background: None,
             interrupted: false,
+            tells_of_tools: false,
             transcript_path: None,
             process: None,
             at_once: false,

@@ -178,7 +178,10 @@ fn our_own_commands_are_no_messages_and_make_no_revert_permanent() {
     world.write("menu", "soup\n");
     tell("UserPromptSubmit", json!({"prompt": "salad, please"}));
     tell("PreModelRequest", json!({}));
+    let tool = json!({"tool_name": "Bash", "tool_use_id": "0"});
+    tell("PreToolUse", tool.clone());
     world.write("menu", "salad\n");
+    tell("PostToolUse", tool);
     tell("Stop", json!({}));
     // Codex has its model run the command, so that its own tool is at work.
     tell(

@@ -114,8 +114,6 @@ struct Agent {
     is_dead: bool,
     is_in_step: bool,
     is_sub: bool,
-    /// Whether the session, and that of its sub-agent, has told of a tool: before that nobody knows that it tells of them.
-    has_told: [bool; 2],
 }
 
 /// When somebody's tool could have written a file, as far as the evidence may take it: a step without tool events is one tool.
@@ -256,15 +254,9 @@ impl Player {
         if !is_lost {
             self.send(agent, EventKind::StepStart, |_| ());
         }
-        if !self.is_told(agent) {
+        if !self.tells[agent] {
             self.cover(agent, None);
         }
-    }
-
-    /// Whether the time without a tool is known to be thinking.
-    fn is_told(&self, agent: usize) -> bool {
-        let state = &self.agents[agent];
-        self.tells[agent] && state.has_told[usize::from(state.is_sub)]
     }
 
     fn tool_start(&mut self, agent: usize, names: Option<usize>, waits: bool) {
@@ -278,9 +270,6 @@ impl Player {
         self.number += 1;
         let id = format!("t{}", self.number);
         if self.tells[agent] {
-            let is_sub = usize::from(self.agents[agent].is_sub);
-            self.agents[agent].has_told[is_sub] = true;
-            self.close(agent, 0);
             let paths = names.map(|file| self.world.path(name(file)));
             let named = id.clone();
             self.send(agent, EventKind::ToolStart, |event| {
@@ -334,6 +323,7 @@ impl Player {
         };
         let mut event = Event {
             parent_session_id: is_sub.then_some(session),
+            tells_of_tools: self.tells[agent],
             ..self.world.event(kind, &own)
         };
         more(&mut event);
@@ -363,7 +353,7 @@ impl Player {
         self.covers
             .extend(closed.into_iter().map(|cover| Cover { to, ..cover }));
         // A step of an agent that tells of no tools goes on.
-        if !self.is_told(agent) && self.agents[agent].is_in_step {
+        if !self.tells[agent] && self.agents[agent].is_in_step {
             self.cover(agent, None);
         }
     }

@@ -321,6 +321,32 @@ fn a_clock_that_jumps_makes_nobody_busy_and_nothing_nobodys() {
 }
 
 #[test]
+fn what_was_edited_before_the_first_tool_of_a_session_is_the_users_where_the_agent_tells_of_tools()
+{
+    for ends in [true, false] {
+        let mut world = World::new();
+        world.write("a", "0\n");
+        let message = Event {
+            message_id: Some("m1".to_owned()),
+            prompt: Some("think".to_owned()),
+            tells_of_tools: true,
+            ..world.event(EventKind::UserMessage, "s1")
+        };
+        world.send(&message);
+        // Later events need not say it again.
+        world.start();
+        world.write("a", "by hand\n");
+        if ends {
+            let end = world.event(EventKind::TurnEnd, "s1");
+            world.send(&end);
+        }
+        let report = world.revert("m1");
+        assert_eq!(world.read("a"), "by hand\n", "{report:?}");
+        assert_eq!(unclear_of(&report), [], "and nothing is in doubt");
+    }
+}
+
+#[test]
 fn a_step_in_which_no_tool_was_told_of_is_not_nothing() {
     let mut world = World::new();
     world.message("m1");

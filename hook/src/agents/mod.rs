@@ -105,7 +105,15 @@ pub fn find(name: &str) -> Option<&'static dyn Agent> {
 /// Reads a payload of the agent with that name.
 pub fn parse(agent: &str, event: Option<&str>, payload: &[u8], context: &Context<'_>) -> Parsed {
     match find(agent) {
-        Some(agent) => agent.parse(event, payload, context),
+        Some(agent) => {
+            let mut parsed = agent.parse(event, payload, context);
+            // A script may call itself by any agent's name: it says itself what it tells of.
+            let adapted = parsed.events.iter_mut().filter(|_| agent.name() != GENERIC);
+            for event in adapted {
+                event.tells_of_tools = find(&event.agent).is_some_and(|it| it.tells_of_tools());
+            }
+            parsed
+        }
         None => Parsed {
             problems: vec!["the agent's name is unknown".to_owned()],
             ..Parsed::default()

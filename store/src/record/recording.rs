@@ -305,7 +305,8 @@ impl<'a> Recording<'a> {
         }
         // Some agents announce a tool only once it may run: where the first one is denied, its wait is all that is heard of it.
         let is_of_tool = matches!(self.event.event, EventKind::ToolStart | EventKind::ToolWait);
-        let tells_of_tools = is_of_tool && self.place.settings.tool_events;
+        let is_told = is_of_tool || self.event.tells_of_tools;
+        let tells_of_tools = is_told && self.place.settings.tool_events;
         let session = self.session.id;
         sessions::touch_session(
             self.connection,

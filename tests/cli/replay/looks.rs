@@ -75,11 +75,11 @@ counted! {
         5 everywhere, 0 around: TURN-SUB please
     "#]];
     codex: "codex", "codex-0.169.0", expect![[r#"
-        4 everywhere, 4 around: TURN-ONE please
+        3 everywhere, 4 around: TURN-ONE please
         5 everywhere, 0 around: TURN-TWO please
     "#]];
     gemini_cli: "gemini-cli", "gemini-cli-0.61.0", expect![[r#"
-        4 everywhere, 4 around: TURN-ONE please
+        3 everywhere, 4 around: TURN-ONE please
         5 everywhere, 0 around: TURN-TWO please
         7 everywhere, 0 around: TURN-SUB please
     "#]];
@@ -94,14 +94,14 @@ counted! {
         4 everywhere, 0 around: TURN-SUB please
     "#]];
     opencode: "opencode", "opencode-1.18.33", expect![[r#"
-        4 everywhere, 4 around: "TURN-ONE please"
+        3 everywhere, 4 around: "TURN-ONE please"
         5 everywhere, 0 around: "TURN-TWO please"
-        6 everywhere, 0 around: "TURN-SUB please"
+        5 everywhere, 0 around: "TURN-SUB please"
     "#]];
     kilo: "kilo", "kilo-7.7.7", expect![[r#"
-        4 everywhere, 4 around: "TURN-ONE please"
+        3 everywhere, 4 around: "TURN-ONE please"
         5 everywhere, 0 around: "TURN-TWO please"
-        6 everywhere, 0 around: "TURN-SUB please"
+        5 everywhere, 0 around: "TURN-SUB please"
     "#]];
     cline: "cline", "cline-cli-3.0.65", expect![[r#"
         3 everywhere, 4 around: (a message)
@@ -109,7 +109,7 @@ counted! {
         5 everywhere, 0 around: (a message)
     "#]];
     pi: "pi", "pi-0.73.1", expect![[r#"
-        4 everywhere, 4 around: TURN-ONE please
+        3 everywhere, 4 around: TURN-ONE please
         5 everywhere, 0 around: TURN-TWO please
     "#]];
 }

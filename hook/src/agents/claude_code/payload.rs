@@ -28,6 +28,10 @@ impl Agent for ClaudeCode {
         Some(shape::additional_context("UserPromptSubmit", line))
     }
 
+    fn tells_of_tools(&self) -> bool {
+        true
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         if is_copilot(payload) {
             return CopilotCli.translate(&payload.of_agent("copilot-cli"));

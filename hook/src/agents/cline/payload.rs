@@ -22,6 +22,10 @@ impl Agent for Cline {
         &["3.0.65"]
     }
 
+    fn tells_of_tools(&self) -> bool {
+        true
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let name = payload.event_name()?;
         let Some(kind) = kind(&name) else {

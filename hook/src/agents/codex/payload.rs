@@ -27,6 +27,10 @@ impl Agent for Codex {
         Some(shape::additional_context("UserPromptSubmit", line))
     }
 
+    fn tells_of_tools(&self) -> bool {
+        true
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = kind(&payload.event_name()?) else {
             return Err(Problem::UnknownEvent);

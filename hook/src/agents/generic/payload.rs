@@ -51,6 +51,7 @@ impl Agent for Generic {
             .and_then(|duration| u64::try_from(duration).ok());
         event.background = object.flag("background");
         event.interrupted = object.flag("interrupted") == Some(true);
+        event.tells_of_tools = object.flag("tells_of_tools") == Some(true);
         event.transcript_path = payload
             .text(&["transcript_path"])
             .map(PathBuf::from)

@@ -48,6 +48,10 @@ impl Agent for Opencode {
         Some(line.to_owned())
     }
 
+    fn tells_of_tools(&self) -> bool {
+        true
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let event = match payload.event_name()?.as_str() {
             "chat.message" => message(payload)?,

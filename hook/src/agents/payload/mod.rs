@@ -78,6 +78,12 @@ pub trait Agent: Sync {
         None
     }
 
+    /// Returns whether the agent was seen to tell of every tool that may change a file before it runs, so that what changes
+    /// while none runs is not its; where nobody has seen that, its first event of a tool says so.
+    fn tells_of_tools(&self) -> bool {
+        false
+    }
+
     /// Returns what a payload of the agent means.
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem>;
 

@@ -24,6 +24,10 @@ impl Agent for Pi {
         Some(line.to_owned())
     }
 
+    fn tells_of_tools(&self) -> bool {
+        true
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let Some(kind) = kind(&payload.event_name()?) else {
             return Err(Problem::UnknownEvent);

@@ -23,6 +23,10 @@ impl Agent for QwenCode {
         Some(shape::additional_context("UserPromptSubmit", line))
     }
 
+    fn tells_of_tools(&self) -> bool {
+        true
+    }
+
     fn translate(&self, payload: &Payload<'_>) -> Result<Vec<Event>, Problem> {
         let name = payload.event_name()?;
         let kind =
