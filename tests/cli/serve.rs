@@ -149,6 +149,24 @@ fn every_result_is_the_document_that_the_command_prints() {
 }
 
 #[test]
+fn one_message_is_planned_and_undone_alone() {
+    let world = Sandbox::new();
+    world.play("m1", "one", |world| world.write("one", "1\n"));
+    world.play("m2", "two", |world| world.write("two", "2\n"));
+    let mut client = Client::start(&world);
+    let planned = client.call("plan", json!({"message": "m1", "alone": true}));
+    check(&world, "report-operation", &planned["report"]);
+    let done = client.call("revert", json!({"message": "m1", "alone": true}));
+    assert_eq!(done["alone"], planned["report"]["alone"], "{done:#}");
+    assert!(!world.workspace().join("one").exists(), "it is undone");
+    assert_eq!(world.read("two"), b"2\n", "the later one stays");
+    let status = client.call("status", json!({}));
+    assert_eq!(status["undone_alone"], json!([done["alone"]]), "{status:#}");
+    let wrong = json!({"operation": "redo", "alone": true});
+    assert_eq!(client.refused("plan", wrong)["code"], -32602, "no use");
+}
+
+#[test]
 fn a_plan_is_applied_once_and_only_while_it_holds() {
     let world = played();
     let mut client = Client::start(&world);

@@ -1,6 +1,7 @@
 //! Behaviour as a user would state it, through the library's doors: the sentences of the project's scenarios, by name.
 
 mod again;
+mod alone;
 mod basic;
 mod blame;
 mod borrowed;

@@ -103,10 +103,12 @@ fn of_message(message: &MessageReport, view: &View) -> String {
 }
 
 fn of_operation(operation: &OperationEntry, view: &View) -> String {
-    let to = operation
-        .message
-        .as_deref()
-        .map(|message| format!(" to just before {}", view.paint.id(&short(message))));
+    let id = |message: &str| view.paint.id(&short(message));
+    let to = match (&operation.alone, &operation.message) {
+        (Some(alone), _) => Some(format!(" of {} alone", id(alone))),
+        (None, Some(message)) => Some(format!(" to just before {}", id(message))),
+        (None, None) => None,
+    };
     format!(
         "{}  {}  {}{}, {}",
         view.paint.id(&short(&operation.id)),

@@ -166,7 +166,9 @@ fn message_row(message: &MessageReport, told: Told, view: &View) -> Vec<String> 
 /// Returns the state where it is not the usual one.
 pub fn state_unless_live(message: &MessageReport, paint: Paint) -> String {
     match message.state {
-        MessageState::Live if message.unprotected.is_none() => String::new(),
+        MessageState::Live if message.unprotected.is_none() && !message.undone_alone => {
+            String::new()
+        }
         _ => state(message, paint),
     }
 }
@@ -174,6 +176,7 @@ pub fn state_unless_live(message: &MessageReport, paint: Paint) -> String {
 fn state(message: &MessageReport, paint: Paint) -> String {
     match message.state {
         _ if message.unprotected.is_some() => paint.bad("unprotected"),
+        MessageState::Live if message.undone_alone => paint.warning("undone"),
         MessageState::Live => paint.good("live"),
         MessageState::Hidden => paint.warning("hidden"),
         MessageState::Discarded => paint.faint("discarded"),
@@ -182,8 +185,9 @@ fn state(message: &MessageReport, paint: Paint) -> String {
 
 /// Returns a message as one line to choose from.
 pub fn choice(message: &MessageReport, view: &View) -> String {
+    let undone = if message.undone_alone { "  undone" } else { "" };
     format!(
-        "{}  {}  {}  {}",
+        "{}  {}  {}{undone}  {}",
         short(&message.id),
         view.times.ago(message.time),
         count(message.files, "file"),
@@ -204,7 +208,7 @@ pub fn operations(report: &OperationsReport, view: &View) -> String {
             "operation",
             "when",
             "kind",
-            "to message",
+            "message",
             "outcome",
             "files",
             "conflicts",
@@ -260,10 +264,14 @@ fn operation_row(entry: &OperationEntry, view: &View) -> Vec<String> {
     vec![
         paint.id(&short(&entry.id)),
         view.times.ago(entry.time),
-        entry.kind.name().to_owned(),
+        match entry.alone {
+            Some(_) => format!("{} alone", entry.kind.name()),
+            None => entry.kind.name().to_owned(),
+        },
         entry
-            .message
+            .alone
             .as_deref()
+            .or(entry.message.as_deref())
             .map_or_else(|| paint.faint("-"), |message| paint.id(&short(message))),
         outcome(entry, paint),
         entry.files.to_string(),
@@ -637,6 +645,7 @@ fn show_operation(entry: &OperationEntry, view: &View) -> String {
     ];
     let named = [
         ("session", &entry.session),
+        ("undid alone", &entry.alone),
         ("to message", &entry.message),
         ("before it", &entry.before),
         ("after it", &entry.after),

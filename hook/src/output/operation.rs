@@ -19,7 +19,7 @@ use super::view::View;
 /// What the report does not say, and people want to know.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// What the user wrote in the message that is now the revert point.
+    /// What the user wrote in the message that is undone alone, else in the one that is now the revert point.
     pub prompt: Option<String>,
     /// What was so just before it; nothing where nothing was done.
     pub before: Before,
@@ -63,6 +63,16 @@ fn what(report: &OperationReport, around: &Around, paint: Paint) -> String {
     match (report.kind, message) {
         (OperationKind::Revert, Some(message)) if !around.before.is_part => {
             format!("{would} back to just before {message}")
+        }
+        (OperationKind::Revert, _) if report.alone.is_some() => {
+            let done = if report.dry_run {
+                "Would undo"
+            } else {
+                "Undid"
+            };
+            let alone = report.alone.as_deref().unwrap_or_default();
+            let alone = self::message(alone, around.prompt.as_deref(), paint);
+            format!("{done} {alone} alone")
         }
         (OperationKind::Revert, _) if report.dry_run => "Would undo this part".to_owned(),
         (OperationKind::Revert, _) => "Undid this part".to_owned(),
@@ -440,6 +450,7 @@ mod tests {
             kind: OperationKind::Revert,
             session: Some("s".to_owned()),
             message: Some("abcdefghij".to_owned()),
+            alone: None,
             outcome,
             dry_run: false,
             plan: None,

@@ -16,17 +16,17 @@ const LISTED: usize = 10;
 
 const PERMANENT: &str = "Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.\n";
 
-/// Returns the state of a workspace; `hidden` are its hidden messages, oldest first.
-pub fn render(report: &StatusReport, hidden: &[MessageReport], view: &View) -> String {
+/// Returns the state of a workspace; `told` are the messages that it names, oldest first.
+pub fn render(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     let paint = view.paint;
     let mut text = heading(report, paint);
     let troubles = troubles(report, view);
     match &report.revert_point {
-        Some(point) => text.push_str(&banner(report, point, hidden, view)),
+        Some(point) => text.push_str(&banner(report, point, told, view)),
         None if report.session.is_none() => text.push_str(
             "Nothing was recorded here yet. `ckpt-hook install AGENT` puts the hook into an agent's settings.\n",
         ),
-        None if report.redo => text.push_str(&part(report, view)),
+        None if report.redo => text.push_str(&part(report, told, view)),
         None if !report.also_reverted.is_empty() => {
             text.push_str("Nothing of this session is reverted.\n");
         }
@@ -67,7 +67,7 @@ fn heading(report: &StatusReport, paint: Paint) -> String {
     text + "\n"
 }
 
-fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &View) -> String {
+fn banner(report: &StatusReport, point: &str, told: &[MessageReport], view: &View) -> String {
     let paint = view.paint;
     let number = count(report.messages_hidden.len() as u64, "message");
     let verb = if report.messages_hidden.len() == 1 {
@@ -75,7 +75,7 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
     } else {
         "are"
     };
-    let prompt = hidden
+    let prompt = told
         .iter()
         .find(|message| message.id == point)
         .and_then(|message| message.prompt.as_deref());
@@ -85,13 +85,17 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
         paint.warning("Reverted")
     );
     let mut table = Table::new(&[]).indented(2);
-    for message in hidden {
+    for message in told
+        .iter()
+        .filter(|message| report.messages_hidden.contains(&message.id))
+    {
         table.row(vec![
             paint.id(&short(&message.id)),
             title(message.prompt.as_deref()),
         ]);
     }
     text.push_str(&table.render(view));
+    text.push_str(&alone(report, told, view));
     let files = operation::files(&report.files, view);
     if !files.is_empty() {
         text.push_str(&format!("\nFiles that the revert changed:\n{files}"));
@@ -105,13 +109,27 @@ fn banner(report: &StatusReport, point: &str, hidden: &[MessageReport], view: &V
     text + PERMANENT
 }
 
-/// Without a revert point only single files or steps were taken back.
-fn part(report: &StatusReport, view: &View) -> String {
+/// Names the messages that are undone while later ones stay.
+fn alone(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
+    let name = |id: &String| {
+        let message = told.iter().find(|message| message.id == *id);
+        let prompt = message.and_then(|message| message.prompt.as_deref());
+        format!(
+            "Undone alone: {}\n",
+            operation::message(id, prompt, view.paint)
+        )
+    };
+    report.undone_alone.iter().map(name).collect()
+}
+
+/// Without a revert point only single files, steps or messages were taken back.
+fn part(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     let head = view.paint.warning("Undone in part");
     let files = operation::files(&report.files, view);
     format!(
-        "{head}: no message is hidden\n{files}\n`ckpt-hook unrevert` brings it back.\n\
-         {PERMANENT}"
+        "{head}: no message is hidden\n{}{files}\n`ckpt-hook unrevert` brings it back.\n\
+         {PERMANENT}",
+        alone(report, told, view)
     )
 }
 

@@ -51,6 +51,9 @@ pub struct MessageReport {
     pub time: i64,
     /// Whether it is live, hidden or discarded.
     pub state: MessageState,
+    /// Whether it is undone alone, while later ones stay.
+    #[serde(default)]
+    pub undone_alone: bool,
     /// How many steps it took.
     pub steps: u64,
     /// How many files they changed.

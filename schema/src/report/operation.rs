@@ -190,6 +190,9 @@ pub struct OperationReport {
     pub session: Option<String>,
     /// The revert point after it; null where nothing is reverted any more.
     pub message: Option<String>,
+    /// The message that it undoes alone, while later ones stay.
+    #[serde(default)]
+    pub alone: Option<String>,
     /// How it ended; for a dry run, how it would.
     pub outcome: Outcome,
     /// Whether it was only planned.
@@ -210,7 +213,7 @@ pub struct OperationReport {
     /// Where it leaves nothing of its session reverted: the other sessions of the workspace that are.
     #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
-    /// What is not as it was where it went to, with a reason for every path; null for one step alone, and where no snapshot
+    /// What is not as it was where it went to, with a reason for every path; null for one message or step alone, and where no snapshot
     /// of that moment could be taken.
     #[serde(default)]
     pub receipt: Option<Receipt>,
@@ -292,6 +295,9 @@ pub struct OperationEntry {
     pub session: Option<String>,
     /// The message that it went to.
     pub message: Option<String>,
+    /// The message that it undid alone, while later ones stayed.
+    #[serde(default)]
+    pub alone: Option<String>,
     /// When.
     pub time: i64,
     /// `open`, `done` or `rolled_back`.

@@ -20,6 +20,9 @@ pub struct StatusReport {
     pub revert_point: Option<String>,
     /// The messages after the revert point, oldest first.
     pub messages_hidden: Vec<String>,
+    /// The messages that are undone alone, while later ones stay, in the order in which that was asked for.
+    #[serde(default)]
+    pub undone_alone: Vec<String>,
     /// What the reverts so far did to each file.
     pub files: Vec<FileReport>,
     /// Whether there is something to redo.

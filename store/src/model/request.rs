@@ -64,6 +64,8 @@ impl Unclear {
 pub struct RevertRequest {
     /// The message (or, for one step alone, the step) to go back to: any id that `ids` resolves.
     pub message: String,
+    /// The message alone, and nothing that came after it.
+    pub alone: bool,
     /// One step alone instead of a message and all after it.
     pub step: Option<String>,
     /// The session, by any id.

@@ -1,5 +1,6 @@
 //! `log`, `log --operations` and `sessions`: one statement each, however long the history is.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ckpt_schema::report::{
@@ -12,6 +13,7 @@ use super::{LogFilter, choose};
 use crate::error::Result;
 use crate::ids;
 use crate::model::Milliseconds;
+use crate::revert::chain::undone_alone;
 use crate::sessions;
 use crate::sessions::read::{OperationState, Table, all, count, optional_word, word};
 use crate::store::Store;
@@ -133,6 +135,7 @@ pub(super) fn messages(
         SELECT chosen.seq, chosen.id, chosen.agent_id, chosen.session_id, chosen.agent_session, chosen.agent, chosen.prompt, chosen.created_at,
                chosen.state, chosen.unprotected, chosen.workspace, count(DISTINCT steps.seq) AS steps,
                total(changes.undone_by IS NULL AND changes.id IS NOT NULL) > 0 AS has_live_changes,
+               EXISTS (SELECT 1 FROM operations WHERE part_message_id = chosen.id AND alone = 1 AND permanent = 1) AS was_undone_alone,
                EXISTS (SELECT 1 FROM snapshots WHERE id = chosen.snapshot_id AND pruned_at IS NOT NULL) AS is_pruned,
                iif(total(steps.state = 'open') > 0, NULL, max(steps.finished_at)) AS finished,
                count(DISTINCT iif(changes.attribution = 'unclear', NULL, ifnull(changes.path_raw, changes.path))) AS files,
@@ -153,7 +156,7 @@ pub(super) fn messages(
           LEFT JOIN changes ON changes.step_id = steps.id
          GROUP BY chosen.seq ORDER BY chosen.seq DESC";
     let limit = choose::sql_limit(chosen.limit);
-    all(
+    let mut messages = all(
         connection,
         sql,
         params![
@@ -169,13 +172,32 @@ pub(super) fn messages(
             chosen.after,
         ],
         read_message,
-    )
+    )?;
+    let pending = pending_alone(connection)?;
+    for message in &mut messages {
+        message.undone_alone |= pending.contains(&message.id);
+    }
+    Ok(messages)
+}
+
+/// Returns the messages that pending reverts undo alone, of all sessions: there are few at a time, if any.
+fn pending_alone(connection: &Connection) -> Result<BTreeSet<String>> {
+    let sql = "SELECT DISTINCT sessions.id, revert_base_id FROM sessions JOIN operations ON session_id = sessions.id
+                WHERE revert_base_id IS NOT NULL AND operations.alone = 1 AND base_snapshot_id = revert_base_id";
+    let reverted: Vec<(String, i64)> =
+        all(connection, sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut pending = BTreeSet::new();
+    for (session, base) in reverted {
+        pending.extend(undone_alone(connection, &session, base)?);
+    }
+    Ok(pending)
 }
 
 fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
     let state = word(row, Table::Messages, "state")?;
-    let not_revertable =
-        why_not_revertable(state, row.get("has_live_changes")?, row.get("is_pruned")?);
+    let has_live_changes: bool = row.get("has_live_changes")?;
+    let was_undone_alone: bool = row.get("was_undone_alone")?;
+    let not_revertable = why_not_revertable(state, has_live_changes, row.get("is_pruned")?);
     Ok(MessageReport {
         seq: row.get("seq")?,
         agent_session: row.get("agent_session")?,
@@ -188,6 +210,8 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
         prompt: row.get("prompt")?,
         time: row.get("created_at")?,
         state,
+        // A part that was taken back before the next message is not undone.
+        undone_alone: was_undone_alone && !has_live_changes,
         steps: count(row, "steps")?,
         files: count(row, "files")?,
         unclear: count(row, "unclear")?,
@@ -262,7 +286,7 @@ pub(super) fn read_operations(
     value: impl rusqlite::ToSql,
 ) -> Result<Vec<OperationEntry>> {
     let sql = format!(
-        "SELECT operations.id, kind, session_id, message_id, started_at, state, outcome, git,
+        "SELECT operations.id, kind, session_id, message_id, iif(alone, part_message_id, NULL) AS alone, started_at, state, outcome, git,
                 before.tree AS before_tree, after.tree AS after_tree,
                 count(*) FILTER (WHERE result = 'done' AND action IN ('write', 'delete', 'merge')) AS files,
                 count(*) FILTER (WHERE result = 'conflict') AS conflicts
@@ -281,6 +305,7 @@ fn read_operation(row: &Row<'_>) -> rusqlite::Result<OperationEntry> {
         kind: word(row, Table::Operations, "kind")?,
         session: row.get("session_id")?,
         message: row.get("message_id")?,
+        alone: row.get("alone")?,
         time: row.get("started_at")?,
         state: word::<OperationState>(row, Table::Operations, "state")?
             .name()

@@ -10,7 +10,7 @@ use crate::error::{Context, Result};
 use crate::fs::layout;
 use crate::ids;
 use crate::model::Milliseconds;
-use crate::revert::chain::reverted_files;
+use crate::revert::chain::{reverted_files, undone_alone};
 use crate::revert::{interrupted, short};
 use crate::sessions::read::{all, count, gaps, path};
 use crate::sessions::{self, OpenStep, SessionRow};
@@ -112,6 +112,7 @@ fn empty(workspace: &Path) -> StatusReport {
         agent: None,
         revert_point: None,
         messages_hidden: Vec::new(),
+        undone_alone: Vec::new(),
         files: Vec::new(),
         redo: false,
         also_reverted: Vec::new(),
@@ -142,6 +143,8 @@ fn banner(
         |row| row.get("id"),
     )?;
     if let Some(base_id) = session.revert_base_id {
+        let alone = undone_alone(connection, &session.id, base_id);
+        report.undone_alone = readable(alone, now, report);
         let files = reverted_files(connection, &session.id, base_id);
         report.files = readable(files, now, report);
     }

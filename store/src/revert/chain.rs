@@ -208,6 +208,28 @@ fn read_chain_file(row: &Row<'_>) -> rusqlite::Result<ChainFile> {
     })
 }
 
+/// Returns the messages that the chain of reverts that began at a snapshot undoes alone, in the order in which they were asked for.
+pub(crate) fn undone_alone(
+    connection: &Connection,
+    session_id: &str,
+    base_id: i64,
+) -> Result<Vec<String>> {
+    let chain = chain(connection, session_id, base_id)?;
+    let mut alone = Vec::new();
+    for operation in reverts_that_hold(&chain) {
+        // Where a restore put all its files back, it is not in force any more.
+        let is_in_force = !operation.items.is_empty() || operation.taken_back.is_empty();
+        if let Some(message) = operation.row.part_message_id.as_ref()
+            && operation.row.is_alone
+            && is_in_force
+            && !alone.contains(message)
+        {
+            alone.push(message.clone());
+        }
+    }
+    Ok(alone)
+}
+
 /// Discards the hidden messages of a session and marks what was undone. The operations stay: what they put aside can be
 /// restored from them.
 pub(crate) fn make_permanent(connection: &Connection, session: &SessionRow) -> Result<()> {

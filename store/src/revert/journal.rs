@@ -42,7 +42,9 @@ pub(super) fn write_down(
     let movement = operation.movement;
     let (part_message, part_step, only) = match movement.and_then(|movement| movement.part.as_ref())
     {
-        Some(Part::Paths { message, only }) => (Some(message.id.as_str()), None, only.as_slice()),
+        Some(Part::Paths { message, only } | Part::Message { message, only }) => {
+            (Some(message.id.as_str()), None, only.as_slice())
+        }
         Some(Part::Step { step, only }) => (None, Some(step.id.as_str()), only.as_slice()),
         None => (None, None, &[][..]),
     };
@@ -65,6 +67,7 @@ pub(super) fn write_down(
                 .map(|message| message.id.as_str()),
             part_message_id: part_message,
             step_id: part_step,
+            is_alone: movement.is_some_and(|movement| movement.alone().is_some()),
             base_snapshot_id: base,
             before_snapshot_id: before,
             on_conflict: operation.on_conflict,

@@ -64,9 +64,9 @@ pub(crate) fn revert(
     request: &RevertRequest,
     expected: Option<ObjectId>,
 ) -> Result<OperationReport> {
-    if request.git && (request.step.is_some() || !request.only.is_empty()) {
+    if request.git && (request.alone || request.step.is_some() || !request.only.is_empty()) {
         return Err(Error::failed(
-            "`--git` goes with a whole revert: HEAD and the index are of no path and of no step",
+            "`--git` goes with a whole revert: HEAD and the index are of no path, no step and no message alone",
         ));
     }
     let place = Place::known(store, cwd)?;
@@ -252,6 +252,7 @@ fn nothing_reverted(
         kind,
         session: None,
         message: None,
+        alone: None,
         outcome: Outcome::Nothing,
         dry_run,
         plan: None,

@@ -30,7 +30,7 @@ pub(crate) struct Movement {
     pub asked_for: Option<String>,
     /// The snapshot of that message: what the files go back to.
     pub since_snapshot: Option<i64>,
-    /// Where it goes back to, though the point stays: a message for some paths, or one step alone.
+    /// Where it goes back to, though the point stays: a message for some paths, or one message or step alone.
     pub part: Option<Part>,
     /// What was said to do about conflicts; a revert always says it.
     pub on_conflict: Option<OnConflict>,
@@ -46,6 +46,11 @@ pub(crate) enum Part {
         message: MessageRow,
         only: Vec<WorkspacePath>,
     },
+    /// One message alone; all its paths where `only` is empty.
+    Message {
+        message: MessageRow,
+        only: Vec<WorkspacePath>,
+    },
     /// One step alone; all its paths where `only` is empty.
     Step {
         step: StepRow,
@@ -58,6 +63,8 @@ pub(crate) enum Part {
 pub(crate) enum Scope {
     /// Everything from a message on.
     From { seq: i64, paths: Paths },
+    /// One message, with its place in the order.
+    Message { id: String, seq: i64, paths: Paths },
     /// One step.
     Step { id: String, paths: Paths },
 }
@@ -76,6 +83,7 @@ impl Scope {
     pub fn covers(&self, change: &LiveChange) -> bool {
         let (is_of_it, paths) = match self {
             Self::From { seq, paths } => (change.message_seq >= *seq, paths),
+            Self::Message { id, paths, .. } => (change.message_id == *id, paths),
             Self::Step { id, paths } => (change.row.step_id.as_deref() == Some(id), paths),
         };
         let path = &change.row.change.path;
@@ -89,7 +97,8 @@ impl Scope {
 
     /// Returns the paths that it is limited to; none where it is not.
     pub fn only(&self) -> &[WorkspacePath] {
-        let (Self::From { paths, .. } | Self::Step { paths, .. }) = self;
+        let (Self::From { paths, .. } | Self::Message { paths, .. } | Self::Step { paths, .. }) =
+            self;
         &paths.only
     }
 
@@ -100,6 +109,11 @@ impl Scope {
         };
         match part {
             Part::Paths { message, only } => Self::From {
+                seq: message.seq,
+                paths: paths(only),
+            },
+            Part::Message { message, only } => Self::Message {
+                id: message.id.clone(),
                 seq: message.seq,
                 paths: paths(only),
             },
@@ -135,6 +149,10 @@ impl Movement {
         let from = point_of(store, &session)?;
         let part = match part_step {
             Some(step) => Some(Part::Step { step, only }),
+            None if request.alone => Some(Part::Message {
+                message: message.clone(),
+                only,
+            }),
             None if !only.is_empty() => Some(Part::Paths {
                 message: message.clone(),
                 only,
@@ -212,7 +230,15 @@ impl Movement {
     pub fn step(&self) -> Option<&str> {
         match &self.part {
             Some(Part::Step { step, .. }) => Some(&step.id),
-            Some(Part::Paths { .. }) | None => None,
+            Some(Part::Paths { .. } | Part::Message { .. }) | None => None,
+        }
+    }
+
+    /// Returns the message that it undoes alone, where it does.
+    pub fn alone(&self) -> Option<&str> {
+        match &self.part {
+            Some(Part::Message { message, .. }) => Some(&message.id),
+            Some(Part::Paths { .. } | Part::Step { .. }) | None => None,
         }
     }
 
@@ -252,12 +278,22 @@ impl Movement {
         self.since.filter(|_| self.part.is_none())
     }
 
-    /// Returns whether it moves a path: all of them, or those of its part.
-    pub fn moves(&self, path: &WorkspacePath, is_of_step: impl Fn(&str) -> bool) -> bool {
+    /// Leaves the paths that it moves: all of them, or those of its part.
+    ///
+    /// A message or a step that stands alone moves what it changed, of `live`, and nothing else.
+    pub fn moved(&self, live: &[LiveChange], paths: &mut BTreeSet<WorkspacePath>) {
         match &self.part {
-            None => true,
-            Some(Part::Paths { only, .. }) => path.is_at_or_below(only),
-            Some(Part::Step { step, only }) => is_of_step(&step.id) && path.is_asked_for(only),
+            None => {}
+            Some(Part::Paths { only, .. }) => paths.retain(|path| path.is_at_or_below(only)),
+            Some(part @ (Part::Message { .. } | Part::Step { .. })) => {
+                let scope = Scope::of_part(part);
+                let own: BTreeSet<&WorkspacePath> = live
+                    .iter()
+                    .filter(|change| scope.covers(change))
+                    .map(|change| &change.row.change.path)
+                    .collect();
+                paths.retain(|path| own.contains(path));
+            }
         }
     }
 
@@ -285,7 +321,9 @@ impl Movement {
             steps.push(found(sessions::step(connection, id)?)?);
         }
         match &self.part {
-            Some(Part::Paths { message, .. }) => _ = messages.insert(&message.id),
+            Some(Part::Paths { message, .. } | Part::Message { message, .. }) => {
+                _ = messages.insert(&message.id);
+            }
             Some(Part::Step { step, .. }) => steps.push(step.clone()),
             None => {}
         }
@@ -315,7 +353,9 @@ impl Movement {
     /// Returns the snapshot that tells which directories were there before: that of where it goes.
     pub fn reference_snapshot(&self, base: Option<i64>) -> Option<i64> {
         match (&self.part, &self.to) {
-            (Some(Part::Paths { message, .. }), _) => message.snapshot_id,
+            (Some(Part::Paths { message, .. } | Part::Message { message, .. }), _) => {
+                message.snapshot_id
+            }
             (Some(Part::Step { step, .. }), _) => step.start_snapshot_id,
             (None, Some(to)) => to.snapshot_id,
             (None, None) => base,
@@ -340,13 +380,13 @@ pub(crate) fn parts_of_chain(
                 id: step.clone(),
                 paths,
             });
-        } else if !paths.only.is_empty()
-            && let Some(message) = operation.row.part_message_id.as_deref()
-            && let Some(message) = sessions::message(connection, message)?
+        } else if let Some(message) = operation.row.part_message_id.as_deref()
+            && (operation.row.is_alone || !paths.only.is_empty())
+            && let Some(MessageRow { id, seq, .. }) = sessions::message(connection, message)?
         {
-            scopes.push(Scope::From {
-                seq: message.seq,
-                paths,
+            scopes.push(match operation.row.is_alone {
+                true => Scope::Message { id, seq, paths },
+                false => Scope::From { seq, paths },
             });
         }
     }

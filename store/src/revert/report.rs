@@ -59,6 +59,7 @@ pub(super) fn report(
         message: movement
             .and_then(|movement| movement.to.as_ref())
             .map(|message| message.id.clone()),
+        alone: movement.and_then(Movement::alone).map(str::to_owned),
         outcome,
         dry_run,
         plan: None,

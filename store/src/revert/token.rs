@@ -44,7 +44,7 @@ impl Token {
     pub fn encode(&self) -> String {
         let asked = match &self.asked {
             Asked::Revert(request) => json!({
-                "revert": request.message, "step": request.step, "session": request.session, "git": request.git,
+                "revert": request.message, "alone": request.alone, "step": request.step, "session": request.session, "git": request.git,
                 "only": paths(&request.only), "on_conflict": request.on_conflict.name(),
                 "unclear": request.unclear.map(Unclear::name),
             }),
@@ -102,6 +102,7 @@ fn asked(asked: &Value) -> Option<Asked> {
     if let Some(message) = text("revert") {
         return Some(Asked::Revert(RevertRequest {
             message,
+            alone: asked["alone"].as_bool().unwrap_or_default(),
             step: text("step"),
             session: text("session"),
             only: only()?,
@@ -211,6 +212,7 @@ mod tests {
             only: vec![PathBuf::from(OsString::from_vec(b"/w/\xff".to_vec()))],
             on_conflict: OnConflict::Overwrite,
             unclear: Some(Unclear::Take),
+            alone: true,
             git: true,
             ..RevertRequest::default()
         };

@@ -30,6 +30,7 @@ pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
     };
     let since = match part {
         Part::Paths { .. } => "since that message",
+        Part::Message { .. } => "in that message",
         Part::Step { .. } => "in that step",
     };
     let names: Vec<String> = material
@@ -61,7 +62,7 @@ pub(super) fn unprotected_steps(material: &Material) -> impl Iterator<Item = Str
 /// What stood there just before a message of which no snapshot could be taken is known only as far as snapshots around it tell.
 pub(super) fn unprotected_message(movement: &Movement) -> Option<String> {
     let message = match &movement.part {
-        Some(Part::Paths { message, .. }) => message,
+        Some(Part::Paths { message, .. } | Part::Message { message, .. }) => message,
         Some(Part::Step { .. }) => return None,
         None => movement.to.as_ref()?,
     };

@@ -52,6 +52,8 @@ pub(crate) struct FileOperation {
     pub session_id: Option<String>,
     /// The first message, by its place in the order, that is reverted after it; none where nothing is.
     pub reverted_from: Option<i64>,
+    /// The one message that was reverted alone.
+    pub alone: Option<String>,
     /// The one step that was reverted.
     pub step_id: Option<String>,
     pub before_snapshot_id: Option<i64>,
@@ -188,14 +190,15 @@ pub(crate) fn operations_on_path(
     path: &WorkspacePath,
 ) -> Result<Vec<FileOperation>> {
     let sql = "SELECT operations.id, operations.seq, operations.kind, operations.session_id, operations.step_id,
-                      ifnull(moved.seq, part.seq) AS reverted_from,
+                      iif(operations.alone, operations.part_message_id, NULL) AS alone,
+                      min(ifnull(moved.seq, part.seq), ifnull(part.seq, moved.seq)) AS reverted_from,
                       operations.before_snapshot_id, operations.started_at, operation_files.result,
                       operation_files.expected_mode, operation_files.expected_blob,
                       operation_files.target_mode, operation_files.target_blob
                  FROM operation_files
                  JOIN operations ON operations.id = operation_files.operation_id
                  LEFT JOIN messages AS moved ON moved.id = operations.message_id AND operations.kind <> 'restore'
-                 LEFT JOIN messages AS part ON part.id = operations.part_message_id
+                 LEFT JOIN messages AS part ON part.id = operations.part_message_id AND NOT operations.alone
                 WHERE operations.workspace_id = ?1 AND operation_files.path = ?2 AND operation_files.path_raw IS ?3
                   AND operation_files.result = ?4 AND operation_files.action IN ('write', 'delete', 'merge')
                 ORDER BY operations.seq";
@@ -211,6 +214,7 @@ pub(crate) fn operations_on_path(
                 kind: word(row, Table::Operations, "kind")?,
                 session_id: row.get("session_id")?,
                 reverted_from: row.get("reverted_from")?,
+                alone: row.get("alone")?,
                 step_id: row.get("step_id")?,
                 before_snapshot_id: row.get("before_snapshot_id")?,
                 expected: super::state(row, "expected_mode", "expected_blob")?,

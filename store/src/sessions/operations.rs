@@ -25,6 +25,8 @@ pub(crate) struct NewOperation<'a> {
     pub message_id: Option<&'a str>,
     pub part_message_id: Option<&'a str>,
     pub step_id: Option<&'a str>,
+    /// Whether just the message of `part_message_id` is undone, and none after it.
+    pub is_alone: bool,
     pub base_snapshot_id: Option<i64>,
     pub before_snapshot_id: i64,
     pub on_conflict: OnConflict,
@@ -54,6 +56,8 @@ pub(crate) struct OperationRow {
     pub only_paths: String,
     pub part_message_id: Option<String>,
     pub step_id: Option<String>,
+    /// Whether just the message of `part_message_id` is undone, and none after it.
+    pub is_alone: bool,
     pub notes: String,
     pub directories: String,
 }
@@ -76,7 +80,7 @@ pub(crate) struct ChainOperation {
     seq: i64,
 }
 
-const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear";
+const COLUMNS: &str = "id, session_id, kind, from_message_id, message_id, part_message_id, step_id, alone, base_snapshot_id, before_snapshot_id, after_snapshot_id, only_paths, notes, directories, on_conflict, unclear";
 
 impl OperationRow {
     fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
@@ -92,6 +96,7 @@ impl OperationRow {
             base_snapshot_id: row.get("base_snapshot_id")?,
             only_paths: row.get("only_paths")?,
             step_id: row.get("step_id")?,
+            is_alone: row.get("alone")?,
             notes: row.get("notes")?,
             directories: row.get("directories")?,
         })
@@ -108,8 +113,8 @@ pub(crate) fn insert_operation(
     connection
         .execute(
             "INSERT INTO operations (id, workspace_id, session_id, kind, state, from_message_id, message_id, part_message_id, step_id,
-                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at, unclear)
-             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
+                                     base_snapshot_id, before_snapshot_id, on_conflict, only_paths, notes, directories, outcome, git, started_at, unclear, alone)
+             VALUES (?1, ?2, ?3, ?4, 'open', ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)",
             params![
                 new.id,
                 new.workspace_id,
@@ -129,6 +134,7 @@ pub(crate) fn insert_operation(
                 new.git,
                 now,
                 new.unclear.name(),
+                new.is_alone,
             ],
         )
         .context(|| "cannot write the operation down")?;

@@ -1,5 +1,7 @@
 //! Rows of `snapshots`, `gaps` and `git_states`.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::words;
@@ -205,7 +207,7 @@ pub(crate) struct StepGap {
 pub(crate) fn gaps_around_steps(
     connection: &Connection,
     root_session: &str,
-    from_seq: i64,
+    messages: &RangeInclusive<i64>,
 ) -> Result<Vec<StepGap>> {
     let what = || "cannot read the gaps of steps";
     let mut statement = connection
@@ -216,20 +218,23 @@ pub(crate) fn gaps_around_steps(
                FROM messages
                JOIN steps ON steps.message_id = messages.id
                JOIN gaps ON gaps.snapshot_id IN (steps.start_snapshot_id, steps.finish_snapshot_id)
-              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+              WHERE messages.session_id = ?1 AND messages.seq BETWEEN ?2 AND ?3 AND messages.state <> 'discarded'
                 AND gaps.size IS NULL
               GROUP BY steps.id, gaps.path, gaps.path_raw, gaps.reason
               ORDER BY steps.seq, gaps.path",
         )
         .context(what)?;
     let rows = statement
-        .query_map(params![root_session, from_seq], |row| {
-            Ok(StepGap {
-                gap: gap(row)?,
-                at_start: row.get::<_, Option<bool>>("at_start")?.unwrap_or(false),
-                at_finish: row.get("at_finish")?,
-            })
-        })
+        .query_map(
+            params![root_session, messages.start(), messages.end()],
+            |row| {
+                Ok(StepGap {
+                    gap: gap(row)?,
+                    at_start: row.get::<_, Option<bool>>("at_start")?.unwrap_or(false),
+                    at_finish: row.get("at_finish")?,
+                })
+            },
+        )
         .context(what)?;
     rows.collect::<rusqlite::Result<_>>().context(what)
 }

@@ -1,5 +1,7 @@
 //! Steps of which nobody saw what they changed, and how the loss of rows is noticed.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::{Connection, params};
 
 use crate::error::{Context, Result};
@@ -91,22 +93,20 @@ pub(crate) fn was_unrecorded(
 pub(crate) fn unprotected_steps(
     connection: &Connection,
     root_session: &str,
-    from_seq: Option<i64>,
+    messages: &RangeInclusive<i64>,
 ) -> Result<Vec<(String, String)>> {
-    let Some(from_seq) = from_seq else {
-        return Ok(Vec::new());
-    };
     let mut statement = connection
         .prepare_cached(
             "SELECT steps.id, steps.unprotected FROM messages JOIN steps ON steps.message_id = messages.id
-              WHERE messages.session_id = ?1 AND messages.seq >= ?2 AND messages.state <> 'discarded'
+              WHERE messages.session_id = ?1 AND messages.seq BETWEEN ?2 AND ?3 AND messages.state <> 'discarded'
                 AND steps.unprotected IS NOT NULL ORDER BY steps.seq",
         )
         .context(|| "cannot read unprotected steps")?;
     let rows = statement
-        .query_map(params![root_session, from_seq], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
+        .query_map(
+            params![root_session, messages.start(), messages.end()],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
         .context(|| "cannot read unprotected steps")?;
     rows.collect::<rusqlite::Result<_>>()
         .context(|| "cannot read unprotected steps")

@@ -19,6 +19,9 @@ pub struct RevertArguments {
         overrides_with = "message"
     )]
     pub message: Option<String>,
+    /// Undo that message alone: what later messages did stays
+    #[arg(long, conflicts_with_all = ["step", "git"])]
+    pub alone: bool,
     /// Undo one step alone, and nothing that came after it
     #[arg(long, value_name = "ID")]
     pub step: Option<String>,
@@ -38,7 +41,7 @@ pub struct RevertArguments {
     #[arg(long, conflicts_with_all = ["only", "step"])]
     pub git: bool,
     /// Carry out just the plan that a dry run printed with --json, or refuse where anything has changed since
-    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["message", "step", "session", "only", "on_conflict", "unclear", "git", "dry_run"])]
+    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["message", "alone", "step", "session", "only", "on_conflict", "unclear", "git", "dry_run"])]
     pub plan: Option<String>,
     /// Show what would be done, and do nothing
     #[arg(long)]
@@ -53,6 +56,7 @@ Examples:
   ckpt-hook revert                                choose a message, see the plan, say yes or no
   ckpt-hook revert last --dry-run                 the plan for the newest message
   ckpt-hook revert last~2                         this message and the two after it
+  ckpt-hook revert 7c1e --alone                   this message, while later ones stay
   ckpt-hook revert 7c1e --only src/               only what is below src/
 
 Files that you changed after the agent are kept or merged, never lost; `ckpt-hook undo` is the

@@ -177,6 +177,7 @@ mod tests {
             prompt: Some(format!("say {id}")),
             time: 0,
             state,
+            undone_alone: false,
             steps: 1,
             files: 2,
             additions: 0,

@@ -26,6 +26,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
     let message = arguments.id.as_ref().or(arguments.message.as_ref());
     let request = RevertRequest {
         message: message.cloned().unwrap_or_default(),
+        alone: arguments.alone,
         step: arguments.step.clone(),
         session: arguments.session.clone(),
         only: absolute(invocation, &arguments.only)?,
@@ -47,7 +48,7 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         invocation,
         &mut store,
         &report,
-        !request.only.is_empty() || request.step.is_some(),
+        !request.only.is_empty() || request.alone || request.step.is_some(),
     )
 }
 

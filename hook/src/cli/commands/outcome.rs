@@ -79,11 +79,12 @@ fn carried_out(report: &OperationReport) -> Option<String> {
     ))
 }
 
-/// Returns what the user wrote in the message that is the revert point; a title is nothing to fail for.
+/// Returns what the user wrote in the message that is undone alone, else in the revert point; a title is nothing to fail for.
 fn prompt(invocation: &Invocation, store: &mut Store, report: &OperationReport) -> Option<String> {
     let id = report
-        .message
+        .alone
         .as_deref()
+        .or(report.message.as_deref())
         .filter(|_| !invocation.output.is_json())?;
     store.prompt(&invocation.directory().ok()?, id).ok()?
 }

@@ -29,7 +29,12 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
         ..LogFilter::default()
     };
     let messages = store.log(&directory, &filter)?.messages;
-    let Some(message) = choose(&messages, invocation.output.view())? else {
+    let prompt = if request.alone {
+        "Undo this message alone (Esc to leave):"
+    } else {
+        "Go back to just before (Esc to leave):"
+    };
+    let Some(message) = choose(&messages, prompt, invocation.output.view())? else {
         return Ok(DONE);
     };
     let request = RevertRequest {
@@ -44,7 +49,7 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
     let plan = watched(invocation, &mut store, |store| {
         store.revert(&directory, &plan)
     })?;
-    let is_part = !request.only.is_empty() || request.step.is_some();
+    let is_part = !request.only.is_empty() || request.alone || request.step.is_some();
     let is_over = request.dry_run
         || plan.busy
         || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
@@ -80,6 +85,7 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
 
 fn choose<'a>(
     messages: &'a [MessageReport],
+    prompt: &str,
     view: &View,
 ) -> Result<Option<&'a MessageReport>, Failure> {
     let live: Vec<&MessageReport> = messages
@@ -95,7 +101,6 @@ fn choose<'a>(
         .iter()
         .map(|message| history::choice(message, view))
         .collect();
-    let prompt = "Go back to just before (Esc to leave):";
     let chosen = ask::choose(prompt, &lines).map_err(unanswered)?;
     Ok(chosen.map(|index| live[index]))
 }

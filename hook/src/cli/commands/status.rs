@@ -14,24 +14,24 @@ pub fn run(invocation: &Invocation, arguments: &StatusArguments) -> Result<u8, F
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
     let report = store.status(&directory, arguments.session.as_deref())?;
-    let hidden = if invocation.output.is_json() {
+    let told = if invocation.output.is_json() {
         Vec::new()
     } else {
-        hidden(&mut store, &directory, &report)?
+        told(&mut store, &directory, &report)?
     };
     invocation
         .output
-        .report(&report, |view| status::render(&report, &hidden, view))?;
+        .report(&report, |view| status::render(&report, &told, view))?;
     Ok(DONE)
 }
 
-/// The report names the hidden messages; people know them by what they wrote.
-fn hidden(
+/// The report names the messages that are hidden or undone alone; people know them by what they wrote.
+fn told(
     store: &mut Store,
     directory: &std::path::Path,
     report: &StatusReport,
 ) -> Result<Vec<MessageReport>, Failure> {
-    if report.messages_hidden.is_empty() {
+    if report.messages_hidden.is_empty() && report.undone_alone.is_empty() {
         return Ok(Vec::new());
     }
     let filter = LogFilter {
@@ -39,7 +39,9 @@ fn hidden(
         ..LogFilter::default()
     };
     let mut messages = store.log(directory, &filter)?.messages;
-    messages.retain(|message| report.messages_hidden.contains(&message.id));
+    messages.retain(|message| {
+        report.messages_hidden.contains(&message.id) || report.undone_alone.contains(&message.id)
+    });
     messages.reverse();
     Ok(messages)
 }

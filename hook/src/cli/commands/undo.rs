@@ -214,6 +214,7 @@ mod tests {
             kind,
             session: Some("s".to_owned()),
             message: message.map(str::to_owned),
+            alone: None,
             time: 0,
             state: "done".to_owned(),
             outcome: None,

@@ -278,11 +278,12 @@ fn mark_undone(versions: &mut [Written]) {
         }
         let is_undone = |change: &FileChange| {
             change.author.as_ref().is_some_and(|author| {
-                let is_step = operation.step_id.as_ref() == Some(&author.step_id);
+                let is_alone = operation.alone.as_ref() == Some(&author.message_id)
+                    || operation.step_id.as_ref() == Some(&author.step_id);
                 let is_later = operation
                     .reverted_from
                     .is_some_and(|from| author.message_seq >= from);
-                is_step
+                is_alone
                     || (is_later && operation.session_id.as_ref() == Some(&author.root_session_id))
             })
         };

@@ -5,6 +5,7 @@ mod past;
 pub(in crate::revert) mod states;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use rusqlite::Connection;
 
@@ -103,8 +104,11 @@ pub(crate) fn gather(
         }
         None => (only_states(&current, places), States::new()),
     };
-    let unprotected =
-        sessions::unprotected_steps(connection, &movement.session.id, first_seq(&scopes))?;
+    let mut unprotected = Vec::new();
+    for messages in messages_of(&scopes) {
+        let of_these = sessions::unprotected_steps(connection, &movement.session.id, &messages)?;
+        unprotected.extend(of_these);
+    }
     let unread = unread(connection, movement, &scopes, seen)?;
     let unknown = unknown_paths(movement, &live);
     let lines = known_lines(live.iter().map(|change| &change.row));
@@ -213,15 +217,16 @@ fn unread(
     scopes: &[Scope],
     seen: &Observation,
 ) -> Result<Vec<Gap>> {
-    let Some(first) = first_seq(scopes) else {
-        return Ok(Vec::new());
-    };
     let is_now = |gap: &Gap| seen.gaps.iter().any(|now| now.path == gap.path);
     let is_uncertain = |around: &StepGap| {
         let at_finish = around.at_finish.unwrap_or_else(|| is_now(&around.gap));
         around.at_start != at_finish || !is_now(&around.gap)
     };
-    let mut gaps = sessions::gaps_around_steps(connection, &movement.session.id, first)?;
+    let mut gaps = Vec::new();
+    for messages in messages_of(scopes) {
+        let of_these = sessions::gaps_around_steps(connection, &movement.session.id, &messages)?;
+        gaps.extend(of_these);
+    }
     gaps.retain(|around| is_unread_directory(&around.gap) && is_uncertain(around));
     let mut unread: Vec<Gap> = gaps.into_iter().map(|around| around.gap).collect();
     unread.sort_by(|one, other| one.path.cmp(&other.path));
@@ -234,15 +239,21 @@ fn is_unread_directory(gap: &Gap) -> bool {
     gap.size.is_none() && matches!(gap.reason, GapReason::Unreadable(_) | GapReason::Mount)
 }
 
-fn first_seq(scopes: &[Scope]) -> Option<i64> {
-    scopes
-        .iter()
-        .filter_map(|scope| {
-            if let Scope::From { seq, .. } = scope {
-                Some(*seq)
-            } else {
-                None
-            }
-        })
-        .min()
+/// Returns the messages, by their places in the order, that scopes ask to be undone: all from the first on, and each that stands
+/// alone before it. A step alone is no message.
+fn messages_of(scopes: &[Scope]) -> Vec<RangeInclusive<i64>> {
+    let seqs = |of: fn(&Scope) -> Option<i64>| scopes.iter().filter_map(of);
+    let first = seqs(|scope| match scope {
+        Scope::From { seq, .. } => Some(*seq),
+        Scope::Message { .. } | Scope::Step { .. } => None,
+    })
+    .min();
+    let alone: BTreeSet<i64> = seqs(|scope| match scope {
+        Scope::Message { seq, .. } => Some(*seq),
+        Scope::From { .. } | Scope::Step { .. } => None,
+    })
+    .filter(|seq| first.is_none_or(|first| *seq < first))
+    .collect();
+    let alone = alone.into_iter().map(|seq| seq..=seq);
+    alone.chain(first.map(|first| first..=i64::MAX)).collect()
 }

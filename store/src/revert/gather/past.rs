@@ -75,14 +75,8 @@ pub(super) fn paths_in_question(
             .flat_map(|operation| &operation.items)
             .map(|item| item.path.clone()),
     );
-    let of_step: BTreeSet<(&str, &WorkspacePath)> = live
-        .iter()
-        .filter_map(|change| Some((change.row.step_id.as_deref()?, &change.row.change.path)))
-        .collect();
-    paths.retain(|path| {
-        movement.moves(path, |step| of_step.contains(&(step, path)))
-            && !path.is_in_version_control()
-    });
+    movement.moved(live, &mut paths);
+    paths.retain(|path| !path.is_in_version_control());
     paths
 }
 

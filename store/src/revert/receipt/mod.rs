@@ -38,12 +38,12 @@ pub(super) struct Expectation {
 }
 
 impl Expectation {
-    /// Returns what a movement is to be compared with. One step alone leaves the workspace as it never was, and of a message
+    /// Returns what a movement is to be compared with. One message or step alone leaves the workspace as it never was, and of a message
     /// that could not be captured there is nothing to compare with.
     pub fn of_movement(movement: &Movement, scopes: Vec<Scope>, unclear: Unclear) -> Option<Self> {
         let base = movement.session.revert_base_id;
         let only = match &movement.part {
-            Some(Part::Step { .. }) => return None,
+            Some(Part::Message { .. } | Part::Step { .. }) => return None,
             Some(Part::Paths { only, .. }) => only.clone(),
             None => Vec::new(),
         };

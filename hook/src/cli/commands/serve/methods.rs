@@ -442,6 +442,9 @@ struct Asked {
     workspace: Option<PathBuf>,
     #[serde(default)]
     message: Option<String>,
+    /// Of a revert: that message alone, while later ones stay.
+    #[serde(default)]
+    alone: bool,
     #[serde(default)]
     step: Option<String>,
     #[serde(default)]
@@ -468,6 +471,7 @@ impl Asked {
         let is_restore = matches!(self.operation, Operation::Restore);
         let wrong = [
             ("message", self.message.is_some() && !is_revert),
+            ("alone", self.alone && (!is_revert || self.step.is_some())),
             ("step", self.step.is_some() && !is_revert),
             ("session", self.session.is_some() && is_restore),
             ("id", self.id.is_some() && !is_restore),
@@ -525,6 +529,7 @@ fn operate(context: &Context<'_>, asked: Asked, dry_run: bool) -> Result<Value, 
         Operation::Revert => {
             let request = RevertRequest {
                 message: asked.message.unwrap_or_default(),
+                alone: asked.alone,
                 step: asked.step,
                 session,
                 only,

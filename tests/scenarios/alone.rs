@@ -1,0 +1,235 @@
+//! `revert ID --alone`: one message is undone while later ones stay, three-way like everything.
+
+use ckpt_schema::report::{FileAction, FileResult, OperationReport, Outcome};
+use ckpt_store::RevertRequest;
+use ckpt_store::query::LogFilter;
+
+use testing::scenario::{World, to};
+
+const LINES: &str = "a\nb\nc\nd\ne\nf\ng\n";
+
+fn alone(world: &mut World, message: &str) -> OperationReport {
+    let request = RevertRequest {
+        alone: true,
+        ..to(message)
+    };
+    world.try_revert(&request).expect("it can be undone")
+}
+
+/// Says which messages the log calls undone alone, oldest first.
+fn undone(world: &mut World) -> Vec<String> {
+    let log = world
+        .store
+        .log(&world.cwd, &LogFilter::default())
+        .expect("a log");
+    let mut undone: Vec<String> = log
+        .messages
+        .into_iter()
+        .filter(|message| message.undone_alone)
+        .filter_map(|message| message.agent_id)
+        .collect();
+    undone.reverse();
+    undone
+}
+
+/// `m1` changes the first line of `f` and adds `one`, `m2` the last line and adds `two`.
+fn two_messages() -> World {
+    let mut world = World::git(&[("f", LINES)]);
+    world.turn("m1", |world| {
+        world.write("f", LINES.replace('a', "A"));
+        world.write("one", "1\n");
+    });
+    world.turn("m2", |world| {
+        world.write("f", LINES.replace('a', "A").replace('g', "G"));
+        world.write("two", "2\n");
+    });
+    world
+}
+
+#[test]
+fn what_a_later_message_did_to_other_lines_stays() {
+    let mut world = two_messages();
+    let report = alone(&mut world, "m1");
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert_eq!(world.read("f"), LINES.replace('g', "G"), "merged");
+    assert!(!world.exists("one"), "its file is gone");
+    assert_eq!(world.read("two"), "2\n", "the later one's stays");
+    assert_eq!(
+        (report.message, report.messages_hidden.len()),
+        (None, 0),
+        "no message is hidden"
+    );
+    assert!(report.alone.is_some() && report.receipt.is_none(), "told");
+    assert_eq!(undone(&mut world), ["m1"], "the log names it");
+    let report = world.unrevert();
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert_eq!(
+        (world.read("f"), world.read("one")),
+        (LINES.replace('a', "A").replace('g', "G"), "1\n".to_owned()),
+        "all is back"
+    );
+    assert_eq!(undone(&mut world), [""; 0], "nothing is undone any more");
+}
+
+#[test]
+fn the_same_lines_of_a_later_message_are_a_conflict_that_names_it() {
+    let mut world = World::git(&[("f", LINES)]);
+    world.turn("m1", |world| world.write("f", LINES.replace('a', "A")));
+    world.turn("m2", |world| world.write("f", LINES.replace('a', "AA")));
+    let report = alone(&mut world, "m1");
+    assert_eq!(world.read("f"), LINES.replace('a', "AA"), "nothing is lost");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+    let [file] = &report.files[..] else {
+        panic!("one file: {report:?}")
+    };
+    assert_eq!(file.result, FileResult::Conflict, "{file:?}");
+    let reason = file.reason.as_deref().unwrap_or_default();
+    assert!(
+        reason.contains("same lines since by generic (step"),
+        "it says who: {reason}"
+    );
+}
+
+#[test]
+fn a_file_that_a_later_message_deleted_stays_deleted() {
+    let mut world = World::git(&[("f", LINES)]);
+    world.turn("m1", |world| world.write("f", LINES.replace('a', "A")));
+    world.turn("m2", |world| world.remove("f"));
+    let report = alone(&mut world, "m1");
+    assert!(!world.exists("f"), "the later message stays: {report:?}");
+    world.unrevert();
+    assert!(!world.exists("f"), "there was nothing to bring back");
+}
+
+#[test]
+fn a_file_that_it_made_and_a_later_message_edited_is_kept_and_named() {
+    let mut world = World::git(&[("f", LINES)]);
+    world.turn("m1", |world| world.write("new", "1\n"));
+    world.turn("m2", |world| world.write("new", "1\n2\n"));
+    let report = alone(&mut world, "m1");
+    assert_eq!(world.read("new"), "1\n2\n", "not half of it");
+    assert_eq!(report.outcome, Outcome::Partial, "{report:?}");
+    assert_eq!(report.files[0].action, FileAction::Keep, "{report:?}");
+}
+
+#[test]
+fn an_edit_of_the_users_since_stays() {
+    let mut world = two_messages();
+    world.write(
+        "f",
+        LINES
+            .replace('a', "A")
+            .replace('d', "mine")
+            .replace('g', "G"),
+    );
+    alone(&mut world, "m1");
+    assert_eq!(
+        world.read("f"),
+        LINES.replace('d', "mine").replace('g', "G"),
+        "theirs and the later message's"
+    );
+}
+
+#[test]
+fn one_alone_and_then_all_from_an_earlier_one_go_back_and_forth() {
+    let mut world = two_messages();
+    world.turn("m3", |world| world.write("three", "3\n"));
+    alone(&mut world, "m1");
+    world.revert("m2");
+    assert_eq!(world.read("f"), LINES, "both are undone");
+    assert!(!world.exists("one") && !world.exists("two") && !world.exists("three"));
+    assert_eq!(undone(&mut world), ["m1"], "still");
+    world.redo();
+    assert_eq!(world.read("f"), LINES.replace('g', "G"), "the second again");
+    assert!(!world.exists("one") && world.exists("two") && !world.exists("three"));
+    let report = world.unrevert();
+    assert_eq!(report.outcome, Outcome::Restored, "{report:?}");
+    assert_eq!(world.read("f"), LINES.replace('a', "A").replace('g', "G"));
+    assert!(world.exists("one") && world.exists("two") && world.exists("three"));
+}
+
+#[test]
+fn several_can_be_undone_alone() {
+    let mut world = two_messages();
+    world.turn("m3", |world| world.write("three", "3\n"));
+    alone(&mut world, "m1");
+    alone(&mut world, "m3");
+    assert_eq!(undone(&mut world), ["m1", "m3"]);
+    assert_eq!(world.read("f"), LINES.replace('g', "G"));
+    assert!(!world.exists("one") && world.exists("two") && !world.exists("three"));
+    world.unrevert();
+    assert!(world.exists("one") && world.exists("two") && world.exists("three"));
+}
+
+#[test]
+fn the_next_message_makes_it_permanent_and_only_it() {
+    let mut world = two_messages();
+    alone(&mut world, "m1");
+    world.turn("m3", |world| world.write("three", "3\n"));
+    assert_eq!(undone(&mut world), ["m1"], "it is told for good");
+    world.revert("m1");
+    assert_eq!(world.read("f"), LINES, "the later ones go back");
+    assert!(!world.exists("two") && !world.exists("three"));
+    world.unrevert();
+    assert_eq!(
+        world.read("f"),
+        LINES.replace('g', "G"),
+        "the first does not come again"
+    );
+    assert!(!world.exists("one") && world.exists("two") && world.exists("three"));
+}
+
+#[test]
+fn one_that_was_put_back_by_a_restore_is_not_permanent() {
+    let mut world = two_messages();
+    let part = alone(&mut world, "m1");
+    world.restore(part.operation.as_deref().expect("it did something"), &[]);
+    assert!(world.exists("one"), "back");
+    world.turn("m3", |world| world.write("three", "3\n"));
+    assert_eq!(undone(&mut world), [""; 0], "it is in effect");
+    world.revert("m1");
+    assert_eq!(world.read("f"), LINES, "and can be undone");
+}
+
+#[test]
+fn some_paths_of_it_can_be_undone_alone() {
+    let mut world = two_messages();
+    let request = RevertRequest {
+        alone: true,
+        only: vec!["one".into()],
+        ..to("m1")
+    };
+    world.try_revert(&request).expect("it changed it");
+    assert!(!world.exists("one"), "asked for");
+    assert_eq!(world.read("f"), LINES.replace('a', "A").replace('g', "G"));
+}
+
+#[test]
+fn a_planned_one_is_carried_out_by_its_token() {
+    let mut world = two_messages();
+    let request = RevertRequest {
+        alone: true,
+        dry_run: true,
+        ..to("m1")
+    };
+    let plan = world.try_revert(&request).expect("a plan");
+    assert!(world.exists("one"), "nothing was changed");
+    let token = plan.plan.expect("a token");
+    let report = world.store.apply(&token, false).expect("still so");
+    assert_eq!(report.alone, plan.alone, "the same");
+    assert!(!world.exists("one") && world.exists("two"), "just that");
+}
+
+#[test]
+fn git_does_not_go_with_one_alone() {
+    let mut world = two_messages();
+    let request = RevertRequest {
+        alone: true,
+        git: true,
+        ..to("m1")
+    };
+    let error = world
+        .try_revert(&request)
+        .expect_err("HEAD is of no message");
+    assert!(error.to_string().contains("`--git`"), "{error}");
+}
