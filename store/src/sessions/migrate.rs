@@ -22,8 +22,8 @@ use crate::settings::Durability;
 /// The write lock comes first. Only under it is it certain which version there is, and that the copy has every row: nobody writes
 /// between the copy and the migrations.
 pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
-    if version(connection, path)? == VERSION {
-        return check_application(connection, path);
+    if is_current(connection, path)? {
+        return Ok(());
     }
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -59,6 +59,18 @@ pub(super) fn migrate(connection: &mut Connection, path: &Path) -> Result<()> {
     // The tables fill half of the log, which each hook would read.
     empty_log(connection);
     Ok(())
+}
+
+/// Returns whether the file is a session store with all migrations. Every call of a hook asks: both questions are one transaction,
+/// since each takes the locks.
+fn is_current(connection: &Connection, path: &Path) -> Result<bool> {
+    let transaction = connection
+        .unchecked_transaction()
+        .context(|| format!("cannot read `{}`", path.display()))?;
+    if version(&transaction, path)? != VERSION {
+        return Ok(false);
+    }
+    check_application(&transaction, path).map(|()| true)
 }
 
 fn version(connection: &Connection, path: &Path) -> Result<u32> {
