@@ -11,17 +11,17 @@ use super::{MessageState, PathText};
 pub enum LineAuthor {
     /// The step's.
     Agent,
-    /// One of the steps': nothing tells which.
+    /// One of the steps': nothing shows which.
     Shared,
     /// The step's, or somebody else's.
     Unclear,
-    /// Of no agent that sends events: yours, or another program's.
+    /// Not by an agent that sends events: yours, or another program's.
     Outside,
-    /// Merged by an operation of edits that are not kept any more.
+    /// Merged by an operation from edits that are no longer stored.
     Operation,
-    /// Written before anything was recorded, or while the file was out of view.
+    /// Written before anything was recorded, or while the file was not being captured.
     Unrecorded,
-    /// Nobody can tell any more: older versions of the file were pruned, or cannot be read.
+    /// Nobody can tell: older versions of the file were pruned, or cannot be read.
     Unknown,
     /// Not captured yet: written since the newest snapshot.
     Uncaptured,
@@ -38,13 +38,13 @@ pub struct BlameStep {
     pub message: String,
     /// The step.
     pub step: String,
-    /// What the user wrote in the message, as far as the settings let it be kept.
+    /// What the user wrote in the message, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
     /// The state of the message.
     pub state: MessageState,
 }
 
-/// Lines that stand beside each other and have one author.
+/// Consecutive lines with the same author.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlameHunk {
     /// The number of the first line, from 1.
@@ -53,28 +53,28 @@ pub struct BlameHunk {
     pub lines: u64,
     /// Whose they are.
     pub by: LineAuthor,
-    /// The step that wrote them; several where they are shared, none where it was no agent's.
+    /// The step that wrote them; several if they are shared, empty if no agent wrote them.
     pub steps: Vec<BlameStep>,
     /// The operation that merged them.
     pub operation: Option<String>,
-    /// When they were seen first.
+    /// When they were first seen.
     pub time: Option<i64>,
     /// Why it is unclear whose they are.
     pub reason: Option<String>,
-    /// The path that the file had when they were written, where it was another.
+    /// The path that the file had when they were written, if it was a different one.
     pub renamed_from: Option<PathText>,
 }
 
 /// `blame`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlameReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The file.
     #[serde(flatten)]
     pub path: PathText,
     /// How many lines it has.
     pub lines: u64,
-    /// All of them, or those that were asked for, in their order.
+    /// All of them, or those that were asked for, in order.
     pub hunks: Vec<BlameHunk>,
 }

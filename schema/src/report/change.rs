@@ -17,7 +17,7 @@ pub enum ChangeKind {
     Deleted,
     /// Only its permissions changed.
     Mode,
-    /// A file became a link or a directory, or the other way round.
+    /// A file became a link or a directory, or the reverse.
     Type,
 }
 
@@ -50,52 +50,52 @@ pub struct ChangeReport {
     pub old_blob: Option<String>,
     /// The blob after.
     pub new_blob: Option<String>,
-    /// Lines added; null for what has no lines.
+    /// Lines added; null if there are no lines to count.
     pub additions: Option<u64>,
-    /// Lines taken away.
+    /// Lines removed.
     pub deletions: Option<u64>,
     /// Whether a side has bytes that are not text.
     pub binary: bool,
     /// Whether only white space differs.
     pub whitespace_only: bool,
-    /// `agent`, `shared`, `outside` or `unclear`; null where the two states say nothing of who did it.
+    /// `agent`, `shared`, `outside` or `unclear`; null if the two states do not show who made the change.
     #[serde(default)]
     pub attribution: Option<String>,
     /// Why it is unclear whose it is.
     #[serde(default)]
     pub reason: Option<String>,
-    /// Of an added path: which deleted path of the same difference it was before.
+    /// For an added path: the deleted path of the same difference that it was before.
     #[serde(default)]
     pub renamed_from: Option<Rename>,
-    /// Of a deleted path: which added path of the same difference it became.
+    /// For a deleted path: the added path of the same difference that it became.
     #[serde(default)]
     pub renamed_to: Option<PathText>,
 }
 
-/// What an added file was before, as `git diff -M` tells it.
+/// What an added file was before, as `git diff -M` detects it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rename {
     /// The path before.
     #[serde(flatten)]
     pub path: PathText,
-    /// How much of the content is the same, in per cent.
+    /// How much of the content is the same, as a percentage.
     pub similarity: u8,
-    /// Lines added to what was there under the other name; null for what has no lines.
+    /// Lines added to the content under the other name; null if there are no lines to count.
     pub additions: Option<u64>,
-    /// Lines taken away from it.
+    /// Lines removed from it.
     pub deletions: Option<u64>,
 }
 
 /// `diff`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The tree on the left.
     pub from: String,
     /// The tree on the right.
     pub to: String,
-    /// What the left side is, where an id was given or assumed.
+    /// What the left side is, if an id was given or assumed.
     #[serde(default)]
     pub from_name: Option<String>,
     /// What the right side is: `current` is the workspace as it is now.

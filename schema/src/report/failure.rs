@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// What `--json` prints instead of a document when a command fails.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The failure.
     pub error: Failure,
@@ -39,17 +39,17 @@ pub struct Failure {
 pub enum FailureKind {
     /// It failed, and nothing was changed.
     Failed,
-    /// The arguments make no sense.
+    /// The arguments are invalid.
     Usage,
-    /// The id is of nothing here.
+    /// Nothing here has this id.
     Unknown,
-    /// The id may be of several things: `candidates` lists them.
+    /// The id is ambiguous: `candidates` lists them.
     Ambiguous,
-    /// What was asked for is known, and its bytes are not there or cannot be put back.
+    /// What was asked for is known, but its bytes are missing or cannot be put back.
     Unavailable,
-    /// An agent is at work: wait, or give `--force`.
+    /// An agent is at work: wait, or use `--force`.
     Busy,
-    /// The workspace or the history is not what the plan was made for: plan again.
+    /// The workspace or the history has changed since the plan was made: plan again.
     Stale,
     /// It failed after something was changed: `notes` says what.
     Unfinished,
@@ -74,12 +74,12 @@ impl FailureKind {
     }
 }
 
-/// Something that an ambiguous id may mean.
+/// A possible meaning of an ambiguous id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CandidateReport {
     /// `message`, `step`, `session`, `operation` or `snapshot`.
     pub kind: String,
-    /// Our id, whole.
+    /// Our id, in full.
     pub id: String,
     /// The id that fits what was given: ours, the agent's, or a label.
     pub name: String,

@@ -12,7 +12,7 @@ use super::{DiagnosticReport, GapReport, MessageReport, OperationEntry};
 pub enum Notification {
     /// A message was sent, or its state changed.
     Message {
-        /// Where it stands in the order of everything that happened in this store.
+        /// Its position in the order of everything that happened in this store.
         seq: i64,
         /// The workspace's directory.
         workspace: Option<String>,
@@ -21,7 +21,7 @@ pub enum Notification {
     },
     /// A step began or ended.
     Step {
-        /// Where it stands in the order of everything that happened in this store.
+        /// Its position in the order of everything that happened in this store.
         seq: i64,
         /// The workspace's directory.
         workspace: Option<String>,
@@ -30,7 +30,7 @@ pub enum Notification {
     },
     /// A revert, redo, unrevert or restore began or ended.
     Operation {
-        /// Where it stands in the order of everything that happened in this store.
+        /// Its position in the order of everything that happened in this store.
         seq: i64,
         /// The workspace's directory.
         workspace: Option<String>,
@@ -39,7 +39,7 @@ pub enum Notification {
     },
     /// A snapshot could not hold paths that the one before it could.
     Gap {
-        /// Where it stands in the order of everything that happened in this store.
+        /// Its position in the order of everything that happened in this store.
         seq: i64,
         /// The workspace's directory.
         workspace: Option<String>,
@@ -50,25 +50,25 @@ pub enum Notification {
     },
     /// Something went wrong in a hook.
     Failed {
-        /// Where it stands in the order of everything that happened in this store.
+        /// Its position in the order of everything that happened in this store.
         seq: i64,
         /// The workspace's directory.
         workspace: Option<String>,
         /// What.
         diagnostic: DiagnosticReport,
     },
-    /// Who is at work in a workspace is another now.
+    /// The sessions at work in a workspace have changed.
     Busy {
         /// The event before it.
         seq: i64,
         /// The workspace's directory.
         workspace: Option<String>,
-        /// Sessions with a tool at work, by agent and session; empty where nobody is.
+        /// Sessions with a tool at work, by agent and session; empty if there are none.
         agents_at_work: Vec<String>,
     },
-    /// The store is another one, or was made anew: what was known of it is of no use.
+    /// The store is a different one, or was created again: discard what you know about it.
     Reset {
-        /// Where the order of this store stands.
+        /// The current position in the order of this store.
         seq: i64,
     },
 }
@@ -101,7 +101,7 @@ impl Notification {
     }
 }
 
-/// A step without what it changed: `show` tells that.
+/// A step without its changes, which `show` lists.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepSummary {
     /// Our id.
@@ -114,7 +114,7 @@ pub struct StepSummary {
     pub open: bool,
     /// Whether it was closed without its own finish.
     pub recovered: bool,
-    /// Why its changes cannot be put back, where that is so.
+    /// Why its changes cannot be put back, if they cannot.
     pub unprotected: Option<String>,
     /// When it began.
     pub started: i64,

@@ -8,7 +8,7 @@ use super::{OperationReport, PathText};
 /// `cat`: a file in a captured state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CatReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The path.
     #[serde(flatten)]
@@ -23,61 +23,61 @@ pub struct CatReport {
     pub blob: String,
     /// Its size in bytes.
     pub size: u64,
-    /// The content; null where its bytes are not UTF-8.
+    /// The content; null if its bytes are not UTF-8.
     pub content: Option<String>,
-    /// The bytes in hex where they are not UTF-8.
+    /// The bytes in hex if they are not UTF-8.
     pub content_hex: Option<String>,
 }
 
-/// Who took a file away.
+/// Who removed a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TakenBy {
     /// A step.
     Agent,
-    /// One of several steps: nothing tells which.
+    /// One of several steps: nothing shows which.
     Shared,
     /// A step, or somebody else.
     Unclear,
-    /// Nobody who sends events: you, or another program.
+    /// Not an agent that sends events: you, or another program.
     Outside,
-    /// An operation: a revert or one of its kin.
+    /// An operation, such as a revert.
     Operation,
-    /// Nobody saw it: it went since the newest snapshot.
+    /// Nobody saw it: it disappeared after the newest snapshot.
     Uncaptured,
 }
 
-/// A file that is gone, as it was last.
+/// A file that is gone, in its last version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GoneReport {
     /// The path.
     #[serde(flatten)]
     pub path: PathText,
-    /// Who took it away.
+    /// Who removed it.
     pub by: TakenBy,
     /// The agent.
     pub agent: Option<String>,
     /// The message that led to it.
     pub message: Option<String>,
-    /// What the user wrote in that message, as far as the settings let it be kept.
+    /// What the user wrote in that message, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
-    /// The operation that took it.
+    /// The operation that removed it.
     pub operation: Option<String>,
-    /// When it was seen to be gone; null where that is only seen now.
+    /// When it was first seen to be gone; null if that is only seen now.
     pub time: Option<i64>,
     /// The octal mode that it had.
     pub mode: String,
-    /// The blob that it was; null where its bytes are not stored.
+    /// The blob that it was; null if its bytes are not stored.
     pub blob: Option<String>,
 }
 
 /// `recover`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecoverReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
-    /// The files that are gone and were asked for, those that went last first.
+    /// The files that are gone and were asked for, most recently removed first.
     pub files: Vec<GoneReport>,
-    /// What putting them back did, or would do; null where they were only listed.
+    /// What putting them back did, or would do; null if they were only listed.
     pub operation: Option<OperationReport>,
 }

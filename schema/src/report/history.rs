@@ -9,11 +9,11 @@ use super::{ChangeReport, FileReport, GapReport, GitReport, OperationEntry};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageState {
-    /// What it led to is in the workspace.
+    /// Its changes are in the workspace.
     Live,
     /// Reverted, and can be redone.
     Hidden,
-    /// Reverted for good: a newer message made it so.
+    /// Reverted permanently, by a newer message.
     Discarded,
 }
 
@@ -45,7 +45,7 @@ pub struct MessageReport {
     pub agent_session: String,
     /// Its agent.
     pub agent: String,
-    /// What the user wrote, as far as the settings let it be kept.
+    /// What the user wrote, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
     /// When.
     pub time: i64,
@@ -58,26 +58,26 @@ pub struct MessageReport {
     pub steps: u64,
     /// How many files they changed.
     pub files: u64,
-    /// How many files they may have changed, or somebody else.
+    /// How many files they or somebody else may have changed.
     #[serde(default)]
     pub unclear: u64,
     /// Lines added.
     pub additions: u64,
-    /// Lines taken away.
+    /// Lines removed.
     pub deletions: u64,
-    /// Why what stood there just before it was not captured, where that is so.
+    /// Why the state just before it was not captured, if it was not.
     #[serde(default)]
     pub unprotected: Option<String>,
     /// Whether `revert --message` can go back to it.
     #[serde(default)]
     pub revertable: bool,
-    /// Why not, where it cannot.
+    /// Why not, if it cannot.
     #[serde(default)]
     pub not_revertable: Option<String>,
     /// Its workspace's directory.
     #[serde(default)]
     pub workspace: String,
-    /// When its last step ended; null where it has none, and while one goes on.
+    /// When its last step ended; null if it has none, and while one is open.
     #[serde(default)]
     pub finished: Option<i64>,
 }
@@ -85,7 +85,7 @@ pub struct MessageReport {
 /// `log`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// Newest first.
     pub messages: Vec<MessageReport>,
@@ -99,7 +99,7 @@ pub enum TimelineEntry {
     Message(MessageReport),
     /// Something was reverted, redone or restored.
     Operation(OperationEntry),
-    /// Files changed while no step was open, or by another hand.
+    /// Files changed while no step was open, or by somebody else.
     Outside {
         /// When that was seen.
         time: i64,
@@ -111,7 +111,7 @@ pub enum TimelineEntry {
         files: u64,
         /// Lines added.
         additions: u64,
-        /// Lines taken away.
+        /// Lines removed.
         deletions: u64,
     },
 }
@@ -119,7 +119,7 @@ pub enum TimelineEntry {
 /// `log --graph`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimelineReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// Newest first.
     pub entries: Vec<TimelineEntry>,
@@ -136,14 +136,14 @@ pub struct SnapshotEntry {
     pub label: Option<String>,
     /// How many paths it does not hold.
     pub gaps: u64,
-    /// The message that it is the state before, where it is one's.
+    /// The message that it was taken just before, if any.
     pub message: Option<String>,
 }
 
 /// `log --snapshots`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SnapshotsReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// Newest first.
     pub snapshots: Vec<SnapshotEntry>,
@@ -176,7 +176,7 @@ pub struct SessionReport {
     pub steps: u64,
     /// How many files they changed.
     pub files: u64,
-    /// How many files they may have changed, or somebody else.
+    /// How many files they or somebody else may have changed.
     #[serde(default)]
     pub unclear: u64,
 }
@@ -184,7 +184,7 @@ pub struct SessionReport {
 /// `sessions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionsReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// Newest first.
     pub sessions: Vec<SessionReport>,
@@ -205,7 +205,7 @@ pub struct StepReport {
     pub open: bool,
     /// Whether it was closed without its own finish.
     pub recovered: bool,
-    /// Why its changes cannot be put back, where that is so.
+    /// Why its changes cannot be put back, if they cannot.
     pub unprotected: Option<String>,
     /// When it began.
     pub started: i64,
@@ -221,13 +221,13 @@ pub struct StepReport {
     pub files: Vec<ChangeReport>,
 }
 
-/// `show`: whatever the id is of.
+/// `show`: whatever has the id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ShowReport {
     /// A message with its steps.
     Message {
-        /// The version of the document's shape.
+        /// The version of the document's format.
         version: u32,
         /// The message.
         message: MessageReport,
@@ -241,7 +241,7 @@ pub enum ShowReport {
     },
     /// A step.
     Step {
-        /// The version of the document's shape.
+        /// The version of the document's format.
         version: u32,
         /// The step.
         step: StepReport,
@@ -251,7 +251,7 @@ pub enum ShowReport {
     },
     /// A session with its messages.
     Session {
-        /// The version of the document's shape.
+        /// The version of the document's format.
         version: u32,
         /// The session.
         session: SessionReport,
@@ -260,7 +260,7 @@ pub enum ShowReport {
     },
     /// An operation with its files.
     Operation {
-        /// The version of the document's shape.
+        /// The version of the document's format.
         version: u32,
         /// The operation.
         operation: OperationEntry,
@@ -277,7 +277,7 @@ pub enum ShowReport {
     },
     /// A snapshot.
     Snapshot {
-        /// The version of the document's shape.
+        /// The version of the document's format.
         version: u32,
         /// The tree.
         snapshot: String,

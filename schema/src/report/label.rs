@@ -23,7 +23,7 @@ impl LabelledKind {
     }
 }
 
-/// A label: a bookmark on a message or a snapshot, which stands wherever an id does.
+/// A label: a bookmark on a message or a snapshot, which works wherever an id does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LabelEntry {
     /// Its text, unique in its workspace.
@@ -34,7 +34,7 @@ pub struct LabelEntry {
     pub id: String,
     /// When the label was given.
     pub time: i64,
-    /// What the user wrote in the message, as far as the settings let it be kept.
+    /// What the user wrote in the message, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
     /// When the message was sent, or the snapshot taken.
     pub of: i64,
@@ -57,7 +57,7 @@ pub enum LabelAction {
 /// `label`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LabelsReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// What was done.
     pub action: LabelAction,

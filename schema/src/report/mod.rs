@@ -47,14 +47,14 @@ pub use workspace::{AdoptReport, WorkspaceReport, WorkspaceState, WorkspacesRepo
 /// The version of the documents below, in their `version` field.
 pub const VERSION: u32 = 1;
 
-/// A path for people, with its bytes in hex where they are not UTF-8.
+/// A path for people, with its bytes in hex if they are not UTF-8.
 #[derive(
     Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct PathText {
     /// The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
     pub path: String,
-    /// Its bytes, where they are not UTF-8.
+    /// Its bytes, if they are not UTF-8.
     #[serde(default)]
     pub path_hex: Option<String>,
 }

@@ -41,7 +41,7 @@ pub enum Outcome {
     Partial,
     /// There was nothing to do.
     Nothing,
-    /// What was asked for is not there to be restored.
+    /// What was asked for cannot be restored.
     Unavailable,
 }
 
@@ -63,13 +63,13 @@ impl Outcome {
 pub enum FileAction {
     /// Puts an earlier version there.
     Write,
-    /// Takes away what the agent made.
+    /// Removes what the agent created.
     Delete,
     /// Takes the agent's lines out of the user's version.
     Merge,
-    /// Leaves the user's version.
+    /// Keeps the user's version.
     Keep,
-    /// Nothing: it already is what it should be.
+    /// Nothing: it is already as it should be.
     None,
 }
 
@@ -86,7 +86,7 @@ impl FileAction {
     }
 }
 
-/// How it went with a path.
+/// The result for a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileResult {
@@ -94,11 +94,11 @@ pub enum FileResult {
     Done,
     /// Not begun: a dry run, or an operation that is still open.
     Planned,
-    /// Left alone because it is not what the agent left.
+    /// Left alone because it has changed since the agent left it.
     Conflict,
     /// Left alone because no snapshot holds what it was.
     Gap,
-    /// Tried in vain.
+    /// Tried, and failed.
     Failed,
 }
 
@@ -123,16 +123,16 @@ pub struct FileReport {
     pub path: PathText,
     /// What is done to it.
     pub action: FileAction,
-    /// How that went.
+    /// The result.
     pub result: FileResult,
-    /// Why, where it is not plain.
+    /// Why, if that is not obvious.
     pub reason: Option<String>,
     /// Whether it stays, all or in part, because nobody knows whose change it is: `--unclear take` takes it.
     #[serde(default)]
     pub unclear: bool,
-    /// Lines that the operation adds to what is on disk; null for what has no lines.
+    /// Lines that the operation adds to what is on disk; null if there are no lines to count.
     pub additions: Option<u64>,
-    /// Lines that it takes away.
+    /// Lines that it removes.
     pub deletions: Option<u64>,
 }
 
@@ -142,7 +142,7 @@ pub struct FileReport {
 pub enum GitPart {
     /// A branch: the commit that it names.
     Branch,
-    /// HEAD: the branch, or the commit, that it stands for.
+    /// HEAD: the branch, or the commit, that it points to.
     Head,
     /// The index: what is staged.
     Index,
@@ -167,28 +167,28 @@ pub struct GitReport {
     /// The full name of the branch; `HEAD`; `index`.
     pub name: String,
     /// What it is before: a commit, HEAD's text, or the blob of the index in the workspace's repository of the store; null
-    /// where it is not there.
+    /// if there is none.
     pub from: Option<String>,
     /// What it is afterwards.
     pub to: Option<String>,
-    /// How that went.
+    /// The result.
     pub result: FileResult,
-    /// Why, where it is not plain.
+    /// Why, if that is not obvious.
     pub reason: Option<String>,
 }
 
 /// `revert`, `redo`, `unrevert`, `restore`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
-    /// The operation; null where nothing was done.
+    /// The operation; null if nothing was done.
     pub operation: Option<String>,
     /// What it is.
     pub kind: OperationKind,
     /// Whose messages it moves over.
     pub session: Option<String>,
-    /// The revert point after it; null where nothing is reverted any more.
+    /// The revert point after it; null if nothing is reverted any more.
     pub message: Option<String>,
     /// The message that it undoes alone, while later ones stay.
     #[serde(default)]
@@ -197,7 +197,7 @@ pub struct OperationReport {
     pub outcome: Outcome,
     /// Whether it was only planned.
     pub dry_run: bool,
-    /// Of a dry run: the plan, as a token with which just this is carried out, or refused with `stale`.
+    /// For a dry run: the plan, as a token that carries out exactly this plan or fails with `stale`.
     #[serde(default)]
     pub plan: Option<String>,
     /// Whether an agent is at work, so that what was planned would be refused without `--force`.
@@ -210,10 +210,10 @@ pub struct OperationReport {
     /// What it does to HEAD, branches and the index, with `--git`.
     #[serde(default)]
     pub git: Vec<GitReport>,
-    /// Where it leaves nothing of its session reverted: the other sessions of the workspace that are.
+    /// If nothing of its session stays reverted: the other sessions of the workspace that are reverted.
     #[serde(default)]
     pub also_reverted: Vec<RevertedSession>,
-    /// What is not as it was where it went to, with a reason for every path; null for one message or step alone, and where no snapshot
+    /// What differs from the state that it went to, with a reason for every path; null for one message or step alone, and where no snapshot
     /// of that moment could be taken.
     #[serde(default)]
     pub receipt: Option<Receipt>,
@@ -231,23 +231,23 @@ pub struct Receipt {
     pub differences: Vec<Difference>,
 }
 
-/// A path that is not as it was.
+/// A path that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// Where in the workspace.
     #[serde(flatten)]
     pub path: PathText,
-    /// Why it is not.
+    /// Why it differs.
     pub reason: DifferenceReason,
 }
 
-/// Why a path is not as it was then: exactly one reason for each.
+/// Why a path differs: exactly one reason for each.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceReason {
-    /// It was changed since, and not known to be by an agent: yours.
+    /// It was changed since, as far as known not by an agent: yours.
     Yours,
     /// Nobody can tell whose change it is.
     Unclear,
@@ -255,30 +255,30 @@ pub enum DifferenceReason {
     Shared,
     /// Another session changed it.
     OtherSession,
-    /// This session changed it in what was not asked to be undone: a message before, or an operation's agent meanwhile.
+    /// This session changed it outside what was to be undone: in an earlier message, or while nothing of it was to be undone.
     NotAsked,
     /// It was changed while a step was at work that was not recorded.
     Unrecorded,
-    /// An earlier revert or restore left it so.
+    /// An earlier revert or restore left it that way.
     Operation,
-    /// Ignore rules hide it now, or hid it then; or what is ignored keeps its folder.
+    /// Ignore rules hide it now or hid it then, or ignored files keep its folder.
     Ignored,
-    /// No snapshot holds what it is or was.
+    /// No snapshot holds its content, now or then.
     NotCaptured,
     /// It could not be written.
     Failed,
-    /// No reason is known: a fault of the program, for which the operation ends as partial.
+    /// No reason is known: a bug in the program, and the operation ends as partial.
     Unexplained,
 }
 
-/// A session of which something is reverted.
+/// A session with something reverted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RevertedSession {
     /// Its id.
     pub session: String,
     /// Its agent.
     pub agent: String,
-    /// The message that it is reverted to; null where only a part is undone.
+    /// The message that it is reverted to; null if only a part is undone.
     pub revert_point: Option<String>,
     /// How many messages are hidden.
     pub messages_hidden: u64,
@@ -312,7 +312,7 @@ pub struct OperationEntry {
     pub files: u64,
     /// How many conflicts it left.
     pub conflicts: u64,
-    /// Whether git's own state was to move along.
+    /// Whether git's own state was to move, too.
     #[serde(default)]
     pub git: bool,
 }
@@ -320,7 +320,7 @@ pub struct OperationEntry {
 /// `log --operations`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationsReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// Newest first.
     pub operations: Vec<OperationEntry>,

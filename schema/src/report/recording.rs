@@ -8,9 +8,9 @@ use super::{FileReport, GapReport};
 /// `event`, `step-start`, `step-finish`, `message`: what was recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EventReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
-    /// The normalised event's name; null where the payload was skipped.
+    /// The normalised event's name; null if the payload was skipped.
     pub event: Option<String>,
     /// The session.
     pub session: Option<String>,
@@ -20,7 +20,7 @@ pub struct EventReport {
     pub step: Option<String>,
     /// The tree of the snapshot that was taken.
     pub snapshot: Option<String>,
-    /// Where the workspace was looked at for it.
+    /// Which part of the workspace was scanned for it.
     #[serde(default)]
     pub looked: Option<Looked>,
     /// How many paths the step that was closed changed.
@@ -33,7 +33,7 @@ pub struct EventReport {
     pub went_back: Vec<FileReport>,
 }
 
-/// Where a workspace was looked at.
+/// Which part of a workspace was scanned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Looked {
@@ -46,7 +46,7 @@ pub enum Looked {
 /// `snapshot`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SnapshotReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The tree.
     pub snapshot: String,

@@ -21,7 +21,7 @@ pub struct Finding {
 /// `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DoctorReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// In the order in which they were looked for.
     pub findings: Vec<Finding>,
@@ -63,7 +63,7 @@ pub struct SettingReport {
 /// `config` and `config get`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The settings file, whether it is there or not; null where no home directory is known.
     pub file: Option<String>,
@@ -80,7 +80,7 @@ pub struct ConfigReport {
 /// `config set` and `config unset`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigChange {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The settings file.
     pub file: String,
@@ -97,7 +97,7 @@ pub struct ConfigChange {
 /// `install` and `uninstall`: what was, or would be, done to one agent's settings.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstallReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// A row an agent and file.
     pub changes: Vec<SettingsChange>,
@@ -139,7 +139,7 @@ pub struct SettingsChange {
 /// `install --list`: the agents, and where the hook is installed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentsReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// Every agent whose hooks are understood.
     pub agents: Vec<AgentReport>,

@@ -8,7 +8,7 @@ use super::{FileReport, GapReport, PathText, RevertedSession, WorkspaceReport};
 /// `status`: the revert banner and the state of the recording.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The workspace's directory.
     pub workspace: String,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// `gc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GcReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// Whether it was only planned.
     pub dry_run: bool,
@@ -63,7 +63,7 @@ pub struct GcWorkspace {
 /// `du`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DuReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The bytes of all files of the store, without those that are shared.
     pub bytes: u64,

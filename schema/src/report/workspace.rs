@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// `workspace list`: all workspaces of which there is a history, those used last first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspacesReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The workspaces.
     pub workspaces: Vec<WorkspaceReport>,
@@ -44,7 +44,7 @@ pub enum WorkspaceState {
 /// `workspace adopt`: which history the workspace has now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AdoptReport {
-    /// The version of the document's shape.
+    /// The version of the document's format.
     pub version: u32,
     /// The workspace's directory.
     pub workspace: String,
