@@ -61,7 +61,7 @@ impl Surroundings {
             .or_else(|| Some(self.home.as_ref()?.join(DATA_FOLDER)));
         data.map(|data| data.join("ckpt-hook")).ok_or_else(|| {
             Error::failed("cannot find a place for the store: the home directory is unknown")
-                .hint("set $HOME, or give --store or $CKPT_HOOK_HOME a directory")
+                .hint("set $HOME, or set --store or $CKPT_HOOK_HOME to a directory")
         })
     }
 
@@ -82,8 +82,8 @@ impl Surroundings {
         match given {
             Some(path) => self.absolute(path),
             None => self.current_directory.clone().ok_or_else(|| {
-                Error::failed("the current directory does not exist any more")
-                    .hint("change to another directory, or give --workspace")
+                Error::failed("the current directory no longer exists")
+                    .hint("change to another directory, or use --workspace")
             }),
         }
     }

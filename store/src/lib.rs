@@ -68,7 +68,7 @@ pub fn versions() -> Versions {
 /// Returns the canonical path of the store's directory, which is made where nothing stands there: for what writes beside the
 /// session store.
 ///
-/// Fails where what stands there is not the user's own store, nor a directory in which one can be begun; nothing is changed then.
+/// Fails where what is there is not the user's own store, nor a directory in which one can be begun; nothing is changed then.
 pub fn prepare_directory(directory: &Path) -> Result<PathBuf> {
     fs::ownership::prepare(directory)
 }

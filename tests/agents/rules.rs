@@ -196,7 +196,7 @@ fn nearer_and_on(agent: &Agent, conversation: &mut Conversation, messages: &[Str
         ["live", "live", "discarded", "live"],
         "the new message took the place of the reverted one"
     );
-    let told = conversation.model_was_shown("the user took changes in this workspace back");
+    let told = conversation.model_was_shown("the user took back changes in this workspace");
     assert_eq!(
         told, agent.is_told,
         "the model is told which files went back, where there is a way"

@@ -209,7 +209,7 @@ fn state(world: &PlannedWorkspace, index: usize) -> Found {
 }
 
 /// Every item is wholly what it was or wholly what it shall be; on the way from one to the other its name may be empty, if
-/// what stood there stands whole beside it.
+/// what was there stands whole beside it.
 fn assert_whole(world: &PlannedWorkspace, what: &str) {
     for (index, item) in world.items.iter().enumerate() {
         let found = state(world, index);

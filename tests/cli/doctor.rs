@@ -49,7 +49,7 @@ fn what_is_not_well_is_found() {
         (
             "PRAGMA foreign_keys = OFF; UPDATE messages SET session_id = 'nobody'",
             1,
-            "refer to rows that are not there: messages",
+            "refer to missing rows: messages",
         ),
         (
             "UPDATE sessions SET last_event_at = last_event_at + 86400000",

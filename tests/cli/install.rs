@@ -114,7 +114,7 @@ fn the_list_shows_every_agent_in_one_table() {
         droid        -                by hand    by hand    its documentation only
         goose        -                by hand    by hand    its documentation only
         vscode       -                by hand    by hand    its documentation only
-        note: gemini-cli: Gemini CLI does not trust this project, and passes over its hooks: run `gemini` in the project and trust it, or install with `--user`
+        note: gemini-cli: Gemini CLI does not trust this project, and skips its hooks: run `gemini` in the project and trust it, or install with `--user`
     "#]]
     .assert_eq(&world.run(&["install", "--list"], b"").exits(0).stdout);
 }
@@ -134,7 +134,7 @@ fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
         "hint: `ckpt-hook uninstall claude-code --project` leaves the one for every project",
         "- gemini-cli: it is on this machine (`",
         "hint: `ckpt-hook install gemini-cli`",
-        "! hook: `hook_deadline` is 60 s, and agents wait for no more than 30 s",
+        "! hook: `hook_deadline` is 60 s, but agents wait for at most 30 s",
     ] {
         assert!(run.stdout.contains(line), "`{line}` is told: {run}");
     }
@@ -144,7 +144,7 @@ fn doctor_says_what_is_missing_and_doubled_and_what_to_do() {
     let run = world.run(&["doctor"], b"").exits(1);
     assert!(
         run.stdout
-            .contains("✗ claude-code: it calls a program that is not there"),
+            .contains("✗ claude-code: it calls a program that does not exist"),
         "an error: {run}"
     );
 }
@@ -176,16 +176,13 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
         |from: &str, to: &str| fs::write(&settings, text.replacen(from, to, 1)).expect("writable");
     change("\"SessionStart\"", "\"SessionBegin\"");
     told(
-        &[
-            "! claude-code: not as it would be installed now in `",
-            again,
-        ],
+        &["! claude-code: not what would be installed now in `", again],
         0,
     );
     change("\"timeout\": 30", "\"timeout\": 1");
     told(
         &[
-            "! claude-code: the agent waits for it for less long than it may take in `",
+            "! claude-code: the agent's timeout is shorter than the hook may take in `",
             again,
         ],
         0,
@@ -194,7 +191,7 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
     told(
         &[
             "! claude-code: `disableAllHooks` turns every hook off",
-            "hint: take it out of `",
+            "hint: remove it from `",
         ],
         0,
     );
@@ -224,7 +221,7 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
     fs::remove_file(world.path("ckpt-hook")).expect("ours");
     told(
         &[
-            "✗ claude-code: it calls a program that is not there in `",
+            "✗ claude-code: it calls a program that does not exist in `",
             again,
         ],
         1,
@@ -233,7 +230,7 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
     told(
         &[
             "✗ claude-code: the settings cannot be read in `",
-            "hint: mend the file",
+            "hint: fix the file",
         ],
         1,
     );
@@ -246,9 +243,9 @@ fn doctor_tells_each_way_in_which_a_hook_is_not_called_as_it_should_be_and_what_
         &[
             "! copilot-cli: Copilot CLI also runs the hooks of `",
             "hint: `ckpt-hook uninstall claude-code --project`, and `ckpt-hook install claude-code` instead",
-            "! codex: Codex passes over a hook until you trust it",
+            "! codex: Codex skips a hook until you trust it",
             "hint: run `/hooks` in Codex, or `ckpt-hook install codex --trust`",
-            "! gemini-cli: Gemini CLI does not trust this project, and passes over its hooks",
+            "! gemini-cli: Gemini CLI does not trust this project, and skips its hooks",
             "hint: run `gemini` in the project and trust it, or install with `--user`",
         ],
         0,
@@ -273,19 +270,19 @@ fn a_version_that_records_nothing_is_named_when_it_is_installed_and_by_doctor_an
             "codex",
             "codex",
             "codex-cli 0.100.0",
-            "Codex 0.100.0 records nothing: it calls no hooks of ours",
+            "Codex 0.100.0 records nothing: it does not call our hooks",
         ),
         (
             "gemini-cli",
             "gemini",
             "0.25.0",
-            "Gemini CLI 0.25.0 records nothing: it calls no hooks of ours",
+            "Gemini CLI 0.25.0 records nothing: it does not call our hooks",
         ),
         (
             "claude-code",
             "claude",
             "2.1.100 (Claude Code)",
-            "Claude Code 2.1.100 does not tell where a step ends",
+            "Claude Code 2.1.100 does not report where a step ends",
         ),
     ] {
         let path = with_program(&world, program, says);

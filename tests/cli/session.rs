@@ -118,7 +118,7 @@ fn what_git_keeps_is_named_with_its_reason() {
           restored    -1  menu
           kept            branch main (changed since by the user)
           kept            git's index (changed since by the user)
-        1 other path differs from then: changed since, not by an agent (notes).
+        1 other path differs from that state: changed since, not by an agent (notes).
         1 message is hidden until you redo, or send a new one.
         To undo this: ckpt-hook undo
     "#]]
@@ -175,7 +175,7 @@ fn a_revert_says_what_came_back_and_how_to_undo_it() {
           restored  +1      notes
           removed       -1  recipes/cake
 
-        `ckpt-hook redo` brings the first of them back, `ckpt-hook unrevert` all.
+        `ckpt-hook redo` brings back the first of them, `ckpt-hook unrevert` all of them.
         Your next message to the agent makes the revert permanent; `ckpt-hook log --operations` still leads back.
     "#]]
     .assert_eq(&world.redact(&status.stdout));
@@ -563,7 +563,7 @@ fn what_went_wrong_in_a_hook_is_shown_by_status_and_doctor() {
         .ends_silently();
     let status = world.run(&["status"], b"").exits(0);
     assert!(
-        status.stdout.contains("hooks: not all went well")
+        status.stdout.contains("hooks: something went wrong")
             && status.stdout.contains("max_file_size"),
         "both: {status}"
     );

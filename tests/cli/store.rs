@@ -11,17 +11,21 @@ use testing::binary::{Run, Sandbox, finish};
 
 /// Commands that record nothing. With what they answer where there is no store: exit code, and words that say why.
 const READING: [(&[&str], i32, &str); 11] = [
-    (&["status"], 0, "Nothing was recorded"),
+    (&["status"], 0, "Nothing has been recorded"),
     (&["log"], 0, ""),
     (&["log", "--operations"], 0, ""),
     (&["sessions", "--everywhere"], 0, ""),
     (&["doctor"], 0, "there is none yet"),
-    (&["show", "last"], 4, "nothing was recorded"),
-    (&["diff", "last"], 4, "nothing was recorded"),
-    (&["revert", "--message", "last"], 4, "nothing was recorded"),
-    (&["redo"], 4, "nothing was recorded"),
-    (&["unrevert"], 4, "nothing was recorded"),
-    (&["restore", "12345678"], 4, "nothing was recorded"),
+    (&["show", "last"], 4, "nothing has been recorded"),
+    (&["diff", "last"], 4, "nothing has been recorded"),
+    (
+        &["revert", "--message", "last"],
+        4,
+        "nothing has been recorded",
+    ),
+    (&["redo"], 4, "nothing has been recorded"),
+    (&["unrevert"], 4, "nothing has been recorded"),
+    (&["restore", "12345678"], 4, "nothing has been recorded"),
 ];
 
 fn message(world: &Sandbox) -> Run {

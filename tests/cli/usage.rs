@@ -44,7 +44,7 @@ fn revert_without_a_message_needs_a_terminal() {
     let world = Sandbox::new();
     let run = world.run(&["revert"], b"").exits(2);
     assert!(
-        run.stderr.contains("hint: give `--message ID`"),
+        run.stderr.contains("hint: use `--message ID`"),
         "it says what to do: {run}"
     );
 }

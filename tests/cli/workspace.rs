@@ -49,6 +49,6 @@ fn help_of_adopt_has_examples_and_a_list_of_nothing_makes_no_store() {
     let help = world.run(&["workspace", "adopt", "--help"], b"").exits(0);
     assert!(help.stdout.contains("Examples:"), "{help}");
     let run = world.run(&["workspace", "list"], b"").exits(0);
-    assert_eq!(run.stdout, "Nothing was recorded yet.\n");
+    assert_eq!(run.stdout, "Nothing has been recorded yet.\n");
     assert!(!world.store().exists(), "it only asks");
 }

@@ -326,13 +326,13 @@ fn what_cannot_be_told_apart_is_kept_with_its_reason() {
             None,
             a,
             c,
-            "not removed, for it was edited since by the user",
+            "not removed, because it was edited since by the user",
         ),
         (
             None,
             a,
             blobs.file_of_mode("a\n", 0o755),
-            "not removed, for it was edited since by the user",
+            "not removed, because it was edited since by the user",
         ),
         (a, None, c, "something else was put there since by the user"),
         (

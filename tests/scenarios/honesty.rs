@@ -59,7 +59,7 @@ fn a_step_that_was_not_recorded_makes_a_revert_partial_also_in_the_history() {
     assert_eq!(
         world.read("b"),
         "unseen\n",
-        "nobody knows what stood there before"
+        "nobody knows what was there before"
     );
     assert_eq!(
         report.outcome,
@@ -129,7 +129,7 @@ fn a_message_that_could_not_be_captured_is_still_one_to_go_back_to() {
             .notes
             .iter()
             .any(|note| note.contains("could not be captured")),
-        "what stood there just before it is known only from around it: {:?}",
+        "what was there just before it is known only from around it: {:?}",
         report.notes
     );
     assert_eq!(world.read("a"), "1\n", "undone");
@@ -311,7 +311,7 @@ fn permissions_of_directories_that_stay_are_named() {
     });
     world.chmod("e", 0o700);
     let report = world.revert("m1");
-    let note = "the permissions of directories that are there stay: `d` had 755 and has 700, `e` had 755 and has 700";
+    let note = "the permissions of existing directories stay: `d` had 755 and has 700, `e` had 755 and has 700";
     assert_eq!(
         (world.read("d/a").as_str(), world.mode("d")),
         ("0\n", 0o700),
@@ -334,6 +334,6 @@ fn permissions_of_directories_that_stay_are_named() {
     let notes = world.restore(&message, &["d"]).notes;
     assert_eq!(
         notes,
-        ["the permissions of directories that are there stay: `d` had 755 and has 700"]
+        ["the permissions of existing directories stay: `d` had 755 and has 700"]
     );
 }

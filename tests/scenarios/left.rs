@@ -22,7 +22,11 @@ fn a_repository_that_was_removed_is_told_of() {
         world.remove_tree(".git");
     });
     let report = world.revert("m1");
-    assert_eq!(told(&report, "`.git` was removed").len(), 1, "{report:?}");
+    assert_eq!(
+        told(&report, "`.git` has been removed").len(),
+        1,
+        "{report:?}"
+    );
 }
 
 #[test]

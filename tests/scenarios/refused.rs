@@ -40,7 +40,7 @@ fn in_a_closed_directory() {
     world.chmod("d", 0o555);
     let (new, stamp) = (world.tree(), world.stamp("b"));
     let error = world.try_revert(&to("m1")).expect_err("`d` takes no name");
-    assert_refused(&error, "there is no writing to `d` (");
+    assert_refused(&error, "cannot write to `d` (");
     let dry_run = RevertRequest {
         dry_run: true,
         ..to("m1")

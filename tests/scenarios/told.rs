@@ -69,7 +69,7 @@ fn a_restore_is_told_like_a_revert() {
     assert_eq!(
         went_back(&world.message("m3")),
         [("kept", FileAction::Write)],
-        "what stands there is an earlier one"
+        "what is there is an earlier one"
     );
     assert_eq!(went_back(&world.message("m4")), [], "once");
     let mut new = two_messages();

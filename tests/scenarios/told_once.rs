@@ -82,7 +82,7 @@ fn a_message_without_a_single_step_names_the_files_that_differ_and_are_taken_for
         .find(|note| note.contains("no step was recorded"))
         .unwrap_or_else(|| panic!("it is told: {:?}", report.notes));
     assert!(
-        note.ends_with("these files differ from then and are taken for yours: `a`, `new`"),
+        note.ends_with("these files have changed since and count as yours: `a`, `new`"),
         "neither the agent\u{2019}s nor what is as it was then: {note}"
     );
     assert_eq!(world.read("a"), "2\n", "they stay");

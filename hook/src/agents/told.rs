@@ -16,7 +16,7 @@ pub fn line(files: &[FileReport]) -> String {
         more => format!(" and {more} more"),
     };
     format!(
-        "ckpt-hook: since your last turn the user took changes in this workspace back. What you remember of these files is \
+        "ckpt-hook: since your last turn the user took back changes in this workspace. What you remember of these files is \
          out of date, so read them again before you use them: {}{more}.",
         named.join(", ")
     )

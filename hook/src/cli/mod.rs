@@ -65,7 +65,7 @@ fn apologise(place: Option<&Location<'_>>) {
     let place = place.map_or_else(|| "an unknown place".to_owned(), ToString::to_string);
     let hint = "please report it, with the output of `ckpt-hook --version`";
     output::write_error(&format!(
-        "error: this is a bug of ckpt-hook, at {place}\nhint: {hint}\n"
+        "error: this is a bug in ckpt-hook, at {place}\nhint: {hint}\n"
     ));
 }
 

@@ -116,7 +116,7 @@ fn section<'d>(
     };
     let path = workspace.to_str().ok_or_else(|| {
         Error::failed(format!(
-            "`{}` cannot stand in the settings: it is not UTF-8",
+            "`{}` cannot be written to the settings: it is not UTF-8",
             workspace.display()
         ))
     })?;

@@ -135,13 +135,15 @@ fn legend(hunks: &[BlameHunk], view: &View) -> String {
     let has = |by: LineAuthor| hunks.iter().any(|hunk| hunk.by == by);
     let mut text = String::new();
     if has(LineAuthor::Shared) {
-        text.push_str("shared: two sessions were at work, and nothing tells whose the lines are\n");
+        text.push_str(
+            "shared: two sessions were at work, and nothing shows whose lines these are\n",
+        );
     }
     if let Some(unclear) = hunks.iter().find(|hunk| hunk.by == LineAuthor::Unclear) {
         let reason = unclear
             .reason
             .as_deref()
-            .unwrap_or("nothing tells for certain");
+            .unwrap_or("nobody can tell for certain");
         text.push_str(&format!(
             "{}: it may be the step's or yours: {}\n",
             view.paint.warning("?"),

@@ -49,7 +49,7 @@ fn headline(report: &OperationReport, around: &Around, paint: Paint) -> String {
         Outcome::Nothing if !report.notes.is_empty() => "Nothing to do".to_owned(),
         Outcome::Nothing => format!("Nothing to do: {}", nothing(report.kind)),
         Outcome::Unavailable => {
-            paint.bad("✗ ") + "What was asked for is not there to be restored; nothing was changed"
+            paint.bad("✗ ") + "What you asked for cannot be restored; nothing was changed"
         }
     }
 }
@@ -104,9 +104,9 @@ const TITLE: usize = 50;
 
 fn nothing(kind: OperationKind) -> &'static str {
     match kind {
-        OperationKind::Revert => "every file already is as it was then",
+        OperationKind::Revert => "every file is already as it was then",
         OperationKind::Redo | OperationKind::Unrevert => "nothing is reverted",
-        OperationKind::Restore => "every file already is as it is in that state",
+        OperationKind::Restore => "every file is already as it is in that state",
     }
 }
 
@@ -296,7 +296,7 @@ fn differing(report: &OperationReport) -> String {
         _ => "differ",
     };
     let files = count(number as u64, "other path");
-    format!("{files} {verb} from then: {}.\n", parts.join("; "))
+    format!("{files} {verb} from that state: {}.\n", parts.join("; "))
 }
 
 fn why(reason: DifferenceReason) -> &'static str {
@@ -307,7 +307,7 @@ fn why(reason: DifferenceReason) -> &'static str {
         DifferenceReason::OtherSession => "changed by another session",
         DifferenceReason::NotAsked => "changed by this session outside what was undone",
         DifferenceReason::Unrecorded => "changed while a step was not recorded",
-        DifferenceReason::Operation => "left so by an earlier revert or restore",
+        DifferenceReason::Operation => "left that way by an earlier revert or restore",
         DifferenceReason::Ignored => "ignored now or then",
         DifferenceReason::NotCaptured => "not captured now or then",
         DifferenceReason::Failed => "could not be written",
@@ -346,7 +346,7 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     lines.extend(left(
         report,
         FileResult::Failed,
-        "could not be written and stayed as before: the next command or message tries again, `ckpt-hook snapshot` at once",
+        "could not be written and stayed as before: the next command or message tries again, and `ckpt-hook snapshot` does so right away",
     ));
     if !report.messages_hidden.is_empty() {
         let hidden = count(report.messages_hidden.len() as u64, "message");
@@ -363,7 +363,7 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
     lines.extend(way_back(report, around, paint));
     if report.busy {
         lines.push(format!(
-            "{} an agent is at work, and this would be refused: wait until it is done, or give --force.",
+            "{} an agent is at work, and this would be refused: wait until it is done, or use --force.",
             paint.warning("busy:")
         ));
     }
@@ -586,7 +586,7 @@ mod tests {
         expect![[r#"
             ! Went back to just before “tidy up” (abcdefgh), but not everything
               kept  +10  -2  kept (why)
-            6 other paths differ from then: changed since, not by an agent (a, b, c, and 2 more); ignored now or then (x.log).
+            6 other paths differ from that state: changed since, not by an agent (a, b, c, and 2 more); ignored now or then (x.log).
             1 file kept because of edits that are not known to be of this session.
             1 message is hidden until you redo, or send a new one.
             To undo this: ckpt-hook undo
@@ -603,7 +603,7 @@ mod tests {
             ..operation(Vec::new(), Outcome::Nothing)
         };
         assert!(
-            shown(&report).ends_with("or give --force.\n"),
+            shown(&report).ends_with("or use --force.\n"),
             "as the last word: {}",
             shown(&report)
         );

@@ -24,11 +24,11 @@ pub fn render(report: &StatusReport, told: &[MessageReport], view: &View) -> Str
     match &report.revert_point {
         Some(point) => text.push_str(&banner(report, point, told, view)),
         None if report.session.is_none() => text.push_str(
-            "Nothing was recorded here yet. `ckpt-hook install AGENT` puts the hook into an agent's settings.\n",
+            "Nothing has been recorded here yet. `ckpt-hook install AGENT` puts the hook into an agent's settings.\n",
         ),
         None if report.redo => text.push_str(&part(report, told, view)),
         None if !report.also_reverted.is_empty() => {
-            text.push_str("Nothing of this session is reverted.\n");
+            text.push_str("Nothing in this session is reverted.\n");
         }
         None if troubles.is_empty() => {
             text.push_str(&paint.good("✓ "));
@@ -40,7 +40,7 @@ pub fn render(report: &StatusReport, told: &[MessageReport], view: &View) -> Str
     }
     if let Some(history) = report.adoptable.first() {
         text.push_str(&format!(
-            "Another directory stood here. `ckpt-hook workspace adopt` takes its history over: {}.\n",
+            "Another directory used to be here. `ckpt-hook workspace adopt` takes its history over: {}.\n",
             super::workspace::history(history, view)
         ));
     }
@@ -103,7 +103,7 @@ fn banner(report: &StatusReport, point: &str, told: &[MessageReport], view: &Vie
     text.push('\n');
     if report.redo {
         text.push_str(
-            "`ckpt-hook redo` brings the first of them back, `ckpt-hook unrevert` all.\n",
+            "`ckpt-hook redo` brings back the first of them, `ckpt-hook unrevert` all of them.\n",
         );
     }
     text + PERMANENT
@@ -137,7 +137,7 @@ fn troubles(report: &StatusReport, view: &View) -> String {
     let paint = view.paint;
     let mut text = String::new();
     if report.first_snapshot_goes_on {
-        let note = "the first snapshot is still being taken; steps are protected when it is done";
+        let note = "the first snapshot is still being taken; steps are protected once it is done";
         text.push_str(&line(paint.warning("capturing:"), note));
     }
     for operation in &report.interrupted {
@@ -221,7 +221,7 @@ fn diagnostics(report: &StatusReport, view: &View) -> String {
     }
     let mut text = line(
         view.paint.warning("hooks:"),
-        "not all went well today; `ckpt-hook doctor` tells more",
+        "something went wrong today; `ckpt-hook doctor` says more",
     );
     for diagnostic in recent {
         let detail = diagnostic

@@ -126,7 +126,7 @@ pub fn du(report: &DuReport, view: &View) -> String {
     let mut text = table.render(view);
     if report.shared > 0 {
         text.push_str(&format!(
-            "{} more are shared with your repository by links: they take no room.\n",
+            "{} more are shared with your repository by links: they take no extra space.\n",
             size(report.shared)
         ));
     }

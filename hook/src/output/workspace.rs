@@ -10,7 +10,7 @@ use super::view::View;
 /// Returns a row a workspace.
 pub fn list(report: &WorkspacesReport, view: &View) -> String {
     if report.workspaces.is_empty() {
-        return "Nothing was recorded yet.\n".to_owned();
+        return "Nothing has been recorded yet.\n".to_owned();
     }
     let paint = view.paint;
     let mut table = Table::new(&[3]).dropping(&[3, 1]);

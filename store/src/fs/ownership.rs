@@ -43,7 +43,7 @@ pub(crate) fn user() -> u32 {
 
 /// Returns the canonical path of the store's directory, which is made where nothing stands there. To be called by what records.
 ///
-/// Fails where what stands there is not a store of the user's own, nor a directory in which one can be begun.
+/// Fails where what is there is not a store of the user's own, nor a directory in which one can be begun.
 pub(crate) fn prepare(directory: &Path) -> Result<PathBuf> {
     check_absolute(directory)?;
     let found = match directory.canonicalize() {
@@ -134,7 +134,7 @@ fn check_place(directory: &Path) -> Result<()> {
         directory.display(),
         above.display()
     ))
-    .hint("run it as that user, or give --store or $CKPT_HOOK_HOME a directory of root's own"))
+    .hint("run it as that user, or set --store or $CKPT_HOOK_HOME to a directory of root's own"))
 }
 
 fn check_directory(directory: &Path) -> Result<Metadata> {
@@ -147,15 +147,15 @@ fn check_directory(directory: &Path) -> Result<Metadata> {
     if metadata.uid() != user() {
         let hint = match user() {
             0 => {
-                "run it as that user, or give --store or $CKPT_HOOK_HOME a directory of root's own"
+                "run it as that user, or set --store or $CKPT_HOOK_HOME to a directory of root's own"
             }
-            _ => "give --store or $CKPT_HOOK_HOME a directory of your own",
+            _ => "set --store or $CKPT_HOOK_HOME to a directory of your own",
         };
         return Err(refused("belongs to another user").hint(hint));
     }
     if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
         return Err(refused("can be written to by other users").hint(format!(
-            "give --store or $CKPT_HOOK_HOME a directory of your own; if this one is yours alone: `chmod 700 {}`",
+            "set --store or $CKPT_HOOK_HOME to a directory of your own; if this one is yours alone: `chmod 700 {}`",
             directory.display()
         )));
     }
@@ -199,7 +199,7 @@ fn check_beginning(directory: &Path, metadata: &Metadata) -> Result<()> {
     let what = || format!("cannot list the directory `{}`", directory.display());
     let refused = |why: String| {
         Error::failed(format!("`{}` is no store: {why}", directory.display())).hint(
-            "give --store or $CKPT_HOOK_HOME a directory that does not exist yet: it is made with the first event",
+            "set --store or $CKPT_HOOK_HOME to a directory that does not exist yet: the first event creates it",
         )
     };
     for entry in directory.read_dir().context(what)? {

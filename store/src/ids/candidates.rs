@@ -194,7 +194,7 @@ impl Scope {
                 |row| row.get("id"),
             )
             .optional()
-            .context(|| "cannot look the newest message up")?;
+            .context(|| "cannot look up the newest message")?;
         let message = found.map_or(Ok(None), |id| sessions::message(connection, &id))?;
         message.ok_or_else(|| errors::unknown(Some(Kind::Message), self, id, None))
     }
@@ -338,7 +338,7 @@ fn workspace_of(connection: &Connection, session_id: &str) -> Result<String> {
     let sql = "SELECT workspaces.path FROM sessions JOIN workspaces ON workspaces.id = workspace_id WHERE sessions.id = ?1";
     connection
         .query_row(sql, [session_id], |row| row.get("path"))
-        .context(|| "cannot look a workspace up")
+        .context(|| "cannot look up a workspace")
 }
 
 /// Says how an id fits a row that it is known to fit, and which of the row's ids.

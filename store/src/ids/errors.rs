@@ -36,7 +36,7 @@ pub(super) fn ambiguous(kind: Option<Kind>, id: &str, candidates: &[Candidate]) 
         quoted(id),
         listed.join(", ")
     );
-    Error::ambiguous(what, reports).hint("give one of these ids, or more of it")
+    Error::ambiguous(what, reports).hint("give one of these ids, or a longer prefix")
 }
 
 fn report(candidate: &Candidate) -> CandidateReport {
@@ -98,7 +98,7 @@ pub(super) fn unknown(
     });
     let hint = match elsewhere {
         Some(path) => format!(
-            "it is known in `{}`: go there, or give --workspace",
+            "it was recorded in `{}`: go there, or use --workspace",
             path.escape_debug()
         ),
         None => kind.unwrap_or(Kind::Message).hint().to_owned(),

@@ -139,7 +139,7 @@ fn a_label_stands_wherever_an_id_does() {
     );
     assert_eq!(
         message_error(None, "far away").hint_text(),
-        Some("it is known in `/two`: go there, or give --workspace"),
+        Some("it was recorded in `/two`: go there, or use --workspace"),
         "a label of another workspace"
     );
 }
@@ -301,7 +301,7 @@ fn an_id_of_another_workspace_is_unknown_and_says_where_it_is_known() {
             );
             assert_eq!(
                 error.hint_text(),
-                Some("it is known in `/two`: go there, or give --workspace"),
+                Some("it was recorded in `/two`: go there, or use --workspace"),
                 "{id:?}"
             );
         }

@@ -33,11 +33,11 @@ pub enum LabelProblem {
 impl fmt::Display for LabelProblem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Empty => "a label has at least one character",
-            Self::Space => "a label neither begins nor ends with white space",
-            Self::Long => "a label has at most 100 characters",
-            Self::Control => "a label has no control characters",
-            Self::Option => "a label does not begin with `-`",
+            Self::Empty => "a label must have at least one character",
+            Self::Space => "a label must not begin or end with white space",
+            Self::Long => "a label must have at most 100 characters",
+            Self::Control => "a label must not have control characters",
+            Self::Option => "a label must not begin with `-`",
             Self::Word => "`last` and `current` already have a meaning",
             Self::Id => "it looks like an id",
         })

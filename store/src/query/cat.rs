@@ -99,7 +99,7 @@ fn missing(store: &Store, snapshot_id: i64, path: &WorkspacePath) -> Result<Erro
             gap.reason
         )),
         None => Error::unavailable(format!("there is no `{name}` in that state")).hint(
-            "`ckpt-hook diff ID` lists what changed since; an ignored file is captured only where an edit tool named it",
+            "`ckpt-hook diff ID` lists what changed since; an ignored file is captured only if an edit tool named it",
         ),
     })
 }

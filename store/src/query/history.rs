@@ -232,7 +232,7 @@ fn why_not_revertable(
 ) -> Option<&'static str> {
     if state == MessageState::Discarded && !has_live_changes {
         Some(
-            "it was reverted before the next message was sent; `restore` leads to the files just before it",
+            "it was reverted before the next message was sent; `restore` brings back the files just before it",
         )
     } else if is_pruned {
         Some("the snapshot just before it was pruned")

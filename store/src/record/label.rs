@@ -60,7 +60,7 @@ pub(crate) fn label(
 
 fn refused(kind: &str, id: &str, message: Option<&str>) -> Error {
     let error = Error::failed(format!(
-        "`{id}` is of a {kind}: labels are for messages and snapshots"
+        "`{id}` belongs to a {kind}: labels are for messages and snapshots"
     ));
     match message {
         Some(message) => error.hint(format!("its message is `{message}`")),

@@ -137,12 +137,12 @@ const LONGEST_PATTERN: usize = 80;
 fn doubts(observation: &Observation) -> Vec<String> {
     let undecided = observation.undecided.iter().map(|pattern| {
         let pattern: String = pattern.chars().take(LONGEST_PATTERN).collect();
-        format!("the ignore pattern `{pattern}` is too complicated: what it may match is captured")
+        format!("the ignore pattern `{pattern}` is too complicated: files that it may match are captured")
     });
     let unread = observation.unread.iter().map(|file| {
         format!(
-            "the ignore rules of `{file}` cannot be read: what they hid last is hidden still, and where nobody read them before, \
-             whatever git does not track"
+            "the ignore rules of `{file}` cannot be read: the files that they hid before stay hidden, or, if they were never read, \
+             everything that git does not track"
         )
     });
     undecided.chain(unread).collect()
@@ -178,7 +178,7 @@ fn tell_of_loss(store: &mut Store, place: &Place, event: &Event, why: &str) -> R
         event: Some(event.event.name()),
         session: Some(&event.session_id),
         workspace: Some(&workspace),
-        message: "the last snapshot is lost: nobody knows what changed since",
+        message: "the last snapshot is lost: what changed since is unknown",
         detail: Some(why),
     })
 }

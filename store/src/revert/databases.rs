@@ -57,7 +57,7 @@ impl Databases<'_> {
             let others = self.others(&database, &group)?;
             let reason = match self.who_stays(&group, &others) {
                 Some(stays) => Some(format!(
-                    "a database and its log go together, and `{}` was written since",
+                    "a database and its log are reverted together, and `{}` was written since",
                     stays.to_text()
                 )),
                 None if self.force => None,

@@ -246,7 +246,7 @@ impl fmt::Display for Difference {
             Self::Permissions => "its permissions changed again",
             Self::Type => "replaced by something of another type",
             Self::Symlink => "a symbolic link, pointed elsewhere",
-            Self::Created => "not removed, for it was edited",
+            Self::Created => "not removed, because it was edited",
             Self::Deleted => "deleted",
             Self::Recreated => "something else was put there",
             Self::Edited => "changed",

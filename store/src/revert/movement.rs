@@ -430,7 +430,7 @@ fn refuse_discarded(
         "{what} is discarded: it was reverted before the next one was sent"
     ))
     .hint(format!(
-        "`ckpt-hook restore {}` makes files what they were just before it",
+        "`ckpt-hook restore {}` puts files back to just before it",
         super::short(id)
     )))
 }
@@ -438,7 +438,6 @@ fn refuse_discarded(
 /// A row that another row names.
 fn found<T>(row: Option<T>) -> Result<T> {
     row.ok_or_else(|| {
-        Error::failed("the session store names a row that is not there")
-            .hint("run `ckpt-hook doctor`")
+        Error::failed("the session store refers to a missing row").hint("run `ckpt-hook doctor`")
     })
 }

@@ -287,7 +287,7 @@ pub(crate) fn execute(
     };
     if options.expected.is_some() && options.expected != fingerprint {
         return Err(Error::stale(
-            "the workspace or its history is not what the plan was made for",
+            "the workspace or its history has changed since the plan was made",
         ));
     }
     count_lines(snapshots, &mut operation.plan, &operation.lines);
@@ -378,7 +378,7 @@ fn take_back_what_was_written(
     let causes = error.causes().join(": ");
     let noted = store.diagnose(&sessions::Diagnostic {
         level: "error",
-        message: "an operation could not be written down, and was not begun",
+        message: "the operation could not be recorded, so it was not started",
         detail: Some(&causes),
         ..sessions::Diagnostic::default()
     });

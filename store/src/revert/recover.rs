@@ -113,7 +113,7 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
         .map_err(|error| error.after(warnings.clone()))?;
         if let Some(error) = unfinished {
             warnings.push(format!(
-                "{name} was taken up again, and is still open: the next command or message finishes it"
+                "{name} was resumed, and is still open: the next command or message finishes it"
             ));
             return Err(error.after(warnings));
         }
@@ -173,7 +173,7 @@ fn keep_what_goes(
     }
     for (number, error) in unread {
         let why =
-            format!("what stands there is damaged in the store and cannot be stored anew: {error}");
+            format!("what is there is damaged in the store and cannot be stored anew: {error}");
         (items[number].result, items[number].reason) = (FileResult::Failed, Some(why));
     }
     store

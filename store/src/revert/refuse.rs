@@ -37,7 +37,7 @@ pub(super) fn while_busy<'a>(
     if options.dry_run {
         return Ok(true);
     }
-    Err(Error::busy(who).hint("wait until it is done, or give --force"))
+    Err(Error::busy(who).hint("wait until it is done, or use --force"))
 }
 
 /// A plan that fails while it would be refused anyway says both.
@@ -92,12 +92,12 @@ pub(super) fn what_must_fail(
             Problem::OtherUser if options.force => {}
             Problem::OtherUser => {
                 reasons.push("the workspace belongs to another user".to_owned());
-                hint = Some("--force goes on all the same");
+                hint = Some("--force goes ahead anyway");
             }
             Problem::NoRoom(reason) => reasons.push(reason),
             Problem::Unreadable(path, reason) => {
                 reasons.push(format!(
-                    "what shall stand at `{}` cannot be read: {reason}",
+                    "the new content of `{}` cannot be read: {reason}",
                     path.to_text()
                 ));
             }
@@ -109,7 +109,7 @@ pub(super) fn what_must_fail(
     }
     if !closed.is_empty() {
         reasons.push(format!(
-            "there is no writing to {}",
+            "cannot write to {}",
             first_of(closed.into_iter(), NAMED)
         ));
         hint = Some(
@@ -158,7 +158,7 @@ fn check_going(snapshots: &Snapshots, going: &[&Item], seen: &Observation) -> Re
             .map(|item| format!("`{}`", item.path.to_text()))
             .collect();
         Error::unavailable(format!(
-            "nothing was changed: what stands at {} is damaged in the store, and could not be brought back",
+            "nothing was changed: what is at {} is damaged in the store, and could not be brought back",
             first_of(names.into_iter(), NAMED)
         ))
         .hint("`ckpt-hook doctor` checks the store; --only reverts other files")
@@ -209,7 +209,7 @@ pub(super) fn damaged_objects(snapshots: &Snapshots, plan: &Plan) -> Result<()> 
         .map(|item| format!("`{}`", item.path.to_text()))
         .collect();
     Err(Error::unavailable(format!(
-        "nothing was changed: what the store holds of {} is damaged",
+        "nothing was changed: the stored content of {} is damaged",
         paths.join(", ")
     ))
     .because(format!("object {blob}: {what}"))

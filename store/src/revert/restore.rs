@@ -31,7 +31,7 @@ pub(crate) fn restore(
 ) -> Result<OperationReport> {
     if request.git && !request.paths.is_empty() {
         return Err(Error::failed(
-            "`--git` goes with a whole restore: HEAD and the index are of no path",
+            "`--git` works only with a whole restore: HEAD and the index do not belong to a path",
         ));
     }
     let only = place.paths_asked_for(&request.paths)?;

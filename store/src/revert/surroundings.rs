@@ -89,10 +89,10 @@ pub(super) fn is_told(told: &BTreeSet<String>, note: &str) -> bool {
 fn repository(then: Option<&GitStateRow>, now: Option<&GitStateRow>) -> Option<String> {
     match (then, now) {
         (Some(_), None) => Some(
-            "the repository `.git` was removed since: nothing below it is captured, and it does not come back".to_owned(),
+            "the repository `.git` has been removed since: nothing in it is captured, so it does not come back".to_owned(),
         ),
         (None, Some(_)) => {
-            Some("a repository was made here since: its `.git` stays".to_owned())
+            Some("a repository has been created here since: its `.git` stays".to_owned())
         }
         (Some(_), Some(_)) | (None, None) => None,
     }
@@ -258,7 +258,7 @@ pub(super) fn folders_that_stay(
     }
     if !others.is_empty() {
         told.push(format!(
-            "folders stay because of what is ignored or not captured in them: {}",
+            "folders stay because they hold files that are ignored or not captured: {}",
             first_of(others.into_iter(), NAMED)
         ));
     }

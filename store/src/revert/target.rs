@@ -58,7 +58,7 @@ impl Target {
 
 /// Returns what the revert point asks for at every path of `base` and of `history`.
 ///
-/// `base` holds what stood there just before the first revert of the chain; a path that it does not hold was absent. What
+/// `base` holds what was there just before the first revert of the chain; a path that it does not hold was absent. What
 /// was there and is not stored must be in it as such an entry, also below a directory that could not be read. It has to
 /// hold the places of the history ([`History::places`]), and is the better for what stands below them. Fails where a blob
 /// that a merge needs cannot be read.

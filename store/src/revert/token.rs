@@ -66,7 +66,7 @@ impl Token {
     /// Reads a token. Fails where it is none, or one of another version.
     pub fn decode(text: &str) -> Result<Self> {
         let wrong = || {
-            Error::failed("this is no token of a plan")
+            Error::failed("this is not the token of a plan")
                 .hint("a dry run with --json prints one, as `plan`")
         };
         let token = decoded(text).ok_or_else(wrong)?;

@@ -68,7 +68,7 @@ pub(super) fn unprotected_message(movement: &Movement) -> Option<String> {
     };
     let why = message.unprotected.as_ref()?;
     Some(format!(
-        "the message `{}` could not be captured, so that it goes back by what the snapshots around it tell: {why}",
+        "the message `{}` could not be captured, so the revert relies on the snapshots around it: {why}",
         short(&message.id)
     ))
 }
@@ -76,7 +76,7 @@ pub(super) fn unprotected_message(movement: &Movement) -> Option<String> {
 /// What failed after the files were tried, and what becomes of it.
 pub(super) fn unfinished(error: &Error) -> String {
     format!(
-        "the operation is still open, since not all that follows the files could be done ({}): the next command or message finishes it",
+        "the operation is still open, because some work after the files could not be done ({}): the next command or message finishes it",
         error.with_causes()
     )
 }
@@ -95,7 +95,7 @@ pub(super) fn unread_directories(material: &Material) -> Option<String> {
     let names = material.unread.iter().map(named_gap);
     let names = (!material.unread.is_empty()).then(|| first_of(names, NAMED))?;
     Some(format!(
-        "what the agent made or removed below these is not known, since they could not be read then, and stays: {names}"
+        "these could not be read then, so what the agent created or removed below them is unknown and stays: {names}"
     ))
 }
 
@@ -153,7 +153,7 @@ pub(super) fn without_a_step(
             .collect();
         if !names.is_empty() {
             warnings.push(format!(
-                "no step was recorded of message `{}`: these files differ from then and are taken for yours: {}",
+                "no step was recorded for message `{}`: these files have changed since and count as yours: {}",
                 short(&message.id),
                 first_of(names.into_iter(), 5)
             ));
@@ -300,7 +300,7 @@ pub(super) fn directories_stay(
         .iter()
         .map(|(path, then, now)| format!("`{}` had {then:03o} and has {now:03o}", path.to_text()));
     Some(format!(
-        "the permissions of directories that are there stay: {}",
+        "the permissions of existing directories stay: {}",
         first_of(names, NAMED)
     ))
 }

@@ -109,7 +109,7 @@ fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> 
         "`{}` was written by a newer ckpt-hook (version {found} of the tables)",
         path.display()
     ))
-    .hint("upgrade this ckpt-hook, or give --store another directory"))
+    .hint("upgrade this ckpt-hook, or use another directory as --store"))
 }
 
 /// Keeps a copy of the database as it is before a migration, beside it and as private. Returns where.

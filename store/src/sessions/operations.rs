@@ -354,7 +354,7 @@ impl ChainOperation {
         Ok(())
     }
 
-    /// A part that a restore put back to what stood there before it is not in force any more: nothing else takes it back.
+    /// A part that a restore put back to what was there before it is not in force any more: nothing else takes it back.
     fn take_back(&mut self, restored: &BTreeMap<WorkspacePath, Vec<State>>) {
         let is_put_back = |item: &Item| {
             let states = restored.get(&item.path);

@@ -258,7 +258,7 @@ pub(crate) fn workspace_at(connection: &Connection, path: &Path) -> Result<Optio
             WorkspaceRow::read,
         )
         .optional()
-        .context(|| "cannot look a workspace up")
+        .context(|| "cannot look up a workspace")
 }
 
 /// Returns the other directories in which the conversation of a session changed something since, by name.
@@ -323,12 +323,12 @@ fn elsewhere(connection: &Connection, identity: &Identity) -> Result<Option<Work
         .prepare_cached(&format!(
             "SELECT {COLUMNS} FROM workspaces WHERE inode = ?1 ORDER BY replaced_at IS NOT NULL, used_at DESC"
         ))
-        .context(|| "cannot look a workspace up")?;
+        .context(|| "cannot look up a workspace")?;
     let rows = statement
         .query_map([identity.inode.cast_signed()], WorkspaceRow::read)
-        .context(|| "cannot look a workspace up")?;
+        .context(|| "cannot look up a workspace")?;
     for row in rows {
-        let row = row.context(|| "cannot look a workspace up")?;
+        let row = row.context(|| "cannot look up a workspace")?;
         if row.is_wherever(identity) {
             return Ok(Some(row));
         }

@@ -121,7 +121,7 @@ fn stood_here<'l>(listed: &'l [ListedWorkspace], root: &Path) -> Result<&'l List
         .or_else(|| listed.iter().find(stood))
         .ok_or_else(|| {
             Error::unavailable(format!(
-                "no history is known of another directory at `{}`",
+                "there is no known history of another directory at `{}`",
                 root.display()
             ))
             .hint("`ckpt-hook workspace list` lists all of them; `ckpt-hook workspace adopt ID` takes one over")
@@ -146,7 +146,7 @@ fn named<'l>(
         (None, [one]) => Ok(*one),
         (None, []) => match listed.iter().find(|one| one.row.path == path) {
             Some(one) => Ok(one),
-            None => Err(Error::unknown(format!("no workspace is `{which}`"))
+            None => Err(Error::unknown(format!("there is no workspace `{which}`"))
                 .hint("`ckpt-hook workspace list` lists all of them")),
         },
         (None, _) => Err(

@@ -34,7 +34,9 @@ pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()
         level: "error",
         workspace: Some(&workspace),
         message: "rows of the session store were lost",
-        detail: Some("what was recorded last is not known any more; whose the changes since are cannot be told"),
+        detail: Some(
+            "the latest records are gone, so nobody can tell whose the changes since then are",
+        ),
         ..Diagnostic::default()
     })
 }

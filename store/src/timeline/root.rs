@@ -93,10 +93,10 @@ pub(crate) fn check_apart(root: &Path, store: &Path, settings: &Settings) -> Res
         return Ok(());
     };
     Err(Error::failed(format!(
-        "`{}` is not captured: the store is inside {inside}, where whatever is done to files is done to what is stored",
+        "`{}` is not captured: the store is inside {inside}, where anything that is done to files is done to the store, too",
         root.display()
     ))
-    .hint("give --store or $CKPT_HOOK_HOME a directory outside of those in which agents work"))
+    .hint("set --store or $CKPT_HOOK_HOME to a directory in which no agent works"))
 }
 
 /// A work tree's top holds a `.git` that is a repository or points at one; an empty directory of that name is neither.

@@ -81,11 +81,14 @@ impl Place {
         if let Some(place) = Self::find(store, cwd)? {
             return Ok(place);
         }
-        let error = Error::unavailable(format!("nothing was recorded in `{}` yet", cwd.display()));
+        let error = Error::unavailable(format!(
+            "nothing has been recorded in `{}` yet",
+            cwd.display()
+        ));
         let root = workspace_of(store, cwd)?.root;
         if let Some(history) = super::offered(store, &root)?.first() {
             return Err(error.hint(format!(
-                "another directory stood at `{}`, with {} messages: `ckpt-hook workspace adopt` takes its history over",
+                "another directory used to be at `{}`, with {} messages: `ckpt-hook workspace adopt` takes its history over",
                 root.display(),
                 history.messages
             )));

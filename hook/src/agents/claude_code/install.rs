@@ -24,7 +24,7 @@ pub const TARGET: Target = Target {
         lowest: Version(2, 0, 0),
         lacks: &[(
             Version(2, 1, 118),
-            "does not tell where a step ends: all that it does for a message is one step",
+            "does not report where a step ends: everything that it does for a message is one step",
         )],
     },
     home: |place| place.directory("CLAUDE_CONFIG_DIR", ".claude"),
@@ -45,9 +45,7 @@ pub const TARGET: Target = Target {
     files,
     follow: None,
     check: Some(advice::check_switch),
-    notes: &[
-        "a session of Claude Code that is open now may call the hook only after it was started anew",
-    ],
+    notes: &["a session of Claude Code that is open now may call the hook only after a restart"],
     project_notes: &[],
 };
 

@@ -24,7 +24,7 @@ pub const TARGET: Target = Target {
     files,
     follow: None,
     check: None,
-    notes: &["Cline does not say what was asked: its messages have no text in the log"],
+    notes: &["Cline does not send the prompt, so its messages have no text in the log"],
     project_notes: &[],
 };
 

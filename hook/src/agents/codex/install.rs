@@ -120,13 +120,13 @@ fn check(scope: Scope, place: &Place<'_>, hooks_json: &Path, text: &str) -> Resu
     let mut advice = Vec::new();
     if !place.trust && !trust.is_in(&config) {
         advice.push(Advice {
-            message: "Codex passes over a hook until you trust it".to_owned(),
+            message: "Codex skips a hook until you trust it".to_owned(),
             hint: "run `/hooks` in Codex, or `ckpt-hook install codex --trust`".to_owned(),
         });
     }
     if scope == Scope::Project && !trust::trusts_project(&config, place.project) {
         advice.push(Advice {
-            message: "Codex does not trust this project, and passes over its hooks".to_owned(),
+            message: "Codex does not trust this project, and skips its hooks".to_owned(),
             hint: "run `codex` in the project and trust it, or install with `--user`".to_owned(),
         });
     }

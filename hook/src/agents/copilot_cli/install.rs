@@ -39,7 +39,7 @@ pub const TARGET: Target = Target {
     follow: None,
     check: Some(check),
     notes: &[
-        "Copilot CLI does not report a message that is sent while it works; such a message is no revert point",
+        "Copilot CLI does not report a message that is sent while it works; you cannot revert to such a message",
     ],
     project_notes: &[],
 };

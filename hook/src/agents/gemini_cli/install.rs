@@ -33,9 +33,7 @@ pub const TARGET: Target = Target {
     files,
     follow: None,
     check: Some(check),
-    notes: &[
-        "a session of Gemini CLI that is open now calls the hook only after it was started anew",
-    ],
+    notes: &["a session of Gemini CLI that is open now calls the hook only after a restart"],
     project_notes: &[],
 };
 

@@ -29,9 +29,7 @@ pub const OPENCODE: Target = Target {
     files: |scope, place| files("opencode", scope, place),
     follow: None,
     check: None,
-    notes: &[
-        "a session of opencode that is open now loads the plugin only after it was started anew",
-    ],
+    notes: &["a session of opencode that is open now loads the plugin only after a restart"],
     project_notes: &[],
 };
 
@@ -50,7 +48,7 @@ pub const KILO: Target = Target {
     files: |scope, place| files("kilo", scope, place),
     follow: None,
     check: None,
-    notes: &["a session of Kilo that is open now loads the plugin only after it was started anew"],
+    notes: &["a session of Kilo that is open now loads the plugin only after a restart"],
     project_notes: &[],
 };
 

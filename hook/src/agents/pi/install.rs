@@ -27,7 +27,7 @@ pub const TARGET: Target = Target {
     files,
     follow: None,
     check: None,
-    notes: &["a session of Pi that is open now loads the extension only after it was started anew"],
+    notes: &["a session of Pi that is open now loads the extension only after a restart"],
     project_notes: &[],
 };
 

@@ -85,7 +85,7 @@ pub fn check_switch(_: Scope, _: &Place<'_>, file: &Path, text: &str) -> Result<
     ];
     let advice = |name| Advice {
         message: format!("`{name}` turns every hook off"),
-        hint: format!("take it out of `{}`", file.display()),
+        hint: format!("remove it from `{}`", file.display()),
     };
     Ok(switches
         .into_iter()
@@ -97,7 +97,7 @@ pub fn check_switch(_: Scope, _: &Place<'_>, file: &Path, text: &str) -> Result<
 /// Returns what there is to say of a project that an agent does not trust.
 pub fn untrusted(agent: &str, program: &str) -> Advice {
     Advice {
-        message: format!("{agent} does not trust this project, and passes over its hooks"),
+        message: format!("{agent} does not trust this project, and skips its hooks"),
         hint: format!("run `{program}` in the project and trust it, or install with `--user`"),
     }
 }

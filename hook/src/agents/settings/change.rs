@@ -93,7 +93,7 @@ fn notes(target: &Target, scope: Scope, place: &Place<'_>, file: &Path, text: &s
     let package = (target.package)(place);
     notes.extend(package.map(|file| {
         format!(
-            "it is there as a package, too, says `{}`: use one of the two",
+            "it is installed as a package, too, says `{}`: use one of the two",
             file.display()
         )
     }));

@@ -39,7 +39,7 @@ pub fn guarded(binary: &Path, agent: &str, event: &str) -> Result<String> {
 pub fn text(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| {
         Error::failed(format!("the path `{}` is not UTF-8", path.display()))
-            .hint("install ckpt-hook at another place")
+            .hint("install ckpt-hook somewhere else")
     })
 }
 

@@ -35,7 +35,7 @@ pub fn read(path: &Path) -> Result<Option<String>> {
         );
     }
     if metadata.len() > MAX_LENGTH {
-        return Err(cannot("read", path).because("it is longer than any settings are"));
+        return Err(cannot("read", path).because("it is too long for a settings file"));
     }
     let bytes = fs::read(path).context(|| format!("cannot read `{}`", path.display()))?;
     let text =

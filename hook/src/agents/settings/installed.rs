@@ -116,7 +116,7 @@ impl Target {
             },
             Err(error) => {
                 let causes = error.with_causes();
-                let hint = "mend the file; the agent cannot read it, either".to_owned();
+                let hint = "fix the file; the agent cannot read it, either".to_owned();
                 Installed {
                     scope,
                     file: path,

@@ -69,7 +69,7 @@ impl Versions {
         let Self { agent, lowest, .. } = self;
         if version < *lowest {
             return vec![Advice {
-                message: format!("{agent} {version} records nothing: it calls no hooks of ours"),
+                message: format!("{agent} {version} records nothing: it does not call our hooks"),
                 hint: format!("{agent} {lowest} is the oldest version that does"),
             }];
         }
@@ -203,7 +203,7 @@ mod tests {
         };
         assert_eq!(
             messages(Version(1, 1, 9)),
-            ["Agent 1.1.9 records nothing: it calls no hooks of ours"],
+            ["Agent 1.1.9 records nothing: it does not call our hooks"],
             "numbers are compared, and nothing else is to be said"
         );
         assert_eq!(

@@ -7,22 +7,22 @@ use clap::Args;
 /// How changes are shown.
 #[derive(Clone, Debug, Default, Args)]
 pub struct ChangesArguments {
-    /// Show the patch, as `git apply` takes it
+    /// Show a patch that `git apply` accepts
     #[arg(short, long)]
     pub patch: bool,
-    /// Only a line a file, with its additions and deletions
+    /// Show one line per file, with its additions and deletions
     #[arg(long, conflicts_with = "patch")]
     pub stat: bool,
-    /// Only the names
+    /// Show only the names
     #[arg(long, conflicts_with_all = ["patch", "stat"])]
     pub name_only: bool,
-    /// Only the names, with a letter for what happened: A, M, D, T, and R with a percentage for renamed
+    /// Show only the names, each with a letter: A, M, D, T, and R with a percentage for a rename
     #[arg(long, conflicts_with_all = ["patch", "stat", "name_only"])]
     pub name_status: bool,
-    /// Names as they are, each with a NUL byte behind it, for programs: with --name-only or --name-status
+    /// End each name with a NUL byte and do not quote it, for programs: with --name-only or --name-status
     #[arg(short = 'z')]
     pub raw: bool,
-    /// How many lines around a change are shown
+    /// The number of lines to show around a change
     #[arg(
         short = 'U',
         long = "unified",
@@ -30,16 +30,16 @@ pub struct ChangesArguments {
         default_value_t = 3
     )]
     pub context: usize,
-    /// Ignore white space: such a patch is for reading
+    /// Ignore white space; the patch is for reading only
     #[arg(short = 'w', long)]
     pub ignore_all_space: bool,
     /// Mark single words: [-gone-] and {+come+}
     #[arg(long)]
     pub word_diff: bool,
-    /// Both sides beside each other
+    /// Show the two sides next to each other
     #[arg(short = 'y', long, conflicts_with = "word_diff")]
     pub side_by_side: bool,
-    /// Write one page to read in a browser: both sides beside each other, everything in one file
+    /// Write one self-contained page to read in a browser, with the two sides next to each other
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 }

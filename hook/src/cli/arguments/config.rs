@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true, after_help = EXAMPLES)]
 pub struct ConfigArguments {
-    /// What to do; without it every setting is shown
+    /// What to do; without it, show every setting
     #[command(subcommand)]
     pub command: Option<ConfigCommand>,
 }
@@ -19,7 +19,7 @@ pub enum ConfigCommand {
         /// The setting
         key: String,
     },
-    /// Write a setting into the file; with --workspace, for that directory and all below it
+    /// Write a setting to the file; with --workspace, for that directory and everything below it
     Set {
         /// The setting
         key: String,
@@ -27,7 +27,7 @@ pub enum ConfigCommand {
         #[arg(allow_hyphen_values = true)]
         value: String,
     },
-    /// Take a setting out of the file; with --workspace, out of that directory's section
+    /// Remove a setting from the file; with --workspace, from that directory's section
     Unset {
         /// The setting
         key: String,
@@ -40,7 +40,7 @@ Examples:
   ckpt-hook config get keep                               one value
   ckpt-hook config set record_prompts title               for every workspace
   ckpt-hook config set exclude '[\"*.iso\", \"/data/\"]'
-  ckpt-hook config set enabled false --workspace ~/secret for one directory and all below it
+  ckpt-hook config set enabled false --workspace ~/secret for one directory and everything below it
   ckpt-hook config unset record_prompts                   the default applies again
 
 The file's comments and order stay as they are.";

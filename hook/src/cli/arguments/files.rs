@@ -23,13 +23,13 @@ Examples:
   ckpt-hook blame src/main.rs -L 40,+10      ten lines of it
   ckpt-hook blame src/main.rs --json         for an editor: runs of lines, with agent, message and prompt
 
-What a revert brought back belongs to who wrote it first; a rename by an agent is followed.";
+A line that a revert brought back belongs to its first author. Renames by an agent are followed.";
 
 /// `cat`.
 #[derive(Debug, Args)]
 #[command(after_help = CAT_EXAMPLES)]
 pub struct CatArguments {
-    /// A message, step, operation, snapshot or label, and a file in the state that it began with
+    /// A message, step, operation, snapshot or label, and a file; prints the file as it was just before that
     #[arg(value_name = "ID:PATH")]
     pub file: OsString,
 }
@@ -40,17 +40,17 @@ Examples:
   ckpt-hook cat 'before lunch':notes.md        as it is in a snapshot with a label
   ckpt-hook cat 7c1e:logo.png > logo.png       byte for byte
 
-It prints what `ckpt-hook restore ID PATH` would put there. On a terminal, what would act on it is
-shown escaped.";
+It prints what `ckpt-hook restore ID PATH` would write. On a terminal, control characters are
+escaped.";
 
 /// `recover`.
 #[derive(Debug, Args)]
 #[command(after_help = RECOVER_EXAMPLES)]
 pub struct RecoverArguments {
-    /// The file, the directory that it was in, or its name alone
+    /// The file, the directory that it was in, or only its name
     #[arg(value_name = "PATH", conflicts_with = "deleted")]
     pub path: Option<PathBuf>,
-    /// List all files that are gone, those that went last first, and put nothing back
+    /// List all files that are gone, most recently removed first, and put nothing back
     #[arg(long)]
     pub deleted: bool,
     /// Show what would be done, and do nothing
@@ -64,7 +64,7 @@ pub struct RecoverArguments {
 const RECOVER_EXAMPLES: &str = "\
 Examples:
   ckpt-hook recover                     which files are gone, and whose change took them
-  ckpt-hook recover src/notes.md        put it back as it was last
+  ckpt-hook recover src/notes.md        put its last version back
   ckpt-hook recover notes.md            the same, wherever it was
   ckpt-hook recover src/ --dry-run      what would come back below src/
 

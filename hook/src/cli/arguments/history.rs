@@ -24,14 +24,14 @@ pub struct LogArguments {
     /// Only this session
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// At most so many
+    /// Show at most this many
     #[arg(short = 'n', long, value_name = "COUNT")]
     pub limit: Option<usize>,
-    /// Only what happened since then: `2 days ago`, `yesterday`, `2026-03-01 12:00`; a number alone is the `seq` of a message, and
-    /// lists those after it
+    /// Only what happened since this time: `2 days ago`, `yesterday`, `2026-03-01 12:00`; a plain number is the `seq` of a message, and
+    /// lists the messages after it
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// Only what happened until then
+    /// Only what happened until this time
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
     /// Only messages to this agent
@@ -40,31 +40,31 @@ pub struct LogArguments {
     /// Only messages in this state
     #[arg(long, value_name = "STATE", value_enum)]
     pub state: Option<State>,
-    /// Only messages whose prompt has this in it, whatever the case
+    /// Only messages whose prompt contains this text, ignoring case
     #[arg(long, value_name = "TEXT")]
     pub grep: Option<String>,
     /// Only messages that added or removed this text in a file
     #[arg(short = 'S', value_name = "TEXT", conflicts_with = "everywhere")]
     pub text: Option<String>,
-    /// Messages of every workspace, not only of this one
+    /// List messages of every workspace, not only this one
     #[arg(long)]
     pub everywhere: bool,
     /// List reverts, redos and restores instead of messages
     #[arg(long, conflicts_with_all = ["everywhere", "state"])]
     pub operations: bool,
-    /// Messages, operations and changes from outside in one timeline
+    /// Show messages, operations and changes from outside in one timeline
     #[arg(long, conflicts_with_all = ["everywhere", "operations"])]
     pub graph: bool,
-    /// List every state that was captured, with its label
+    /// List every captured state, with its label
     #[arg(long, conflicts_with_all = ["everywhere", "operations", "graph", "paths", "session", "agent", "state", "grep", "text"])]
     pub snapshots: bool,
-    /// Show the patch of each
+    /// Show the patch of each entry
     #[arg(short, long, conflicts_with_all = ["graph", "snapshots", "everywhere"])]
     pub patch: bool,
-    /// Show a line a file below each
+    /// Show one line per file below each entry
     #[arg(long, conflicts_with_all = ["patch", "graph", "snapshots", "everywhere"])]
     pub stat: bool,
-    /// Show the names of the files below each
+    /// Show the names of the files below each entry
     #[arg(long, conflicts_with_all = ["patch", "stat", "graph", "snapshots", "everywhere"])]
     pub name_only: bool,
     /// How entries are printed
@@ -75,11 +75,11 @@ pub struct LogArguments {
 /// The state of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum State {
-    /// What it led to is in the workspace.
+    /// Its changes are in the workspace.
     Live,
     /// Reverted, and can be redone.
     Hidden,
-    /// Reverted for good.
+    /// Reverted permanently.
     Discarded,
 }
 
@@ -89,7 +89,7 @@ pub enum Format {
     /// For people.
     #[default]
     Text,
-    /// A JSON object a line, for programs that read as it comes.
+    /// One JSON object per line, for programs that read it as it arrives.
     Jsonl,
 }
 
@@ -99,7 +99,7 @@ Examples:
   ckpt-hook log --since yesterday --stat     what happened since then, with the files
   ckpt-hook log --grep parser -n 5           the last five messages about the parser
   ckpt-hook log src/main.rs                  which messages changed a file
-  ckpt-hook log -S 'fn main'                 which added or removed a text
+  ckpt-hook log -S 'fn main'                 which messages added or removed a text
   ckpt-hook log --graph                      messages, reverts and your own edits in one timeline
   ckpt-hook log --format jsonl | jq .prompt  for programs";
 
@@ -110,7 +110,7 @@ pub struct ShowArguments {
     /// The message, step, session, operation or snapshot
     #[arg(value_name = "ID")]
     pub id: String,
-    /// Step by step, not in all
+    /// Show each step, not the sum
     #[arg(long)]
     pub steps: bool,
     /// How its changes are shown.
@@ -120,7 +120,7 @@ pub struct ShowArguments {
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
-  ckpt-hook show last                     what the newest message did, and nothing that came after it
+  ckpt-hook show last                     what the newest message did, and nothing later
   ckpt-hook show 7c1e -p                  as a patch
   ckpt-hook show 7c1e -p | git apply -R   take it back by hand
   ckpt-hook show 7c1e --steps             step by step
@@ -129,7 +129,7 @@ Examples:
 /// `sessions`.
 #[derive(Debug, Args)]
 pub struct SessionsArguments {
-    /// Sessions of every workspace, not only of this one
+    /// List sessions of every workspace, not only this one
     #[arg(long)]
     pub everywhere: bool,
 }
@@ -150,7 +150,7 @@ pub struct DiffArguments {
     /// How they are shown: as a patch where nothing is said.
     #[command(flatten)]
     pub changes: ChangesArguments,
-    /// Show both sides in the program that git's diff.tool names, or $CKPT_HOOK_DIFFTOOL
+    /// Show both sides in the program that git's diff.tool or $CKPT_HOOK_DIFFTOOL names
     #[arg(long, conflicts_with_all = ["html", "stat", "name_only", "name_status"])]
     pub tool: bool,
 }
@@ -160,13 +160,13 @@ Examples:
   ckpt-hook diff                    what happened since just before the newest message
   ckpt-hook diff last~1 last        what the message before it did
   ckpt-hook diff 7c1e --stat        what happened since that message, as a summary
-  ckpt-hook diff -w --word-diff     words, without white space
+  ckpt-hook diff -w --word-diff     word by word, ignoring white space
   ckpt-hook diff -- src/main.rs     only one file";
 
 /// `snapshot`.
 #[derive(Debug, Args)]
 pub struct SnapshotArguments {
-    /// A label to find it by; an older snapshot that has it gives it up
+    /// A label to find it by; it moves here from an older snapshot
     #[arg(long, value_name = "TEXT")]
     pub label: Option<String>,
 }
@@ -175,13 +175,13 @@ pub struct SnapshotArguments {
 #[derive(Debug, Args)]
 #[command(after_help = DOCTOR_EXAMPLES)]
 pub struct DoctorArguments {
-    /// Read every object of every snapshot, however long that takes; some seconds' worth without it
+    /// Read every object of every snapshot, however long that takes; without it, read for some seconds
     #[arg(long)]
     pub all: bool,
-    /// Make a new session store of what can be read of a damaged one, which is set aside
+    /// Build a new session store from what can be read of a damaged one, and set that one aside
     #[arg(long)]
     pub repair: bool,
-    /// Write a file to attach to a bug report: no content, no prompt, no path is in it
+    /// Write a file to attach to a bug report, without content, prompts or paths
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 }
@@ -190,7 +190,7 @@ const DOCTOR_EXAMPLES: &str = "\
 Examples:
   ckpt-hook doctor                      is all well?
   ckpt-hook doctor --all                read every object, however long that takes
-  ckpt-hook doctor --repair             mend the session store as well
+  ckpt-hook doctor --repair             repair the session store as well
   ckpt-hook doctor --report bug.json    what a bug report needs, and nothing of yours
 
-Damaged objects are healed by every run, from the workspace or your repository.";
+Every run repairs damaged objects from the workspace or your repository.";

@@ -27,7 +27,7 @@ pub enum InsideCommand {
 /// `inside revert`.
 #[derive(Debug, Args)]
 pub struct InsideRevertArguments {
-    /// The message: an id, `last~2`, or a number of the list that is printed [default: the newest]
+    /// The message: an id, `last~2`, or a number from the printed list [default: the newest]
     #[arg(value_name = "MESSAGE", conflicts_with_all = ["message", "step"])]
     pub target: Option<String>,
     /// As for a terminal.

@@ -9,10 +9,10 @@ pub struct InstallArguments {
     /// The agents
     #[arg(value_name = "AGENT", required_unless_present_any = ["all", "list"])]
     pub agents: Vec<String>,
-    /// Every agent that is on this machine
+    /// Every agent on this machine
     #[arg(long, conflicts_with = "agents")]
     pub all: bool,
-    /// Show which agents there are and where the hook is installed, and change nothing
+    /// List the agents and where the hook is installed, and change nothing
     #[arg(long, conflicts_with_all = ["agents", "all", "dry_run", "trust", "user", "project"])]
     pub list: bool,
     /// In the settings of this project
@@ -21,10 +21,10 @@ pub struct InstallArguments {
     /// In your own settings, for every project (the default)
     #[arg(long)]
     pub user: bool,
-    /// Show what would be changed, and change nothing
+    /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Tell the agent to trust the hook, where it would ask you to review it first
+    /// Tell the agent to trust the hook if it would ask you to review it first
     #[arg(long)]
     pub trust: bool,
 }
@@ -34,4 +34,4 @@ Examples:
   ckpt-hook install --list                       the agents, and where the hook is installed
   ckpt-hook install --all --dry-run              what would change for every agent on this machine
   ckpt-hook install claude-code codex            into the settings of these two
-  ckpt-hook uninstall --all                      and out of all of them";
+  ckpt-hook uninstall --all                      remove it from all of them";

@@ -60,16 +60,16 @@ const EXAMPLES: &str = "\
 Examples:
   ckpt-hook demo                        see what it does, in a scratch folder
   ckpt-hook install claude-code         put the hook into an agent's settings
-  ckpt-hook log                         the messages that were recorded
-  ckpt-hook revert last                 back to just before the newest message
-  ckpt-hook undo                        and forward again
+  ckpt-hook log                         list the recorded messages
+  ckpt-hook revert last                 go back to just before the newest message
+  ckpt-hook undo                        go forward again
 
-Ids: an agent's own message or session id, ours, any prefix of ours that has four characters or more
-and that only one has, `last` (the newest message), `last~2` (two before it).
+Ids: an agent's own message or session id, one of ours, or any unambiguous prefix of ours with at
+least four characters. `last` is the newest message, `last~2` is two before it.
 
 Exit codes: 0 done, 1 failed and nothing changed, 2 usage, 3 done in part, 4 unknown or unavailable,
-5 busy. What agents call (`event`, `step-start`, `step-finish`, `message`) always exits with 0 and
-says nothing, unless --strict is given.
+5 busy. The commands for agents (`event`, `step-start`, `step-finish`, `message`) always exit with 0
+and print nothing, unless you pass --strict.
 
 Environment: CKPT_HOOK_HOME the store, CKPT_HOOK_CONFIG the settings file, CKPT_HOOK_DISABLE=1 turns
 the hooks off, CKPT_HOOK_LOG the log's level (off, error, warning, info, debug), NO_COLOR.";
@@ -126,7 +126,7 @@ pub struct Common {
     /// The store's directory [default: $CKPT_HOOK_HOME, else ckpt-hook in the user's data folder]
     #[arg(long, global = true, value_name = "DIR")]
     pub store: Option<PathBuf>,
-    /// A directory of the workspace that is meant [default: the current one]
+    /// A directory in the workspace to use [default: the current one]
     #[arg(long, global = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
     /// Print one JSON document
@@ -135,10 +135,10 @@ pub struct Common {
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
     pub color: When,
-    /// Say more
+    /// Print more
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
     pub verbose: u8,
-    /// Say less
+    /// Print less
     #[arg(short, long, global = true)]
     pub quiet: bool,
 }
@@ -157,7 +157,7 @@ pub enum Command {
     Unrevert(UnrevertArguments),
     /// Show what is reverted, and whether all is well
     Status(StatusArguments),
-    /// List the messages that were recorded, newest first
+    /// List the recorded messages, newest first
     #[command(aliases = ["history", "ls"])]
     Log(LogArguments),
     /// Show a message, step, session, operation or snapshot
@@ -184,19 +184,19 @@ pub enum Command {
     Workspace(WorkspaceArguments),
     /// Put the hook into an agent's settings
     Install(InstallArguments),
-    /// Take the hook out of an agent's settings
+    /// Remove the hook from an agent's settings
     Uninstall(InstallArguments),
     /// Show the settings and where each comes from, or change one
     Config(ConfigArguments),
     /// Check store, database, settings and installed hooks
     Doctor(DoctorArguments),
-    /// Remove what was not used for long, and pack the rest anew
+    /// Remove what has not been used for long, and repack the rest
     Gc(GcArguments),
-    /// Show what the store takes on the disk
+    /// Show how much disk space the store uses
     Du(DuArguments),
     /// Play a small session in a scratch folder, revert it and bring it back
     Demo,
-    /// Read one hook payload (JSON) on stdin and record it: what agents' settings call
+    /// Read one hook payload (JSON) on stdin and record it; agents call this
     Event(EventArguments),
     /// Record that a step begins: for scripts, by flags
     StepStart(FlagArguments),
@@ -204,25 +204,25 @@ pub enum Command {
     StepFinish(FlagArguments),
     /// Record that the user sent a message: for scripts, by flags
     Message(FlagArguments),
-    /// Make what the store borrowed of a repository its own: what a hook starts in the background
+    /// Copy what the store borrowed from a repository; a hook starts this in the background
     #[command(hide = true)]
     Settle,
-    /// Do what was asked for inside an agent, and say it there: what our commands in agents call
+    /// Run a command inside an agent, and report there; our commands in agents call this
     #[command(hide = true)]
     Inside(InsideArguments),
-    /// Answer requests of a front end: JSON-RPC 2.0, one message a line
+    /// Answer requests of a front end: JSON-RPC 2.0, one message per line
     Serve(ServeArguments),
-    /// Print what happens as lines of JSON, as it happens
+    /// Print events as lines of JSON, as they happen
     Watch(WatchArguments),
     /// Print the JSON Schemas of what `--json` prints and `event` reads
     #[command(
-        after_help = "Examples:\n  ckpt-hook schema                      all documents, each type defined once\n  ckpt-hook schema report-operation     one document alone"
+        after_help = "Examples:\n  ckpt-hook schema                      all documents, each type defined once\n  ckpt-hook schema report-operation     only one document"
     )]
     Schema {
         /// The document [default: all of them]
         name: Option<String>,
     },
-    /// List what a shell can complete here, each with what it is: what the completion scripts call
+    /// List what a shell can complete here, with descriptions; the completion scripts call this
     #[command(hide = true)]
     Candidates {
         /// What is completed

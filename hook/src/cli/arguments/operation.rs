@@ -11,7 +11,7 @@ pub struct RevertArguments {
     /// The message to go back to: the same as --message
     #[arg(value_name = "ID", conflicts_with_all = ["message", "step", "plan"])]
     pub id: Option<String>,
-    /// The message to go back to: its changes, and all that came after it, are undone. On a terminal you can choose one
+    /// The message to go back to: its changes and everything after it are undone. On a terminal you can choose one
     #[arg(
         long,
         value_name = "ID",
@@ -22,31 +22,31 @@ pub struct RevertArguments {
     /// Undo that message alone: what later messages did stays
     #[arg(long, conflicts_with_all = ["step", "git"])]
     pub alone: bool,
-    /// Undo one step alone, and nothing that came after it
+    /// Undo only one step, and nothing after it
     #[arg(long, value_name = "ID")]
     pub step: Option<String>,
     /// The session [default: the newest of this workspace that knows the message]
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
-    /// Only this path, or what is below it; may be given more than once
+    /// Only this path and what is below it; can be repeated
     #[arg(long, value_name = "PATH")]
     pub only: Vec<PathBuf>,
-    /// What to do with files that are not what the agent left
+    /// What to do with files that have changed since the agent left them
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub on_conflict: OnConflict,
-    /// What to do with files that the agent or somebody else changed, where nobody can tell [default: what the settings say]
+    /// What to do with changes that may be the agent's or somebody else's [default: from the settings]
     #[arg(long, value_name = "HOW", value_enum)]
     pub unclear: Option<Unclear>,
     /// Also move HEAD, its branch and the index back; without it they stay as they are
     #[arg(long, conflicts_with_all = ["only", "step"])]
     pub git: bool,
-    /// Carry out just the plan that a dry run printed with --json, or refuse where anything has changed since
+    /// Carry out exactly the plan that a dry run printed with --json; refuse if anything has changed since
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["message", "alone", "step", "session", "only", "on_conflict", "unclear", "git", "dry_run"])]
     pub plan: Option<String>,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on though an agent is at work, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }
@@ -59,10 +59,10 @@ Examples:
   ckpt-hook revert 7c1e --alone                   this message, while later ones stay
   ckpt-hook revert 7c1e --only src/               only what is below src/
 
-Files that you changed after the agent are kept or merged, never lost; `ckpt-hook undo` is the
-way back.";
+Files that you changed after the agent are kept or merged, never lost. `ckpt-hook undo` takes the
+revert back.";
 
-/// What to do with a change of which nobody knows whose it is.
+/// What to do with a change that may or may not be the agent's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Unclear {
     /// Keep it, and name it.
@@ -71,15 +71,15 @@ pub enum Unclear {
     Take,
 }
 
-/// What to do with a file that is not what the agent left.
+/// What to do with a file that has changed since the agent left it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum OnConflict {
-    /// Merge where the edits do not overlap, else keep the file as it is.
+    /// Merge if the edits do not overlap; otherwise keep the file as it is.
     #[default]
     Merge,
     /// Keep the file as it is.
     Keep,
-    /// Put the earlier version there; yours stays in the operation's snapshot.
+    /// Write the earlier version; yours stays in the operation's snapshot.
     Overwrite,
 }
 
@@ -90,7 +90,7 @@ pub struct UndoArguments {
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on though an agent is at work, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }
@@ -101,12 +101,12 @@ Examples:
   ckpt-hook undo --dry-run      what that would do
   ckpt-hook log --operations    the operations, newest first
 
-`undo` is an operation, too: a second one takes the first one back.";
+`undo` is an operation, too: a second `undo` takes back the first.";
 
 /// `redo`.
 #[derive(Debug, Args)]
 pub struct RedoArguments {
-    /// All the way, not one message
+    /// Go all the way, not one message
     #[arg(long)]
     pub all: bool,
     /// What redo and unrevert share.
@@ -123,16 +123,16 @@ pub struct UnrevertArguments {
     /// What to do with files that were changed while reverted [default: merge]
     #[arg(long, value_name = "HOW", value_enum)]
     pub on_conflict: Option<OnConflict>,
-    /// Also move HEAD, its branch and the index; they go along anyway where the revert moved them
+    /// Also move HEAD, its branch and the index; this is implied if the revert moved them
     #[arg(long)]
     pub git: bool,
-    /// Carry out just the plan that a dry run printed with --json, or refuse where anything has changed since
+    /// Carry out exactly the plan that a dry run printed with --json; refuse if anything has changed since
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["session", "on_conflict", "git", "dry_run"])]
     pub plan: Option<String>,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on though an agent is at work, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }
@@ -141,22 +141,22 @@ pub struct UnrevertArguments {
 #[derive(Debug, Args)]
 #[command(after_help = RESTORE_EXAMPLES)]
 pub struct RestoreArguments {
-    /// A snapshot, message, step or operation: the state that it began with
+    /// A snapshot, or the state just before a message, step or operation
     #[arg(value_name = "ID", required_unless_present = "plan")]
     pub id: Option<String>,
-    /// Only these paths; without them the captured files become exactly those of that state
+    /// Only these paths; without them, the captured files become exactly those of that state
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Also put HEAD, its branch and the index back
     #[arg(long, conflicts_with = "paths")]
     pub git: bool,
-    /// Carry out just the plan that a dry run printed with --json, or refuse where anything has changed since
+    /// Carry out exactly the plan that a dry run printed with --json; refuse if anything has changed since
     #[arg(long, value_name = "TOKEN", conflicts_with_all = ["id", "paths", "git", "dry_run"])]
     pub plan: Option<String>,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Go on though an agent is at work, or the workspace belongs to another user
+    /// Go ahead even if an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
 }

@@ -6,10 +6,10 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = EVENTS)]
 pub struct EventArguments {
-    /// The agent that calls
+    /// The agent that calls the hook
     #[arg(long, value_name = "NAME", default_value = "generic")]
     pub agent: String,
-    /// The agent's own name of the event, where its payload may not say
+    /// The agent's own name for the event, in case its payload does not have it
     #[arg(long, value_name = "NAME")]
     pub event: Option<String>,
     /// How it behaves.
@@ -19,8 +19,8 @@ pub struct EventArguments {
 
 const EVENTS: &str = "\
 Events of `generic`: session_start, user_message, step_start, tool_start, tool_finish, step_finish,
-turn_end, session_end. An agent's own events that mean nothing here are passed over, with --strict
-as a failure.
+turn_end, session_end. An agent's own events that mean nothing here are ignored; with --strict they are an
+error.
 
 Example:
   echo '{\"event\": \"turn_end\", \"session_id\": \"nightly\"}' | ckpt-hook event --strict";
@@ -28,7 +28,7 @@ Example:
 /// How a recording command behaves.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Strict {
-    /// Exit with 1 and say why where something goes wrong; without it: exit with 0 and say nothing
+    /// Exit with 1 and say why if something goes wrong; without it, exit with 0 and print nothing
     #[arg(long)]
     pub strict: bool,
 }
@@ -60,4 +60,4 @@ Example, a script as the agent:
   ckpt-hook step-start  --session nightly
   npm update
   ckpt-hook step-finish --session nightly
-  ckpt-hook revert --message last          # all of it is undone";
+  ckpt-hook revert --message last          # undoes all of it";

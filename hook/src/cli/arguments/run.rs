@@ -8,10 +8,10 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub struct RunArguments {
-    /// What the message says [default: the command]
+    /// The text of the message [default: the command]
     #[arg(long, value_name = "TEXT")]
     pub prompt: Option<String>,
-    /// The agent's name that is recorded
+    /// The name of the agent to record
     #[arg(long, value_name = "NAME", default_value = "run")]
     pub agent: String,
     /// The command and its arguments
@@ -24,6 +24,6 @@ Examples:
   ckpt-hook run -- npx prettier --write .           a message that can be reverted
   ckpt-hook run --prompt 'update deps' -- npm up    with words to find it by
 
-The command has the terminal, Ctrl-C reaches it, and its exit code is this command's; 128 and the
-number where a signal ended it, 125 where nothing could be recorded and it was not started, 126
-and 127 where it could not be started.";
+The command has the terminal, and Ctrl-C reaches it. The exit code is the command's own, or 128 plus
+the number of the signal that ended it; 125 if nothing could be recorded, so it was not started; 126
+or 127 if it could not be started.";

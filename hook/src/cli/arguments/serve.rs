@@ -22,10 +22,10 @@ pub struct WatchArguments {
     /// Print a line of JSON for each thing that happens
     #[arg(long)]
     pub json_lines: bool,
-    /// Begin after this place in the order of everything, a `seq` of an earlier line [default: now]
+    /// Begin after this position, the `seq` of an earlier line [default: now]
     #[arg(long, value_name = "SEQ")]
     pub since: Option<i64>,
-    /// Tell of every workspace, not only of this one
+    /// Report on every workspace, not only this one
     #[arg(long)]
     pub everywhere: bool,
 }

@@ -6,38 +6,38 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 #[command(after_help = GC_HELP)]
 pub struct GcArguments {
-    /// Only say what would go, and why
+    /// Only show what would be removed, and why
     #[arg(short = 'n', long)]
     pub dry_run: bool,
 }
 
 const GC_HELP: &str = "\
-The snapshots of sessions that were not used for longer than the setting `keep` go; where the store is
-larger than `max_store_size`, those of the longest unused. Never: open sessions, what is reverted,
-labelled messages and snapshots, what is younger than a day. Prompts, files and numbers of what went
-stay in `log` and `show`. It runs by itself once a day, in the background.
+Removes the snapshots of sessions that have been unused for longer than the setting `keep`. If the
+store is larger than `max_store_size`, the sessions unused for longest go, too. Open or reverted
+sessions, labelled messages and snapshots, and anything younger than a day always stay. `log` and
+`show` keep the prompts, files and numbers. `gc` runs by itself once a day, in the background.
 
 Examples:
-  ckpt-hook gc --dry-run            what would go, and why
+  ckpt-hook gc --dry-run            what would be removed, and why
   ckpt-hook gc                      make the store small now";
 
 /// `du`.
 #[derive(Debug, Args)]
 #[command(after_help = DU_HELP)]
 pub struct DuArguments {
-    /// What to tell the bytes apart by
+    /// How to group the bytes
     #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
     pub by: By,
 }
 
 const DU_HELP: &str = "\
-The bytes of a row are those of the objects that it was the first to need, as they are compressed.
+The size in a row is the compressed size of the objects that this row was the first to need.
 
 Examples:
-  ckpt-hook du                      what each workspace takes
-  ckpt-hook du --by session         what each session took";
+  ckpt-hook du                      the size of each workspace
+  ckpt-hook du --by session         the size of each session";
 
-/// By what bytes are told apart.
+/// How bytes are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum By {
     /// The workspace

@@ -13,9 +13,9 @@ pub struct WorkspaceArguments {
 /// The commands of `workspace`.
 #[derive(Debug, Subcommand)]
 pub enum WorkspaceCommand {
-    /// List the directories of which there is a history, those used last first
+    /// List the directories that have a history, most recently used first
     List,
-    /// Go on with the history of a directory that stood here before, or elsewhere
+    /// Continue the history of a directory that used to be here, or elsewhere
     #[command(long_about = ADOPT, after_help = ADOPT_EXAMPLES)]
     Adopt(AdoptArguments),
 }
@@ -23,7 +23,7 @@ pub enum WorkspaceCommand {
 /// `workspace adopt`.
 #[derive(Debug, Args)]
 pub struct AdoptArguments {
-    /// The history: its id, or the path where its directory was [default: the one that stood here last]
+    /// The history: its id, or the path where its directory was [default: the last one that was here]
     #[arg(value_name = "ID|PATH")]
     pub which: Option<String>,
     /// Show what would be done, and do nothing
@@ -32,16 +32,16 @@ pub struct AdoptArguments {
 }
 
 const ADOPT: &str = "\
-Go on with the history of a directory that stood here before, or elsewhere
+Continue the history of a directory that used to be here, or elsewhere
 
 A directory that is moved keeps its history. One that is cloned again, copied, or restored from a backup is
-another directory: what was recorded of the old one is set aside, never mixed with what follows. This makes it
-the history of the directory that is here now. A history that this one had already is set aside in turn, and the
-same command takes it over again. No file is changed.";
+a different directory: the old one's history is set aside and never mixed with what follows. This command makes
+it the history of the directory that is here now. If this directory already has a history, that one is set aside
+in turn, and the same command takes it over again. No file is changed.";
 
 const ADOPT_EXAMPLES: &str = "\
 Examples:
-  ckpt-hook workspace adopt                    the history of the directory that stood at this path
+  ckpt-hook workspace adopt                    the history of the directory that used to be at this path
   ckpt-hook workspace adopt --dry-run          which one that is
-  ckpt-hook workspace adopt ~/src/old-name     that of a directory which is gone from there
+  ckpt-hook workspace adopt ~/src/old-name     the history of a directory that is no longer there
   ckpt-hook workspace list                     all of them, with their ids";

@@ -29,7 +29,7 @@ pub fn run(invocation: &Invocation, arguments: &BlameArguments) -> Result<u8, Fa
 fn range(text: &str) -> Result<RangeInclusive<u64>, Failure> {
     let wrong = || {
         Failure::usage(
-            format!("`{}` is no range of lines", text.escape_debug()),
+            format!("`{}` is not a range of lines", text.escape_debug()),
             "give the first and the last, as `10,20`, or the first and how many, as `10,+5`",
         )
     };

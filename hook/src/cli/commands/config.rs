@@ -58,7 +58,11 @@ fn find(name: &str) -> Result<&'static Key, Failure> {
 
 fn refused(key: &Key, value: &str) -> Failure {
     Failure::usage(
-        format!("`{}` is no value of `{}`", value.escape_debug(), key.name),
+        format!(
+            "`{}` is not a value of `{}`",
+            value.escape_debug(),
+            key.name
+        ),
         format!("it must be {}", key.expected),
     )
 }
@@ -71,7 +75,7 @@ fn change(
 ) -> Result<(), Failure> {
     let path = invocation.surroundings.config_file().ok_or_else(|| {
         Error::failed("cannot find a place for the settings: the home directory is unknown")
-            .hint("set $HOME, or give $CKPT_HOOK_CONFIG a path")
+            .hint("set $HOME, or set $CKPT_HOOK_CONFIG to a path")
     })?;
     let workspace = invocation.common.workspace.as_deref();
     let workspace = workspace

@@ -73,7 +73,7 @@ fn target(typed: Option<&str>, messages: &[MessageReport]) -> Target {
             .iter()
             .any(|message| message.state == MessageState::Hidden) =>
         {
-            Target::Choose("A message is taken back already; nothing was done now.".to_owned())
+            Target::Choose("A message is already taken back; nothing was done now.".to_owned())
         }
         None => Target::Message("last".to_owned()),
         Some(typed) => match typed.parse::<usize>() {
@@ -111,7 +111,7 @@ fn list(why: &str, messages: &[MessageReport]) -> String {
         lines.push("There is nothing more to take back.".to_owned());
     } else {
         lines.push(
-            "`/ckpt-revert NUMBER` takes this message and all above it back, too:".to_owned(),
+            "`/ckpt-revert NUMBER` takes back this message and all above it, too:".to_owned(),
         );
         lines.extend(rows);
     }
@@ -224,8 +224,8 @@ mod tests {
         };
         assert_eq!(
             list(&why, &messages),
-            "A message is taken back already; nothing was done now.\n\
-             `/ckpt-revert NUMBER` takes this message and all above it back, too:\n\
+            "A message is already taken back; nothing was done now.\n\
+             `/ckpt-revert NUMBER` takes back this message and all above it, too:\n\
              \x20 1  b  “say b”  2 files\n\
              \x20 2  a  “say a”  2 files\n"
         );

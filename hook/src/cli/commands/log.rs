@@ -157,7 +157,7 @@ fn nothing(invocation: &Invocation, arguments: &LogArguments) -> Result<u8, Fail
     }
     invocation
         .output
-        .text("No message is like that. `ckpt-hook log` lists all of them.\n")?;
+        .text("No message matches. `ckpt-hook log` lists all of them.\n")?;
     Ok(DONE)
 }
 

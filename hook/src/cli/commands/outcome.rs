@@ -73,7 +73,7 @@ pub fn code(report: &OperationReport) -> u8 {
 fn carried_out(report: &OperationReport) -> Option<String> {
     let id = report.operation.as_deref()?;
     Some(format!(
-        "the {} was carried out: `ckpt-hook show {}` tells what became of each file",
+        "the {} was carried out: `ckpt-hook show {}` shows what happened to each file",
         report.kind.name(),
         id.get(..8).unwrap_or(id)
     ))

@@ -19,7 +19,7 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
     if !invocation.output.can_ask() {
         return Err(Failure::usage(
             "`revert` needs a message to go back to",
-            "give `--message ID` (`ckpt-hook log` lists them, `last` is the newest), or run it on a terminal",
+            "use `--message ID` (`ckpt-hook log` lists them, `last` is the newest), or run it on a terminal",
         ));
     }
     let mut store = invocation.open()?;
@@ -133,6 +133,6 @@ fn answer(plan: &OperationReport) -> Result<Answer, Failure> {
 fn unanswered(error: io::Error) -> Failure {
     Error::failed("cannot ask on this terminal")
         .because(error)
-        .hint("give `--message ID`")
+        .hint("use `--message ID`")
         .into()
 }

@@ -69,7 +69,7 @@ fn nothing(named: &Path) -> Error {
             .hint("`ckpt-hook cat ID:PATH` shows an older version, `ckpt-hook restore ID PATH` puts it back");
     }
     Error::unavailable(format!(
-        "nothing was ever captured at `{name}`, nor of that name"
+        "nothing was ever captured at `{name}`, or under that name"
     ))
     .hint("`ckpt-hook recover --deleted` lists all files that are gone")
 }
@@ -98,7 +98,7 @@ fn choose(invocation: &Invocation, found: &[GoneReport]) -> Result<Option<PathBu
             "several files of that name are gone: {}",
             names.join(", ")
         ))
-        .hint("give the whole path of one of them")
+        .hint("give the full path of one of them")
         .into());
     }
     let lines: Vec<String> = found.iter().map(|gone| recover::line(gone, view)).collect();

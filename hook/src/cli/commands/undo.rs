@@ -121,7 +121,7 @@ fn files(
             last.kind.name()
         ))
         .hint(format!(
-            "`ckpt-hook restore {}` makes them what they were before it all the same",
+            "`ckpt-hook restore {}` puts them back to before it anyway",
             text::short(&last.id)
         ))
         .into());
@@ -147,7 +147,7 @@ fn files(
             text::path(&kept[0].path)
         ))
         .hint(format!(
-            "`ckpt-hook restore {} --git` makes everything what it was before it all the same",
+            "`ckpt-hook restore {} --git` puts everything back to before it anyway",
             text::short(&last.id)
         ))
         .into());

@@ -83,7 +83,7 @@ fn references(store: &Store) -> Result<Option<Finding>> {
             "error",
             "database",
             &format!(
-                "rows of these tables refer to rows that are not there: {}",
+                "rows of these tables refer to missing rows: {}",
                 tables.join(", ")
             ),
         )
@@ -104,7 +104,7 @@ fn clock(store: &Store) -> Result<Option<Finding>> {
     let ahead = newest.map_or(0, |newest| newest - store.now());
     Ok((ahead > SLACK).then(|| Finding {
         hint: Some(
-            "set the clock, or wait: until then times say little about whose a change is"
+            "set the clock, or wait: until then, times do not reliably show whose a change is"
                 .to_owned(),
         ),
         ..finding(
@@ -131,7 +131,7 @@ fn unprotected(store: &Store) -> Result<Option<Finding>> {
         )
         .context(|| "cannot read the session store")?;
     Ok((number > 0).then(|| Finding {
-        hint: Some("a revert over them says what it cannot undo".to_owned()),
+        hint: Some("a revert past them says what it cannot undo".to_owned()),
         ..finding(
             "warning",
             "steps",
@@ -161,7 +161,7 @@ fn unused(store: &Store) -> Result<Option<Finding>> {
         finding(
             "note",
             "sessions",
-            &format!("{number} were not used for longer than the setting `keep` says"),
+            &format!("{number} have been unused for longer than the setting `keep` allows"),
         )
     }))
 }
@@ -174,7 +174,12 @@ fn room(store: &Store) -> Result<Option<Finding>> {
     let left = rustix::fs::statvfs(directory)
         .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize))
         .map_err(std::io::Error::from)
-        .context(|| format!("cannot ask for the room below `{}`", directory.display()))?;
+        .context(|| {
+            format!(
+                "cannot find out the free space below `{}`",
+                directory.display()
+            )
+        })?;
     let text = format!(
         "it takes {} of at most {}, and its disk has {} left",
         ByteSize(taken),
@@ -183,7 +188,7 @@ fn room(store: &Store) -> Result<Option<Finding>> {
     );
     Ok(Some(if left < LITTLE_ROOM {
         Finding {
-            hint: Some("make room: what cannot be stored is not protected".to_owned()),
+            hint: Some("free some space: what cannot be stored is not protected".to_owned()),
             ..finding("warning", "store", &text)
         }
     } else if taken > most {

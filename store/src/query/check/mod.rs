@@ -31,7 +31,9 @@ pub(crate) fn check(store: &Store) -> Vec<Finding> {
     }
     match crate::sessions::read::unknown_words(store.database.connection()) {
         Ok(damaged) => findings.extend(damaged.iter().map(|word| Finding {
-            hint: Some("what needs the row fails and names it; nothing is guessed".to_owned()),
+            hint: Some(
+                "anything that needs the row fails and names it; nothing is guessed".to_owned(),
+            ),
             ..finding("error", "database", &word.to_string())
         })),
         Err(error) => findings.push(broken("database", &error)),
@@ -90,7 +92,7 @@ fn copies(store: &Store) -> Result<Option<Finding>> {
         return Ok(None);
     }
     Ok(Some(Finding {
-        hint: Some("remove what you do not need any more".to_owned()),
+        hint: Some("remove those that you no longer need".to_owned()),
         ..finding(
             "note",
             "database",

@@ -56,7 +56,7 @@ impl Failure {
     /// Adds where bytes are that could not be put back in their place.
     pub(super) fn kept_in(self, own: &[u8]) -> Self {
         self.with(&format!(
-            "what stood there is beside it, in `{}`",
+            "what was there is beside it, in `{}`",
             String::from_utf8_lossy(own)
         ))
     }
@@ -64,7 +64,7 @@ impl Failure {
     /// Adds where the target is that could not be put into its place.
     pub(super) fn waits_in(self, own: &[u8]) -> Self {
         self.with(&format!(
-            "what shall stand there is beside it, in `{}`",
+            "the new content is beside it, in `{}`",
             String::from_utf8_lossy(own)
         ))
     }

@@ -55,11 +55,11 @@ impl Found {
         match self {
             Self::Nothing => "it is gone",
             Self::Entry(entry) if entry.mode.kind() == EntryKind::Symlink => {
-                "a symbolic link stands there"
+                "a symbolic link is there"
             }
-            Self::Entry(_) => "a file stands there",
-            Self::Directory { .. } => "a directory stands there",
-            Self::Special => "a pipe, socket or device stands there",
+            Self::Entry(_) => "a file is there",
+            Self::Directory { .. } => "a directory is there",
+            Self::Special => "a pipe, socket or device is there",
             Self::Changing => "it is being changed",
         }
     }

@@ -1,4 +1,4 @@
-//! What an interrupted try left next to an item: recognised by its name and by its bytes, and put in order. This module does
+//! What an interrupted attempt left next to an item: recognised by its name and by its bytes, and put in order. This module does
 //! IO.
 //!
 //! The name is made of the operation and of the item's own name, so a later try of the same operation finds it without a
@@ -44,12 +44,12 @@ pub(super) fn own_name(operation: &str, name: &[u8]) -> Vec<u8> {
 }
 
 impl Writer<'_> {
-    /// Puts what an interrupted try left at the place's own name in order; afterwards nothing stands there, or the item is
+    /// Puts what an interrupted attempt left at the place's own name in order; afterwards nothing stands there, or the item is
     /// not to be touched.
     pub(super) fn settle(&self, place: &Slot<'_>, expected: State, target: State) -> Outcome<()> {
         let what = |error: Errno| {
             Failure::of(
-                "what an interrupted try left beside it cannot be put in order",
+                "what an interrupted attempt left beside it cannot be cleaned up",
                 error,
             )
         };
@@ -77,7 +77,7 @@ impl Writer<'_> {
                 Err(self.swap_back(place, target, Failure::unexpected(&left)))
             }
             _ => Err(
-                Failure::conflict("an interrupted try left bytes that no snapshot holds")
+                Failure::conflict("an interrupted attempt left bytes that no snapshot holds")
                     .kept_in(&place.own),
             ),
         }
@@ -101,7 +101,7 @@ impl Writer<'_> {
     fn is_beginning_of(&self, place: &Slot<'_>, target: Entry) -> Outcome<bool> {
         let what = |error| {
             Failure::of(
-                "what an interrupted try left beside it cannot be read",
+                "what an interrupted attempt left beside it cannot be read",
                 error,
             )
         };

@@ -46,8 +46,8 @@ pub fn preflight(
         return Ok(Vec::new());
     }
     let mut problems = Vec::new();
-    let system =
-        fstatvfs(root.as_fd()).context(|| "cannot ask the workspace's file system for its room")?;
+    let system = fstatvfs(root.as_fd())
+        .context(|| "cannot find out the free space of the workspace's file system")?;
     if system.f_flag.contains(StatVfsMountFlags::RDONLY) {
         return Ok(vec![Problem::ReadOnly]);
     }

@@ -138,12 +138,10 @@ impl<'a> Run<'a> {
     /// Whatever planned it: what has bytes that nobody stored is not touched.
     fn refuse(item: &Item) -> Outcome<()> {
         if item.expected.is_some_and(|entry| !entry.is_stored()) {
-            return Err(Failure::conflict("what stands there is not stored"));
+            return Err(Failure::conflict("what is there is not stored"));
         }
         if item.target.is_some_and(|entry| !entry.is_stored()) {
-            return Err(Failure::Failed(
-                "what shall be put there is not stored".to_owned(),
-            ));
+            return Err(Failure::Failed("the new content is not stored".to_owned()));
         }
         Ok(())
     }
@@ -390,7 +388,7 @@ impl<'a> Run<'a> {
                 "it is not what was expected: its directory is gone",
             )),
             Descent::Replaced => Err(Failure::conflict(
-                "a directory above it is not a directory any more",
+                "a directory above it is no longer a directory",
             )),
             Descent::Blocked(reason) => Err(Failure::conflict(reason)),
         }
@@ -519,7 +517,7 @@ impl<'a> Run<'a> {
     /// What was put into its place is there, synced or not.
     fn report(&self, results: Vec<Option<Outcome<bool>>>, synced: Answer<()>) -> Vec<Done> {
         let reason = synced.err().map(|error| {
-            format!("done, but a power cut may undo it, for it cannot be synced: {error}")
+            format!("done, but a power cut may undo it, because it cannot be synced: {error}")
         });
         let done = |(item, result): (&Item, Option<Outcome<bool>>)| match result {
             None => Done {

@@ -259,10 +259,10 @@ impl Writer<'_> {
             _ if matches!(lease, Lease::Busy) => in_use(),
             Ok((found, _)) if found.is(expected) => match discard(place, &found) {
                 Ok(()) => return Ok(()),
-                Err(error) => Failure::of("what stood there cannot be removed", error),
+                Err(error) => Failure::of("what was there cannot be removed", error),
             },
             Ok((found, _)) => Failure::unexpected(&found),
-            Err(error) => Failure::of("what stood there cannot be read", error),
+            Err(error) => Failure::of("what was there cannot be read", error),
         };
         match look(place.directory, place.name) {
             Ok((found, _)) if found.is(Some(target)) => Err(self.swap_back(place, target, failure)),
@@ -347,9 +347,7 @@ fn lease_on(directory: BorrowedFd<'_>, name: &[u8], expected: State) -> Lease {
 }
 
 fn in_use() -> Failure {
-    Failure::conflict(
-        "a program has it open to write to it, and what it goes on writing would be lost",
-    )
+    Failure::conflict("a program has it open for writing, and what it writes next would be lost")
 }
 
 fn is_directory(state: State) -> bool {

@@ -1,4 +1,4 @@
-//! What stands at the paths of a movement, and what stood there before the first revert. This module does IO; it reads.
+//! What stands at the paths of a movement, and what was there before the first revert. This module does IO; it reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 

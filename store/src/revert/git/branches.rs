@@ -27,7 +27,7 @@ pub(crate) fn goal(base: Option<&str>, log: &[(RefMove, GitClaim)]) -> Option<Br
         .iter()
         .rposition(|(line, _)| line.new.as_deref() == base)
     else {
-        return left("its reflog does not tell how it came there".to_owned());
+        return left("its reflog does not show how it got there".to_owned());
     };
     let mut at = base;
     for (line, claim) in log.get(oldest..=newest).unwrap_or_default().iter().rev() {
@@ -153,7 +153,7 @@ mod tests {
         let (_, why) = reason(&[own(), line("b", "c", unclear)], "c");
         assert_eq!(why, "unclear whose: an hour later");
         let (_, why) = reason(&[own()], "x");
-        assert_eq!(why, "its reflog does not tell how it came there");
+        assert_eq!(why, "its reflog does not show how it got there");
         let (_, why) = reason(&[own(), line("c", "d", GitClaim::Undo)], "d");
         assert_eq!(why, "its reflog has a gap");
     }

@@ -86,7 +86,7 @@ pub(crate) fn branch_log(
 ) -> BranchLog {
     let claimed = |mut line: RefMove| {
         if is_elsewhere(&line) {
-            let other = "whoever works in another worktree".to_owned();
+            let other = "somebody who works in another worktree".to_owned();
             return (line, GitClaim::Keep(other));
         }
         line.moment = narrowed(branch, &line, changes, is_before);

@@ -208,7 +208,7 @@ fn heads_items(movement: GitMove<'_>, goal: &Heads) -> Vec<GitItem> {
     // On a branch that stands elsewhere HEAD would be at a commit where nobody wants it.
     if items.iter().any(|item| !item.is_planned()) {
         items.extend(
-            head.map(|head| head.left(FileResult::Conflict, "it stays, for the branch does")),
+            head.map(|head| head.left(FileResult::Conflict, "it stays because the branch stays")),
         );
         return items;
     }
@@ -225,7 +225,7 @@ fn why_not(movement: GitMove<'_>, goal: &Heads, now: &Heads) -> Option<String> {
         }
         (None, Some(doing)) => {
             return Some(format!(
-                "a {doing} was under way then, and cannot be taken up again"
+                "a {doing} was under way then, and cannot be resumed"
             ));
         }
         (Some(doing), Some(_)) if !is_there || now.doing != goal.doing => {
@@ -263,7 +263,7 @@ fn branch_item(movement: GitMove<'_>, branch: &str, goal: &Heads) -> Option<GitI
     }
     let reason = match log.and_then(|log| branches::goal(base, log)) {
         Some(BranchGoal::Left(_, reason)) => reason,
-        _ => "nothing tells that it was the agent who moved it".to_owned(),
+        _ => "nothing shows that the agent moved it".to_owned(),
     };
     Some(item.left(FileResult::Conflict, reason))
 }

@@ -159,7 +159,7 @@ impl Repository {
 
     fn why_not_branch(&self, name: &str) -> Option<String> {
         if !is_branch(name) {
-            return Some(format!("`{name}` is no branch"));
+            return Some(format!("`{name}` is not a branch"));
         }
         let elsewhere = self
             .elsewhere()

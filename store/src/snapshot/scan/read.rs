@@ -1,4 +1,4 @@
-//! Reading one file so that what was read is what stood there at one moment. This module does IO.
+//! Reading one file so that what was read is what was there at one moment. This module does IO.
 
 use std::io::Read;
 use std::os::fd::{AsFd, BorrowedFd};

@@ -58,16 +58,16 @@ impl fmt::Display for Doubt {
                 formatter.write_str("changed while the agent's tool waited for permission")
             }
             Self::Untold => {
-                formatter.write_str("changed in a step of which the agent told no tool")
+                formatter.write_str("changed in a step for which the agent reported no tool")
             }
             Self::Elsewhere => {
                 formatter.write_str("in a workspace of its own, in which another agent worked")
             }
             Self::Background => {
-                formatter.write_str("changed while a command of the agent's ran in the background")
+                formatter.write_str("changed while a command of the agent ran in the background")
             }
             Self::Timeless => formatter.write_str(
-                "changed after the agent's last sign of life or before, for no time tells",
+                "changed before or after the agent's last sign of life: no time shows which",
             ),
         }
     }

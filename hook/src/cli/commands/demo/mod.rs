@@ -16,7 +16,7 @@ use stage::{Files, Stage};
 pub fn run(invocation: &Invocation) -> Result<u8, Failure> {
     if invocation.output.is_json() {
         return Err(Failure::usage(
-            "`demo` tells a story; it has no JSON",
+            "`demo` has no JSON output",
             "leave out `--json`",
         ));
     }

@@ -126,12 +126,12 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
         State::Installed => Some(("ok", "installed", None)),
         State::Outdated => Some((
             "warning",
-            "not as it would be installed now",
+            "not what would be installed now",
             Some(again.as_str()),
         )),
         State::Hurried => Some((
             "warning",
-            "the agent waits for it for less long than it may take",
+            "the agent's timeout is shorter than the hook may take",
             Some(again.as_str()),
         )),
         State::Elsewhere => Some((
@@ -146,7 +146,7 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
         )),
         State::Moved => Some((
             "error",
-            "it calls a program that is not there",
+            "it calls a program that does not exist",
             Some(again.as_str()),
         )),
         State::Broken => Some(("error", "the settings cannot be read", None)),
@@ -169,7 +169,7 @@ fn installation(agent: &str, installed: &Installed) -> Vec<Finding> {
 /// A hook that may take longer than an agent waits is killed at work.
 fn deadline(hook_deadline: Duration) -> Option<Finding> {
     let message = format!(
-        "`hook_deadline` is {} s, and agents wait for no more than {} s",
+        "`hook_deadline` is {} s, but agents wait for at most {} s",
         hook_deadline.as_secs(),
         PATIENCE.as_secs()
     );

@@ -101,7 +101,7 @@ fn store(invocation: &Invocation, directory: &Path, arguments: &DoctorArguments)
             "ok",
             "store",
             format!(
-                "there is none yet: the first event makes `{}`",
+                "there is none yet: the first event creates `{}`",
                 directory.display()
             ),
             None,
@@ -139,7 +139,7 @@ fn recent(invocation: &Invocation, store: &mut Store) -> Vec<Finding> {
     };
     match store.status(&directory, None) {
         Ok(status) if status.diagnostics == 0 => {
-            vec![finding("ok", "hooks", "no problem was noted", None)]
+            vec![finding("ok", "hooks", "no problems were recorded", None)]
         }
         Ok(status) => status.latest_diagnostics.iter().map(noted).collect(),
         Err(error) => vec![finding(

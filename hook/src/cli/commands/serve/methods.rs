@@ -381,7 +381,7 @@ fn patch(context: &Context<'_>, asked: Patch) -> Result<Value, Problem> {
     let bytes = changes.plain_patch(&files, MOST_CONTENT)?;
     let bytes = bytes.ok_or_else(|| {
         Error::failed(format!("the patch is larger than {MOST_CONTENT} bytes"))
-            .hint("ask for some paths of it")
+            .hint("ask for some of its paths")
     })?;
     Ok(json!({"version": VERSION, "files": files, "patch": content(&bytes)}))
 }
@@ -481,13 +481,13 @@ impl Asked {
         ];
         match wrong.iter().find(|(_, is_wrong)| *is_wrong) {
             Some((name, _)) => Err(Problem::parameters(&format!(
-                "`{name}` is no parameter of this operation"
+                "`{name}` is not a parameter of this operation"
             ))),
             None if is_revert && self.message.is_none() == self.step.is_none() => Err(
-                Problem::parameters("a revert is given a `message` or a `step`"),
+                Problem::parameters("a revert needs a `message` or a `step`"),
             ),
             None if is_restore && self.id.is_none() => {
-                Err(Problem::parameters("a restore is given an `id`"))
+                Err(Problem::parameters("a restore needs an `id`"))
             }
             None => Ok(()),
         }

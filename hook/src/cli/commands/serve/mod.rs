@@ -33,8 +33,8 @@ const WAITING_LINES: usize = 64;
 pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Failure> {
     if !arguments.stdio {
         return Err(Failure::usage(
-            "`serve` speaks on its standard streams alone",
-            "give --stdio, from a program that writes requests and reads answers",
+            "`serve` speaks only on its standard streams",
+            "use --stdio, from a program that writes requests and reads answers",
         ));
     }
     let (lines, written) = sync_channel(WAITING_LINES);
@@ -72,8 +72,8 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
 pub fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
     if !arguments.json_lines {
         return Err(Failure::usage(
-            "`watch` prints lines of JSON alone",
-            "give --json-lines",
+            "`watch` prints only lines of JSON",
+            "use --json-lines",
         ));
     }
     let workspace = match arguments.everywhere {

@@ -82,7 +82,7 @@ impl Incoming {
         let message: Value = serde_json::from_slice(line)
             .map_err(|error| (Value::Null, Problem::parse(&error.to_string())))?;
         let Value::Object(mut message) = message else {
-            let what = "a message is an object: several at once are not taken";
+            let what = "a message is an object: batches are not accepted";
             return Err((Value::Null, Problem::request(what)));
         };
         let id = message.remove("id");
@@ -135,7 +135,7 @@ pub enum Problem {
 
 impl Problem {
     fn parse(what: &str) -> Self {
-        Self::Protocol(-32700, format!("this is no JSON: {what}"))
+        Self::Protocol(-32700, format!("this is not JSON: {what}"))
     }
 
     /// The message is no request.

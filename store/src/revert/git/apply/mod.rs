@@ -74,7 +74,7 @@ enum Way {
 }
 
 impl Work<'_> {
-    /// Opens the files of a part, without what an interrupted try left of it. A branch that is to go is taken out of the packed
+    /// Opens the files of a part, without what an interrupted attempt left of it. A branch that is to go is taken out of the packed
     /// refs first, as git does it: it would come back from there.
     fn open(&self, item: &GitItem, index: usize) -> Result<Vec<Move>, Trouble> {
         let place = Place::open(self.repository, item, self.operation, index)?;
@@ -189,7 +189,7 @@ impl Work<'_> {
                     .contents(blob, self.now)
                     .ok_or_else(|| Trouble {
                         result: FileResult::Failed,
-                        reason: "what the store holds of the index is damaged".to_owned(),
+                        reason: "the stored content of the index is damaged".to_owned(),
                     })
             }
         }

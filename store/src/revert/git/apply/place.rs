@@ -1,4 +1,4 @@
-//! Where a part of git's state is on the disk, its lock, and what an interrupted try left there. This module does IO.
+//! Where a part of git's state is on the disk, its lock, and what an interrupted attempt left there. This module does IO.
 //!
 //! A lock is made as git makes it: `NAME.lock` beside the file, which nobody else can make at the same time, renamed over the
 //! file in the end. Ours is made whole under a name of our own first and then linked, so that a lock whose owner was killed
@@ -97,10 +97,10 @@ impl Place {
         format!("{}.lock", self.name)
     }
 
-    /// Takes away what an interrupted try of the same operation left: its lock, and the file under our own name.
+    /// Takes away what an interrupted attempt of the same operation left: its lock, and the file under our own name.
     pub fn settle(&self) -> Result<(), Trouble> {
         let what =
-            |error| Trouble::failed("what an interrupted try left cannot be taken away", error);
+            |error| Trouble::failed("what an interrupted attempt left cannot be removed", error);
         let Some(own) = stat(&self.home, &self.own).map_err(what)? else {
             return Ok(());
         };
