@@ -34,12 +34,12 @@ class AgentSettings(TypedDict):
 
 class CandidateReport(TypedDict):
     """
-    Something that an ambiguous id may mean.
+    A possible meaning of an ambiguous id.
     """
 
     id: str
     """
-    Our id, whole.
+    Our id, in full.
     """
     kind: str
     """
@@ -62,11 +62,11 @@ class CatReport(TypedDict):
     """
     content: str | None
     """
-    The content; null where its bytes are not UTF-8.
+    The content; null if its bytes are not UTF-8.
     """
     content_hex: str | None
     """
-    The bytes in hex where they are not UTF-8.
+    The bytes in hex if they are not UTF-8.
     """
     link: bool
     """
@@ -82,7 +82,7 @@ class CatReport(TypedDict):
     """
     path_hex: str | None
     """
-    Its bytes, where they are not UTF-8.
+    Its bytes, if they are not UTF-8.
     """
     size: int
     """
@@ -94,7 +94,7 @@ class CatReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -127,7 +127,7 @@ class ConfigChange(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
     workspace: str | None
     """
@@ -168,7 +168,7 @@ class DiagnosticReport(TypedDict):
 
 DifferenceReason: TypeAlias = Literal['yours', 'unclear', 'shared', 'other_session', 'not_asked', 'unrecorded', 'operation', 'ignored', 'not_captured', 'failed', 'unexplained']
 """
-Why a path is not as it was then: exactly one reason for each.
+Why a path differs: exactly one reason for each.
 """
 
 
@@ -211,7 +211,7 @@ What an operation does to a path.
 
 FileResult: TypeAlias = Literal['done', 'planned', 'conflict', 'gap', 'failed']
 """
-How it went with a path.
+The result for a path.
 """
 
 
@@ -253,7 +253,7 @@ class GapReport(TypedDict):
     """
     path_hex: str | None
     """
-    Its bytes, where they are not UTF-8.
+    Its bytes, if they are not UTF-8.
     """
     reason: str
     """
@@ -374,7 +374,7 @@ Whose lines are.
 
 Looked: TypeAlias = Literal['everywhere', 'around']
 """
-Where a workspace was looked at.
+Which part of a workspace was scanned.
 """
 
 
@@ -395,7 +395,7 @@ class GapNotification(TypedDict):
     """
     seq: int
     """
-    Where it stands in the order of everything that happened in this store.
+    Its position in the order of everything that happened in this store.
     """
     step: str
     """
@@ -419,7 +419,7 @@ class FailedNotification(TypedDict):
     """
     seq: int
     """
-    Where it stands in the order of everything that happened in this store.
+    Its position in the order of everything that happened in this store.
     """
     type: Literal['failed']
     workspace: str | None
@@ -430,12 +430,12 @@ class FailedNotification(TypedDict):
 
 class BusyNotification(TypedDict):
     """
-    Who is at work in a workspace is another now.
+    The sessions at work in a workspace have changed.
     """
 
     agents_at_work: list[str]
     """
-    Sessions with a tool at work, by agent and session; empty where nobody is.
+    Sessions with a tool at work, by agent and session; empty if there are none.
     """
     seq: int
     """
@@ -450,12 +450,12 @@ class BusyNotification(TypedDict):
 
 class ResetNotification(TypedDict):
     """
-    The store is another one, or was made anew: what was known of it is of no use.
+    The store is a different one, or was created again: discard what you know about it.
     """
 
     seq: int
     """
-    Where the order of this store stands.
+    The current position in the order of this store.
     """
     type: Literal['reset']
 
@@ -474,7 +474,7 @@ How an operation ended.
 
 class PathText(TypedDict):
     """
-    A path for people, with its bytes in hex where they are not UTF-8.
+    A path for people, with its bytes in hex if they are not UTF-8.
     """
 
     path: str
@@ -483,22 +483,22 @@ class PathText(TypedDict):
     """
     path_hex: str | None
     """
-    Its bytes, where they are not UTF-8.
+    Its bytes, if they are not UTF-8.
     """
 
 
 class Rename(TypedDict):
     """
-    What an added file was before, as `git diff -M` tells it.
+    What an added file was before, as `git diff -M` detects it.
     """
 
     additions: int | None
     """
-    Lines added to what was there under the other name; null for what has no lines.
+    Lines added to the content under the other name; null if there are no lines to count.
     """
     deletions: int | None
     """
-    Lines taken away from it.
+    Lines removed from it.
     """
     path: str
     """
@@ -506,17 +506,17 @@ class Rename(TypedDict):
     """
     path_hex: str | None
     """
-    Its bytes, where they are not UTF-8.
+    Its bytes, if they are not UTF-8.
     """
     similarity: int
     """
-    How much of the content is the same, in per cent.
+    How much of the content is the same, as a percentage.
     """
 
 
 class RevertedSession(TypedDict):
     """
-    A session of which something is reverted.
+    A session with something reverted.
     """
 
     agent: str
@@ -529,7 +529,7 @@ class RevertedSession(TypedDict):
     """
     revert_point: str | None
     """
-    The message that it is reverted to; null where only a part is undone.
+    The message that it is reverted to; null if only a part is undone.
     """
     session: str
     """
@@ -588,7 +588,7 @@ class SessionReport(TypedDict):
     """
     unclear: int
     """
-    How many files they may have changed, or somebody else.
+    How many files they or somebody else may have changed.
     """
     workspace: str
     """
@@ -607,7 +607,7 @@ class SessionsReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -686,7 +686,7 @@ class SnapshotEntry(TypedDict):
     """
     message: str | None
     """
-    The message that it is the state before, where it is one's.
+    The message that it was taken just before, if any.
     """
     snapshot: str
     """
@@ -725,7 +725,7 @@ class SnapshotReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -740,13 +740,13 @@ class SnapshotsReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
 class StepSummary(TypedDict):
     """
-    A step without what it changed: `show` tells that.
+    A step without its changes, which `show` lists.
     """
 
     files: int
@@ -783,13 +783,13 @@ class StepSummary(TypedDict):
     """
     unprotected: str | None
     """
-    Why its changes cannot be put back, where that is so.
+    Why its changes cannot be put back, if they cannot.
     """
 
 
 TakenBy: TypeAlias = Literal['agent', 'shared', 'unclear', 'outside', 'operation', 'uncaptured']
 """
-Who took a file away.
+Who removed a file.
 """
 
 
@@ -828,7 +828,7 @@ class UnclearReport(TypedDict):
     """
     path_hex: str | None
     """
-    Its bytes, where they are not UTF-8.
+    Its bytes, if they are not UTF-8.
     """
     reason: str
     """
@@ -896,7 +896,7 @@ class AgentsReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -915,7 +915,7 @@ class BlameStep(TypedDict):
     """
     prompt: str | None
     """
-    What the user wrote in the message, as far as the settings let it be kept.
+    What the user wrote in the message, as far as the settings allow it to be stored.
     """
     session: str
     """
@@ -938,11 +938,11 @@ class ChangeReport(TypedDict):
 
     additions: int | None
     """
-    Lines added; null for what has no lines.
+    Lines added; null if there are no lines to count.
     """
     attribution: str | None
     """
-    `agent`, `shared`, `outside` or `unclear`; null where the two states say nothing of who did it.
+    `agent`, `shared`, `outside` or `unclear`; null if the two states do not show who made the change.
     """
     binary: bool
     """
@@ -950,7 +950,7 @@ class ChangeReport(TypedDict):
     """
     deletions: int | None
     """
-    Lines taken away.
+    Lines removed.
     """
     kind: ChangeKind
     """
@@ -978,7 +978,7 @@ class ChangeReport(TypedDict):
     """
     path_hex: str | None
     """
-    Its bytes, where they are not UTF-8.
+    Its bytes, if they are not UTF-8.
     """
     reason: str | None
     """
@@ -986,11 +986,11 @@ class ChangeReport(TypedDict):
     """
     renamed_from: Rename | None
     """
-    Of an added path: which deleted path of the same difference it was before.
+    For an added path: the deleted path of the same difference that it was before.
     """
     renamed_to: PathText | None
     """
-    Of a deleted path: which added path of the same difference it became.
+    For a deleted path: the added path of the same difference that it became.
     """
     whitespace_only: bool
     """
@@ -1013,7 +1013,7 @@ DiffReport = TypedDict(
 
 class Difference(TypedDict):
     """
-    A path that is not as it was.
+    A path that differs.
     """
 
     path: str
@@ -1022,11 +1022,11 @@ class Difference(TypedDict):
     """
     path_hex: str | None
     """
-    Its bytes, where they are not UTF-8.
+    Its bytes, if they are not UTF-8.
     """
     reason: DifferenceReason
     """
-    Why it is not.
+    Why it differs.
     """
 
 
@@ -1041,7 +1041,7 @@ class DoctorReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -1092,7 +1092,7 @@ class DuReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -1219,11 +1219,11 @@ class FileReport(TypedDict):
     """
     additions: int | None
     """
-    Lines that the operation adds to what is on disk; null for what has no lines.
+    Lines that the operation adds to what is on disk; null if there are no lines to count.
     """
     deletions: int | None
     """
-    Lines that it takes away.
+    Lines that it removes.
     """
     path: str
     """
@@ -1231,15 +1231,15 @@ class FileReport(TypedDict):
     """
     path_hex: str | None
     """
-    Its bytes, where they are not UTF-8.
+    Its bytes, if they are not UTF-8.
     """
     reason: str | None
     """
-    Why, where it is not plain.
+    Why, if that is not obvious.
     """
     result: FileResult
     """
-    How that went.
+    The result.
     """
     unclear: bool
     """
@@ -1270,7 +1270,7 @@ class GcReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
     workspaces: list[GcWorkspace]
     """
@@ -1280,7 +1280,7 @@ class GcReport(TypedDict):
 
 class GoneReport(TypedDict):
     """
-    A file that is gone, as it was last.
+    A file that is gone, in its last version.
     """
 
     agent: str | None
@@ -1289,11 +1289,11 @@ class GoneReport(TypedDict):
     """
     blob: str | None
     """
-    The blob that it was; null where its bytes are not stored.
+    The blob that it was; null if its bytes are not stored.
     """
     by: TakenBy
     """
-    Who took it away.
+    Who removed it.
     """
     message: str | None
     """
@@ -1305,7 +1305,7 @@ class GoneReport(TypedDict):
     """
     operation: str | None
     """
-    The operation that took it.
+    The operation that removed it.
     """
     path: str
     """
@@ -1313,15 +1313,15 @@ class GoneReport(TypedDict):
     """
     path_hex: str | None
     """
-    Its bytes, where they are not UTF-8.
+    Its bytes, if they are not UTF-8.
     """
     prompt: str | None
     """
-    What the user wrote in that message, as far as the settings let it be kept.
+    What the user wrote in that message, as far as the settings allow it to be stored.
     """
     time: int | None
     """
-    When it was seen to be gone; null where that is only seen now.
+    When it was first seen to be gone; null if that is only seen now.
     """
 
 
@@ -1340,13 +1340,13 @@ class InstallReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
 class LabelEntry(TypedDict):
     """
-    A label: a bookmark on a message or a snapshot, which stands wherever an id does.
+    A label: a bookmark on a message or a snapshot, which works wherever an id does.
     """
 
     id: str
@@ -1367,7 +1367,7 @@ class LabelEntry(TypedDict):
     """
     prompt: str | None
     """
-    What the user wrote in the message, as far as the settings let it be kept.
+    What the user wrote in the message, as far as the settings allow it to be stored.
     """
     time: int
     """
@@ -1390,7 +1390,7 @@ class LabelsReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -1417,7 +1417,7 @@ class MessageReport(TypedDict):
     """
     deletions: int
     """
-    Lines taken away.
+    Lines removed.
     """
     files: int
     """
@@ -1425,7 +1425,7 @@ class MessageReport(TypedDict):
     """
     finished: int | None
     """
-    When its last step ended; null where it has none, and while one goes on.
+    When its last step ended; null if it has none, and while one is open.
     """
     id: str
     """
@@ -1433,11 +1433,11 @@ class MessageReport(TypedDict):
     """
     not_revertable: str | None
     """
-    Why not, where it cannot.
+    Why not, if it cannot.
     """
     prompt: str | None
     """
-    What the user wrote, as far as the settings let it be kept.
+    What the user wrote, as far as the settings allow it to be stored.
     """
     revertable: bool
     """
@@ -1465,11 +1465,11 @@ class MessageReport(TypedDict):
     """
     unclear: int
     """
-    How many files they may have changed, or somebody else.
+    How many files they or somebody else may have changed.
     """
     unprotected: str | None
     """
-    Why what stood there just before it was not captured, where that is so.
+    Why what was there just before it was not captured, where that is so.
     """
     workspace: str
     """
@@ -1488,7 +1488,7 @@ class MessageNotification(TypedDict):
     """
     seq: int
     """
-    Where it stands in the order of everything that happened in this store.
+    Its position in the order of everything that happened in this store.
     """
     type: Literal['message']
     workspace: str | None
@@ -1504,7 +1504,7 @@ class StepNotification(TypedDict):
 
     seq: int
     """
-    Where it stands in the order of everything that happened in this store.
+    Its position in the order of everything that happened in this store.
     """
     step: StepSummary
     """
@@ -1540,7 +1540,7 @@ class OperationEntry(TypedDict):
     """
     git: bool
     """
-    Whether git's own state was to move along.
+    Whether git's own state was to move, too.
     """
     id: str
     """
@@ -1583,7 +1583,7 @@ class OperationsReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -1650,7 +1650,7 @@ class SessionShowReport(TypedDict):
     type: Literal['session']
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -1682,7 +1682,7 @@ class OperationShowReport(TypedDict):
     type: Literal['operation']
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -1722,7 +1722,7 @@ class SnapshotShowReport(TypedDict):
     type: Literal['snapshot']
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -1781,7 +1781,7 @@ class StepReport(TypedDict):
     """
     unprotected: str | None
     """
-    Why its changes cannot be put back, where that is so.
+    Why its changes cannot be put back, if they cannot.
     """
 
 
@@ -1818,7 +1818,7 @@ class TimelineReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -1860,7 +1860,7 @@ class WorkspacesReport(TypedDict):
 
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
     workspaces: list[WorkspaceReport]
     """
@@ -1887,7 +1887,7 @@ class AdoptReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
     workspace: str
     """
@@ -1897,7 +1897,7 @@ class AdoptReport(TypedDict):
 
 class BlameHunk(TypedDict):
     """
-    Lines that stand beside each other and have one author.
+    Consecutive lines with the same author.
     """
 
     by: LineAuthor
@@ -1918,7 +1918,7 @@ class BlameHunk(TypedDict):
     """
     renamed_from: PathText | None
     """
-    The path that the file had when they were written, where it was another.
+    The path that the file had when they were written, if it was a different one.
     """
     start: int
     """
@@ -1926,11 +1926,11 @@ class BlameHunk(TypedDict):
     """
     steps: list[BlameStep]
     """
-    The step that wrote them; several where they are shared, none where it was no agent's.
+    The step that wrote them; several if they are shared, empty if no agent wrote them.
     """
     time: int | None
     """
-    When they were seen first.
+    When they were first seen.
     """
 
 
@@ -1941,7 +1941,7 @@ class BlameReport(TypedDict):
 
     hunks: list[BlameHunk]
     """
-    All of them, or those that were asked for, in their order.
+    All of them, or those that were asked for, in order.
     """
     lines: int
     """
@@ -1953,11 +1953,11 @@ class BlameReport(TypedDict):
     """
     path_hex: str | None
     """
-    Its bytes, where they are not UTF-8.
+    Its bytes, if they are not UTF-8.
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -1984,7 +1984,7 @@ class ConfigReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
     workspace: str
     """
@@ -2003,7 +2003,7 @@ class ErrorReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -2018,7 +2018,7 @@ class EventReport(TypedDict):
     """
     event: str | None
     """
-    The normalised event's name; null where the payload was skipped.
+    The normalised event's name; null if the payload was skipped.
     """
     gaps: int | None
     """
@@ -2026,7 +2026,7 @@ class EventReport(TypedDict):
     """
     looked: Looked | None
     """
-    Where the workspace was looked at for it.
+    Which part of the workspace was scanned for it.
     """
     message: str | None
     """
@@ -2046,7 +2046,7 @@ class EventReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
     went_back: list[FileReport]
     """
@@ -2066,7 +2066,7 @@ class LogReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -2081,7 +2081,7 @@ class OperationNotification(TypedDict):
     """
     seq: int
     """
-    Where it stands in the order of everything that happened in this store.
+    Its position in the order of everything that happened in this store.
     """
     type: Literal['operation']
     workspace: str | None
@@ -2104,7 +2104,7 @@ class OperationReport(TypedDict):
 
     also_reverted: list[RevertedSession]
     """
-    Where it leaves nothing of its session reverted: the other sessions of the workspace that are.
+    If nothing of its session stays reverted: the other sessions of the workspace that are reverted.
     """
     busy: bool
     """
@@ -2128,7 +2128,7 @@ class OperationReport(TypedDict):
     """
     message: str | None
     """
-    The revert point after it; null where nothing is reverted any more.
+    The revert point after it; null if nothing is reverted any more.
     """
     messages_hidden: list[str]
     """
@@ -2140,7 +2140,7 @@ class OperationReport(TypedDict):
     """
     operation: str | None
     """
-    The operation; null where nothing was done.
+    The operation; null if nothing was done.
     """
     outcome: Outcome
     """
@@ -2148,11 +2148,11 @@ class OperationReport(TypedDict):
     """
     plan: str | None
     """
-    Of a dry run: the plan, as a token with which just this is carried out, or refused with `stale`.
+    For a dry run: the plan, as a token that carries out exactly this plan or fails with `stale`.
     """
     receipt: Receipt | None
     """
-    What is not as it was where it went to, with a reason for every path; null for one step alone, and where no snapshot
+    What differs from the state that it went to, with a reason for every path; null for one step alone, and where no snapshot
     of that moment could be taken.
     """
     session: str | None
@@ -2161,7 +2161,7 @@ class OperationReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -2172,15 +2172,15 @@ class RecoverReport(TypedDict):
 
     files: list[GoneReport]
     """
-    The files that are gone and were asked for, those that went last first.
+    The files that are gone and were asked for, most recently removed first.
     """
     operation: OperationReport | None
     """
-    What putting them back did, or would do; null where they were only listed.
+    What putting them back did, or would do; null if they were only listed.
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -2208,7 +2208,7 @@ class MessageShowReport(TypedDict):
     type: Literal['message']
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
@@ -2228,13 +2228,13 @@ class StepShowReport(TypedDict):
     type: Literal['step']
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
 
 
 ShowReport: TypeAlias = MessageShowReport | StepShowReport | SessionShowReport | OperationShowReport | SnapshotShowReport
 """
-`show`: whatever the id is of.
+`show`: whatever has the id.
 """
 
 
@@ -2314,7 +2314,7 @@ class StatusReport(TypedDict):
     """
     version: Literal[1]
     """
-    The version of the document's shape.
+    The version of the document's format.
     """
     workspace: str
     """

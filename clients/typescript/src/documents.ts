@@ -64,7 +64,7 @@ export type ChangeKind = "added" | "modified" | "deleted" | "mode" | "type";
 export type FailureKind =
   "failed" | "usage" | "unknown" | "ambiguous" | "unavailable" | "busy" | "stale" | "unfinished" | "late";
 /**
- * Where a workspace was looked at.
+ * Which part of a workspace was scanned.
  */
 export type Looked = "everywhere" | "around";
 /**
@@ -72,7 +72,7 @@ export type Looked = "everywhere" | "around";
  */
 export type FileAction = "write" | "delete" | "merge" | "keep" | "none";
 /**
- * How it went with a path.
+ * The result for a path.
  */
 export type FileResult = "done" | "planned" | "conflict" | "gap" | "failed";
 /**
@@ -88,7 +88,7 @@ export type LabelledKind = "message" | "snapshot";
  */
 export type GitPart = "branch" | "head" | "index";
 /**
- * Why a path is not as it was then: exactly one reason for each.
+ * Why a path differs: exactly one reason for each.
  */
 export type DifferenceReason =
   | "yours"
@@ -103,11 +103,11 @@ export type DifferenceReason =
   | "failed"
   | "unexplained";
 /**
- * Who took a file away.
+ * Who removed a file.
  */
 export type TakenBy = "agent" | "shared" | "unclear" | "outside" | "operation" | "uncaptured";
 /**
- * `show`: whatever the id is of.
+ * `show`: whatever has the id.
  */
 export type ShowReport =
   MessageShowReport | StepShowReport | SessionShowReport | OperationShowReport | SnapshotShowReport;
@@ -244,7 +244,7 @@ export interface MessageNotification {
    */
   message: MessageReport;
   /**
-   * Where it stands in the order of everything that happened in this store.
+   * Its position in the order of everything that happened in this store.
    */
   seq: number;
   type: "message";
@@ -274,7 +274,7 @@ export interface MessageReport {
    */
   agent_session: string;
   /**
-   * Lines taken away.
+   * Lines removed.
    */
   deletions: number;
   /**
@@ -282,7 +282,7 @@ export interface MessageReport {
    */
   files: number;
   /**
-   * When its last step ended; null where it has none, and while one goes on.
+   * When its last step ended; null if it has none, and while one is open.
    */
   finished: number | null;
   /**
@@ -290,11 +290,11 @@ export interface MessageReport {
    */
   id: string;
   /**
-   * Why not, where it cannot.
+   * Why not, if it cannot.
    */
   not_revertable: string | null;
   /**
-   * What the user wrote, as far as the settings let it be kept.
+   * What the user wrote, as far as the settings allow it to be stored.
    */
   prompt: string | null;
   /**
@@ -322,11 +322,11 @@ export interface MessageReport {
    */
   time: number;
   /**
-   * How many files they may have changed, or somebody else.
+   * How many files they or somebody else may have changed.
    */
   unclear: number;
   /**
-   * Why what stood there just before it was not captured, where that is so.
+   * Why what was there just before it was not captured, where that is so.
    */
   unprotected: string | null;
   /**
@@ -339,7 +339,7 @@ export interface MessageReport {
  */
 export interface StepNotification {
   /**
-   * Where it stands in the order of everything that happened in this store.
+   * Its position in the order of everything that happened in this store.
    */
   seq: number;
   /**
@@ -353,7 +353,7 @@ export interface StepNotification {
   workspace: string | null;
 }
 /**
- * A step without what it changed: `show` tells that.
+ * A step without its changes, which `show` lists.
  */
 export interface StepSummary {
   /**
@@ -389,7 +389,7 @@ export interface StepSummary {
    */
   started: number;
   /**
-   * Why its changes cannot be put back, where that is so.
+   * Why its changes cannot be put back, if they cannot.
    */
   unprotected: string | null;
 }
@@ -402,7 +402,7 @@ export interface OperationNotification {
    */
   operation: OperationEntry;
   /**
-   * Where it stands in the order of everything that happened in this store.
+   * Its position in the order of everything that happened in this store.
    */
   seq: number;
   type: "operation";
@@ -432,7 +432,7 @@ export interface OperationEntry {
    */
   files: number;
   /**
-   * Whether git's own state was to move along.
+   * Whether git's own state was to move, too.
    */
   git: boolean;
   /**
@@ -473,7 +473,7 @@ export interface GapNotification {
    */
   gaps: GapReport[];
   /**
-   * Where it stands in the order of everything that happened in this store.
+   * Its position in the order of everything that happened in this store.
    */
   seq: number;
   /**
@@ -495,7 +495,7 @@ export interface GapReport {
    */
   path: string;
   /**
-   * Its bytes, where they are not UTF-8.
+   * Its bytes, if they are not UTF-8.
    */
   path_hex: string | null;
   /**
@@ -512,7 +512,7 @@ export interface FailedNotification {
    */
   diagnostic: DiagnosticReport;
   /**
-   * Where it stands in the order of everything that happened in this store.
+   * Its position in the order of everything that happened in this store.
    */
   seq: number;
   type: "failed";
@@ -551,11 +551,11 @@ export interface DiagnosticReport {
   time: number;
 }
 /**
- * Who is at work in a workspace is another now.
+ * The sessions at work in a workspace have changed.
  */
 export interface BusyNotification {
   /**
-   * Sessions with a tool at work, by agent and session; empty where nobody is.
+   * Sessions with a tool at work, by agent and session; empty if there are none.
    */
   agents_at_work: string[];
   /**
@@ -569,11 +569,11 @@ export interface BusyNotification {
   workspace: string | null;
 }
 /**
- * The store is another one, or was made anew: what was known of it is of no use.
+ * The store is a different one, or was created again: discard what you know about it.
  */
 export interface ResetNotification {
   /**
-   * Where the order of this store stands.
+   * The current position in the order of this store.
    */
   seq: number;
   type: "reset";
@@ -595,7 +595,7 @@ export interface AdoptReport {
    */
   set_aside: WorkspaceReport | null;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
   /**
@@ -641,7 +641,7 @@ export interface AgentsReport {
    */
   agents: AgentReport[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -713,7 +713,7 @@ export interface AgentSettings {
  */
 export interface BlameReport {
   /**
-   * All of them, or those that were asked for, in their order.
+   * All of them, or those that were asked for, in order.
    */
   hunks: BlameHunk[];
   /**
@@ -725,16 +725,16 @@ export interface BlameReport {
    */
   path: string;
   /**
-   * Its bytes, where they are not UTF-8.
+   * Its bytes, if they are not UTF-8.
    */
   path_hex: string | null;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
 /**
- * Lines that stand beside each other and have one author.
+ * Consecutive lines with the same author.
  */
 export interface BlameHunk {
   /**
@@ -754,7 +754,7 @@ export interface BlameHunk {
    */
   reason: string | null;
   /**
-   * The path that the file had when they were written, where it was another.
+   * The path that the file had when they were written, if it was a different one.
    */
   renamed_from: PathText | null;
   /**
@@ -762,16 +762,16 @@ export interface BlameHunk {
    */
   start: number;
   /**
-   * The step that wrote them; several where they are shared, none where it was no agent's.
+   * The step that wrote them; several if they are shared, empty if no agent wrote them.
    */
   steps: BlameStep[];
   /**
-   * When they were seen first.
+   * When they were first seen.
    */
   time: number | null;
 }
 /**
- * A path for people, with its bytes in hex where they are not UTF-8.
+ * A path for people, with its bytes in hex if they are not UTF-8.
  */
 export interface PathText {
   /**
@@ -779,7 +779,7 @@ export interface PathText {
    */
   path: string;
   /**
-   * Its bytes, where they are not UTF-8.
+   * Its bytes, if they are not UTF-8.
    */
   path_hex: string | null;
 }
@@ -796,7 +796,7 @@ export interface BlameStep {
    */
   message: string;
   /**
-   * What the user wrote in the message, as far as the settings let it be kept.
+   * What the user wrote in the message, as far as the settings allow it to be stored.
    */
   prompt: string | null;
   /**
@@ -821,11 +821,11 @@ export interface CatReport {
    */
   blob: string;
   /**
-   * The content; null where its bytes are not UTF-8.
+   * The content; null if its bytes are not UTF-8.
    */
   content: string | null;
   /**
-   * The bytes in hex where they are not UTF-8.
+   * The bytes in hex if they are not UTF-8.
    */
   content_hex: string | null;
   /**
@@ -841,7 +841,7 @@ export interface CatReport {
    */
   path: string;
   /**
-   * Its bytes, where they are not UTF-8.
+   * Its bytes, if they are not UTF-8.
    */
   path_hex: string | null;
   /**
@@ -853,7 +853,7 @@ export interface CatReport {
    */
   snapshot: string;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -878,7 +878,7 @@ export interface ConfigReport {
    */
   settings: SettingReport[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
   /**
@@ -936,7 +936,7 @@ export interface ConfigChange {
    */
   value: string | null;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
   /**
@@ -957,7 +957,7 @@ export interface DiffReport {
    */
   from: string;
   /**
-   * What the left side is, where an id was given or assumed.
+   * What the left side is, if an id was given or assumed.
    */
   from_name: string | null;
   /**
@@ -969,7 +969,7 @@ export interface DiffReport {
    */
   to_name: string | null;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -978,11 +978,11 @@ export interface DiffReport {
  */
 export interface ChangeReport {
   /**
-   * Lines added; null for what has no lines.
+   * Lines added; null if there are no lines to count.
    */
   additions: number | null;
   /**
-   * `agent`, `shared`, `outside` or `unclear`; null where the two states say nothing of who did it.
+   * `agent`, `shared`, `outside` or `unclear`; null if the two states do not show who made the change.
    */
   attribution: string | null;
   /**
@@ -990,7 +990,7 @@ export interface ChangeReport {
    */
   binary: boolean;
   /**
-   * Lines taken away.
+   * Lines removed.
    */
   deletions: number | null;
   /**
@@ -1018,7 +1018,7 @@ export interface ChangeReport {
    */
   path: string;
   /**
-   * Its bytes, where they are not UTF-8.
+   * Its bytes, if they are not UTF-8.
    */
   path_hex: string | null;
   /**
@@ -1026,11 +1026,11 @@ export interface ChangeReport {
    */
   reason: string | null;
   /**
-   * Of an added path: which deleted path of the same difference it was before.
+   * For an added path: the deleted path of the same difference that it was before.
    */
   renamed_from: Rename | null;
   /**
-   * Of a deleted path: which added path of the same difference it became.
+   * For a deleted path: the added path of the same difference that it became.
    */
   renamed_to: PathText | null;
   /**
@@ -1039,15 +1039,15 @@ export interface ChangeReport {
   whitespace_only: boolean;
 }
 /**
- * What an added file was before, as `git diff -M` tells it.
+ * What an added file was before, as `git diff -M` detects it.
  */
 export interface Rename {
   /**
-   * Lines added to what was there under the other name; null for what has no lines.
+   * Lines added to the content under the other name; null if there are no lines to count.
    */
   additions: number | null;
   /**
-   * Lines taken away from it.
+   * Lines removed from it.
    */
   deletions: number | null;
   /**
@@ -1055,11 +1055,11 @@ export interface Rename {
    */
   path: string;
   /**
-   * Its bytes, where they are not UTF-8.
+   * Its bytes, if they are not UTF-8.
    */
   path_hex: string | null;
   /**
-   * How much of the content is the same, in per cent.
+   * How much of the content is the same, as a percentage.
    */
   similarity: number;
 }
@@ -1072,7 +1072,7 @@ export interface DoctorReport {
    */
   findings: Finding[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -1146,7 +1146,7 @@ export interface DuReport {
    */
   shared: number;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -1176,7 +1176,7 @@ export interface ErrorReport {
    */
   error: Failure;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -1214,11 +1214,11 @@ export interface Failure {
   notes: string[];
 }
 /**
- * Something that an ambiguous id may mean.
+ * A possible meaning of an ambiguous id.
  */
 export interface CandidateReport {
   /**
-   * Our id, whole.
+   * Our id, in full.
    */
   id: string;
   /**
@@ -1239,7 +1239,7 @@ export interface EventReport {
    */
   changes: number | null;
   /**
-   * The normalised event's name; null where the payload was skipped.
+   * The normalised event's name; null if the payload was skipped.
    */
   event: string | null;
   /**
@@ -1247,7 +1247,7 @@ export interface EventReport {
    */
   gaps: number | null;
   /**
-   * Where the workspace was looked at for it.
+   * Which part of the workspace was scanned for it.
    */
   looked: Looked | null;
   /**
@@ -1267,7 +1267,7 @@ export interface EventReport {
    */
   step: string | null;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
   /**
@@ -1285,11 +1285,11 @@ export interface FileReport {
    */
   action: FileAction;
   /**
-   * Lines that the operation adds to what is on disk; null for what has no lines.
+   * Lines that the operation adds to what is on disk; null if there are no lines to count.
    */
   additions: number | null;
   /**
-   * Lines that it takes away.
+   * Lines that it removes.
    */
   deletions: number | null;
   /**
@@ -1297,15 +1297,15 @@ export interface FileReport {
    */
   path: string;
   /**
-   * Its bytes, where they are not UTF-8.
+   * Its bytes, if they are not UTF-8.
    */
   path_hex: string | null;
   /**
-   * Why, where it is not plain.
+   * Why, if that is not obvious.
    */
   reason: string | null;
   /**
-   * How that went.
+   * The result.
    */
   result: FileResult;
   /**
@@ -1334,7 +1334,7 @@ export interface GcReport {
    */
   sessions: GcSession[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
   /**
@@ -1425,7 +1425,7 @@ export interface InstallReport {
    */
   skipped: SkippedAgent[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -1492,12 +1492,12 @@ export interface LabelsReport {
    */
   labels: LabelEntry[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
 /**
- * A label: a bookmark on a message or a snapshot, which stands wherever an id does.
+ * A label: a bookmark on a message or a snapshot, which works wherever an id does.
  */
 export interface LabelEntry {
   /**
@@ -1517,7 +1517,7 @@ export interface LabelEntry {
    */
   of: number;
   /**
-   * What the user wrote in the message, as far as the settings let it be kept.
+   * What the user wrote in the message, as far as the settings allow it to be stored.
    */
   prompt: string | null;
   /**
@@ -1534,7 +1534,7 @@ export interface LogReport {
    */
   messages: MessageReport[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -1543,7 +1543,7 @@ export interface LogReport {
  */
 export interface OperationReport {
   /**
-   * Where it leaves nothing of its session reverted: the other sessions of the workspace that are.
+   * If nothing of its session stays reverted: the other sessions of the workspace that are reverted.
    */
   also_reverted: RevertedSession[];
   /**
@@ -1567,7 +1567,7 @@ export interface OperationReport {
    */
   kind: OperationKind;
   /**
-   * The revert point after it; null where nothing is reverted any more.
+   * The revert point after it; null if nothing is reverted any more.
    */
   message: string | null;
   /**
@@ -1579,7 +1579,7 @@ export interface OperationReport {
    */
   notes: string[];
   /**
-   * The operation; null where nothing was done.
+   * The operation; null if nothing was done.
    */
   operation: string | null;
   /**
@@ -1587,11 +1587,11 @@ export interface OperationReport {
    */
   outcome: Outcome;
   /**
-   * Of a dry run: the plan, as a token with which just this is carried out, or refused with `stale`.
+   * For a dry run: the plan, as a token that carries out exactly this plan or fails with `stale`.
    */
   plan: string | null;
   /**
-   * What is not as it was where it went to, with a reason for every path; null for one step alone, and where no snapshot
+   * What differs from the state that it went to, with a reason for every path; null for one step alone, and where no snapshot
    * of that moment could be taken.
    */
   receipt: Receipt | null;
@@ -1600,12 +1600,12 @@ export interface OperationReport {
    */
   session: string | null;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
 /**
- * A session of which something is reverted.
+ * A session with something reverted.
  */
 export interface RevertedSession {
   /**
@@ -1617,7 +1617,7 @@ export interface RevertedSession {
    */
   messages_hidden: number;
   /**
-   * The message that it is reverted to; null where only a part is undone.
+   * The message that it is reverted to; null if only a part is undone.
    */
   revert_point: string | null;
   /**
@@ -1631,7 +1631,7 @@ export interface RevertedSession {
 export interface GitReport {
   /**
    * What it is before: a commit, HEAD's text, or the blob of the index in the workspace's repository of the store; null
-   * where it is not there.
+   * if there is none.
    */
   from: string | null;
   /**
@@ -1643,11 +1643,11 @@ export interface GitReport {
    */
   part: GitPart;
   /**
-   * Why, where it is not plain.
+   * Why, if that is not obvious.
    */
   reason: string | null;
   /**
-   * How that went.
+   * The result.
    */
   result: FileResult;
   /**
@@ -1670,7 +1670,7 @@ export interface Receipt {
   tree: string;
 }
 /**
- * A path that is not as it was.
+ * A path that differs.
  */
 export interface Difference {
   /**
@@ -1678,11 +1678,11 @@ export interface Difference {
    */
   path: string;
   /**
-   * Its bytes, where they are not UTF-8.
+   * Its bytes, if they are not UTF-8.
    */
   path_hex: string | null;
   /**
-   * Why it is not.
+   * Why it differs.
    */
   reason: DifferenceReason;
 }
@@ -1695,7 +1695,7 @@ export interface OperationsReport {
    */
   operations: OperationEntry[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -1704,20 +1704,20 @@ export interface OperationsReport {
  */
 export interface RecoverReport {
   /**
-   * The files that are gone and were asked for, those that went last first.
+   * The files that are gone and were asked for, most recently removed first.
    */
   files: GoneReport[];
   /**
-   * What putting them back did, or would do; null where they were only listed.
+   * What putting them back did, or would do; null if they were only listed.
    */
   operation: OperationReport | null;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
 /**
- * A file that is gone, as it was last.
+ * A file that is gone, in its last version.
  */
 export interface GoneReport {
   /**
@@ -1725,11 +1725,11 @@ export interface GoneReport {
    */
   agent: string | null;
   /**
-   * The blob that it was; null where its bytes are not stored.
+   * The blob that it was; null if its bytes are not stored.
    */
   blob: string | null;
   /**
-   * Who took it away.
+   * Who removed it.
    */
   by: TakenBy;
   /**
@@ -1741,7 +1741,7 @@ export interface GoneReport {
    */
   mode: string;
   /**
-   * The operation that took it.
+   * The operation that removed it.
    */
   operation: string | null;
   /**
@@ -1749,15 +1749,15 @@ export interface GoneReport {
    */
   path: string;
   /**
-   * Its bytes, where they are not UTF-8.
+   * Its bytes, if they are not UTF-8.
    */
   path_hex: string | null;
   /**
-   * What the user wrote in that message, as far as the settings let it be kept.
+   * What the user wrote in that message, as far as the settings allow it to be stored.
    */
   prompt: string | null;
   /**
-   * When it was seen to be gone; null where that is only seen now.
+   * When it was first seen to be gone; null if that is only seen now.
    */
   time: number | null;
 }
@@ -1770,7 +1770,7 @@ export interface SessionsReport {
    */
   sessions: SessionReport[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -1823,7 +1823,7 @@ export interface SessionReport {
    */
   steps: number;
   /**
-   * How many files they may have changed, or somebody else.
+   * How many files they or somebody else may have changed.
    */
   unclear: number;
   /**
@@ -1853,7 +1853,7 @@ export interface MessageShowReport {
   steps: StepReport[];
   type: "message";
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -1910,7 +1910,7 @@ export interface StepReport {
    */
   tools: string[];
   /**
-   * Why its changes cannot be put back, where that is so.
+   * Why its changes cannot be put back, if they cannot.
    */
   unprotected: string | null;
 }
@@ -1928,7 +1928,7 @@ export interface StepShowReport {
   step: StepReport;
   type: "step";
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -1946,7 +1946,7 @@ export interface SessionShowReport {
   session: SessionReport;
   type: "session";
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -1976,7 +1976,7 @@ export interface OperationShowReport {
   operation: OperationEntry;
   type: "operation";
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -2014,7 +2014,7 @@ export interface SnapshotShowReport {
   time: number;
   type: "snapshot";
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -2043,7 +2043,7 @@ export interface SnapshotReport {
    */
   snapshot: string;
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -2056,7 +2056,7 @@ export interface SnapshotsReport {
    */
   snapshots: SnapshotEntry[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
@@ -2073,7 +2073,7 @@ export interface SnapshotEntry {
    */
   label: string | null;
   /**
-   * The message that it is the state before, where it is one's.
+   * The message that it was taken just before, if any.
    */
   message: string | null;
   /**
@@ -2159,7 +2159,7 @@ export interface StatusReport {
    */
   unprotected: string[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
   /**
@@ -2180,7 +2180,7 @@ export interface UnclearReport {
    */
   path: string;
   /**
-   * Its bytes, where they are not UTF-8.
+   * Its bytes, if they are not UTF-8.
    */
   path_hex: string | null;
   /**
@@ -2197,12 +2197,12 @@ export interface TimelineReport {
    */
   entries: TimelineEntry[];
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
 }
 /**
- * Files changed while no step was open, or by another hand.
+ * Files changed while no step was open, or by somebody else.
  */
 export interface OutsideTimelineEntry {
   /**
@@ -2210,7 +2210,7 @@ export interface OutsideTimelineEntry {
    */
   additions: number;
   /**
-   * Lines taken away.
+   * Lines removed.
    */
   deletions: number;
   /**
@@ -2236,7 +2236,7 @@ export interface OutsideTimelineEntry {
  */
 export interface WorkspacesReport {
   /**
-   * The version of the document's shape.
+   * The version of the document's format.
    */
   version: 1;
   /**
