@@ -1469,7 +1469,7 @@ class MessageReport(TypedDict):
     """
     unprotected: str | None
     """
-    Why what was there just before it was not captured, where that is so.
+    Why the state just before it was not captured, if it was not.
     """
     workspace: str
     """

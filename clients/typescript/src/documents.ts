@@ -326,7 +326,7 @@ export interface MessageReport {
    */
   unclear: number;
   /**
-   * Why what was there just before it was not captured, where that is so.
+   * Why the state just before it was not captured, if it was not.
    */
   unprotected: string | null;
   /**
