@@ -230,9 +230,10 @@ pub(super) fn finish_first(
     seen: &Observation,
 ) -> Finished {
     let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
-        let connection = store.database.connection();
         let after = after.unwrap_or(seen);
-        receipt::receipt(connection, place, snapshots, operation, items, after)
+        store.database.read(|connection| {
+            receipt::receipt(connection, place, snapshots, operation, items, after)
+        })
     };
     finish(store, place, snapshots, root, id, Try::First, &compare).unwrap_or_else(|error| {
         let git = operation.git.clone().unwrap_or_default();
@@ -255,10 +256,13 @@ pub(crate) fn finish(
     which: Try,
     compare: &Compare<'_>,
 ) -> Result<Finished> {
-    let connection = store.database.connection();
-    let row = sessions::operation(connection, id)?;
-    let mut items = sessions::operation_items(connection, id)?;
-    let planned_git = sessions::git_items(connection, id)?;
+    let (row, mut items, planned_git) = store.database.read(|connection| {
+        Ok((
+            sessions::operation(connection, id)?,
+            sessions::operation_items(connection, id)?,
+            sessions::git_items(connection, id)?,
+        ))
+    })?;
     let has_work = items.iter().any(is_planned) || planned_git.iter().any(GitItem::is_planned);
     // Files first, then git's state, then the look at both. What fails after the files leaves the operation open.
     let (done, rest) = put_files(store, snapshots, root, &row, &items, || {

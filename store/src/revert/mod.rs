@@ -78,7 +78,10 @@ pub(crate) fn revert(
         expected,
     };
     let carry_out = || {
-        let movement = Movement::of_revert(store, &place, request)?;
+        let reading: &Store = store;
+        let movement = reading
+            .database
+            .read(|_| Movement::of_revert(reading, &place, request))?;
         let report = operate::carry_out(store, &place, &movement, options, warnings)?;
         let asked = RevertRequest {
             message: movement.asked_for.clone().unwrap_or_default(),

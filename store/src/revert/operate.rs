@@ -67,7 +67,11 @@ pub(crate) fn carry_out(
         seen: &seen,
     };
     let also_busy = |error| refuse::also_busy(error, who, busy);
-    let operation = scene.plan_once_told(options, warnings).map_err(also_busy)?;
+    // One transaction: each of the many questions would have locks of its own.
+    let planned = store
+        .database
+        .read(|_| scene.plan_once_told(options, warnings));
+    let operation = planned.map_err(also_busy)?;
     let report =
         execute(store, place, &snapshots, operation, &seen, &own, options).map_err(also_busy)?;
     Ok(OperationReport { busy, ..report })
@@ -219,7 +223,9 @@ impl<'a, 'm> Scene<'a, 'm> {
             told.extend(warnings::unprotected_steps(material));
         }
         told.extend(warnings::unread_directories(material));
-        told.extend(git::why_nothing(&place.root).filter(|_| moves_git));
+        if moves_git {
+            told.extend(git::why_nothing(&place.root));
+        }
         let base = movement.session.revert_base_id;
         told.extend(warnings::head_moved(
             &self.git_side(),
