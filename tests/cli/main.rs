@@ -34,6 +34,7 @@ mod strict;
 mod surroundings;
 mod terminal;
 mod told;
+mod ui;
 mod untouched;
 mod usage;
 mod widths;

@@ -98,6 +98,11 @@ impl Screen {
         !self.screen.screen().hide_cursor()
     }
 
+    /// Returns whether a program has the whole screen, with what stood there before behind it.
+    pub fn is_alternate(&self) -> bool {
+        self.screen.screen().alternate_screen()
+    }
+
     /// Returns the first row that did not fit, and went on in the next one.
     pub fn wrapped(&self) -> Option<String> {
         let screen = self.screen.screen();

@@ -374,7 +374,7 @@ fn messages_are_found_by_what_is_known_of_them() {
         change(&mut filter);
         filter
     };
-    let cases: [(LogFilter, &[&str], &str); 8] = [
+    let cases: [(LogFilter, &[&str], &str); 12] = [
         (
             filter(|filter| filter.grep = Some("parser".to_owned())),
             &["m1"],
@@ -409,6 +409,29 @@ fn messages_are_found_by_what_is_known_of_them() {
             filter(|filter| filter.paths = vec!["sr".into()]),
             &[],
             "no beginning of a name",
+        ),
+        (
+            filter(|filter| filter.search = Some("Parser".to_owned())),
+            &["m1"],
+            "a prompt or a path: a prompt",
+        ),
+        (
+            filter(|filter| filter.search = Some("DOCS/".to_owned())),
+            &["m2"],
+            "a prompt or a path: a part of a path",
+        ),
+        (
+            filter(|filter| filter.search = Some("%".to_owned())),
+            &[],
+            "no character means another",
+        ),
+        (
+            filter(|filter| {
+                filter.search = Some("i".to_owned());
+                filter.grep = Some("fix".to_owned());
+            }),
+            &["m1"],
+            "both that and this",
         ),
         (
             filter(|filter| {

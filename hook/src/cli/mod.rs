@@ -29,6 +29,7 @@ pub mod commands {
     pub mod serve;
     pub mod snapshot;
     pub mod status;
+    pub mod ui;
     pub mod undo;
     pub mod upkeep;
     pub mod workspace;
@@ -43,7 +44,7 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command, Common};
 use commands::{
     blame, candidates, cat, demo, diff, doctor, generate, history, inside, install, label, log,
-    operation, recover, run as run_command, schema, serve, snapshot, status, undo, upkeep,
+    operation, recover, run as run_command, schema, serve, snapshot, status, ui, undo, upkeep,
     workspace,
 };
 use invocation::Invocation;
@@ -129,6 +130,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Restore(arguments) => operation::restore(invocation, arguments),
         Command::Status(arguments) => status::run(invocation, arguments),
         Command::Log(arguments) => log::run(invocation, arguments),
+        Command::Ui(arguments) => ui::run(invocation, arguments),
         Command::Show(arguments) => history::show(invocation, arguments),
         Command::Sessions(arguments) => history::sessions(invocation, arguments),
         Command::Diff(arguments) => diff::run(invocation, arguments),

@@ -34,20 +34,45 @@ impl Mark {
 
 /// Returns the timeline, newest first, with where the workspace is now at its top.
 pub fn timeline(report: &TimelineReport, view: &View) -> String {
-    let mut text = line(Mark::Here, &view.paint.strong("you are here"), view);
+    let rows = rows(&report.entries, view).into_iter();
+    let text: String = rows.map(|row| row.words + "\n").collect();
+    text + &total(report)
+}
+
+/// A row of the timeline.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// What it says, with colours; no longer than the view is wide.
+    pub words: String,
+    /// The place of the entry that it stands for; nothing of a row that only draws.
+    pub entry: Option<usize>,
+}
+
+/// Returns the rows of the timeline, newest first, with where the workspace is now at its top.
+pub fn rows(entries: &[TimelineEntry], view: &View) -> Vec<Row> {
+    let drawn = |words: String| Row { words, entry: None };
+    let joins = || drawn(view.paint.faint(Mark::Joins.text()));
+    let mut rows = vec![drawn(line(
+        Mark::Here,
+        &view.paint.strong("you are here"),
+        view,
+    ))];
     let mut is_aside = false;
-    for entry in &report.entries {
+    for (place, entry) in entries.iter().enumerate() {
         let (mark, words) = row(entry, view);
         if is_aside && mark != Mark::Aside {
-            text.push_str(&format!("{}\n", view.paint.faint(Mark::Joins.text())));
+            rows.push(joins());
         }
         is_aside = mark == Mark::Aside;
-        text.push_str(&line(mark, &words, view));
+        rows.push(Row {
+            words: line(mark, &words, view),
+            entry: Some(place),
+        });
     }
     if is_aside {
-        text.push_str(&format!("{}\n", view.paint.faint(Mark::Joins.text())));
+        rows.push(joins());
     }
-    text + &total(report)
+    rows
 }
 
 fn line(mark: Mark, words: &str, view: &View) -> String {
@@ -62,7 +87,7 @@ fn line(mark: Mark, words: &str, view: &View) -> String {
         Some(room) => fit(words, room),
         None => words.into(),
     };
-    format!("{shown} {words}\n")
+    format!("{shown} {words}")
 }
 
 fn row(entry: &TimelineEntry, view: &View) -> (Mark, String) {
@@ -89,8 +114,20 @@ fn row(entry: &TimelineEntry, view: &View) -> (Mark, String) {
     }
 }
 
+/// Narrower than this, the prompt needs the room of the time and the agent.
+const NARROW: usize = 60;
+
 fn of_message(message: &MessageReport, view: &View) -> String {
     let state = history::state_unless_live(message, view.paint);
+    if view.width.is_some_and(|columns| columns < NARROW) {
+        let parts = [
+            view.paint.id(&short(&message.id)),
+            state,
+            title(message.prompt.as_deref()),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        return parts.join("  ");
+    }
     let parts = [
         view.paint.id(&short(&message.id)),
         view.paint.faint(&view.times.ago(message.time)),

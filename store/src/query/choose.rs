@@ -26,9 +26,17 @@ pub(super) fn by_content(
     chosen: Messages<'_>,
     filter: &LogFilter,
 ) -> Result<Option<String>> {
-    if filter.grep.is_none() && filter.text.is_none() && filter.paths.is_empty() {
+    if filter.grep.is_none()
+        && filter.search.is_none()
+        && filter.text.is_none()
+        && filter.paths.is_empty()
+    {
         return Ok(None);
     }
+    let by_path = match filter.search.as_deref() {
+        Some(text) => with_path(connection, chosen.workspace_id, text)?,
+        None => BTreeSet::new(),
+    };
     let only = match place {
         Some(place) => place.paths_asked_for(&filter.paths)?,
         None => Vec::new(),
@@ -40,6 +48,9 @@ pub(super) fn by_content(
             break;
         }
         if !has(prompt.as_deref(), filter.grep.as_deref()) {
+            continue;
+        }
+        if !has(prompt.as_deref(), filter.search.as_deref()) && !by_path.contains(&id) {
             continue;
         }
         if only.is_empty() && filter.text.is_none() {
@@ -74,6 +85,25 @@ fn has(prompt: Option<&str>, text: Option<&str>) -> bool {
         text.to_lowercase(),
     );
     prompt.contains(&text)
+}
+
+/// Returns the messages that changed a file with a text in its path. The paths are few beside the changes, so each is looked at once.
+fn with_path(
+    connection: &Connection,
+    workspace_id: Option<i64>,
+    text: &str,
+) -> Result<BTreeSet<String>> {
+    let sql = "SELECT DISTINCT path FROM changes WHERE (?1 IS NULL OR workspace_id = ?1)";
+    let mut paths: Vec<String> = all(connection, sql, [workspace_id], |row| row.get("path"))?;
+    paths.retain(|path| has(Some(path), Some(text)));
+    let paths = serde_json::to_string(&paths).context(|| "cannot name paths")?;
+    let sql = "
+        SELECT DISTINCT steps.message_id FROM changes JOIN steps ON steps.id = changes.step_id
+         WHERE (?1 IS NULL OR changes.workspace_id = ?1) AND changes.path IN (SELECT value FROM json_each(?2))";
+    let ids: Vec<String> = all(connection, sql, params![workspace_id, paths], |row| {
+        row.get("message_id")
+    })?;
+    Ok(ids.into_iter().collect())
 }
 
 fn candidates(
@@ -192,7 +222,8 @@ pub(super) fn operations(
         operations.retain(|operation| operation.session.as_ref().is_some_and(is_of_agent));
     }
     let only = place.paths_asked_for(&filter.paths)?;
-    if filter.grep.is_none() && filter.text.is_none() && only.is_empty() {
+    if filter.grep.is_none() && filter.search.is_none() && filter.text.is_none() && only.is_empty()
+    {
         return Ok(());
     }
     let snapshots = place.snapshots()?;
@@ -222,6 +253,13 @@ fn is_asked_for(
         return Ok(false);
     }
     let changes = super::show::changes_of_operation(connection, &operation.id)?;
+    let has_path = |change: &Change| {
+        let path = String::from_utf8_lossy(change.path.as_bytes());
+        has(Some(&path), filter.search.as_deref())
+    };
+    if !has(prompt.as_deref(), filter.search.as_deref()) && !changes.iter().any(has_path) {
+        return Ok(false);
+    }
     let mut asked = changes
         .iter()
         .filter(|change| change.path.is_asked_for(only));

@@ -40,6 +40,7 @@ fn is_about_everybody(filter: &LogFilter) -> bool {
         && filter.agent.is_none()
         && filter.state.is_none()
         && filter.grep.is_none()
+        && filter.search.is_none()
         && filter.text.is_none()
         && filter.paths.is_empty()
 }

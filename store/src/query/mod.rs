@@ -61,6 +61,8 @@ pub struct LogFilter {
     pub state: Option<MessageState>,
     /// Only those whose prompt has this in it, whatever the case.
     pub grep: Option<String>,
+    /// Only those whose prompt, or the path of a file that they changed, has this in it, whatever the case.
+    pub search: Option<String>,
     /// Only those that changed how often this stands in a file, as `git log -S` asks.
     pub text: Option<String>,
     /// Only those that changed something at or below these, relative to the current directory.

@@ -11,6 +11,7 @@ mod operation;
 mod record;
 mod run;
 mod serve;
+mod ui;
 mod upkeep;
 mod workspace;
 
@@ -41,6 +42,7 @@ pub use operation::{
 pub use record::{EventArguments, FlagArguments};
 pub use run::RunArguments;
 pub use serve::{ServeArguments, WatchArguments};
+pub use ui::UiArguments;
 pub use upkeep::{By, DuArguments, GcArguments};
 pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 
@@ -82,6 +84,7 @@ pub const COMMANDS: &[&str] = &[
     "unrevert",
     "status",
     "log",
+    "ui",
     "show",
     "sessions",
     "diff",
@@ -160,6 +163,8 @@ pub enum Command {
     /// List the recorded messages, newest first
     #[command(aliases = ["history", "ls"])]
     Log(LogArguments),
+    /// Browse the history on the whole screen, and take things back
+    Ui(UiArguments),
     /// Show a message, step, session, operation or snapshot
     Show(ShowArguments),
     /// List the sessions of this workspace, newest first

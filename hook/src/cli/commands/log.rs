@@ -100,6 +100,7 @@ fn filter(invocation: &Invocation, arguments: &LogArguments) -> Result<LogFilter
             State::Discarded => MessageState::Discarded,
         }),
         grep: arguments.grep.clone(),
+        search: None,
         text: arguments.text.clone(),
         paths: arguments
             .paths

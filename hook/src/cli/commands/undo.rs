@@ -34,8 +34,18 @@ enum Way {
 /// Takes back the last operation.
 pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
     let mut store = invocation.open()?;
+    let (report, is_part) = undo(invocation, &mut store, arguments)?;
+    finish(invocation, &mut store, &report, is_part)
+}
+
+/// Takes back the last operation. Returns what was done, and whether the operation was a part of one.
+pub fn undo(
+    invocation: &Invocation,
+    store: &mut Store,
+    arguments: &UndoArguments,
+) -> Result<(OperationReport, bool), Failure> {
     let directory = invocation.directory()?;
-    let last = last(&mut store, invocation)?;
+    let last = last(store, invocation)?;
     let before = store.before(&last.id)?;
     let is_part = before.is_part;
     let report = match way(&last, &before) {
@@ -47,12 +57,10 @@ pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Fai
                 force: arguments.force,
                 ..RedoRequest::default()
             };
-            let report = watched(invocation, &mut store, |store| {
-                store.redo(&directory, &request)
-            })?;
+            let report = watched(invocation, store, |store| store.redo(&directory, &request))?;
             // The message that came after it made it permanent.
             if report.outcome == Outcome::Nothing && report.operation.is_none() && !report.busy {
-                files(invocation, &mut store, arguments, &last)?
+                files(invocation, store, arguments, &last)?
             } else {
                 report
             }
@@ -66,17 +74,17 @@ pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Fai
                 force: arguments.force,
                 ..RevertRequest::default()
             };
-            watched(invocation, &mut store, |store| {
+            watched(invocation, store, |store| {
                 store.revert(&directory, &request)
             })?
         }
-        Way::Files => files(invocation, &mut store, arguments, &last)?,
+        Way::Files => files(invocation, store, arguments, &last)?,
     };
-    finish(invocation, &mut store, &report, is_part)
+    Ok((report, is_part))
 }
 
 /// Returns the newest operation that was carried out.
-fn last(store: &mut Store, invocation: &Invocation) -> Result<OperationEntry, Failure> {
+pub fn last(store: &mut Store, invocation: &Invocation) -> Result<OperationEntry, Failure> {
     let all = store.operations(&invocation.directory()?, &LogFilter::default())?;
     let mut operations = all.operations.into_iter();
     let is_done = |entry: &OperationEntry| entry.state == "done" || entry.state == "open";

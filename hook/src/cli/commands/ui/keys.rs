@@ -1,0 +1,119 @@
+//! The keys of the browser: what a terminal sends becomes a key, and every key says what it does.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+/// A key that means something here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// A letter or another character.
+    Char(char),
+    /// One row up.
+    Up,
+    /// One row down.
+    Down,
+    /// One page up.
+    PageUp,
+    /// One page down.
+    PageDown,
+    /// To the first row.
+    Home,
+    /// To the last row.
+    End,
+    /// Opens.
+    Enter,
+    /// To the next pane.
+    Tab,
+    /// To the pane before.
+    BackTab,
+    /// Back.
+    Escape,
+    /// Takes the last character away.
+    Backspace,
+    /// Ctrl-U: takes all characters away.
+    Clear,
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-Z.
+    Suspend,
+}
+
+/// Every key and what it does, in the order in which `?` lists them.
+pub const KEYS: [(&str, &str); 16] = [
+    ("↑ ↓ j k", "one row up or down"),
+    ("PgUp PgDn", "one page up or down"),
+    ("Home g, End G", "to the first or the last row"),
+    (
+        "Enter",
+        "open: from the timeline to the files, then the patch",
+    ),
+    ("Tab Shift-Tab", "to the next pane, or the one before"),
+    (
+        "Space",
+        "mark a file: a revert is then of the marked files alone",
+    ),
+    ("/", "only prompts and paths that contain what you type"),
+    (
+        "r",
+        "show what a revert to just before this message would do",
+    ),
+    ("y in a plan", "do it"),
+    ("t in a plan", "plan again, and take what is unclear"),
+    ("u", "undo the last operation"),
+    ("o", "operations alone, or everything"),
+    ("b", "who wrote each line of this file"),
+    ("y", "copy the id"),
+    ("?", "this list"),
+    ("q Esc", "back; from the timeline, leave"),
+];
+
+/// Returns the key that an event is of; nothing of one that means nothing here.
+pub fn of(event: KeyEvent) -> Option<Key> {
+    if event.kind == KeyEventKind::Release {
+        return None;
+    }
+    if event.modifiers.contains(KeyModifiers::CONTROL) {
+        return match event.code {
+            KeyCode::Char('c') => Some(Key::Interrupt),
+            KeyCode::Char('z') => Some(Key::Suspend),
+            KeyCode::Char('u') => Some(Key::Clear),
+            KeyCode::Char('h') => Some(Key::Backspace),
+            _ => None,
+        };
+    }
+    if event.modifiers.contains(KeyModifiers::ALT) {
+        return None;
+    }
+    Some(match event.code {
+        KeyCode::Char(character) => Key::Char(character),
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::PageUp => Key::PageUp,
+        KeyCode::PageDown => Key::PageDown,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Tab => Key::Tab,
+        KeyCode::BackTab => Key::BackTab,
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_with_a_modifier_is_not_that_letter() {
+        let event = |code, modifiers| of(KeyEvent::new(code, modifiers));
+        let r = KeyCode::Char('r');
+        assert_eq!(event(r, KeyModifiers::NONE), Some(Key::Char('r')));
+        assert_eq!(event(r, KeyModifiers::CONTROL), None, "no revert");
+        assert_eq!(event(r, KeyModifiers::ALT), None, "no revert");
+        assert_eq!(
+            event(KeyCode::Char('c'), KeyModifiers::CONTROL),
+            Some(Key::Interrupt)
+        );
+    }
+}

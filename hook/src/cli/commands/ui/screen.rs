@@ -1,0 +1,109 @@
+//! The terminal while the browser has it, and giving it back whole: at the end, after a panic, and when a signal ends the process.
+
+use std::io::{self, Write, stdout};
+use std::panic;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::crossterm::cursor::Show;
+use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
+use ratatui::crossterm::execute;
+use ratatui::crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use rustix::process::{Signal, getpid, kill_process};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use signal_hook::low_level::emulate_default_handler;
+
+/// The terminal, which is given back when this goes.
+pub struct Screen {
+    /// What draws.
+    pub terminal: Terminal<CrosstermBackend<io::Stdout>>,
+    /// The signals that end a process, each with whether it came.
+    signals: Vec<(i32, Arc<AtomicBool>)>,
+}
+
+impl Screen {
+    /// Takes the terminal. A panic gives it back before it is told of.
+    pub fn take() -> io::Result<Self> {
+        let mut signals = Vec::new();
+        for signal in [SIGTERM, SIGHUP, SIGINT] {
+            let came = Arc::new(AtomicBool::new(false));
+            flag::register(signal, Arc::clone(&came))?;
+            signals.push((signal, came));
+        }
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |about| {
+            give_back();
+            before(about);
+        }));
+        let terminal = Terminal::new(CrosstermBackend::new(stdout()))?;
+        let screen = Self { terminal, signals };
+        begin()?;
+        Ok(screen)
+    }
+
+    /// Ends the process as a signal would have that came meanwhile.
+    pub fn heed_signals(&self) -> io::Result<()> {
+        for (signal, came) in &self.signals {
+            if came.load(Ordering::Relaxed) {
+                return end_by(*signal);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends the process as Ctrl-C would have, so that a script that called it ends as well.
+    pub fn interrupt(&self) -> io::Result<()> {
+        end_by(SIGINT)
+    }
+
+    /// Gives the terminal to the shell until that goes on with this process.
+    pub fn suspend(&mut self) -> io::Result<()> {
+        give_back();
+        kill_process(getpid(), Signal::TSTP)?;
+        begin()?;
+        self.terminal.clear()
+    }
+
+    /// Puts text into the clipboard of whoever sits there, also over ssh: OSC 52, which a terminal may refuse.
+    pub fn copy(&self, text: &str) -> io::Result<()> {
+        let mut stream = stdout().lock();
+        write!(stream, "\x1b]52;c;{}\x07", STANDARD.encode(text))?;
+        stream.flush()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// Whether the terminal is ours: given back twice, it would put the cursor to where it was the first time.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+fn begin() -> io::Result<()> {
+    IS_TAKEN.store(true, Ordering::Relaxed);
+    enable_raw_mode()?;
+    execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste)
+}
+
+/// A terminal that is gone needs nothing back.
+fn give_back() {
+    if !IS_TAKEN.swap(false, Ordering::Relaxed) {
+        return;
+    }
+    let _ = execute!(stdout(), DisableBracketedPaste, LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+fn end_by(signal: i32) -> io::Result<()> {
+    give_back();
+    emulate_default_handler(signal)
+}

@@ -1,0 +1,562 @@
+//! The browser as it looks: its state becomes a frame. Everything from outside was made safe before it came here.
+
+use ansi_to_tui::IntoText;
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Modifier;
+use ratatui::text::Line;
+use ratatui::widgets::Paragraph;
+
+use super::keys::KEYS;
+use super::model::{Model, Overlay, Pane};
+use crate::output::View;
+use crate::output::diff;
+use crate::output::text::{count, fit, fit_end, path, safe, width, wrap};
+
+/// Narrower than this, one pane is shown at a time.
+const TWO_COLUMNS: u16 = 76;
+
+/// The timeline has so much of a wide terminal, in percent.
+const LIST: u16 = 45;
+
+/// Returns how wide a row of the list can be, beside the sign of the cursor.
+pub fn list_width(columns: u16) -> usize {
+    let columns = usize::from(columns);
+    let list = match columns < usize::from(TWO_COLUMNS) {
+        true => columns,
+        false => columns * usize::from(LIST) / 100,
+    };
+    list.saturating_sub(2)
+}
+
+/// How wide a tab is shown.
+const TAB: &str = "    ";
+
+/// What a frame showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// So many lines were scrolled away: never more than there are.
+    pub scrolled: usize,
+    /// So many rows has a page.
+    pub page: usize,
+}
+
+/// Draws the browser.
+pub fn draw(frame: &mut Frame<'_>, model: &Model, view: &View) -> Shown {
+    let [panes, status, keys] = Layout::vertical([
+        Constraint::Min(1),
+        Constraint::Length(1),
+        Constraint::Length(1),
+    ])
+    .areas(frame.area());
+    let mut canvas = Canvas { frame, model, view };
+    canvas.status(status);
+    canvas.keys(keys);
+    match &model.overlay {
+        Some(overlay) => canvas.overlay(overlay, panes),
+        None => canvas.panes(panes),
+    }
+}
+
+struct Canvas<'a, 'b> {
+    frame: &'a mut Frame<'b>,
+    model: &'a Model,
+    view: &'a View,
+}
+
+impl Canvas<'_, '_> {
+    fn panes(&mut self, area: Rect) -> Shown {
+        if area.width < TWO_COLUMNS {
+            return match self.model.pane {
+                Pane::List => self.list(area),
+                Pane::Files => self.files(area),
+                Pane::Patch => self.patch(area),
+            };
+        }
+        let [left, between, right] = Layout::horizontal([
+            Constraint::Percentage(LIST),
+            Constraint::Length(1),
+            Constraint::Min(1),
+        ])
+        .areas(area);
+        let files = u16::try_from(self.model.files.len()).unwrap_or(u16::MAX);
+        let files = files.saturating_add(1).clamp(2, (area.height / 3).max(2));
+        let [top, bottom] =
+            Layout::vertical([Constraint::Length(files), Constraint::Min(1)]).areas(right);
+        let line = self.view.paint.faint("│");
+        let lines = vec![line; usize::from(between.height)];
+        self.text(&lines, between);
+        let list = self.list(left);
+        let files = self.files(top);
+        let patch = self.patch(bottom);
+        let page = match self.model.pane {
+            Pane::List => list.page,
+            Pane::Files => files.page,
+            Pane::Patch => patch.page,
+        };
+        Shown { page, ..patch }
+    }
+
+    fn list(&mut self, area: Rect) -> Shown {
+        let what = match self.model.are_operations {
+            true => "Operations",
+            false => "Timeline",
+        };
+        let body = self.title(what, Pane::List, area);
+        let rows: Vec<&str> = self.model.rows.iter().map(|row| &*row.words).collect();
+        let chosen = self.model.rows.iter();
+        let chosen = chosen
+            .take_while(|row| row.entry != Some(self.model.chosen))
+            .count();
+        if self.model.entries.is_empty() {
+            let nothing = match self.model.filter.is_empty() {
+                true => "  Nothing was recorded here.",
+                false => "  Nothing contains that. Esc shows everything.",
+            };
+            return self.text(&[nothing.to_owned()], body);
+        }
+        self.rows(&rows, chosen, Pane::List, body)
+    }
+
+    fn files(&mut self, area: Rect) -> Shown {
+        let model = self.model;
+        let total = diff::total(&model.files, &self.plain());
+        let what = match (model.files.is_empty(), model.marked.len()) {
+            (true, _) => "No files".to_owned(),
+            (false, 0) => total.trim_end().to_owned(),
+            (false, marked) => format!("{}, {marked} marked", total.trim_end()),
+        };
+        let body = self.title(&what, Pane::Files, area);
+        let room = usize::from(body.width).saturating_sub(2);
+        let rows: Vec<String> = model
+            .files
+            .iter()
+            .map(|file| {
+                let mark = match model.marked.contains(&file.path) {
+                    true => "[x] ",
+                    false => "",
+                };
+                let counts = diff::counts(file.additions, file.deletions, self.view.paint);
+                let mut words = vec![diff::kind(file, self.view.paint)];
+                words.extend(counts.into_iter().filter(|count| !count.is_empty()));
+                let head = format!("{mark}{} ", words.join(" "));
+                let name = path(&file.path);
+                // Of a path, the end says more; some of it is always there.
+                let left = room.saturating_sub(width(&head)).max(room / 3);
+                format!("{head}{}", fit_end(&name, left))
+            })
+            .collect();
+        let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+        self.rows(&rows, model.file, Pane::Files, body)
+    }
+
+    fn patch(&mut self, area: Rect) -> Shown {
+        let what = match self.model.chosen_file() {
+            Some(file) => {
+                fit_end(&path(&file.path), usize::from(area.width).saturating_sub(2)).into_owned()
+            }
+            None => "No patch".to_owned(),
+        };
+        let body = self.title(&what, Pane::Patch, area);
+        self.text(&self.model.patch, body)
+    }
+
+    fn overlay(&mut self, overlay: &Overlay, area: Rect) -> Shown {
+        let (title, text) = match overlay {
+            Overlay::Help => ("Keys", self.help()),
+            Overlay::Text { title, text } => (title.as_str(), text.clone()),
+            Overlay::Plan { text, .. } => ("The plan: nothing is changed yet", text.clone()),
+        };
+        let [head, body] =
+            Layout::vertical([Constraint::Length(1), Constraint::Min(1)]).areas(area);
+        let title = self.view.paint.strong(title);
+        self.text_from(0, &[title], head);
+        let columns = usize::from(body.width).max(2);
+        let lines: Vec<String> = wrap(&text, columns, 2).lines().map(str::to_owned).collect();
+        self.text(&lines, body)
+    }
+
+    fn help(&self) -> String {
+        let model = self.model;
+        let row = |(keys, what): &(&str, &str)| {
+            let why_not = match *keys {
+                "r" => model.no_revert(),
+                "u" => model.no_undo.clone(),
+                "b" => model.no_blame(),
+                "y" => model.no_copy(),
+                _ => None,
+            };
+            let padding = " ".repeat(15_usize.saturating_sub(width(keys)));
+            let line = format!("{keys}{padding} {what}");
+            match why_not {
+                None => line + "\n",
+                Some(why) => {
+                    self.view
+                        .paint
+                        .faint(&format!("{line} (not here: {})", safe(&why)))
+                        + "\n"
+                }
+            }
+        };
+        KEYS.iter().map(row).collect()
+    }
+
+    /// One line about the last key, the filter, or why the chosen message cannot be reverted.
+    fn status(&mut self, area: Rect) {
+        let model = self.model;
+        let paint = self.view.paint;
+        let why_not = match &model.overlay {
+            Some(Overlay::Plan {
+                token: Err(why), ..
+            }) => Some(format!("y: {}", safe(why))),
+            Some(_) => None,
+            None => model.no_revert().map(|why| format!("r: {}", safe(&why))),
+        };
+        let line = match (&model.notice, why_not) {
+            (Some(notice), _) => paint.warning(&safe(notice)),
+            _ if model.is_typing => format!("/{}▏", safe(&model.filter)),
+            _ if !model.filter.is_empty() => format!(
+                "/{}  {}",
+                safe(&model.filter),
+                paint.faint(&count(model.entries.len() as u64, "row"))
+            ),
+            (None, Some(why)) => paint.faint(&why),
+            (None, None) => String::new(),
+        };
+        self.text_from(0, &[line], area);
+    }
+
+    /// As many keys as there is room for; `?` and `q` are always among them, and `?` lists all.
+    fn keys(&mut self, area: Rect) {
+        let model = self.model;
+        let hint = |key: &str, what: &str, is_there: bool| match is_there {
+            true => format!("{} {what}", self.view.paint.id(key)),
+            false => self.view.paint.faint(&format!("({key} {what})")),
+        };
+        let (hints, last) = match &model.overlay {
+            Some(Overlay::Plan {
+                token, has_unclear, ..
+            }) => (
+                vec![
+                    hint("y", "do it", token.is_ok()),
+                    hint("t", "take unclear", *has_unclear),
+                ],
+                hint("Esc", "leave it", true),
+            ),
+            Some(_) => (Vec::new(), hint("Esc", "back", true)),
+            None if model.is_typing => (
+                vec![hint("Enter", "keep", true)],
+                hint("Esc", "everything", true),
+            ),
+            None => (
+                vec![
+                    hint("r", "revert", model.no_revert().is_none()),
+                    hint("u", "undo", model.no_undo.is_none()),
+                    hint("/", "filter", true),
+                    hint("b", "blame", model.no_blame().is_none()),
+                    hint("Enter", "open", true),
+                    hint("Tab", "pane", true),
+                    hint("Space", "mark", !model.files.is_empty()),
+                    hint("o", "operations", true),
+                    hint("y", "copy id", model.no_copy().is_none()),
+                ],
+                format!("{}  {}", hint("?", "keys", true), hint("q", "back", true)),
+            ),
+        };
+        let room = usize::from(area.width).saturating_sub(width(&last));
+        let mut line = String::new();
+        for hint in hints {
+            if width(&line) + width(&hint) + 2 > room {
+                break;
+            }
+            line.push_str(&hint);
+            line.push_str("  ");
+        }
+        self.text_from(0, &[line + &last], area);
+    }
+
+    /// Writes the title of a pane, and returns the place below it.
+    fn title(&mut self, what: &str, pane: Pane, area: Rect) -> Rect {
+        let [head, body] =
+            Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+        let line = match self.model.pane == pane {
+            true => self.view.paint.strong(&format!("▸ {what}")),
+            false => self.view.paint.faint(&format!("  {what}")),
+        };
+        self.text_from(0, &[line], head);
+        body
+    }
+
+    /// Writes rows, one of them chosen, which stands in the middle where there are more than fit.
+    fn rows(&mut self, rows: &[&str], chosen: usize, pane: Pane, area: Rect) -> Shown {
+        let height = usize::from(area.height);
+        let first = chosen
+            .saturating_sub(height / 2)
+            .min(rows.len().saturating_sub(height));
+        let room = usize::from(area.width).saturating_sub(2);
+        let is_focused = self.model.pane == pane;
+        let mut lines = Vec::new();
+        for (place, row) in rows.iter().enumerate().skip(first).take(height) {
+            let sign = if place == chosen { "> " } else { "  " };
+            let mut line = line_of(&format!("{sign}{}", fit(row, room)));
+            if place == chosen && is_focused && self.view.paint.is_on() {
+                for span in &mut line.spans {
+                    span.style = span.style.add_modifier(Modifier::REVERSED);
+                }
+            }
+            lines.push(line);
+        }
+        self.frame.render_widget(Paragraph::new(lines), area);
+        Shown {
+            scrolled: self.model.scrolled,
+            page: height.max(1),
+        }
+    }
+
+    /// Writes lines from where they are scrolled to.
+    fn text(&mut self, lines: &[String], area: Rect) -> Shown {
+        let page = usize::from(area.height).max(1);
+        let scrolled = self.model.scrolled.min(lines.len().saturating_sub(page));
+        self.text_from(scrolled, lines, area);
+        Shown { scrolled, page }
+    }
+
+    fn text_from(&mut self, first: usize, lines: &[String], area: Rect) {
+        let room = usize::from(area.width);
+        let shown = lines.iter().skip(first).take(usize::from(area.height));
+        let shown: Vec<Line<'_>> = shown
+            .map(|line| line_of(&fit(&line.replace('\t', TAB), room)))
+            .collect();
+        self.frame.render_widget(Paragraph::new(shown), area);
+    }
+
+    fn plain(&self) -> View {
+        View {
+            paint: crate::output::paint::Paint::new(false),
+            ..*self.view
+        }
+    }
+}
+
+/// Returns a line with the colours that are in it as text.
+fn line_of(text: &str) -> Line<'static> {
+    let mut lines = text.into_text().map(|text| text.lines).unwrap_or_default();
+    match lines.is_empty() {
+        true => Line::default(),
+        false => lines.swap_remove(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::keys::Key;
+    use super::super::sample::{self, file, message, model, operation, outside};
+    use super::*;
+    use expect_test::expect;
+    use ratatui::Terminal;
+    use ratatui::backend::TestBackend;
+    use ratatui::style::{Color, Style};
+
+    fn terminal(model: &Model, columns: u16, rows: u16, colours: bool) -> Terminal<TestBackend> {
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).expect("it is memory");
+        terminal
+            .draw(|frame| {
+                let _ = draw(frame, model, &sample::view(colours));
+            })
+            .expect("it is memory");
+        terminal
+    }
+
+    fn screen(model: &Model, columns: u16, rows: u16) -> String {
+        let terminal = terminal(model, columns, rows, false);
+        let buffer = terminal.backend().buffer();
+        let row = |row: u16| {
+            let cells = (0..columns).map(|column| buffer[(column, row)].symbol());
+            format!("{}\n", cells.collect::<String>().trim_end())
+        };
+        (0..rows).map(row).collect()
+    }
+
+    fn history() -> Model {
+        model(vec![
+            message('a', "Move the recipe", None),
+            operation(),
+            outside(),
+            message('b', "Add sugar", Some("its snapshot was pruned")),
+        ])
+    }
+
+    #[test]
+    fn a_small_terminal_shows_one_pane_at_a_time() {
+        let mut model = history();
+        expect![[r#"
+            ▸ Timeline
+              @   you are here
+            > ●   aaaaaaaa  Move the recipe
+              ◆   oooooooo  just now  revert to…
+              ~   just now  changed outside: 1 …
+              ●   bbbbbbbb  Add sugar
+
+
+
+
+
+            r revert  u undo  ? keys  q back
+        "#]]
+        .assert_eq(&screen(&model, 40, 12));
+        model.update(Key::Tab);
+        expect![[r#"
+            ▸ 2 files, +4 -2
+            > modified +2 -1 src/cart.rs
+              modified +2 -1 src/main.rs
+
+
+
+
+
+
+
+
+            r revert  u undo  ? keys  q back
+        "#]]
+        .assert_eq(&screen(&model, 40, 12));
+        model.update(Key::Tab);
+        expect![[r#"
+            ▸ src/cart.rs
+            @@ -1 +1 @@
+            -old
+            +new
+
+
+
+
+
+
+
+            r revert  u undo  ? keys  q back
+        "#]]
+        .assert_eq(&screen(&model, 40, 12));
+    }
+
+    #[test]
+    fn a_usual_terminal_shows_the_timeline_beside_files_and_patch() {
+        let mut model = history();
+        model.update(Key::End);
+        expect![[r#"
+            ▸ Timeline                          │  2 files, +4 -2
+              @   you are here                  │> modified +2 -1 src/cart.rs
+              ●   aaaaaaaa  Move the recipe     │  modified +2 -1 src/main.rs
+              ◆   oooooooo  just now  revert to…│  src/cart.rs
+              ~   just now  changed outside: 1 …│@@ -1 +1 @@
+            > ●   bbbbbbbb  Add sugar           │-old
+                                                │+new
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+                                                │
+            r: its snapshot was pruned
+            (r revert)  u undo  / filter  b blame  Enter open  Tab pane  ? keys  q back
+        "#]]
+        .assert_eq(&screen(&model, 80, 24));
+    }
+
+    #[test]
+    fn a_large_terminal_is_used_to_its_edges() {
+        let long = "x".repeat(400);
+        let mut model = model(vec![message('a', &long, None)]);
+        model.patch = vec![format!("+{long}")];
+        let screen = screen(&model, 250, 80);
+        assert_eq!(screen.lines().count(), 80);
+        assert!(screen.lines().all(|line| width(line) <= 250), "it fits");
+        assert!(
+            screen.lines().any(|line| width(line) == 250),
+            "and nothing is left free:\n{screen}"
+        );
+    }
+
+    #[test]
+    fn every_key_is_listed_with_why_it_does_nothing_here() {
+        let mut model = history();
+        model.no_undo = Some("there is nothing to undo".to_owned());
+        model.update(Key::End);
+        model.update(Key::Char('?'));
+        let screen = screen(&model, 120, 24);
+        for (keys, what) in KEYS {
+            assert!(screen.contains(keys) && screen.contains(what), "of {keys}");
+        }
+        for why in ["its snapshot was pruned", "there is nothing to undo"] {
+            assert!(screen.contains(&format!("not here: {why}")), "{screen}");
+        }
+    }
+
+    #[test]
+    fn names_from_outside_act_on_no_terminal() {
+        let hostile = "\u{1b}]0;title\u{7}\u{202e}日本👨\u{200d}👩\u{200d}👧";
+        let mut model = model(vec![message('a', hostile, Some(hostile))]);
+        model.show_files(vec![file(hostile)]);
+        model.filter = hostile.to_owned();
+        for (columns, rows) in [(40, 12), (80, 24), (250, 80), (1, 1), (2, 3)] {
+            for pane in [Pane::List, Pane::Files, Pane::Patch] {
+                model.pane = pane;
+                let screen = screen(&model, columns, rows);
+                assert!(
+                    !screen.contains(['\u{1b}', '\u{7}', '\u{202e}']),
+                    "at {columns}x{rows}: {screen:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn without_colours_nothing_is_told_by_colour() {
+        let mut model = history();
+        model.marked.insert(model.files[0].path.clone());
+        let plain = terminal(&model, 80, 24, false);
+        let styles = plain.backend().buffer().content.iter();
+        assert!(
+            styles.clone().all(|cell| cell.fg == Color::Reset
+                && cell.bg == Color::Reset
+                && cell.modifier.is_empty()),
+            "no colour, and nothing bold"
+        );
+        let screen = screen(&model, 80, 24);
+        assert!(screen.contains("> ●   aaaaaaaa"), "the cursor: {screen}");
+        assert!(screen.contains("[x] modified"), "a mark: {screen}");
+        let coloured = terminal(&model, 80, 24, true);
+        let cells = &coloured.backend().buffer().content;
+        assert!(
+            cells
+                .iter()
+                .any(|cell| cell.style().add_modifier.contains(Modifier::REVERSED)),
+            "the cursor is a bar"
+        );
+        assert_ne!(cells[0].style(), Style::default(), "a title is bold");
+    }
+
+    #[test]
+    fn what_is_scrolled_too_far_ends_at_the_last_line() {
+        let mut model = history();
+        model.pane = Pane::Patch;
+        model.patch = (0..100).map(|line| format!("line {line}")).collect();
+        model.update(Key::End);
+        let mut terminal = Terminal::new(TestBackend::new(40, 12)).expect("it is memory");
+        let mut shown = None;
+        terminal
+            .draw(|frame| shown = Some(draw(frame, &model, &sample::view(false))))
+            .expect("it is memory");
+        let page = 9;
+        let scrolled = 100 - page;
+        assert_eq!(shown, Some(Shown { scrolled, page }), "a full page of it");
+    }
+}

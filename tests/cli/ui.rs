@@ -1,0 +1,234 @@
+//! The browser on a terminal: what is seen, what keys do to files, and what is left of it afterwards.
+
+use std::process::Command;
+
+use testing::binary::Sandbox;
+
+use crate::screen::Screen;
+
+/// Two messages, each with a file of its own.
+fn two_messages() -> Sandbox {
+    let world = Sandbox::new();
+    world.play("m1", "first", |world| world.write("one", "eins\n"));
+    world.play("m2", "second", |world| {
+        world.write("two", "zwei\n");
+        world.write("three", "drei\n");
+    });
+    world
+}
+
+/// Opens the browser on a screen of so many rows and columns. Afterwards the shell says how it ended, and how the terminal is.
+fn browse(world: &Sandbox, rows: u16, columns: u16, environment: &str) -> Option<Screen> {
+    let line = format!(
+        "echo before; stty rows {rows}; {environment} sh -c 'echo $$ > {}; exec ckpt-hook ui'; \
+         echo after $?; stty -a | tr ' ;' '\\n\\n' | grep -x -e icanon -e echo",
+        world.path("pid").display()
+    );
+    let mut screen = Screen::open(world, columns, &line)?;
+    screen.wait_for("second");
+    screen.wait_for("? keys");
+    assert!(screen.is_alternate(), "it has the whole screen");
+    Some(screen)
+}
+
+/// Looks at what is left when the browser has ended.
+fn is_whole(screen: &mut Screen, code: u8) {
+    screen.end();
+    let contents = screen.contents();
+    assert!(!screen.is_alternate(), "the screen is the shell's again");
+    assert!(screen.has_cursor(), "with its cursor");
+    let lines: Vec<&str> = contents.lines().map(str::trim_end).collect();
+    assert_eq!(
+        lines.first(),
+        Some(&"before"),
+        "what stood there: {contents}"
+    );
+    assert!(
+        lines.contains(&format!("after {code}").as_str()),
+        "how it ended: {contents}"
+    );
+    assert!(
+        lines.contains(&"icanon") && lines.contains(&"echo"),
+        "keys are lines again, and seen: {contents}"
+    );
+}
+
+#[test]
+fn a_revert_and_its_way_back_take_a_few_keys() {
+    let world = two_messages();
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    screen.wait_for("+drei");
+    screen.press("j");
+    screen.wait_for("+eins");
+    screen.press("k");
+    screen.wait_for("+drei");
+    screen.press("r");
+    screen.wait_for("Would go back to just before “second”");
+    assert_eq!(world.tree().len(), 3, "a plan changes nothing");
+    screen.press("y");
+    screen.wait_for("Went back to just before “second”");
+    assert_eq!(world.tree().len(), 1, "then it is done");
+    screen.wait_for("hidden");
+    screen.press("o");
+    screen.wait_for("▸ Operations");
+    screen.press("o");
+    screen.wait_for("▸ Timeline");
+    screen.press("u");
+    screen.wait_for("Went all the way forward");
+    assert_eq!(world.tree().len(), 3, "and undone");
+    screen.press("q");
+    is_whole(&mut screen, 0);
+}
+
+#[test]
+fn only_the_marked_files_are_reverted() {
+    let world = two_messages();
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    screen.wait_for("+drei");
+    screen.press("\r ");
+    screen.wait_for("1 marked");
+    screen.press("r");
+    screen.wait_for("Would undo this part");
+    screen.press("y");
+    screen.wait_for("Undid this part");
+    let names: Vec<String> = world
+        .tree()
+        .into_keys()
+        .map(|name| format!("{name:?}"))
+        .collect();
+    assert_eq!(names.len(), 2, "one of three is gone: {names:?}");
+    assert!(
+        !names.iter().any(|name| name.contains("three")),
+        "the one that was marked: {names:?}"
+    );
+    screen.press("q");
+    is_whole(&mut screen, 0);
+}
+
+#[test]
+fn prompts_and_paths_are_filtered_as_one_types() {
+    let world = two_messages();
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    screen.press("/one");
+    screen.wait_until("the message that changed the file `one`", |contents| {
+        contents.contains("first") && !contents.contains("second")
+    });
+    screen.press("\u{1b}");
+    screen.wait_for("second");
+    screen.press("/SECO");
+    screen.wait_until("the message that says so", |contents| {
+        contents.contains("second") && !contents.contains("first")
+    });
+    screen.press("nothing");
+    screen.wait_for("Nothing contains that.");
+    screen.press("\u{3}");
+    is_whole(&mut screen, 130);
+}
+
+#[test]
+fn what_a_hook_records_meanwhile_comes_by_itself() {
+    let world = two_messages();
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    world.play("m3", "meanwhile", |world| world.write("four", "4\n"));
+    screen.wait_for("meanwhile");
+    screen.press("q");
+    is_whole(&mut screen, 0);
+}
+
+#[test]
+fn nothing_is_reverted_while_an_agent_is_at_work() {
+    let world = two_messages();
+    for command in ["message", "step-start"] {
+        let words = [command, "--strict", "--session", "s"];
+        world.run(&words, b"").exits(0);
+    }
+    let Some(mut screen) = browse(&world, 30, 110, "") else {
+        return;
+    };
+    screen.press("jr");
+    screen.wait_for("an agent is at work");
+    screen.press("y");
+    screen.press("q");
+    screen.wait_for("▸ Timeline");
+    screen.press("q");
+    is_whole(&mut screen, 0);
+    assert_eq!(world.tree().len(), 3, "nothing was done");
+}
+
+#[test]
+fn one_pane_at_a_time_fits_into_a_small_terminal() {
+    let world = two_messages();
+    let Some(mut screen) = browse(&world, 12, 40, "NO_COLOR=1") else {
+        return;
+    };
+    screen.press("\t");
+    screen.wait_for("▸ 2 files");
+    screen.press("\t");
+    screen.wait_for("+drei");
+    assert_eq!(screen.wrapped(), None, "every row fits");
+    let rows = screen.contents().trim_end().lines().count();
+    assert!(rows <= 12, "{rows} rows:\n{}", screen.contents());
+    screen.press("?");
+    screen.wait_for("one row up or down");
+    screen.press("?");
+    screen.wait_for("▸ three");
+    screen.press("qqq");
+    is_whole(&mut screen, 0);
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back_and_ends_it() {
+    let world = two_messages();
+    for (signal, code) in [("TERM", 143), ("HUP", 129), ("INT", 130)] {
+        let Some(mut screen) = browse(&world, 30, 110, "") else {
+            return;
+        };
+        let pid = std::fs::read_to_string(world.path("pid")).expect("the shell wrote it");
+        let killed = Command::new("kill")
+            .args(["-s", signal, pid.trim()])
+            .status();
+        assert!(killed.is_ok_and(|status| status.success()), "it runs");
+        is_whole(&mut screen, code);
+    }
+}
+
+#[test]
+fn a_bug_gives_the_terminal_back_and_is_told_of() {
+    let world = two_messages();
+    let line = "echo before; CKPT_HOOK_TEST_FAULT=panic ckpt-hook ui; echo after $?; \
+                stty -a | tr ' ;' '\\n\\n' | grep -x -e icanon -e echo";
+    let Some(mut screen) = Screen::open(&world, 100, line) else {
+        return;
+    };
+    is_whole(&mut screen, 1);
+    let contents = screen.contents();
+    assert!(
+        contents.contains("this is a bug of ckpt-hook"),
+        "{contents}"
+    );
+}
+
+#[test]
+fn without_a_terminal_it_says_what_prints_the_same() {
+    let world = two_messages();
+    let run = world.run(&["ui"], b"").exits(2);
+    assert!(run.stderr.contains("log --graph"), "a way on: {run}");
+    let line = "CLAUDECODE=1 ckpt-hook ui; echo after $?";
+    let Some(mut screen) = Screen::open(&world, 80, line) else {
+        return;
+    };
+    screen.end();
+    assert!(
+        screen.contents().contains("after 2"),
+        "an agent's terminal has nobody who leaves it: {}",
+        screen.contents()
+    );
+}
