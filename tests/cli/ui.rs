@@ -211,7 +211,7 @@ fn a_bug_gives_the_terminal_back_and_is_told_of() {
     is_whole(&mut screen, 1);
     let contents = screen.contents();
     assert!(
-        contents.contains("this is a bug of ckpt-hook"),
+        contents.contains("this is a bug in ckpt-hook"),
         "{contents}"
     );
 }
