@@ -7,7 +7,7 @@
 
 use memchr::memchr2;
 
-use super::strings::{self, BLOCK, Place};
+use super::strings::{self, BLOCK, StringState};
 
 /// The most that is kept of a string, in bytes as they are written: a prompt's mebibyte, with room for escapes.
 const LONGEST_STRING: usize = 2 << 20;
@@ -33,7 +33,7 @@ pub struct Condenser {
     field: usize,
     /// What is left out from now on.
     dropping: Dropping,
-    place: Place,
+    place: StringState,
     /// How much of the string that is being read is kept; none where its rest is left out.
     of_string: Option<usize>,
     is_cut: bool,
@@ -58,9 +58,9 @@ impl Condenser {
                 return;
             }
             let taken = match self.place {
-                Place::Between => self.between(bytes),
-                Place::InString => self.in_string(bytes),
-                Place::AfterBackslash => self.after_backslash(bytes[0]),
+                StringState::Between => self.between(bytes),
+                StringState::InString => self.in_string(bytes),
+                StringState::AfterBackslash => self.after_backslash(bytes[0]),
             };
             bytes = &bytes[taken..];
         }
@@ -80,13 +80,13 @@ impl Condenser {
         };
         let (mut at, mut place) = left_out_blocks(bytes, &mut brackets, self.place);
         while at < bytes.len() {
-            if place != Place::Between {
+            if place != StringState::Between {
                 let begin = at;
                 (at, place) = strings::skip(bytes, begin, place);
                 continue;
             }
             match bytes[at] {
-                b'"' => place = Place::InString,
+                b'"' => place = StringState::InString,
                 b'{' | b'[' => brackets += 1,
                 b'}' | b']' | b',' if brackets == 0 => break,
                 b'}' | b']' => brackets -= 1,
@@ -116,7 +116,7 @@ impl Condenser {
 
     fn begin_string(&mut self) {
         self.keep(b"\"");
-        (self.place, self.of_string) = (Place::InString, Some(0));
+        (self.place, self.of_string) = (StringState::InString, Some(0));
     }
 
     fn in_string(&mut self, bytes: &[u8]) -> usize {
@@ -128,10 +128,10 @@ impl Condenser {
         }
         let near = &bytes[..room.unwrap_or(bytes.len()).min(bytes.len())];
         let (taken, place) = strings::skip(near, 0, self.place);
-        let has_end = place == Place::Between;
+        let has_end = place == StringState::Between;
         if let Some(length) = &mut self.of_string {
             // The escape that a backslash begins is kept when its next byte is there.
-            let text = taken - usize::from(has_end || place == Place::AfterBackslash);
+            let text = taken - usize::from(has_end || place == StringState::AfterBackslash);
             *length += text;
             self.keep(&near[..text]);
         }
@@ -150,16 +150,16 @@ impl Condenser {
         let Some(end) = end else { return bytes.len() };
         if bytes[end] == b'"' {
             self.keep(b"\"");
-            self.place = Place::Between;
+            self.place = StringState::Between;
         } else {
-            self.place = Place::AfterBackslash;
+            self.place = StringState::AfterBackslash;
         }
         end + 1
     }
 
     /// An escape is kept as a whole or not at all, and so is a character.
     fn after_backslash(&mut self, escaped: u8) -> usize {
-        self.place = Place::InString;
+        self.place = StringState::InString;
         if let Some(length) = self.of_string {
             if length + LONGEST_ESCAPE <= LONGEST_STRING {
                 self.of_string = Some(length + 2);
@@ -277,7 +277,11 @@ impl Condenser {
 
 /// Returns how much comes next of a field that is left out, up to where its own brackets are closed, and what stands before
 /// the rest: whole blocks, as long as there are any.
-fn left_out_blocks(bytes: &[u8], brackets: &mut usize, mut place: Place) -> (usize, Place) {
+fn left_out_blocks(
+    bytes: &[u8],
+    brackets: &mut usize,
+    mut place: StringState,
+) -> (usize, StringState) {
     let mut at = 0;
     while let Some(block) = bytes[at..].first_chunk().filter(|_| *brackets > 0) {
         let (inside, next) = strings::inside(block, place);
@@ -292,7 +296,7 @@ fn left_out_blocks(bytes: &[u8], brackets: &mut usize, mut place: Place) -> (usi
                 *brackets -= 1;
             } else {
                 *brackets = 0;
-                return (at + sign as usize + 1, Place::Between);
+                return (at + sign as usize + 1, StringState::Between);
             }
         }
         (at, place) = (at + BLOCK, next);

@@ -14,7 +14,7 @@ const EVEN: u64 = 0x5555_5555_5555_5555;
 
 /// What stands before a byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Place {
+pub enum StringState {
     /// No string that is open.
     #[default]
     Between,
@@ -26,19 +26,19 @@ pub enum Place {
 
 /// Returns a bit for each byte that is in a string, its first quote included and its last one not, and what stands before
 /// the next block.
-pub fn inside(block: &[u8; BLOCK], place: Place) -> (u64, Place) {
+pub fn inside(block: &[u8; BLOCK], place: StringState) -> (u64, StringState) {
     let (escaped, next_is_escaped) = escaped(
         bits(block, |byte| byte == b'\\'),
-        place == Place::AfterBackslash,
+        place == StringState::AfterBackslash,
     );
     let inside = between_quotes(
         bits(block, |byte| byte == b'"') & !escaped,
-        place != Place::Between,
+        place != StringState::Between,
     );
     let next = match (inside >> (BLOCK - 1), next_is_escaped) {
-        (0, _) => Place::Between,
-        (_, false) => Place::InString,
-        (_, true) => Place::AfterBackslash,
+        (0, _) => StringState::Between,
+        (_, false) => StringState::InString,
+        (_, true) => StringState::AfterBackslash,
     };
     (inside, next)
 }
@@ -53,24 +53,24 @@ pub fn brackets(block: &[u8; BLOCK]) -> (u64, u64) {
 }
 
 /// Returns where a string ends that the bytes from `at` on are the rest of, behind its quote, and where in it they end.
-pub fn skip(bytes: &[u8], mut at: usize, mut place: Place) -> (usize, Place) {
-    while at < bytes.len() && place != Place::Between {
-        if place == Place::InString {
+pub fn skip(bytes: &[u8], mut at: usize, mut place: StringState) -> (usize, StringState) {
+    while at < bytes.len() && place != StringState::Between {
+        if place == StringState::InString {
             let Some(found) = memchr2(b'"', b'\\', &bytes[at..]) else {
                 return (bytes.len(), place);
             };
             at += found + 1;
             place = if bytes[at - 1] == b'"' {
-                Place::Between
+                StringState::Between
             } else {
-                Place::AfterBackslash
+                StringState::AfterBackslash
             };
             continue;
         }
         // An escape is rarely alone, so that a block with more of them is passed over as a whole.
         (at, place) = match bytes[at..].first_chunk().map(|block| inside(block, place)) {
             Some((u64::MAX, next)) => (at + BLOCK, next),
-            _ => (at + 1, Place::InString),
+            _ => (at + 1, StringState::InString),
         };
     }
     (at, place)
@@ -139,25 +139,29 @@ mod tests {
     }
 
     /// Returns what stands before the byte that comes next, a backslash outside of strings taken for one inside.
-    fn step(place: Place, escaped: &mut bool, byte: u8) -> Place {
+    fn step(place: StringState, escaped: &mut bool, byte: u8) -> StringState {
         let is_quote = byte == b'"' && !*escaped;
         *escaped = byte == b'\\' && !*escaped;
-        match (is_quote, place == Place::Between) {
-            (true, false) | (false, true) => Place::Between,
-            _ if *escaped => Place::AfterBackslash,
-            _ => Place::InString,
+        match (is_quote, place == StringState::Between) {
+            (true, false) | (false, true) => StringState::Between,
+            _ if *escaped => StringState::AfterBackslash,
+            _ => StringState::InString,
         }
     }
 
     #[test]
     fn a_block_is_what_its_bytes_are_one_by_one() {
         for text in texts() {
-            for begin in [Place::Between, Place::InString, Place::AfterBackslash] {
+            for begin in [
+                StringState::Between,
+                StringState::InString,
+                StringState::AfterBackslash,
+            ] {
                 let (mut place, mut escaped, mut expected) =
-                    (begin, begin == Place::AfterBackslash, 0_u64);
+                    (begin, begin == StringState::AfterBackslash, 0_u64);
                 for (index, byte) in text[..BLOCK].iter().enumerate() {
                     place = step(place, &mut escaped, *byte);
-                    expected |= u64::from(place != Place::Between) << index;
+                    expected |= u64::from(place != StringState::Between) << index;
                 }
                 let block = text.first_chunk().expect("it is two blocks long");
                 assert_eq!(
@@ -180,9 +184,10 @@ mod tests {
     #[test]
     fn a_string_ends_where_its_bytes_say_one_by_one() {
         for text in texts() {
-            for begin in [Place::InString, Place::AfterBackslash] {
-                let (mut place, mut escaped, mut at) = (begin, begin == Place::AfterBackslash, 0);
-                while at < text.len() && place != Place::Between {
+            for begin in [StringState::InString, StringState::AfterBackslash] {
+                let (mut place, mut escaped, mut at) =
+                    (begin, begin == StringState::AfterBackslash, 0);
+                while at < text.len() && place != StringState::Between {
                     place = step(place, &mut escaped, text[at]);
                     at += 1;
                 }

@@ -106,7 +106,7 @@ impl Kind {
 
 /// Where an id is looked for: everywhere, in a workspace, or in a session and those of its sub-agents.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct SearchScope {
     pub(super) workspace_id: Option<i64>,
     pub(super) session_id: Option<String>,
 }
@@ -150,7 +150,7 @@ impl Candidate {
     }
 }
 
-impl Scope {
+impl SearchScope {
     pub(super) fn whole(workspace_id: i64) -> Self {
         Self {
             workspace_id: Some(workspace_id),

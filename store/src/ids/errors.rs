@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ckpt_schema::report::CandidateReport;
 
-use super::candidates::{Candidate, Kind, Scope};
+use super::candidates::{Candidate, Kind, SearchScope};
 use crate::error::Error;
 
 /// How many candidates an error lists.
@@ -84,7 +84,7 @@ fn describe(candidate: &Candidate, with_kind: bool) -> String {
 /// Returns the error for an id that means nothing here, and the workspace in which it does.
 pub(super) fn unknown(
     kind: Option<Kind>,
-    scope: &Scope,
+    scope: &SearchScope,
     id: &str,
     elsewhere: Option<&str>,
 ) -> Error {

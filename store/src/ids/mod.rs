@@ -21,7 +21,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::error::{Context, Result};
 use crate::sessions::{self, MessageRow, SessionRow, SnapshotRow, StepRow};
-use candidates::{Kind, Scope};
+use candidates::{Kind, SearchScope};
 
 /// Whatever an id is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(crate) fn message(
     session: Option<&str>,
     id: &str,
 ) -> Result<MessageRow> {
-    let scope = Scope::of(connection, workspace_id, session)?;
+    let scope = SearchScope::of(connection, workspace_id, session)?;
     if let Some(before) = last(id) {
         return scope.last(connection, before, id);
     }
@@ -63,26 +63,26 @@ pub(crate) fn step(
     session: Option<&str>,
     id: &str,
 ) -> Result<StepRow> {
-    let scope = Scope::of(connection, workspace_id, session)?;
+    let scope = SearchScope::of(connection, workspace_id, session)?;
     let chosen = scope.choose(connection, &[Kind::Step], id)?;
     chosen.read(connection, sessions::step)
 }
 
 /// Returns the session that an id means.
 pub(crate) fn session(connection: &Connection, workspace_id: i64, id: &str) -> Result<SessionRow> {
-    let chosen = Scope::whole(workspace_id).choose(connection, &[Kind::Session], id)?;
+    let chosen = SearchScope::whole(workspace_id).choose(connection, &[Kind::Session], id)?;
     chosen.read(connection, sessions::session)
 }
 
 /// Returns the session that an id means, of any workspace.
 pub(crate) fn session_anywhere(connection: &Connection, id: &str) -> Result<SessionRow> {
-    let chosen = Scope::default().choose(connection, &[Kind::Session], id)?;
+    let chosen = SearchScope::default().choose(connection, &[Kind::Session], id)?;
     chosen.read(connection, sessions::session)
 }
 
 /// Returns whether text is an id in a workspace: ours or an agent's, in full.
 pub(crate) fn is_known(connection: &Connection, workspace_id: i64, id: &str) -> Result<bool> {
-    Scope::whole(workspace_id).has_exactly(connection, id)
+    SearchScope::whole(workspace_id).has_exactly(connection, id)
 }
 
 /// Returns whatever an id means; for a tree (four digits or more), the newest snapshot. An agent's id that is
@@ -91,7 +91,7 @@ pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Resul
     if last(id).is_some() {
         return message(connection, workspace_id, None, id).map(Any::Message);
     }
-    let chosen = Scope::whole(workspace_id).choose(connection, &Kind::ALL, id)?;
+    let chosen = SearchScope::whole(workspace_id).choose(connection, &Kind::ALL, id)?;
     Ok(match chosen.kind {
         Kind::Message => Any::Message(chosen.read(connection, sessions::message)?),
         Kind::Step => Any::Step(chosen.read(connection, sessions::step)?),

@@ -106,7 +106,7 @@ impl fmt::Display for GapReason {
 pub struct Gap {
     /// Which path. Raw bytes, since the name itself may be why.
     pub path: Vec<u8>,
-    /// Why.
+    /// Why the snapshot does not hold it.
     pub reason: GapReason,
     /// Its size in bytes, where known.
     pub size: Option<u64>,

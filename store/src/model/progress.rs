@@ -18,7 +18,7 @@ pub enum OperationProgress {
     Applying {
         /// How many paths are done.
         done: usize,
-        /// Of how many.
+        /// How many there are in all.
         of: usize,
     },
 }

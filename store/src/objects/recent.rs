@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::multi_pack_index::{LONGEST, MultiPackIndex, Place, encode};
+use super::multi_pack_index::{LONGEST, MultiPackIndex, ObjectLocation, encode};
 use super::pack::read::{PackFile, open_regular};
 use super::pack::write::create_temporary;
 use crate::error::{Context, Result, contained};
@@ -57,7 +57,7 @@ pub(crate) fn write<'p>(
 fn join<'p>(
     old: Option<&MultiPackIndex>,
     packs: impl IntoIterator<Item = &'p Arc<PackFile>>,
-) -> Result<(Vec<Vec<u8>>, Vec<Place>)> {
+) -> Result<(Vec<Vec<u8>>, Vec<ObjectLocation>)> {
     let mut names: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
     let mut places: BTreeMap<ObjectId, (Vec<u8>, u64)> = BTreeMap::new();
     if let Some(old) = old {
@@ -82,11 +82,13 @@ fn join<'p>(
         .values_mut()
         .zip(0..)
         .for_each(|(number, place)| *number = place);
-    let numbered = places.into_iter().map(|(id, (name, offset))| Place {
-        id,
-        pack: names[&name],
-        offset,
-    });
+    let numbered = places
+        .into_iter()
+        .map(|(id, (name, offset))| ObjectLocation {
+            id,
+            pack: names[&name],
+            offset,
+        });
     let numbered = numbered.collect();
     Ok((names.into_keys().collect(), numbered))
 }

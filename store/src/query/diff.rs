@@ -23,12 +23,12 @@ enum State {
     /// The workspace as it is now; it is captured when everything else is known.
     Current,
     /// A state that was captured.
-    Captured(Seen),
+    Captured(CapturedState),
 }
 
 /// What a snapshot holds, and what it could not hold.
 #[derive(Clone)]
-pub(super) struct Seen {
+pub(super) struct CapturedState {
     pub(super) snapshot: Snapshot,
     gaps: Vec<Gap>,
 }
@@ -78,7 +78,7 @@ pub(crate) fn diff(store: &mut Store, cwd: &Path, request: &DiffRequest) -> Resu
     }
 }
 
-impl Seen {
+impl CapturedState {
     fn side(&self) -> snapshot::Side<'_> {
         snapshot::Side {
             snapshot: self.snapshot,
@@ -136,7 +136,12 @@ fn document(
 }
 
 /// The trees alone would call what an ignore rule or a gap hides deleted.
-fn patched(snapshots: &Snapshots, root: &Path, from: &Seen, to: &Seen) -> Result<Vec<Change>> {
+fn patched(
+    snapshots: &Snapshots,
+    root: &Path,
+    from: &CapturedState,
+    to: &CapturedState,
+) -> Result<Vec<Change>> {
     snapshots.patch(root, from.side(), to.side())
 }
 
@@ -144,8 +149,8 @@ fn patched(snapshots: &Snapshots, root: &Path, from: &Seen, to: &Seen) -> Result
 pub(super) fn between(
     snapshots: &Snapshots,
     root: &Path,
-    from: &Seen,
-    to: &Seen,
+    from: &CapturedState,
+    to: &CapturedState,
 ) -> Result<Vec<ChangeReport>> {
     let changes = patched(snapshots, root, from, to)?;
     let mut files = threads::map(&changes, |change| compare::report(snapshots, change));
@@ -159,7 +164,7 @@ pub(super) fn before(
     connection: &Connection,
     workspace_id: i64,
     tree: &str,
-) -> Result<Option<(Seen, Seen)>> {
+) -> Result<Option<(CapturedState, CapturedState)>> {
     let sql = "SELECT first.id AS first,
                       (SELECT max(id) FROM snapshots WHERE workspace_id = ?1 AND id < first.id) AS previous
                  FROM (SELECT min(id) AS id FROM snapshots WHERE workspace_id = ?1 AND tree = ?2) AS first";
@@ -256,12 +261,12 @@ fn state(connection: &Connection, named: Option<Any>, side: Side) -> Result<Stat
     Ok(State::Captured(seen))
 }
 
-fn message_snapshot(connection: &Connection, message: &MessageRow) -> Result<Seen> {
+fn message_snapshot(connection: &Connection, message: &MessageRow) -> Result<CapturedState> {
     let missing = || no_snapshot("message", &message.id, message.unprotected.as_deref());
     seen(connection, message.snapshot_id.ok_or_else(missing)?)
 }
 
-fn step_snapshot(connection: &Connection, step: &StepRow, side: Side) -> Result<Seen> {
+fn step_snapshot(connection: &Connection, step: &StepRow, side: Side) -> Result<CapturedState> {
     let snapshot_id = match side {
         Side::Left => step.start_snapshot_id,
         Side::Right => step.finish_snapshot_id,
@@ -272,9 +277,9 @@ fn step_snapshot(connection: &Connection, step: &StepRow, side: Side) -> Result<
     )
 }
 
-fn seen(connection: &Connection, snapshot_id: i64) -> Result<Seen> {
+fn seen(connection: &Connection, snapshot_id: i64) -> Result<CapturedState> {
     let snapshot = timeline::snapshot_of(&sessions::snapshot(connection, snapshot_id)?);
-    Ok(Seen {
+    Ok(CapturedState {
         snapshot,
         gaps: sessions::gaps_of(connection, snapshot_id)?,
     })
@@ -289,7 +294,12 @@ fn no_snapshot(kind: &str, id: &str, reason: Option<&str>) -> Error {
 }
 
 /// Captures the workspace where a side asks for it: once, and without a row.
-fn capture(store: &mut Store, place: &Place, from: State, to: State) -> Result<(Seen, Seen)> {
+fn capture(
+    store: &mut Store,
+    place: &Place,
+    from: State,
+    to: State,
+) -> Result<(CapturedState, CapturedState)> {
     Ok(match (from, to) {
         (State::Captured(from), State::Captured(to)) => (from, to),
         (State::Captured(from), State::Current) => (from, current(store, place)?),
@@ -301,9 +311,9 @@ fn capture(store: &mut Store, place: &Place, from: State, to: State) -> Result<(
     })
 }
 
-fn current(store: &mut Store, place: &Place) -> Result<Seen> {
+fn current(store: &mut Store, place: &Place) -> Result<CapturedState> {
     let taken = timeline::current(store, place)?;
-    Ok(Seen {
+    Ok(CapturedState {
         snapshot: taken.snapshot,
         gaps: taken.gaps,
     })

@@ -21,7 +21,7 @@ use crate::model::path::WorkspacePath;
 use crate::snapshot::{Snapshot, Snapshots};
 
 /// What SQLite writes next to a database. The last holds nothing that is not in the others.
-const BESIDE: [&str; 3] = ["-wal", "-journal", "-shm"];
+const COMPANIONS: [&str; 3] = ["-wal", "-journal", "-shm"];
 /// What files are called that are databases without anything beside them.
 const ENDINGS: [&str; 7] = ["db", "db3", "sqlite", "sqlite3", "sqlitedb", "s3db", "sl3"];
 
@@ -83,9 +83,9 @@ impl Databases<'_> {
     /// Returns the logs of a database that are there now, that no item is about, and that were not there, or not the same,
     /// where it goes back to.
     fn others(&self, database: &WorkspacePath, group: &[&Item]) -> Result<Vec<WorkspacePath>> {
-        let logs = BESIDE[..2]
+        let logs = COMPANIONS[..2]
             .iter()
-            .filter_map(|ending| beside(database, ending));
+            .filter_map(|ending| companion(database, ending));
         let logs: Vec<WorkspacePath> = logs
             .filter(|log| group.iter().all(|item| item.path != *log))
             .filter(|log| {
@@ -115,7 +115,9 @@ impl Databases<'_> {
 
     /// Returns by whom a file of a database is open.
     fn first_open(&self, database: &WorkspacePath, open: &mut OpenFiles) -> Option<String> {
-        let files = BESIDE.iter().filter_map(|ending| beside(database, ending));
+        let files = COMPANIONS
+            .iter()
+            .filter_map(|ending| companion(database, ending));
         std::iter::once(database.clone())
             .chain(files)
             .find_map(|path| open.by(&on_disk(self.root, &path)))
@@ -157,7 +159,7 @@ fn keep(item: &mut Item, reason: &str) {
 /// Returns the database that a file is, or is the log of, by its name.
 fn database_of(path: &WorkspacePath) -> Option<WorkspacePath> {
     let bytes = path.as_bytes();
-    for ending in BESIDE {
+    for ending in COMPANIONS {
         if let Some(database) = bytes.strip_suffix(ending.as_bytes())
             && let Ok(database) = WorkspacePath::new(database)
             && (is_called_so(&database) || ending != "-journal")
@@ -178,7 +180,7 @@ fn is_called_so(path: &WorkspacePath) -> bool {
     })
 }
 
-fn beside(database: &WorkspacePath, ending: &str) -> Option<WorkspacePath> {
+fn companion(database: &WorkspacePath, ending: &str) -> Option<WorkspacePath> {
     WorkspacePath::new([database.as_bytes(), ending.as_bytes()].concat()).ok()
 }
 

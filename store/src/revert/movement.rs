@@ -60,7 +60,7 @@ pub(crate) enum Part {
 
 /// What of a session's history is undone.
 #[derive(Clone, Debug)]
-pub(crate) enum Scope {
+pub(crate) enum RevertScope {
     /// Everything from a message on.
     From { seq: i64, paths: Paths },
     /// One message, with its place in the order.
@@ -78,7 +78,7 @@ pub(crate) struct Paths {
     except: BTreeSet<WorkspacePath>,
 }
 
-impl Scope {
+impl RevertScope {
     /// Returns whether it asks for a change to be undone.
     pub fn covers(&self, change: &LiveChange) -> bool {
         let (is_of_it, paths) = match self {
@@ -248,24 +248,24 @@ impl Movement {
     }
 
     /// Returns what of the history is undone after it: up to the point, and the parts of reverts before it.
-    pub fn scopes(&self, store: &Store, chain: &[ChainOperation]) -> Result<Vec<Scope>> {
+    pub fn scopes(&self, store: &Store, chain: &[ChainOperation]) -> Result<Vec<RevertScope>> {
         if self.takes_all_back() {
             return Ok(Vec::new());
         }
         let mut scopes = self.whole();
         scopes.extend(parts_of_chain(store.database.connection(), chain)?);
-        scopes.extend(self.part.iter().map(Scope::of_part));
+        scopes.extend(self.part.iter().map(RevertScope::of_part));
         Ok(scopes)
     }
 
     /// Returns the scope of everything behind the point; none where there is no point after it.
-    pub fn whole(&self) -> Vec<Scope> {
+    pub fn whole(&self) -> Vec<RevertScope> {
         let first = self
             .to
             .as_ref()
             .map(|to| self.whole_since().unwrap_or(to.seq).min(to.seq));
         first
-            .map(|seq| Scope::From {
+            .map(|seq| RevertScope::From {
                 seq,
                 paths: Paths::default(),
             })
@@ -286,7 +286,7 @@ impl Movement {
             None => {}
             Some(Part::Paths { only, .. }) => paths.retain(|path| path.is_at_or_below(only)),
             Some(part @ (Part::Message { .. } | Part::Step { .. })) => {
-                let scope = Scope::of_part(part);
+                let scope = RevertScope::of_part(part);
                 let own: BTreeSet<&WorkspacePath> = live
                     .iter()
                     .filter(|change| scope.covers(change))
@@ -367,7 +367,7 @@ impl Movement {
 pub(crate) fn parts_of_chain(
     connection: &rusqlite::Connection,
     chain: &[ChainOperation],
-) -> Result<Vec<Scope>> {
+) -> Result<Vec<RevertScope>> {
     let mut scopes = Vec::new();
     for operation in reverts_that_hold(chain) {
         let only = super::chain::from_json(&operation.row.only_paths);
@@ -376,7 +376,7 @@ pub(crate) fn parts_of_chain(
             except: operation.taken_back.clone(),
         };
         if let Some(step) = &operation.row.step_id {
-            scopes.push(Scope::Step {
+            scopes.push(RevertScope::Step {
                 id: step.clone(),
                 paths,
             });
@@ -385,8 +385,8 @@ pub(crate) fn parts_of_chain(
             && let Some(MessageRow { id, seq, .. }) = sessions::message(connection, message)?
         {
             scopes.push(match operation.row.is_alone {
-                true => Scope::Message { id, seq, paths },
-                false => Scope::From { seq, paths },
+                true => RevertScope::Message { id, seq, paths },
+                false => RevertScope::From { seq, paths },
             });
         }
     }

@@ -302,7 +302,7 @@ pub(crate) fn execute(
         refuse::no_way_back(store, place, snapshots, &operation.plan, seen)?;
     }
     let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-    refuse::what_must_fail(&root, snapshots, &operation.plan, options)?;
+    refuse::check_before_writing(&root, snapshots, &operation.plan, options)?;
     let moves_git = operation.git.iter().flatten().any(GitItem::is_planned);
     let is_move = operation
         .movement

@@ -70,7 +70,7 @@ const NAMED: usize = 3;
 
 /// All or nothing: what is known to go wrong before the first write refuses the whole operation. A workspace of another user is one
 /// that somebody may have meant.
-pub(super) fn what_must_fail(
+pub(super) fn check_before_writing(
     root: &Root,
     snapshots: &Snapshots,
     plan: &Plan,

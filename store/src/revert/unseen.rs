@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::Connection;
 
-use super::movement::Scope;
+use super::movement::RevertScope;
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
@@ -25,7 +25,7 @@ pub(super) struct Unseen<'a> {
     pub seen: &'a Observation,
     /// The session and its agent.
     pub session: (&'a str, &'a str),
-    pub scopes: &'a [Scope],
+    pub scopes: &'a [RevertScope],
     /// The snapshot before the first revert of the chain, where there is one.
     pub base: Option<i64>,
     pub chain: &'a [ChainOperation],

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 
 use super::gather::Material;
 use super::git::{GitSide, Told};
-use super::movement::{Movement, Part, Scope};
+use super::movement::{Movement, Part, RevertScope};
 use super::plan::Plan;
 use super::report::short;
 use crate::error::{Error, Result};
@@ -42,7 +42,7 @@ pub(super) fn unknown_paths(movement: &Movement, material: &Material) -> Result<
         "the agent changed nothing at or below {} {since}",
         names.join(" or ")
     );
-    if material.unknown.len() == Scope::of_part(part).only().len() {
+    if material.unknown.len() == RevertScope::of_part(part).only().len() {
         return Err(Error::unavailable(what)
             .hint("`ckpt-hook show ID` lists the files of a message or step"));
     }

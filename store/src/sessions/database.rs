@@ -155,7 +155,7 @@ impl Database {
             let what = if is_sync(&error) { "sync" } else { "write to" };
             return Err(error).context(|| format!("cannot {what} `{}`", path.display()));
         }
-        if beside(path, "-wal")
+        if with_suffix(path, "-wal")
             .metadata()
             .is_ok_and(|log| log.len() > LONGEST_LOG)
         {
@@ -242,15 +242,15 @@ fn is_sync(error: &rusqlite::Error) -> bool {
 /// Renames the file to `sessions.db.damaged-N`. The log beside it goes first: it must not be applied to a new file.
 pub(super) fn set_aside(path: &Path) -> Result<PathBuf> {
     let free = (1..)
-        .map(|number| beside(path, &format!("{DAMAGED}{number}")))
+        .map(|number| with_suffix(path, &format!("{DAMAGED}{number}")))
         .find(|place| {
             ["", "-wal", "-shm"]
                 .iter()
-                .all(|ending| beside(place, ending).symlink_metadata().is_err())
+                .all(|ending| with_suffix(place, ending).symlink_metadata().is_err())
         });
     let place = free.expect("numbers do not end");
     for ending in ["-wal", "-shm", ""] {
-        match std::fs::rename(beside(path, ending), beside(&place, ending)) {
+        match std::fs::rename(with_suffix(path, ending), with_suffix(&place, ending)) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 let what = format!("cannot set the damaged `{}` aside", path.display());
                 return Err(Error::failed(what).because(error));
@@ -261,7 +261,7 @@ pub(super) fn set_aside(path: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+pub(super) fn with_suffix(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::migration::{APPLICATION_ID, MIGRATIONS, VERSION};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::database::{beside, configure, empty_log, make_file};
+use super::database::{configure, empty_log, make_file, with_suffix};
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
 use crate::fs::ownership::DATABASE;
@@ -116,14 +116,14 @@ fn refuse_newer(connection: &Connection, path: &Path, found: u32) -> Result<()> 
 ///
 /// It has its name only once it is whole and on the disk.
 fn keep_copy(path: &Path, version: u32) -> Result<PathBuf> {
-    let copy = beside(path, &format!("{COPY}{version}"));
+    let copy = with_suffix(path, &format!("{COPY}{version}"));
     let what = || {
         format!(
             "cannot keep a copy of `{}` before its tables change",
             path.display()
         )
     };
-    let unfinished = beside(&copy, ".new");
+    let unfinished = with_suffix(&copy, ".new");
     remove_if_there(&unfinished).context(what)?;
     make_file(&unfinished)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
-use super::database::{beside, configure, make_file, set_aside};
+use super::database::{configure, make_file, set_aside, with_suffix};
 use super::migrate::migrate;
 use crate::error::{Context, Error, Result};
 use crate::fs::layout;
@@ -40,9 +40,9 @@ pub(crate) fn salvage(directory: &Path, source: &Path) -> Result<Salvaged> {
     let what = || format!("cannot save what `{}` holds", source.display());
     let _lock = layout::lock_store(directory, super::database::BUSY_TIMEOUT)?;
     let path = directory.join(DATABASE);
-    let unfinished = beside(&path, ".repaired");
+    let unfinished = with_suffix(&path, ".repaired");
     for ending in ["", "-wal", "-shm", "-journal"] {
-        super::migrate::remove_if_there(&beside(&unfinished, ending)).context(what)?;
+        super::migrate::remove_if_there(&with_suffix(&unfinished, ending)).context(what)?;
     }
     make_file(&unfinished)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE

@@ -36,7 +36,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Nothing was.
+    /// No event was recorded.
     pub fn nothing() -> Self {
         Self {
             report: nothing(),

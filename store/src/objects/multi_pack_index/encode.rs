@@ -8,7 +8,7 @@ use crate::objects::pack::index::fanout;
 
 /// An object, and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ObjectLocation {
     /// Its id.
     pub id: ObjectId,
     /// The number of its pack: the place of the pack's name.
@@ -29,7 +29,7 @@ pub(crate) struct Place {
 /// LOFF  where an offset needs more than 32 bits, those of more than 31: u64 each; OOFF then has 2^31 + the place here
 /// this file's checksum (SHA-1)
 /// ```
-pub(crate) fn encode(names: &[Vec<u8>], places: &[Place]) -> Vec<u8> {
+pub(crate) fn encode(names: &[Vec<u8>], places: &[ObjectLocation]) -> Vec<u8> {
     let (offsets, large) = offsets(places);
     let mut chunks = vec![
         (NAMES, padded(names)),
@@ -78,7 +78,7 @@ fn padded(names: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-fn offsets(places: &[Place]) -> (Vec<u8>, Vec<u8>) {
+fn offsets(places: &[ObjectLocation]) -> (Vec<u8>, Vec<u8>) {
     let needs_large = places
         .iter()
         .any(|place| u32::try_from(place.offset).is_err());

@@ -18,7 +18,7 @@ use sha1::{Digest, Sha1};
 use super::pack::index::{IdTable, IndexBytes, Rows};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
-pub(crate) use encode::{Place, encode};
+pub(crate) use encode::{ObjectLocation, encode};
 pub(crate) use renew::{LONGEST, few, renew};
 
 /// Its name beside the packs.
@@ -95,7 +95,7 @@ impl MultiPackIndex {
     }
 
     /// Returns where an object stands; none where it is not named.
-    pub fn find(&self, id: ObjectId) -> Result<Option<Place>> {
+    pub fn find(&self, id: ObjectId) -> Result<Option<ObjectLocation>> {
         let Some(place) = self.ids.find(&self.bytes, id.as_bytes())? else {
             return Ok(None);
         };
@@ -106,12 +106,12 @@ impl MultiPackIndex {
     }
 
     /// Returns where those of the sorted ids stand that it names.
-    pub fn find_all(&self, ids: &[ObjectId]) -> Result<Vec<Place>> {
+    pub fn find_all(&self, ids: &[ObjectId]) -> Result<Vec<ObjectLocation>> {
         self.places(self.ids.places(&self.bytes, ids)?)
     }
 
     /// Returns all that it names, by id.
-    pub fn all(&self) -> Result<Vec<Place>> {
+    pub fn all(&self) -> Result<Vec<ObjectLocation>> {
         self.places(self.ids.all(&self.bytes)?.into_iter().zip(0..).collect())
     }
 
@@ -128,14 +128,14 @@ impl MultiPackIndex {
         hash().unwrap_or(false)
     }
 
-    fn places(&self, rows: Vec<(ObjectId, u32)>) -> Result<Vec<Place>> {
+    fn places(&self, rows: Vec<(ObjectId, u32)>) -> Result<Vec<ObjectLocation>> {
         let mut offsets = Rows::new(&self.bytes, self.offsets, self.ids.count());
         rows.into_iter()
             .map(|(id, row)| self.place(id, offsets.row(row)?))
             .collect()
     }
 
-    fn place(&self, id: ObjectId, row: &[u8; 8]) -> Result<Place> {
+    fn place(&self, id: ObjectId, row: &[u8; 8]) -> Result<ObjectLocation> {
         let pack = u32::from_be_bytes([row[0], row[1], row[2], row[3]]);
         let offset = u32::from_be_bytes([row[4], row[5], row[6], row[7]]);
         if pack >= self.packs() {
@@ -145,7 +145,7 @@ impl MultiPackIndex {
             Some(large) if offset & LARGE != 0 => self.large_offset(large, offset & !LARGE)?,
             _ => u64::from(offset),
         };
-        Ok(Place { id, pack, offset })
+        Ok(ObjectLocation { id, pack, offset })
     }
 
     fn large_offset(&self, large: &Range<u64>, number: u32) -> Result<u64> {

@@ -10,7 +10,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::encode::{Place, encode};
+use super::encode::{ObjectLocation, encode};
 use super::{MultiPackIndex, NAME};
 use crate::error::{Context, Result};
 use crate::model::entry::ObjectId;
@@ -104,7 +104,7 @@ fn join(last: Option<&MultiPackIndex>, joined: Vec<Joined>) -> Result<Vec<u8>> {
         .values()
         .zip(0..)
         .for_each(|(before, now)| numbers[*before as usize] = now);
-    let mut places: Vec<(ObjectId, u32, Place)> = Vec::new();
+    let mut places: Vec<(ObjectId, u32, ObjectLocation)> = Vec::new();
     for (joined, rank) in joined.iter().zip(0..) {
         let pack = numbers[(old + rank) as usize];
         places.extend(
@@ -112,11 +112,11 @@ fn join(last: Option<&MultiPackIndex>, joined: Vec<Joined>) -> Result<Vec<u8>> {
                 .index
                 .entries()?
                 .into_iter()
-                .map(|(id, offset)| (id, rank, Place { id, pack, offset })),
+                .map(|(id, offset)| (id, rank, ObjectLocation { id, pack, offset })),
         );
     }
     if let Some(last) = last {
-        let renumbered = |place: Place| Place {
+        let renumbered = |place: ObjectLocation| ObjectLocation {
             pack: numbers[place.pack as usize],
             ..place
         };
@@ -128,7 +128,7 @@ fn join(last: Option<&MultiPackIndex>, joined: Vec<Joined>) -> Result<Vec<u8>> {
     }
     places.sort_unstable_by_key(|(id, rank, _)| (*id, *rank));
     places.dedup_by_key(|(id, _, _)| *id);
-    let places: Vec<Place> = places.into_iter().map(|(_, _, place)| place).collect();
+    let places: Vec<ObjectLocation> = places.into_iter().map(|(_, _, place)| place).collect();
     Ok(encode(&sorted.into_keys().collect::<Vec<_>>(), &places))
 }
 

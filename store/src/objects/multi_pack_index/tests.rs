@@ -15,13 +15,13 @@ fn open(bytes: &[u8]) -> Result<MultiPackIndex> {
 }
 
 /// Names and places as they have to be: in order, none twice, of packs that are there.
-fn contents() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<Place>)> {
+fn contents() -> impl Strategy<Value = (Vec<Vec<u8>>, Vec<ObjectLocation>)> {
     let names = proptest::collection::btree_set("[a-z]{1,9}\\.idx", 1..9);
     let offsets = prop_oneof![any::<u32>().prop_map(u64::from), any::<u64>()];
     let places = proptest::collection::btree_map(any::<[u8; 20]>(), (any::<u32>(), offsets), 0..40);
     (names, places).prop_map(|(names, places): (BTreeSet<String>, BTreeMap<_, _>)| {
         let count = u32::try_from(names.len()).expect("few");
-        let place = |(id, (pack, offset))| Place {
+        let place = |(id, (pack, offset))| ObjectLocation {
             id: ObjectId::new(id),
             pack: pack % count,
             offset,
@@ -77,7 +77,7 @@ proptest! {
 
 #[test]
 fn offsets_beyond_32_bits_stand_in_a_table_of_their_own() {
-    let place = |first, offset| Place {
+    let place = |first, offset| ObjectLocation {
         id: ObjectId::new([first; 20]),
         pack: 0,
         offset,

@@ -31,7 +31,7 @@ const MOST_OPEN: usize = 32;
 pub(crate) struct PackFile {
     path: PathBuf,
     name: PathBuf,
-    index: OnceLock<(PackIndex, Option<Leave>)>,
+    index: OnceLock<(PackIndex, Option<Permit>)>,
     data: OnceLock<Kept>,
 }
 
@@ -63,12 +63,16 @@ impl PackFile {
             return index.find(id.as_bytes()).ok()?;
         }
         let index = PackIndex::open(self.open_index().ok()?).ok()?;
-        let leave = if index.is_file() { Leave::take() } else { None };
-        if index.is_file() && leave.is_none() {
+        let permit = if index.is_file() {
+            Permit::take()
+        } else {
+            None
+        };
+        if index.is_file() && permit.is_none() {
             return index.find(id.as_bytes()).ok()?;
         }
         self.index
-            .get_or_init(|| (index, leave))
+            .get_or_init(|| (index, permit))
             .0
             .find(id.as_bytes())
             .ok()?
@@ -213,17 +217,17 @@ impl PackFile {
             None => {
                 let file = open_regular(&self.path)?;
                 let length = file.metadata().context(what)?.len();
-                match Leave::take() {
-                    Some(leave) => self.data.get_or_init(|| Kept {
+                match Permit::take() {
+                    Some(permit) => self.data.get_or_init(|| Kept {
                         file,
                         length,
-                        _leave: Some(leave),
+                        _permit: Some(permit),
                     }),
                     None => {
                         fresh = Kept {
                             file,
                             length,
-                            _leave: None,
+                            _permit: None,
                         };
                         &fresh
                     }
@@ -239,16 +243,16 @@ impl PackFile {
 struct Kept {
     file: File,
     length: u64,
-    _leave: Option<Leave>,
+    _permit: Option<Permit>,
 }
 
-/// Leave to keep one file open.
-struct Leave;
+/// The permission to keep one more file open; it is given back on drop.
+struct Permit;
 
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-impl Leave {
-    /// Returns leave, as long as there is any.
+impl Permit {
+    /// Takes a permit; none once [`MOST_OPEN`] files are open.
     fn take() -> Option<Self> {
         if OPEN.fetch_add(1, Ordering::Relaxed) < MOST_OPEN {
             return Some(Self);
@@ -258,7 +262,7 @@ impl Leave {
     }
 }
 
-impl Drop for Leave {
+impl Drop for Permit {
     fn drop(&mut self) {
         OPEN.fetch_sub(1, Ordering::Relaxed);
     }

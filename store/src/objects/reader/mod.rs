@@ -162,7 +162,7 @@ impl Reader {
             Some(bytes) => Some(bytes),
             None => {
                 let bytes =
-                    self.insist_believing(id, |pack, offset| pack.small_blob(offset, id, limit))?;
+                    self.find_unhashed(id, |pack, offset| pack.small_blob(offset, id, limit))?;
                 bytes.map(|bytes| self.kept.keep(ObjectKind::Blob, id, bytes))
             }
         };
@@ -181,7 +181,7 @@ impl Reader {
         if let Some(bytes) = self.kept_blob(id) {
             return Ok(bytes.len() as u64);
         }
-        self.insist_believing(id, |pack, offset| pack.blob_size(offset))
+        self.find_unhashed(id, |pack, offset| pack.blob_size(offset))
     }
 
     /// Writes a blob's bytes in bounded memory. The blob was hashed in full before the first byte is written, and is
@@ -190,7 +190,7 @@ impl Reader {
         let small = match self.kept_blob(id) {
             Some(bytes) => Some(bytes),
             None => self
-                .insist(id, |pack, offset| pack.small_blob(offset, id, AT_ONCE))?
+                .find_hashed(id, |pack, offset| pack.small_blob(offset, id, AT_ONCE))?
                 .map(Arc::new),
         };
         if let Some(bytes) = small {
@@ -199,7 +199,7 @@ impl Reader {
             return Ok(bytes.len() as u64);
         }
         // Two passes: which copy is sound has to be known before anything is written.
-        let (pack, offset) = self.insist(id, sound_copy(id))?;
+        let (pack, offset) = self.find_hashed(id, sound_copy(id))?;
         pack.copy_blob(offset, id, to)
     }
 
@@ -244,7 +244,7 @@ impl Reader {
     }
 
     /// Reads an object, hashing it; where no likely copy is sound, looks once for packs that were added since, and everywhere.
-    fn insist<T>(
+    fn find_hashed<T>(
         &self,
         id: ObjectId,
         mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>,
@@ -257,8 +257,8 @@ impl Reader {
         first(id, packs.likely(id).chain(packs.unlikely(id)), read)?.ok_or_else(|| missing(id))
     }
 
-    /// The same where what is read is not hashed.
-    fn insist_believing<T>(
+    /// Like [`Self::find_hashed`], for what is read without being hashed.
+    fn find_unhashed<T>(
         &self,
         id: ObjectId,
         mut read: impl FnMut(&Arc<PackFile>, u64) -> Result<T>,
@@ -276,7 +276,7 @@ impl Reader {
         if let Some(kept) = self.kept.get(id) {
             return Ok(kept);
         }
-        let (kind, bytes) = self.insist(id, |pack, offset| pack.object(offset, id))?;
+        let (kind, bytes) = self.find_hashed(id, |pack, offset| pack.object(offset, id))?;
         Ok((kind, self.kept.keep(kind, id, bytes)))
     }
 
@@ -285,7 +285,7 @@ impl Reader {
         if let Some(kept) = self.kept.get(id) {
             return Ok(kept);
         }
-        let (kind, bytes) = self.insist(id, |pack, offset| pack.object(offset, id))?;
+        let (kind, bytes) = self.find_hashed(id, |pack, offset| pack.object(offset, id))?;
         Ok((kind, Arc::new(bytes)))
     }
 

@@ -56,7 +56,7 @@ type Position = (SeenBy, bool, i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum SeenBy {
     Snapshot(i64),
-    /// None did yet.
+    /// No snapshot saw it yet.
     Later,
 }
 

@@ -18,7 +18,7 @@ use super::sys::{self, Answer};
 /// What stands at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Nothing.
+    /// Nothing stands at the path.
     Nothing,
     /// A file or a symbolic link.
     Entry(Entry),

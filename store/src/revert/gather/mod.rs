@@ -11,7 +11,7 @@ use rusqlite::Connection;
 
 use super::bases::{Base, pasts};
 use super::history::PastChange;
-use super::movement::{Movement, Scope};
+use super::movement::{Movement, RevertScope};
 use super::plan::{Lines, known_lines};
 use super::unseen::Unseen;
 use crate::error::Result;
@@ -149,7 +149,7 @@ impl Ground<'_> {
         &self,
         movement: &Movement,
         live: &[LiveChange],
-        scopes: &[Scope],
+        scopes: &[RevertScope],
         (paths, places): (&BTreeSet<WorkspacePath>, &BTreeSet<WorkspacePath>),
     ) -> Result<(States, States)> {
         let Self {
@@ -188,7 +188,7 @@ impl Ground<'_> {
 }
 
 fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath> {
-    let Some(scope) = movement.part.as_ref().map(Scope::of_part) else {
+    let Some(scope) = movement.part.as_ref().map(RevertScope::of_part) else {
         return Vec::new();
     };
     let changed: Vec<&WorkspacePath> = live
@@ -214,7 +214,7 @@ fn unknown_paths(movement: &Movement, live: &[LiveChange]) -> Vec<WorkspacePath>
 fn unread(
     connection: &Connection,
     movement: &Movement,
-    scopes: &[Scope],
+    scopes: &[RevertScope],
     seen: &Observation,
 ) -> Result<Vec<Gap>> {
     let is_now = |gap: &Gap| seen.gaps.iter().any(|now| now.path == gap.path);
@@ -241,16 +241,16 @@ fn is_unread_directory(gap: &Gap) -> bool {
 
 /// Returns the messages, by their places in the order, that scopes ask to be undone: all from the first on, and each that stands
 /// alone before it. A step alone is no message.
-fn messages_of(scopes: &[Scope]) -> Vec<RangeInclusive<i64>> {
-    let seqs = |of: fn(&Scope) -> Option<i64>| scopes.iter().filter_map(of);
+fn messages_of(scopes: &[RevertScope]) -> Vec<RangeInclusive<i64>> {
+    let seqs = |of: fn(&RevertScope) -> Option<i64>| scopes.iter().filter_map(of);
     let first = seqs(|scope| match scope {
-        Scope::From { seq, .. } => Some(*seq),
-        Scope::Message { .. } | Scope::Step { .. } => None,
+        RevertScope::From { seq, .. } => Some(*seq),
+        RevertScope::Message { .. } | RevertScope::Step { .. } => None,
     })
     .min();
     let alone: BTreeSet<i64> = seqs(|scope| match scope {
-        Scope::Message { seq, .. } => Some(*seq),
-        Scope::From { .. } | Scope::Step { .. } => None,
+        RevertScope::Message { seq, .. } => Some(*seq),
+        RevertScope::From { .. } | RevertScope::Step { .. } => None,
     })
     .filter(|seq| first.is_none_or(|first| *seq < first))
     .collect();

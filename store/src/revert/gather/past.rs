@@ -10,7 +10,7 @@ use crate::model::path::WorkspacePath;
 use crate::model::request::Unclear;
 use crate::revert::bases::Sightings;
 use crate::revert::history::{Author, Claim, PastChange, Source};
-use crate::revert::movement::{Movement, Scope};
+use crate::revert::movement::{Movement, RevertScope};
 use crate::sessions::{self, ChainOperation, ChangeRow, LiveChange};
 use crate::timeline::{Observation, Place};
 
@@ -61,7 +61,7 @@ pub(super) fn paths_in_question(
     movement: &Movement,
     chain: &[ChainOperation],
     live: &[LiveChange],
-    scopes: &[Scope],
+    scopes: &[RevertScope],
 ) -> BTreeSet<WorkspacePath> {
     let undone = live
         .iter()
@@ -157,7 +157,7 @@ pub(super) fn past_changes(
 /// What is to be undone of the session's own changes.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
-    pub scopes: &'a [Scope],
+    pub scopes: &'a [RevertScope],
     /// Whether what is unclear is among it.
     pub unclear: Unclear,
 }

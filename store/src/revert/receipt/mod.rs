@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ckpt_schema::report::{Difference, DifferenceReason, FileResult, Receipt};
 use rusqlite::Connection;
 
-use super::movement::{Movement, Part, Scope};
+use super::movement::{Movement, Part, RevertScope};
 use super::operation::Operation;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
@@ -31,7 +31,7 @@ pub(super) struct Expectation {
     /// The paths that it is about; all where there are none.
     only: Vec<WorkspacePath>,
     /// What of its session's history is undone.
-    scopes: Vec<Scope>,
+    scopes: Vec<RevertScope>,
     unclear: Unclear,
     /// The session that is moved, with the state before its first revert.
     session: Option<(String, Option<i64>)>,
@@ -40,7 +40,11 @@ pub(super) struct Expectation {
 impl Expectation {
     /// Returns what a movement is to be compared with. One message or step alone leaves the workspace as it never was, and of a message
     /// that could not be captured there is nothing to compare with.
-    pub fn of_movement(movement: &Movement, scopes: Vec<Scope>, unclear: Unclear) -> Option<Self> {
+    pub fn of_movement(
+        movement: &Movement,
+        scopes: Vec<RevertScope>,
+        unclear: Unclear,
+    ) -> Option<Self> {
         let base = movement.session.revert_base_id;
         let only = match &movement.part {
             Some(Part::Message { .. } | Part::Step { .. }) => return None,

@@ -17,8 +17,8 @@ pub(crate) struct Header {
     /// The packs among them that are still files of the user's repository, as they were: where one differs, its objects may be
     /// damaged.
     pub borrowed: Vec<Borrowed>,
-    /// The hash of the rules that are not files of the tree, and of the other wishes.
-    pub wishes: ObjectId,
+    /// The hash of the rules that are not files of the tree, and of the settings that decide what is captured.
+    pub capture_key: ObjectId,
     /// The user's index: its stamp, whether that is to be trusted, and its blob.
     pub index: Option<(Stamp, bool, ObjectId)>,
     /// The paths that edit tools named.
@@ -34,7 +34,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Boot, stamp of the packs, borrowed packs, wishes, index, named, forced, watched, snapshot, gaps; lists and texts with their length before them,
+    /// Boot, stamp of the packs, borrowed packs, capture key, index, named, forced, watched, snapshot, gaps; lists and texts with their length before them,
     /// a missing id as a zero byte, one that is there after a one.
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -45,7 +45,7 @@ impl Header {
             put_text(&mut bytes, name);
             put_stamp(&mut bytes, stamp);
         }
-        bytes.extend_from_slice(self.wishes.as_bytes());
+        bytes.extend_from_slice(self.capture_key.as_bytes());
         let (stamp, is_settled, id) =
             self.index
                 .unwrap_or((Stamp::default(), false, ObjectId::EMPTY_TREE));
@@ -82,7 +82,7 @@ impl Header {
         let borrowed = (0..reader.length()?)
             .map(|_| Some((reader.text()?, stamp(reader.take(STAMP)?))))
             .collect::<Option<_>>()?;
-        let wishes = id(reader.take(20)?);
+        let capture_key = id(reader.take(20)?);
         let index = (stamp(reader.take(STAMP)?), reader.take(1)?[0] != 0);
         let index = reader.optional_id()?.map(|id| (index.0, index.1, id));
         let (named, forced) = (reader.texts()?, reader.texts()?);
@@ -109,7 +109,7 @@ impl Header {
             boot,
             packs,
             borrowed,
-            wishes,
+            capture_key,
             index,
             named,
             forced,

@@ -30,7 +30,7 @@ use rustix::io::Errno;
 use uuid::Uuid;
 
 use super::scan::listing::Listing;
-use super::scan::overlay::{Overlay, Seen};
+use super::scan::overlay::{Overlay, OverlayDirectory};
 use crate::error::{Context, Result};
 use crate::fs::leftover;
 use crate::objects::pack::read::open_sized;
@@ -159,10 +159,10 @@ impl Cache {
     }
 
     /// Whether the whole cache does not hold it so.
-    fn is_change(&self, seen: &Seen<'_>) -> bool {
+    fn is_change(&self, seen: &OverlayDirectory<'_>) -> bool {
         match seen {
-            Seen::Fresh(..) => true,
-            Seen::Remembered(number, _) => self.directories[*number] >= self.whole,
+            OverlayDirectory::Fresh(..) => true,
+            OverlayDirectory::Remembered(number, _) => self.directories[*number] >= self.whole,
         }
     }
 
@@ -327,14 +327,14 @@ mod tests {
     use crate::model::entry::ObjectId;
     use crate::snapshot::Snapshot;
     use crate::snapshot::rules::View;
-    use crate::snapshot::scan::listing::{Item, Kind, State};
+    use crate::snapshot::scan::listing::{Item, Kind, ListingState};
 
     fn header(text: &str) -> Header {
         Header {
             boot: text.into(),
             packs: Stamp::default(),
             borrowed: vec![(b"borrowed-1.pack".to_vec(), Stamp::default())],
-            wishes: ObjectId::EMPTY_TREE,
+            capture_key: ObjectId::EMPTY_TREE,
             index: Some((Stamp::default(), true, ObjectId::EMPTY_TREE)),
             named: vec![b"named".to_vec()],
             forced: Vec::new(),
@@ -361,7 +361,7 @@ mod tests {
         Listing {
             items: vec![item],
             is_settled: true,
-            ..Listing::unread(Stamp::default(), View::Open, State::Listed)
+            ..Listing::unread(Stamp::default(), View::Open, ListingState::Listed)
         }
     }
 

@@ -10,7 +10,7 @@ use super::bytes::{Reader, STAMP, id, put_length, put_stamp, stamp};
 use crate::fs::disk::Stamp;
 use crate::model::entry::ObjectId;
 use crate::snapshot::rules::View;
-use crate::snapshot::scan::listing::{Item, Kind, Listing, State};
+use crate::snapshot::scan::listing::{Item, Kind, Listing, ListingState};
 use crate::snapshot::{GapReason, SpecialFile};
 
 const ITEM: usize = STAMP + 24;
@@ -114,11 +114,11 @@ impl<'a> Directory<'a> {
     }
 
     /// Returns whether its names could be read; none where the cache makes no sense.
-    pub fn state(&self) -> Option<State> {
+    pub fn state(&self) -> Option<ListingState> {
         Some(match self.fixed[0] {
-            0 => State::Listed,
-            1 => State::LeftOut,
-            code => State::Gap(reason(code)?),
+            0 => ListingState::Listed,
+            1 => ListingState::LeftOut,
+            code => ListingState::Gap(reason(code)?),
         })
     }
 
@@ -175,9 +175,9 @@ pub(crate) fn put_listing(bytes: &mut Vec<u8>, path: &[u8], listing: &Listing) {
     put_length(bytes, path.len());
     put_length(bytes, listing.items.len());
     bytes.push(match &listing.state {
-        State::Listed => 0,
-        State::LeftOut => 1,
-        State::Gap(reason) => code(reason),
+        ListingState::Listed => 0,
+        ListingState::LeftOut => 1,
+        ListingState::Gap(reason) => code(reason),
     });
     bytes.push(match listing.view {
         View::Open => 0,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::Seen;
+use super::OpenSide;
 use crate::error::Result;
 use crate::model::entry::{Change, Entry, EntryKind, Mode, State};
 use crate::model::path::WorkspacePath;
@@ -91,8 +91,8 @@ fn fill(state: State, other: State, is_hidden: bool) -> Option<State> {
 /// Adds the changes of files that neither side stores: what came, went, or has another size.
 pub(super) fn append_unstored(
     changes: &mut Vec<Change>,
-    before: &Seen<'_>,
-    after: &Seen<'_>,
+    before: &OpenSide<'_>,
+    after: &OpenSide<'_>,
 ) -> Result<()> {
     let mut seen: HashSet<_> = changes.iter().map(|change| change.path.clone()).collect();
     for gap in before.gaps.files().chain(after.gaps.files()) {
@@ -110,7 +110,7 @@ pub(super) fn append_unstored(
     Ok(())
 }
 
-fn unstored(path: WorkspacePath, before: &Seen<'_>, after: &Seen<'_>) -> Option<Change> {
+fn unstored(path: WorkspacePath, before: &OpenSide<'_>, after: &OpenSide<'_>) -> Option<Change> {
     let (old, new) = (before.gaps.at(&path), after.gaps.at(&path));
     if let (Some(old), Some(new)) = (old, new)
         && (old.size == new.size || old.size.is_none() || new.size.is_none())

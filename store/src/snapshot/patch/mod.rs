@@ -23,12 +23,12 @@ pub(crate) use hidden::{Budget, rewritten};
 use visibility::Visibility;
 
 /// A snapshot that is looked at, and what it could not hold.
-pub(crate) struct Seen<'a> {
+pub(crate) struct OpenSide<'a> {
     view: View<'a>,
     gaps: Gaps<'a>,
 }
 
-impl<'a> Seen<'a> {
+impl<'a> OpenSide<'a> {
     fn open(reader: &'a Reader, side: Side<'a>) -> Result<Self> {
         Ok(Self {
             view: View::open(reader, &side.snapshot)?,
@@ -113,7 +113,7 @@ struct Looked {
 }
 
 fn look(reader: &Reader, root: &Path, (old, new): (Side<'_>, Side<'_>)) -> Result<Looked> {
-    let (before, after) = (Seen::open(reader, old)?, Seen::open(reader, new)?);
+    let (before, after) = (OpenSide::open(reader, old)?, OpenSide::open(reader, new)?);
     let difference = between(&before.view, &after.view)?;
     let rules = (old.snapshot.rules, new.snapshot.rules);
     let visibility =
@@ -142,8 +142,8 @@ fn look(reader: &Reader, root: &Path, (old, new): (Side<'_>, Side<'_>)) -> Resul
 fn is_one_directory(
     root: &Path,
     change: &Change,
-    before: &Seen<'_>,
-    after: &Seen<'_>,
+    before: &OpenSide<'_>,
+    after: &OpenSide<'_>,
 ) -> Result<bool> {
     let is_directory =
         |state: State| state.is_some_and(|entry| entry.mode.kind() == EntryKind::Directory);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::listing::{Item, Kind};
-use super::overlay::{Overlay, Seen};
+use super::overlay::{Overlay, OverlayDirectory};
 use super::sink::Sink;
 use crate::error::Result;
 use crate::fs::threads;
@@ -103,8 +103,8 @@ const PART: usize = 16;
 
 /// Returns what all directories say together: their attributes, and what could not be captured, by path.
 pub(crate) fn survey(overlay: &Overlay<'_>) -> (Attributes, Vec<Gap>) {
-    let directories: Vec<Seen<'_>> = overlay.iter().collect();
-    let parts: Vec<&[Seen<'_>]> = directories.chunks(PART).collect();
+    let directories: Vec<OverlayDirectory<'_>> = overlay.iter().collect();
+    let parts: Vec<&[OverlayDirectory<'_>]> = directories.chunks(PART).collect();
     let surveyed = threads::map(&parts, |part| Part::of(part));
     let mut census = Census::default();
     surveyed.iter().for_each(|part| census.add(&part.census));
@@ -141,7 +141,7 @@ struct Part {
 }
 
 impl Part {
-    fn of(directories: &[Seen<'_>]) -> Self {
+    fn of(directories: &[OverlayDirectory<'_>]) -> Self {
         let mut part = Self {
             census: Census::default(),
             bare: Vec::new(),
@@ -164,7 +164,10 @@ impl Part {
 }
 
 /// Calls `each` with directory, name and permissions of every file, and of every directory with captured entries.
-fn for_each_bearer(directories: &[Seen<'_>], mut each: impl FnMut(&[u8], &[u8], Bearer, u32)) {
+fn for_each_bearer(
+    directories: &[OverlayDirectory<'_>],
+    mut each: impl FnMut(&[u8], &[u8], Bearer, u32),
+) {
     for directory in directories {
         let path = directory.path();
         if !path.is_empty() && directory.has_tree() {

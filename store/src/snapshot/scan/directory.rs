@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 
 use rustix::io::Errno;
 
-use super::listing::{Item, Kind, Listing, State};
+use super::listing::{Item, Kind, Listing, ListingState};
 use super::queue::Queue;
 use super::read;
 use super::walk::{Names, Task, Unread, Walk, collision, ours};
@@ -80,7 +80,7 @@ impl Open<'_> {
                     return Ok(Listing::unread(
                         Stamp::default(),
                         self.view,
-                        State::Gap(reason),
+                        ListingState::Gap(reason),
                     ));
                 }
             },
@@ -97,7 +97,7 @@ impl Open<'_> {
         Ok(Listing {
             stamp,
             is_settled: stamp.is_settled(self.walk.now, 0),
-            state: State::Listed,
+            state: ListingState::Listed,
             view: self.view,
             is_empty,
             rules: self.old.and_then(|old| old.rules),
@@ -344,6 +344,6 @@ pub(crate) fn rules_of(
 impl Listing {
     /// Returns whether the names are still those that were read when the directory had this stamp.
     pub fn has_names_of(&self, stamp: &Stamp) -> bool {
-        self.is_settled && self.state == State::Listed && self.stamp == *stamp
+        self.is_settled && self.state == ListingState::Listed && self.stamp == *stamp
     }
 }

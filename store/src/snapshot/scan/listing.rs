@@ -13,7 +13,7 @@ pub(crate) struct Listing {
     /// Whether a later change of its names must show in the stamp.
     pub is_settled: bool,
     /// Whether its names could be read.
-    pub state: State,
+    pub state: ListingState,
     /// What of it is captured.
     pub view: View,
     /// Whether it holds nothing at all, ignored or not.
@@ -28,12 +28,12 @@ pub(crate) struct Listing {
 
 /// Whether the names of a directory could be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    /// They were.
+pub(crate) enum ListingState {
+    /// Every name was read.
     Listed,
     /// It is the store's own directory.
     LeftOut,
-    /// They could not be.
+    /// The directory could not be opened or read.
     Gap(GapReason),
 }
 
@@ -65,7 +65,7 @@ pub(crate) enum Kind {
 
 impl Listing {
     /// Returns the listing of a directory whose names were not read.
-    pub fn unread(stamp: Stamp, view: View, state: State) -> Self {
+    pub fn unread(stamp: Stamp, view: View, state: ListingState) -> Self {
         Self {
             stamp,
             is_settled: false,

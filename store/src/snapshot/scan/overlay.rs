@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::listing::{Item, Kind, Listing, State};
+use super::listing::{Item, Kind, Listing, ListingState};
 use crate::model::entry::ObjectId;
 use crate::model::path::{join, split};
 use crate::snapshot::attributes::Bearer;
@@ -20,7 +20,7 @@ pub(crate) struct Overlay<'c> {
 }
 
 /// One directory of an overlay.
-pub(crate) enum Seen<'a> {
+pub(crate) enum OverlayDirectory<'a> {
     /// It was looked at: its path, and what was found.
     Fresh(&'a [u8], &'a Listing),
     /// It is as the cache has it, under this number.
@@ -122,15 +122,18 @@ impl<'c> Overlay<'c> {
         names
     }
 
-    fn seen(&self, path: &[u8]) -> Option<Seen<'_>> {
+    fn seen(&self, path: &[u8]) -> Option<OverlayDirectory<'_>> {
         if let Some((path, listing)) = self.fresh.get_key_value(path) {
-            return Some(Seen::Fresh(path, listing));
+            return Some(OverlayDirectory::Fresh(path, listing));
         }
         let number = self
             .below?
             .find(path)
             .filter(|_| !self.gone.contains(path))?;
-        Some(Seen::Remembered(number, self.below?.directory(number)?))
+        Some(OverlayDirectory::Remembered(
+            number,
+            self.below?.directory(number)?,
+        ))
     }
 
     fn has_directory(&self, directory: &[u8], name: &[u8]) -> bool {
@@ -172,7 +175,7 @@ impl<'c> Overlay<'c> {
     }
 
     /// Returns every directory, by path.
-    pub fn iter(&self) -> impl Iterator<Item = Seen<'_>> {
+    pub fn iter(&self) -> impl Iterator<Item = OverlayDirectory<'_>> {
         let numbers = 0..self.below.map_or(0, Cache::len);
         let mut remembered = numbers
             .filter_map(|number| Some((number, self.below?.directory(number)?)))
@@ -189,11 +192,11 @@ impl<'c> Overlay<'c> {
             if is_fresh_next {
                 return fresh
                     .next()
-                    .map(|(path, listing)| Seen::Fresh(path, listing));
+                    .map(|(path, listing)| OverlayDirectory::Fresh(path, listing));
             }
             remembered
                 .next()
-                .map(|(number, directory)| Seen::Remembered(number, directory))
+                .map(|(number, directory)| OverlayDirectory::Remembered(number, directory))
         })
     }
 
@@ -285,7 +288,7 @@ impl<'c> Overlay<'c> {
     }
 }
 
-impl<'a> Seen<'a> {
+impl<'a> OverlayDirectory<'a> {
     /// Returns its path.
     pub fn path(&self) -> &'a [u8] {
         match self {
@@ -318,7 +321,7 @@ impl<'a> Seen<'a> {
             Self::Remembered(_, directory) => (directory.view(), directory.is_empty()),
         };
         let is_open = matches!(view, View::Open | View::Included);
-        if self.has_tree() || !is_open || self.state() != Some(State::Listed) {
+        if self.has_tree() || !is_open || self.state() != Some(ListingState::Listed) {
             return None;
         }
         match is_empty {
@@ -384,7 +387,7 @@ impl<'a> Seen<'a> {
                 }
             }
         }
-        if let Some(State::Gap(reason)) = self.state() {
+        if let Some(ListingState::Gap(reason)) = self.state() {
             gaps.push(Gap {
                 path: path.to_vec(),
                 reason,
@@ -393,7 +396,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    fn state(&self) -> Option<State> {
+    fn state(&self) -> Option<ListingState> {
         match self {
             Self::Fresh(_, listing) => Some(listing.state.clone()),
             Self::Remembered(_, directory) => directory.state(),

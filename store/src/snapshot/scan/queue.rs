@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use crate::error::{Error, Result};
 use crate::fs::threads;
 
-struct State<T> {
+struct Tasks<T> {
     tasks: Vec<T>,
     at_work: usize,
     failure: Option<Error>,
@@ -13,7 +13,7 @@ struct State<T> {
 
 /// Tasks, newest first, so that few wait at once.
 pub(crate) struct Queue<T> {
-    state: Mutex<State<T>>,
+    state: Mutex<Tasks<T>>,
     changed: Condvar,
 }
 
@@ -26,7 +26,7 @@ impl<T: Send> Queue<T> {
         work: impl Fn(T, &mut G, &Self) -> Result<()> + Sync,
     ) -> Result<Vec<G>> {
         let queue = Self {
-            state: Mutex::new(State {
+            state: Mutex::new(Tasks {
                 tasks,
                 at_work: 0,
                 failure: None,

@@ -13,7 +13,7 @@ use std::time::Instant;
 use rustix::io::Errno;
 
 use super::directory::Open;
-use super::listing::{Item, Kind, Listing, State};
+use super::listing::{Item, Kind, Listing, ListingState};
 use super::queue::Queue;
 use super::read::{self, Outcome};
 use super::sink::Sink;
@@ -194,9 +194,9 @@ impl Walk<'_> {
             Err(error) if read::is_ours(error) => return Err(ours(error)),
             Err(error) => {
                 let gap = read::gap_of(error);
-                return Ok(
-                    gap.map(|reason| Listing::unread(Stamp::default(), view, State::Gap(reason)))
-                );
+                return Ok(gap.map(|reason| {
+                    Listing::unread(Stamp::default(), view, ListingState::Gap(reason))
+                }));
             }
         };
         let stat = rustix::fs::fstat(&directory).map_err(ours)?;
@@ -205,7 +205,7 @@ impl Walk<'_> {
             return Ok(Some(Listing::unread(
                 Stamp::default(),
                 view,
-                State::LeftOut,
+                ListingState::LeftOut,
             )));
         }
         let neighbours = Neighbours::default();
@@ -217,7 +217,13 @@ impl Walk<'_> {
             old,
             neighbours,
         };
-        let panicked = || Ok(Listing::unread(Stamp::default(), view, State::Gap(bug())));
+        let panicked = || {
+            Ok(Listing::unread(
+                Stamp::default(),
+                view,
+                ListingState::Gap(bug()),
+            ))
+        };
         contained(|| open.listing(stamp, names, queue))
             .unwrap_or_else(panicked)
             .map(Some)

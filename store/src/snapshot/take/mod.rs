@@ -119,7 +119,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The hash of all that decides, besides the workspace itself, what is captured of it.
-    fn wishes(&self) -> ObjectId {
+    fn capture_key(&self) -> ObjectId {
         let sizes = self
             .request
             .whatever_size
@@ -222,7 +222,7 @@ impl<'a> Scene<'a> {
         tasks: Vec<Task>,
     ) -> Result<Taken> {
         let sink = Sink::new(self.objects)?.keeping(cache.is_some());
-        let wishes = self.wishes();
+        let capture_key = self.capture_key();
         let is_stale = tasks.iter().any(|task| {
             matches!(
                 task,
@@ -258,7 +258,7 @@ impl<'a> Scene<'a> {
             boot,
             packs: self.packs(),
             borrowed,
-            wishes,
+            capture_key,
             index: index.remembered(),
             named: self.named().into_iter().collect(),
             forced: forced.into_iter().collect(),

@@ -16,7 +16,7 @@ use crate::model::entry::ObjectId;
 use crate::model::path::{join, parent};
 use crate::snapshot::cache::Cache;
 use crate::snapshot::rules;
-use crate::snapshot::scan::listing::{Item, Kind, State};
+use crate::snapshot::scan::listing::{Item, Kind, ListingState};
 use crate::snapshot::scan::overlay::Overlay;
 use crate::snapshot::scan::sink::Sink;
 use crate::snapshot::scan::walk::{Found, Task, Walk};
@@ -126,8 +126,9 @@ impl Scene<'_> {
             .iter()
             .flat_map(|found| found.fresh.iter().cloned())
             .collect();
-        // Under other wishes all was looked at afresh, and what the cache knew of other directories is of no interest.
-        let mut overlay = Overlay::over(cache.filter(|cache| cache.header.wishes == self.wishes()));
+        // Under another capture key all was looked at afresh, and what the cache knew of other directories is of no interest.
+        let mut overlay =
+            Overlay::over(cache.filter(|cache| cache.header.capture_key == self.capture_key()));
         let times = Times::of(&found, self.is_remote);
         let touched = merge(&mut overlay, found, &walk)?;
         check_root(&overlay, self.request.root)?;
@@ -295,7 +296,7 @@ fn missing(overlay: &Overlay<'_>, tracked: &Tracked) -> Vec<Vec<u8>> {
 
 fn check_root(overlay: &Overlay<'_>, root: &Path) -> Result<()> {
     let is_known = overlay.fresh(b"").map_or(overlay.contains(b""), |listing| {
-        listing.state == State::Listed
+        listing.state == ListingState::Listed
     });
     if is_known {
         Ok(())

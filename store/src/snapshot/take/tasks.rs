@@ -17,7 +17,8 @@ impl Scene<'_> {
     /// Returns the directories to look at: all, or those that the check found, and those where what is forced into view
     /// changed.
     pub(super) fn tasks(&self, cache: Option<&Cache>, index: &Index<'_>) -> Vec<Task> {
-        let Some(cache) = cache.filter(|cache| cache.header.wishes == self.wishes()) else {
+        let Some(cache) = cache.filter(|cache| cache.header.capture_key == self.capture_key())
+        else {
             let view = if self.rules.scope.is_some() {
                 View::Passage
             } else {

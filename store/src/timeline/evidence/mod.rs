@@ -70,7 +70,7 @@ pub(crate) struct Tool {
 /// How a step stands at the moment at which changes are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// It goes on.
+    /// The step goes on.
     Open,
     /// It ends by its own finish, or because its agent calls the model again.
     Finished,

@@ -95,7 +95,7 @@ fn call(context: &Context<'_>, job: &Job) -> Result<Value, Problem> {
         "sessions" => sessions(context, parameters(job)?),
         "messages" => messages(context, parameters(job)?),
         "operations" => {
-            let place: Place = parameters(job)?;
+            let place: WorkspaceParameters = parameters(job)?;
             let report = context.open()?.operations(
                 &context.directory(place.workspace.as_deref())?,
                 &LogFilter::default(),
@@ -171,7 +171,7 @@ fn call(context: &Context<'_>, job: &Job) -> Result<Value, Problem> {
         "record" => record(context, parameters(job)?),
         "subscribe" => subscribe(context, parameters(job)?),
         "unsubscribe" => {
-            let _: Place = parameters(job)?;
+            let _: WorkspaceParameters = parameters(job)?;
             context.subscribed(|subscription| subscription.is_active = false);
             Ok(json!({}))
         }
@@ -227,7 +227,7 @@ impl Context<'_> {
 /// Where something is asked about.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct WorkspaceParameters {
     /// A directory of the workspace; the current one of the server without it.
     #[serde(default)]
     workspace: Option<PathBuf>,

@@ -10,7 +10,7 @@ use ckpt_schema::report::{FileResult, GitPart};
 
 use self::log::{Line, Signature};
 pub(super) use self::place::own_locks;
-use self::place::{Place, Trouble};
+use self::place::{Failure, GitFile};
 use super::indexes::{Indexes, NewFile};
 use super::plan;
 use super::repository::{Repository, leave};
@@ -42,7 +42,7 @@ pub(crate) fn carry_out(work: &Work<'_>, items: &mut [GitItem]) {
     for index in planned {
         match work.open(&items[index], index) {
             Ok(opened) => moves.extend(opened),
-            Err(trouble) => return leave(items, trouble.result, &trouble.reason),
+            Err(failure) => return leave(items, failure.result, &failure.reason),
         }
     }
     moves.retain(|Move { index, .. }| {
@@ -54,7 +54,7 @@ pub(crate) fn carry_out(work: &Work<'_>, items: &mut [GitItem]) {
     });
     match work.lock_all(items, &moves) {
         Ok(()) => move_all(items, &moves),
-        Err(trouble) => leave(items, trouble.result, &trouble.reason),
+        Err(failure) => leave(items, failure.result, &failure.reason),
     }
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn carry_out(work: &Work<'_>, items: &mut [GitItem]) {
 struct Move {
     /// Which part.
     index: usize,
-    place: Place,
+    place: GitFile,
     way: Way,
 }
 
@@ -76,8 +76,8 @@ enum Way {
 impl Work<'_> {
     /// Opens the files of a part, without what an interrupted attempt left of it. A branch that is to go is taken out of the packed
     /// refs first, as git does it: it would come back from there.
-    fn open(&self, item: &GitItem, index: usize) -> Result<Vec<Move>, Trouble> {
-        let place = Place::open(self.repository, item, self.operation, index)?;
+    fn open(&self, item: &GitItem, index: usize) -> Result<Vec<Move>, Failure> {
+        let place = GitFile::open(self.repository, item, self.operation, index)?;
         place.settle()?;
         if item.target.is_some() {
             return Ok(vec![Move {
@@ -92,7 +92,7 @@ impl Work<'_> {
             way: Way::TakeOut,
         }];
         if item.part == GitPart::Branch {
-            let place = Place::packed_refs(self.repository, self.operation, index)?;
+            let place = GitFile::packed_refs(self.repository, self.operation, index)?;
             place.settle()?;
             let location = &self.repository.location;
             if let Some(refs) =
@@ -112,8 +112,8 @@ impl Work<'_> {
     }
 
     /// All locks, or none of them.
-    fn lock_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Trouble> {
-        let mut held: Vec<&Place> = Vec::new();
+    fn lock_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Failure> {
+        let mut held: Vec<&GitFile> = Vec::new();
         let locked = moves.iter().try_for_each(|Move { index, place, way }| {
             place.lock(&self.contents(&items[*index], way)?)?;
             held.push(place);
@@ -128,8 +128,8 @@ impl Work<'_> {
         ready
     }
 
-    fn check_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Trouble> {
-        let conflict = |reason: String| Trouble {
+    fn check_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Failure> {
+        let conflict = |reason: String| Failure {
             result: FileResult::Conflict,
             reason,
         };
@@ -171,7 +171,7 @@ impl Work<'_> {
     }
 
     /// Returns the file that takes the place; an empty one where nothing does, for the lock.
-    fn contents(&self, item: &GitItem, way: &Way) -> Result<NewFile, Trouble> {
+    fn contents(&self, item: &GitItem, way: &Way) -> Result<NewFile, Failure> {
         if let Way::Repack(refs) = way {
             return Ok(NewFile {
                 bytes: state::packed_without(refs, &item.name),
@@ -187,7 +187,7 @@ impl Work<'_> {
             (GitPart::Index, Some(blob)) => {
                 self.indexes
                     .contents(blob, self.now)
-                    .ok_or_else(|| Trouble {
+                    .ok_or_else(|| Failure {
                         result: FileResult::Failed,
                         reason: "the stored content of the index is damaged".to_owned(),
                     })
@@ -195,7 +195,7 @@ impl Work<'_> {
         }
     }
 
-    fn log_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Trouble> {
+    fn log_all(&self, items: &[GitItem], moves: &[Move]) -> Result<(), Failure> {
         let own = moves
             .iter()
             .filter(|Move { way, .. }| !matches!(way, Way::Repack(_)));
@@ -253,7 +253,7 @@ impl Work<'_> {
         }
         lines.iter().try_for_each(|(folder, line)| {
             log::add(folder, line, signature).map_err(|error| {
-                Trouble::failed(
+                Failure::failed(
                     &format!("the reflog of `{}` cannot be written", line.name),
                     error,
                 )
@@ -283,11 +283,11 @@ fn move_all(items: &mut [GitItem], moves: &[Move]) {
         match (moved, way) {
             (Ok(()), Way::Repack(_)) => {}
             (Ok(()), Way::PutIn | Way::TakeOut) => items[*index].result = FileResult::Done,
-            (Err(trouble), _) => {
+            (Err(failure), _) => {
                 moves[at..]
                     .iter()
                     .for_each(|Move { place, .. }| place.give_up());
-                return leave(items, trouble.result, &trouble.reason);
+                return leave(items, failure.result, &failure.reason);
             }
         }
     }

@@ -25,12 +25,12 @@ use crate::revert::apply::sys;
 
 /// Why a part is left as it is.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(super) struct Failure {
     pub result: FileResult,
     pub reason: String,
 }
 
-impl Trouble {
+impl Failure {
     pub fn failed(what: &str, error: Errno) -> Self {
         Self {
             result: FileResult::Failed,
@@ -40,7 +40,7 @@ impl Trouble {
 }
 
 /// The file of a part of git's state.
-pub(super) struct Place {
+pub(super) struct GitFile {
     /// The folder that holds it.
     directory: OwnedFd,
     name: String,
@@ -54,14 +54,14 @@ const CREATE: OFlags = OFlags::WRONLY
     .union(OFlags::EXCL)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
-impl Place {
+impl GitFile {
     /// Opens the place of a part; folders of a branch that are missing are made.
     pub fn open(
         repository: &Repository,
         item: &GitItem,
         operation: &str,
         position: usize,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, Failure> {
         let (folder, name) = repository.place(item);
         Self::at(folder, name, own_name(operation, position))
     }
@@ -71,7 +71,7 @@ impl Place {
         repository: &Repository,
         operation: &str,
         position: usize,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, Failure> {
         Self::at(
             &repository.location.common,
             PACKED_REFS,
@@ -79,9 +79,9 @@ impl Place {
         )
     }
 
-    fn at(folder: &Path, name: &str, own: String) -> Result<Self, Trouble> {
+    fn at(folder: &Path, name: &str, own: String) -> Result<Self, Failure> {
         let what =
-            |error| Trouble::failed(&format!("the folder of `{name}` cannot be entered"), error);
+            |error| Failure::failed(&format!("the folder of `{name}` cannot be entered"), error);
         let home = open_folder(folder).map_err(what)?;
         let (below, leaf) = name.rsplit_once('/').unwrap_or(("", name));
         let directory = enter(&home, below, true).map_err(what)?;
@@ -98,9 +98,9 @@ impl Place {
     }
 
     /// Takes away what an interrupted attempt of the same operation left: its lock, and the file under our own name.
-    pub fn settle(&self) -> Result<(), Trouble> {
+    pub fn settle(&self) -> Result<(), Failure> {
         let what =
-            |error| Trouble::failed("what an interrupted attempt left cannot be removed", error);
+            |error| Failure::failed("what an interrupted attempt left cannot be removed", error);
         let Some(own) = stat(&self.home, &self.own).map_err(what)? else {
             return Ok(());
         };
@@ -112,14 +112,14 @@ impl Place {
     }
 
     /// Takes the lock; the file that is to take the place, where there is to be one, is in it, whole and synced.
-    pub fn lock(&self, new: &NewFile) -> Result<(), Trouble> {
+    pub fn lock(&self, new: &NewFile) -> Result<(), Failure> {
         let what =
-            |error| Trouble::failed(&format!("`{}` cannot be made", self.lock_name()), error);
+            |error| Failure::failed(&format!("`{}` cannot be made", self.lock_name()), error);
         self.write_own(new).map_err(what)?;
         self.link()
             .inspect_err(|_| _ = remove(&self.home, &self.own))
             .map_err(|error| match error {
-                Errno::EXIST => Trouble {
+                Errno::EXIST => Failure {
                     result: FileResult::Failed,
                     reason: locked(&self.lock_name()),
                 },
@@ -182,7 +182,7 @@ impl Place {
     }
 
     /// Puts what is in the lock into the place, and so gives the lock up.
-    pub fn put_in(&self) -> Result<(), Trouble> {
+    pub fn put_in(&self) -> Result<(), Failure> {
         retry_on_intr(|| {
             renameat(
                 &self.directory,
@@ -191,15 +191,15 @@ impl Place {
                 &*self.name,
             )
         })
-        .map_err(|error| Trouble::failed(&format!("`{}` cannot be replaced", self.name), error))?;
+        .map_err(|error| Failure::failed(&format!("`{}` cannot be replaced", self.name), error))?;
         self.tidy();
         Ok(())
     }
 
     /// Takes what is in the place away, and gives the lock up.
-    pub fn take_out(&self) -> Result<(), Trouble> {
+    pub fn take_out(&self) -> Result<(), Failure> {
         remove(&self.directory, &self.name).map_err(|error| {
-            Trouble::failed(&format!("`{}` cannot be removed", self.name), error)
+            Failure::failed(&format!("`{}` cannot be removed", self.name), error)
         })?;
         self.give_up();
         Ok(())
