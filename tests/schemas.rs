@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
 use ckpt_schema::report::{
     AdoptReport, AgentsReport, BlameReport, CatReport, ConfigChange, ConfigReport, DiffReport,
-    DoctorReport, DuReport, ErrorReport, EventReport, GcReport, InstallReport, LabelsReport,
-    LogReport, Notification, OperationReport, OperationsReport, RecoverReport, SessionsReport,
-    ShowReport, SnapshotReport, SnapshotsReport, StatusReport, TimelineReport, VERSION,
-    WorkspacesReport,
+    DoctorReport, DuReport, ErrorReport, EventReport, ForgetReport, GcReport, InstallReport,
+    LabelsReport, LogReport, Notification, OperationReport, OperationsReport, RecoverReport,
+    SessionsReport, ShowReport, SnapshotReport, SnapshotsReport, StatusReport, TimelineReport,
+    VERSION, WorkspacesReport,
 };
 use ckpt_schema::{Event, EventKind};
 use schemars::generate::SchemaSettings;
@@ -42,6 +42,7 @@ fn generate() -> Value {
         ("report-du", reports.subschema_for::<DuReport>()),
         ("report-error", reports.subschema_for::<ErrorReport>()),
         ("report-event", reports.subschema_for::<EventReport>()),
+        ("report-forget", reports.subschema_for::<ForgetReport>()),
         ("report-gc", reports.subschema_for::<GcReport>()),
         ("report-install", reports.subschema_for::<InstallReport>()),
         ("report-label", reports.subschema_for::<LabelsReport>()),

@@ -39,6 +39,7 @@ pub use settings::Settings;
 pub use store::{Store, Surroundings};
 pub use timeline::life::agent_process;
 pub use upkeep::du::By;
+pub use upkeep::forget::What as Forget;
 
 use model::progress::SnapshotProgress;
 
@@ -71,6 +72,17 @@ pub fn versions() -> Versions {
 /// Fails where what is there is not the user's own store, nor a directory in which one can be begun; nothing is changed then.
 pub fn prepare_directory(directory: &Path) -> Result<PathBuf> {
     fs::ownership::prepare(directory)
+}
+
+/// Fails where the store in a directory is not the user's own, or holds what no store has: [`purge`] would refuse it.
+pub fn check_purge(directory: &Path) -> Result<()> {
+    upkeep::forget::check_purge(directory)
+}
+
+/// Removes the store in a directory as a whole, where it is a store of the user's own and nobody is at work in it. Returns whether
+/// there was one.
+pub fn purge(directory: &Path) -> Result<bool> {
+    upkeep::forget::purge(directory)
 }
 
 /// Notes an event that the store in a directory could not take because its disk is full, where the error says so. It is for when
@@ -141,6 +153,27 @@ impl Store {
     /// Removes what was not used for long, and packs the rest anew; only says what would go where it is a `dry_run`.
     pub fn gc(&mut self, dry_run: bool) -> Result<report::GcReport> {
         upkeep::gc::by_hand(self, dry_run)
+    }
+
+    /// Removes every trace of a path, a session, a message, a workspace, or of all; only says what would go where it is a `dry_run`.
+    ///
+    /// Busy while a step or an operation is open in a workspace that is meant.
+    pub fn forget(
+        &mut self,
+        cwd: &Path,
+        what: &Forget,
+        dry_run: bool,
+    ) -> Result<report::ForgetReport> {
+        let connection = self.database.connection();
+        let workspace = || timeline::Place::known(self, cwd).map(|place| place.row.id);
+        let ours = match what {
+            Forget::Message(id) => {
+                Forget::Message(ids::message(connection, workspace()?, None, id)?.id)
+            }
+            Forget::Session(id) => Forget::Session(ids::session(connection, workspace()?, id)?.id),
+            other => other.clone(),
+        };
+        upkeep::forget::forget(self, cwd, &ours, dry_run)
     }
 
     /// Returns what the store takes of the disk, and notes the sizes of its snapshots.

@@ -9,6 +9,7 @@ mod config;
 mod database;
 mod doctor;
 mod files;
+mod forget;
 mod generated;
 mod history_page;
 mod inside;

@@ -10,6 +10,7 @@
 
 mod again;
 mod errors;
+mod forget;
 mod forward;
 mod git;
 mod hook;

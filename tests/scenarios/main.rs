@@ -12,6 +12,7 @@ mod doctor;
 mod evidence;
 mod excludes;
 mod folders;
+mod forget;
 mod full_disk;
 mod git;
 mod honesty;

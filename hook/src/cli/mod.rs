@@ -148,6 +148,7 @@ fn dispatch(invocation: &Invocation, command: &Command) -> Result<u8, Failure> {
         Command::Doctor(arguments) => doctor::run(invocation, arguments),
         Command::Gc(arguments) => upkeep::gc(invocation, arguments),
         Command::Du(arguments) => upkeep::du(invocation, arguments),
+        Command::Forget(arguments) => upkeep::forget(invocation, arguments),
         Command::Demo => demo::run(invocation),
         Command::Inside(arguments) => inside::run(invocation, arguments),
         Command::Serve(arguments) => serve::run(invocation, arguments),

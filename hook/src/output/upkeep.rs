@@ -1,6 +1,6 @@
-//! What the store takes of the disk, and what became less of it.
+//! What the store takes of the disk, what became less of it, and what is forgotten.
 
-use ckpt_schema::report::{DuReport, GcReport, GcSession, GcWorkspace};
+use ckpt_schema::report::{DuReport, ForgetReport, GcReport, GcSession, GcWorkspace};
 
 use super::table::Table;
 use super::text::{count, safe, short};
@@ -154,6 +154,48 @@ pub fn du(report: &DuReport, view: &View) -> String {
         table.row(vec![size(row.bytes), row.snapshots.to_string(), name]);
     }
     text + "\n" + &table.render(view)
+}
+
+/// So many files are named, without `--verbose`.
+const NAMED: usize = 20;
+
+/// Returns what is forgotten, or would be.
+pub fn forget(report: &ForgetReport, view: &View) -> String {
+    let mut text = String::new();
+    for workspace in &report.workspaces {
+        let name = safe(&workspace.workspace);
+        let whole = if workspace.removed {
+            ", with its whole history"
+        } else {
+            ""
+        };
+        text.push_str(&format!(
+            "{name}{whole}: {}, {}\n",
+            count(workspace.snapshots, "snapshot"),
+            count(workspace.prompts, "prompt"),
+        ));
+        let shown = if view.verbose { usize::MAX } else { NAMED };
+        for file in workspace.files.iter().take(shown) {
+            text.push_str(&format!("  {}\n", safe(&file.path)));
+        }
+        let more = workspace.files.len().saturating_sub(shown);
+        if more > 0 {
+            text.push_str(&format!("  and {more} more (--verbose)\n"));
+        }
+    }
+    for copy in &report.copies {
+        text.push_str(&format!("{}, a former session store\n", safe(copy)));
+    }
+    text + &if report.dry_run {
+        "All of this would be removed from the store; nothing was changed yet.\n".to_owned()
+    } else {
+        format!(
+            "{} Forgotten. The store takes {}, before {}.\n",
+            view.paint.good("✓"),
+            size(report.bytes_after),
+            size(report.bytes_before)
+        )
+    }
 }
 
 /// Returns a number of bytes for people.

@@ -41,7 +41,9 @@ pub use setup::{
     InstallReport, SettingReport, SettingSource, SettingsChange, SkippedAgent,
 };
 pub use status::{DiagnosticReport, StatusReport, UnclearReport};
-pub use upkeep::{DuReport, DuRow, GcReport, GcSession, GcWorkspace};
+pub use upkeep::{
+    DuReport, DuRow, ForgetReport, ForgetWorkspace, GcReport, GcSession, GcWorkspace,
+};
 pub use workspace::{AdoptReport, WorkspaceReport, WorkspaceState, WorkspacesReport};
 
 /// The version of the documents below, in their `version` field.

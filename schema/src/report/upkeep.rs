@@ -1,7 +1,9 @@
-//! What `gc` and `du` tell.
+//! What `gc`, `du` and `forget` tell.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::PathText;
 
 /// `gc`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -96,4 +98,36 @@ pub struct DuRow {
     pub bytes: u64,
     /// How many snapshots it has that were not pruned.
     pub snapshots: u64,
+}
+
+/// `forget`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForgetReport {
+    /// The version of the document's shape.
+    pub version: u32,
+    /// Whether it was only planned.
+    pub dry_run: bool,
+    /// The workspaces of which something is forgotten.
+    pub workspaces: Vec<ForgetWorkspace>,
+    /// Former session stores that are removed: copies of migrations, and damaged ones that were set aside.
+    pub copies: Vec<String>,
+    /// The bytes of the store before it.
+    pub bytes_before: u64,
+    /// And after.
+    pub bytes_after: u64,
+}
+
+/// What is forgotten of a workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ForgetWorkspace {
+    /// Its directory.
+    pub workspace: String,
+    /// Whether all of it is forgotten.
+    pub removed: bool,
+    /// How many snapshots hold, or held, something of it.
+    pub snapshots: u64,
+    /// How many messages lose, or lost, their prompt.
+    pub prompts: u64,
+    /// The files, and the directories that go as a whole, by path.
+    pub files: Vec<PathText>,
 }

@@ -224,6 +224,24 @@ fn check_beginning(directory: &Path, metadata: &Metadata) -> Result<()> {
     }
 }
 
+/// Fails where a store's directory holds what no store has: it is not ours to remove.
+pub(crate) fn check_all_ours(directory: &Path) -> Result<()> {
+    let what = || format!("cannot list the directory `{}`", directory.display());
+    for entry in directory.read_dir().context(what)? {
+        let entry = entry.context(what)?;
+        let name = entry.file_name();
+        if !may_be_ours(&name) {
+            return Err(Error::failed(format!(
+                "`{}` is not the store's own: nothing was removed",
+                entry.path().display()
+            ))
+            .hint("move it out of the store first"));
+        }
+        check_owner(&entry.path(), &entry.metadata().context(what)?)?;
+    }
+    Ok(())
+}
+
 fn may_be_ours(name: &OsStr) -> bool {
     let begins = |start: &str| name.as_bytes().starts_with(start.as_bytes());
     // What a killed `install` leaves is a temporary file.

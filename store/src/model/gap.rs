@@ -21,6 +21,10 @@ pub enum GapReason {
     Special(SpecialFile),
     /// Another file system is mounted there.
     Mount,
+    /// The user had the store forget a file.
+    Forgotten,
+    /// The same, of a directory with all below it.
+    ForgottenDirectory,
 }
 
 /// What is neither a file, a link nor a directory.
@@ -56,13 +60,15 @@ impl GapReason {
     }
 
     /// Every reason that has no detail. A new one goes in here, too.
-    pub(crate) const PLAIN: [Self; 10] = [
+    pub(crate) const PLAIN: [Self; 12] = [
         Self::TooLarge,
         Self::KeptTooLarge,
         Self::Changing,
         Self::ReservedName,
         Self::TooDeep,
         Self::Mount,
+        Self::Forgotten,
+        Self::ForgottenDirectory,
         Self::Special(SpecialFile::Pipe),
         Self::Special(SpecialFile::Socket),
         Self::Special(SpecialFile::BlockDevice),
@@ -71,6 +77,9 @@ impl GapReason {
 
     /// What stands before the cause where a path could not be read.
     pub(crate) const UNREADABLE: &str = "unreadable: ";
+
+    /// What the reason of everything that was forgotten begins with.
+    pub(crate) const FORGOTTEN: &str = "forgotten";
 
     /// Returns the reason with a text, as [`Display`](fmt::Display) writes it; none if it is not the text of a reason.
     pub(crate) fn parse(text: &str) -> Option<Self> {
@@ -97,6 +106,8 @@ impl fmt::Display for GapReason {
             Self::TooDeep => formatter.write_str("too many directories deep"),
             Self::Special(kind) => write!(formatter, "not a file: {}", kind.name()),
             Self::Mount => formatter.write_str("another file system is mounted there"),
+            Self::Forgotten => formatter.write_str(Self::FORGOTTEN),
+            Self::ForgottenDirectory => write!(formatter, "{}, with all below it", Self::FORGOTTEN),
         }
     }
 }

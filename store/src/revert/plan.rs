@@ -28,7 +28,7 @@ use crate::revert::merge::Contents;
 use crate::revert::rule::{Ruling, Sides, three_way};
 use crate::revert::target::{Target, Verdict, target};
 use crate::sessions::ChangeRow;
-use crate::snapshot::Snapshots;
+use crate::snapshot::{Snapshots, is_below};
 use crate::timeline::count_with;
 
 /// From where to where the workspace is moved.
@@ -312,14 +312,32 @@ pub(super) fn plan_for(
     let mut contents = Contents::new(&read);
     let history = History::new(&material.changes);
     let targets = target(&material.base, &history, &mut contents, undoing)?;
-    plan_targets(
+    let mut plan = plan_targets(
         &targets,
         &material.goals,
         &material.current,
         &history,
         &mut contents,
         moving,
-    )
+    )?;
+    name_forgotten(&mut plan.items, &material.forgotten);
+    Ok(plan)
+}
+
+/// Says of what cannot be put back since it was forgotten that it was.
+fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
+    let gaps = items
+        .iter_mut()
+        .filter(|item| item.result == FileResult::Gap);
+    for item in gaps {
+        let path = item.path.as_bytes();
+        if forgotten
+            .iter()
+            .any(|above| above == path || is_below(path, above))
+        {
+            item.reason = Some("forgotten: its content was removed from the store".to_owned());
+        }
+    }
 }
 
 fn plan_targets(

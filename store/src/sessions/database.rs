@@ -194,6 +194,34 @@ impl Database {
         value
     }
 
+    /// Has SQLite overwrite what is deleted from now on, and wait for the disk, until the store is closed: the objects that rows named
+    /// go next.
+    pub(crate) fn overwrite_deleted(&self) -> Result<()> {
+        self.connection
+            .pragma_update_and_check(None, "secure_delete", true, |_| Ok(()))
+            .and_then(|()| self.connection.pragma_update(None, "synchronous", "FULL"))
+            .context(|| "cannot set a pragma")
+    }
+
+    /// Writes the file anew without what was deleted, and empties the log. Busy where another process reads the file all the while.
+    pub(crate) fn scrub(&self) -> Result<()> {
+        self.overwrite_deleted()?;
+        self.connection
+            .execute_batch("VACUUM")
+            .context(|| "cannot write the session store anew")?;
+        let is_busy: bool = self
+            .connection
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+            .context(|| "cannot empty the log of the session store")?;
+        if is_busy {
+            return Err(Error::busy(
+                "another process reads the session store: what was forgotten is still in its log",
+            )
+            .hint("`ckpt-hook gc` finishes it"));
+        }
+        Ok(())
+    }
+
     /// Notes something that went wrong.
     pub fn diagnose(&mut self, diagnostic: &Diagnostic<'_>, now: Milliseconds) -> Result<()> {
         self.write(|connection| {

@@ -7,6 +7,7 @@
 mod changes;
 mod database;
 mod feed;
+pub(crate) mod forget;
 mod git;
 mod history_of_file;
 mod labels;

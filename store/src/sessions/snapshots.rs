@@ -152,7 +152,7 @@ pub(crate) fn put_snapshot(
     Ok(id)
 }
 
-fn put_gap(connection: &Connection, snapshot_id: i64, gap: &Gap) -> Result<()> {
+pub(super) fn put_gap(connection: &Connection, snapshot_id: i64, gap: &Gap) -> Result<()> {
     let raw = std::str::from_utf8(&gap.path).is_err().then_some(&gap.path);
     connection
         .prepare_cached("INSERT INTO gaps (snapshot_id, path, path_raw, reason, size) VALUES (?1, ?2, ?3, ?4, ?5)")

@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 pub(crate) mod du;
+pub(crate) mod forget;
 pub(crate) mod gc;
 pub(crate) mod repair;
 pub(crate) mod settle;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-/// `install` and `uninstall`.
+/// `install`.
 #[derive(Debug, Args)]
 #[command(after_help = INSTALL_EXAMPLES)]
 pub struct InstallArguments {
@@ -28,6 +28,42 @@ pub struct InstallArguments {
     #[arg(long)]
     pub trust: bool,
 }
+
+/// `uninstall`.
+#[derive(Debug, Args)]
+#[command(after_help = UNINSTALL_EXAMPLES)]
+pub struct UninstallArguments {
+    /// The agents
+    #[arg(value_name = "AGENT", required_unless_present_any = ["all", "list", "purge"])]
+    pub agents: Vec<String>,
+    /// Every agent that is on this machine
+    #[arg(long, conflicts_with = "agents")]
+    pub all: bool,
+    /// Show which agents there are and where the hook is installed, and change nothing
+    #[arg(long, conflicts_with_all = ["agents", "all", "dry_run", "user", "project", "purge"])]
+    pub list: bool,
+    /// In the settings of this project
+    #[arg(long, conflicts_with = "user")]
+    pub project: bool,
+    /// In your own settings, for every project (the default)
+    #[arg(long)]
+    pub user: bool,
+    /// Show what would be changed, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Take the hook out of every agent, and then remove the store with all that was ever recorded
+    #[arg(long, conflicts_with_all = ["agents", "project"])]
+    pub purge: bool,
+    /// Do not ask before --purge
+    #[arg(short, long, requires = "purge")]
+    pub yes: bool,
+}
+
+const UNINSTALL_EXAMPLES: &str = "\
+Examples:
+  ckpt-hook uninstall claude-code codex          out of the settings of these two
+  ckpt-hook uninstall --all --dry-run            what would change for every agent on this machine
+  ckpt-hook uninstall --purge                    out of all of them, and the store goes as well";
 
 const INSTALL_EXAMPLES: &str = "\
 Examples:

@@ -33,7 +33,7 @@ pub use history::{
     SnapshotArguments, State, StatusArguments,
 };
 pub use inside::{InsideArguments, InsideCommand, InsideRevertArguments};
-pub use install::InstallArguments;
+pub use install::{InstallArguments, UninstallArguments};
 pub use label::LabelArguments;
 pub use operation::{
     OnConflict, RedoArguments, RestoreArguments, RevertArguments, Unclear, UndoArguments,
@@ -43,7 +43,7 @@ pub use record::{EventArguments, FlagArguments};
 pub use run::RunArguments;
 pub use serve::{ServeArguments, WatchArguments};
 pub use ui::UiArguments;
-pub use upkeep::{By, DuArguments, GcArguments};
+pub use upkeep::{By, DuArguments, ForgetArguments, GcArguments};
 pub use workspace::{AdoptArguments, WorkspaceArguments, WorkspaceCommand};
 
 /// Put my workspace back to how it was just before I sent that message.
@@ -102,6 +102,7 @@ pub const COMMANDS: &[&str] = &[
     "doctor",
     "gc",
     "du",
+    "forget",
     "demo",
     "event",
     "step-start",
@@ -190,7 +191,7 @@ pub enum Command {
     /// Put the hook into an agent's settings
     Install(InstallArguments),
     /// Remove the hook from an agent's settings
-    Uninstall(InstallArguments),
+    Uninstall(UninstallArguments),
     /// Show the settings and where each comes from, or change one
     Config(ConfigArguments),
     /// Check store, database, settings and installed hooks
@@ -199,6 +200,8 @@ pub enum Command {
     Gc(GcArguments),
     /// Show how much disk space the store uses
     Du(DuArguments),
+    /// Remove a path, a session, a message or a workspace from the store for good
+    Forget(ForgetArguments),
     /// Play a small session in a scratch folder, revert it and bring it back
     Demo,
     /// Read one hook payload (JSON) on stdin and record it; agents call this

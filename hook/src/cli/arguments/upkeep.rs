@@ -1,4 +1,6 @@
-//! What keeps the store small: `gc` and `du`.
+//! What keeps the store small, and what is to be forgotten out of it: `gc`, `du` and `forget`.
+
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
@@ -50,3 +52,42 @@ pub enum By {
     /// How long ago it was
     Age,
 }
+
+/// `forget`.
+#[derive(Debug, Args)]
+#[command(after_help = FORGET_HELP)]
+pub struct ForgetArguments {
+    /// What stood at these paths of the workspace: a pattern as in an ignore file, from the workspace's root
+    #[arg(long, value_name = "GLOB", conflicts_with_all = ["session", "message", "all"])]
+    pub path: Option<String>,
+    /// The prompts of a session and its sub-agents, and what they wrote
+    #[arg(long, value_name = "ID", conflicts_with_all = ["message", "all"])]
+    pub session: Option<String>,
+    /// The prompt of a message, and what its steps wrote
+    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    pub message: Option<String>,
+    /// The whole history of a workspace; beside --path, --session or --message the workspace that is meant [default: this one]
+    #[arg(long, value_name = "DIR", num_args = 0..=1, conflicts_with = "all")]
+    pub workspace: Option<Option<PathBuf>>,
+    /// Everything that was ever recorded
+    #[arg(long)]
+    pub all: bool,
+    /// Only say what would go
+    #[arg(short = 'n', long)]
+    pub dry_run: bool,
+    /// Do not ask
+    #[arg(short, long)]
+    pub yes: bool,
+}
+
+const FORGET_HELP: &str = "\
+Afterwards the bytes are nowhere in the store, and nothing brings them back. The files of the workspace
+are not touched; what is still there is captured again by the next snapshot, unless an ignore rule or
+the setting `exclude` hides it. Messages stay in `log` with their numbers and file names. A revert
+leaves files alone whose content it would need. It asks first; where there is no terminal, give --yes.
+
+Examples:
+  ckpt-hook forget --path .env --dry-run    what would go
+  ckpt-hook forget --path '*.pem'           files of that name, in every folder
+  ckpt-hook forget --message last --yes     the newest prompt, and what the agent wrote for it
+  ckpt-hook forget --workspace              all that was recorded in this workspace";

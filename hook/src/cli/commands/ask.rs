@@ -3,14 +3,18 @@
 //! It reads the terminal on stdin, and writes on stderr. Every line fits, however narrow the terminal is, so that what is drawn
 //! can be taken away again to the last line. The cursor is never hidden, and keys are not echoed only while a question stands.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 
+use ckpt_store::Error;
 use console::{Key, Term};
 use rustix::process::{Signal, getpid, kill_process};
-use rustix::stdio::stdin;
+use rustix::stdio;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 
+use crate::cli::invocation::Invocation;
+use crate::failure::Failure;
 use crate::output::text::{fit, wrap};
+use crate::stdin;
 
 /// How many lines of a list are shown at once.
 const SHOWN: usize = 15;
@@ -97,6 +101,31 @@ fn key_unechoed(question: &str, keys: &[char]) -> io::Result<Option<char>> {
     Ok(answer)
 }
 
+/// Asks whether something that cannot be taken back is to be done; with `yes` it is not asked. Without a terminal nobody can answer,
+/// which is a failure.
+pub fn agrees(invocation: &Invocation, yes: bool, question: &str) -> Result<bool, Failure> {
+    if yes {
+        return Ok(true);
+    }
+    if !stdin::is_terminal() || !io::stderr().is_terminal() {
+        return Err(Failure::usage(
+            "there is no terminal to ask at whether it is to be removed for good",
+            "give --yes; --dry-run says what would go",
+        ));
+    }
+    let answer = key(question, &['y', 'n'])
+        .map_err(|error| Error::failed("cannot ask at the terminal").because(error))?;
+    let agrees = answer == Some('y');
+    if !agrees && !invocation.output.is_quiet() {
+        eprint_line("Nothing was removed.")?;
+    }
+    Ok(agrees)
+}
+
+fn eprint_line(line: &str) -> Result<(), Failure> {
+    Term::stderr().write_line(line).map_err(Failure::output)
+}
+
 /// Asks. Ctrl-C ends the process as it ends any other: by the signal, so that a script that called it ends as well. Where the
 /// signal is ignored, as below `nohup`, somebody leaves.
 fn asked<T>(question: impl FnOnce() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
@@ -117,12 +146,12 @@ struct Unechoed(Termios);
 
 impl Unechoed {
     fn begin() -> io::Result<Self> {
-        let before = tcgetattr(stdin())?;
+        let before = tcgetattr(stdio::stdin())?;
         let mut unechoed = before.clone();
         unechoed
             .local_modes
             .remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
-        tcsetattr(stdin(), OptionalActions::Drain, &unechoed)?;
+        tcsetattr(stdio::stdin(), OptionalActions::Drain, &unechoed)?;
         Ok(Self(before))
     }
 }
@@ -130,6 +159,6 @@ impl Unechoed {
 impl Drop for Unechoed {
     fn drop(&mut self) {
         // A terminal that is gone needs no echo.
-        let _ = tcsetattr(stdin(), OptionalActions::Drain, &self.0);
+        let _ = tcsetattr(stdio::stdin(), OptionalActions::Drain, &self.0);
     }
 }

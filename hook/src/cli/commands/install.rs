@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use ckpt_schema::report::{
     self, AgentReport, AgentSettings, AgentsReport, InstallReport, SettingsChange, SkippedAgent,
 };
-use ckpt_store::Error;
 use ckpt_store::error::{Context, Result};
+use ckpt_store::{Error, Forget};
 
+use super::ask;
 use crate::agents::install::{self, Advice, AgentState, Installed, Place, Scope};
-use crate::cli::arguments::InstallArguments;
+use crate::cli::arguments::{InstallArguments, UninstallArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, FAILED, Failure, PARTIAL};
-use crate::output::agents;
+use crate::output::{agents, text};
 use crate::surroundings;
 
 /// What is done to settings.
@@ -42,12 +43,45 @@ pub fn install(
     run(invocation, arguments, Verb::Install)
 }
 
-/// Takes the hook out.
+/// Takes the hook out, and with `--purge` the store with it.
 pub fn uninstall(
     invocation: &Invocation,
-    arguments: &InstallArguments,
+    arguments: &UninstallArguments,
 ) -> std::result::Result<u8, Failure> {
-    run(invocation, arguments, Verb::Uninstall)
+    let store = invocation.store_directory()?;
+    if arguments.purge && !arguments.dry_run {
+        ckpt_store::check_purge(&store)?;
+        // Who is at work is not disturbed.
+        let directory = invocation.directory()?;
+        invocation.open()?.forget(&directory, &Forget::All, true)?;
+        let question = format!(
+            "Remove `{}` with all that was ever recorded, for good? [y/n]",
+            store.display()
+        );
+        if !ask::agrees(invocation, arguments.yes, &question)? {
+            return Ok(DONE);
+        }
+    }
+    let taken_out = InstallArguments {
+        agents: arguments.agents.clone(),
+        all: arguments.all || arguments.purge,
+        list: arguments.list,
+        project: arguments.project,
+        user: arguments.user,
+        dry_run: arguments.dry_run,
+        trust: false,
+    };
+    let code = run(invocation, &taken_out, Verb::Uninstall)?;
+    // An agent that still calls the hook would begin a store anew.
+    if !arguments.purge || arguments.dry_run || code != DONE {
+        return Ok(code);
+    }
+    let is_gone = ckpt_store::purge(&store)?;
+    if is_gone && !invocation.output.is_quiet() && !invocation.common.json {
+        let line = format!("removed {}\n", text::safe(&store.to_string_lossy()));
+        invocation.output.text(&line)?;
+    }
+    Ok(DONE)
 }
 
 fn run(

@@ -1,8 +1,10 @@
-//! `gc` and `du`: what the store takes of the disk, and making it less.
+//! `gc`, `du` and `forget`: what the store takes of the disk, making it less, and what is not to be in it.
 
-use ckpt_store::By;
+use ckpt_schema::report::ForgetReport;
+use ckpt_store::{By, Forget};
 
-use crate::cli::arguments::{self, DuArguments, GcArguments};
+use super::ask;
+use crate::cli::arguments::{self, DuArguments, ForgetArguments, GcArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::upkeep;
@@ -28,5 +30,52 @@ pub fn du(invocation: &Invocation, arguments: &DuArguments) -> Result<u8, Failur
     invocation
         .output
         .report(&report, |view| upkeep::du(&report, view))?;
+    Ok(DONE)
+}
+
+/// Removes something from the store for good.
+pub fn forget(invocation: &Invocation, arguments: &ForgetArguments) -> Result<u8, Failure> {
+    let what = if let Some(path) = &arguments.path {
+        Forget::Path(path.clone())
+    } else if let Some(id) = &arguments.session {
+        Forget::Session(id.clone())
+    } else if let Some(id) = &arguments.message {
+        Forget::Message(id.clone())
+    } else if arguments.all {
+        Forget::All
+    } else if arguments.workspace.is_some() {
+        Forget::Workspace
+    } else {
+        return Err(Failure::usage(
+            "it is not said what to forget",
+            "give --path, --session, --message, --workspace or --all",
+        ));
+    };
+    let directory = arguments.workspace.as_ref().and_then(Option::as_deref);
+    let directory = match directory {
+        Some(directory) => invocation.surroundings.directory(Some(directory))?,
+        None => invocation.directory()?,
+    };
+    let mut store = invocation.open()?;
+    let show = |report: &ForgetReport| {
+        invocation
+            .output
+            .report(report, |view| upkeep::forget(report, view))
+    };
+    if arguments.dry_run {
+        show(&store.forget(&directory, &what, true)?)?;
+        return Ok(DONE);
+    }
+    if !arguments.yes {
+        let plan = store.forget(&directory, &what, true)?;
+        let question = format!(
+            "{}Forget it for good? [y/n]",
+            upkeep::forget(&plan, invocation.output.view())
+        );
+        if !ask::agrees(invocation, false, &question)? {
+            return Ok(DONE);
+        }
+    }
+    show(&store.forget(&directory, &what, false)?)?;
     Ok(DONE)
 }

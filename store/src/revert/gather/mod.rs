@@ -45,6 +45,8 @@ pub(crate) struct Material {
     pub unprotected: Vec<(String, String)>,
     /// The directories that could not be read when one of the steps in question began or ended, with the reason.
     pub unread: Vec<Gap>,
+    /// The paths of the workspace that snapshots were made to forget; a directory stands for all below it.
+    pub forgotten: Vec<Vec<u8>>,
     /// The paths that were named and at or below which nothing of what is asked for ever changed.
     pub unknown: Vec<WorkspacePath>,
 }
@@ -111,6 +113,8 @@ pub(crate) fn gather(
     }
     let unread = unread(connection, movement, &scopes, seen)?;
     let unknown = unknown_paths(movement, &live);
+    let forgotten =
+        sessions::forget::forgotten_paths(connection, place.row.id, GapReason::FORGOTTEN)?;
     let lines = known_lines(live.iter().map(|change| &change.row));
     Ok(Material {
         changes,
@@ -120,6 +124,7 @@ pub(crate) fn gather(
         current,
         unprotected,
         unread,
+        forgotten,
         unknown,
     })
 }

@@ -242,6 +242,8 @@ pub(super) fn code(reason: &GapReason) -> u8 {
         GapReason::Special(SpecialFile::BlockDevice) => 18,
         GapReason::Special(SpecialFile::CharacterDevice) => 19,
         GapReason::KeptTooLarge => 20,
+        GapReason::Forgotten => 22,
+        GapReason::ForgottenDirectory => 21,
     }
 }
 
@@ -259,6 +261,8 @@ pub(super) fn reason(code: u8) -> Option<GapReason> {
         18 => GapReason::Special(SpecialFile::BlockDevice),
         19 => GapReason::Special(SpecialFile::CharacterDevice),
         20 => GapReason::KeptTooLarge,
+        22 => GapReason::Forgotten,
+        21 => GapReason::ForgottenDirectory,
         _ => return None,
     })
 }

@@ -51,14 +51,19 @@ impl<'a> Gaps<'a> {
     }
 }
 
-/// Returns whether a gap is a file's: only files are too large or changing, and only files have a size.
+/// Returns whether a gap is a file's: only files are too large, changing or forgotten by themselves, and only files have a size.
 fn is_file(gap: &Gap) -> bool {
     match gap.reason {
-        GapReason::TooLarge | GapReason::KeptTooLarge | GapReason::Changing => true,
+        GapReason::TooLarge
+        | GapReason::KeptTooLarge
+        | GapReason::Changing
+        | GapReason::Forgotten => true,
         GapReason::Unreadable(_) => gap.size.is_some(),
-        GapReason::ReservedName | GapReason::TooDeep | GapReason::Special(_) | GapReason::Mount => {
-            false
-        }
+        GapReason::ReservedName
+        | GapReason::TooDeep
+        | GapReason::Special(_)
+        | GapReason::Mount
+        | GapReason::ForgottenDirectory => false,
     }
 }
 

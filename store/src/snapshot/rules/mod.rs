@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 pub(crate) use matcher::{Matcher, Neighbours, View};
-pub(crate) use patterns::significant_lines;
+pub(crate) use patterns::{PathPattern, significant_lines};
 
 /// Outside a git repository these are left out, too: what package managers and compilers make and can make again.
 pub(crate) const BUILT_IN: &str = "node_modules/\nbower_components/\njspm_packages/\n.pnpm-store/\n.yarn/cache/\ntarget/\n\

@@ -176,6 +176,52 @@ impl Patterns {
     }
 }
 
+/// A pattern of paths that a person gave: of one line of an ignore file, or a path as it stands.
+pub(crate) struct PathPattern {
+    literal: Vec<u8>,
+    patterns: Patterns,
+    work: Work,
+}
+
+impl PathPattern {
+    /// Reads a pattern; none where it means nothing, or says what it is not.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        let text = match text.strip_prefix(b"./") {
+            Some(rest) => [b"/", rest].concat(),
+            None => text.to_vec(),
+        };
+        let patterns = Patterns::parse(&text, false);
+        let [line] = &patterns.lines[..] else {
+            return None;
+        };
+        let literal = text.strip_prefix(b"/").unwrap_or(&text);
+        let literal = literal.strip_suffix(b"/").unwrap_or(literal).to_vec();
+        (!line.pattern.is_negative()).then_some(Self {
+            literal,
+            patterns,
+            work: Work::default(),
+        })
+    }
+
+    /// Returns whether a path itself matches.
+    pub fn is_at(&self, path: &[u8], is_directory: bool) -> bool {
+        let name = path.iter().rposition(|byte| *byte == b'/').map(|at| at + 1);
+        let matched = self.patterns.matched(path, name, is_directory, &self.work);
+        matched == Some(true) || path == self.literal
+    }
+
+    /// Returns whether a file, or a directory above it, matches.
+    pub fn is_at_or_above(&self, file: &[u8]) -> bool {
+        let mut ends = (0..file.len()).filter(|end| file[*end] == b'/');
+        self.is_at(file, false) || ends.any(|end| self.is_at(&file[..end], true))
+    }
+
+    /// Returns whether it was too complicated for some path: then nobody knows whether it matches that.
+    pub fn is_undecided(&self) -> bool {
+        !self.work.undecided().is_empty()
+    }
+}
+
 /// Git drops trailing spaces unless a backslash keeps them (`trim_trailing_spaces` in its `dir.c`).
 fn without_trailing_spaces(line: &[u8]) -> &[u8] {
     let mut end = 0;

@@ -161,7 +161,13 @@ impl Check<'_> {
             }
             // A directory is compared by itself; of a name that says why, nothing else matters.
             Some(Kind::Directory | Kind::Gap(GapReason::ReservedName | GapReason::TooDeep)) => true,
-            Some(Kind::Gap(GapReason::Unreadable(_) | GapReason::Changing | GapReason::Mount))
+            Some(Kind::Gap(
+                GapReason::Unreadable(_)
+                | GapReason::Changing
+                | GapReason::Mount
+                | GapReason::Forgotten
+                | GapReason::ForgottenDirectory,
+            ))
             | None => false,
         };
         if is_same {

@@ -282,6 +282,9 @@ fn workspace(
             Ok(ids.len())
         })?;
     }
+    if presence.is_unswept {
+        super::forget::scrub(store)?;
+    }
     if has_objects {
         pack::whole(store, &place, how, presence.is_unswept)?;
         let sizes = place.snapshots()?.pack_sizes()?;

@@ -1,0 +1,313 @@
+//! The rows of what is forgotten.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::{Connection, Row, params};
+
+use super::read::all;
+use crate::error::{Context, Result};
+use crate::model::entry::ObjectId;
+
+const WHAT: &str = "cannot forget rows";
+
+/// Says of a path, and a blob that stood there, whether it is forgotten.
+pub(crate) type IsForgotten<'a> = dyn Fn(&[u8], ObjectId) -> bool + 'a;
+
+/// What belongs to a session or a message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Belongings {
+    pub messages: Vec<String>,
+    /// The agents' ids of the sessions, where they are forgotten as a whole.
+    pub agent_ids: Vec<String>,
+    /// What its steps wrote, where.
+    pub written: HashSet<(Vec<u8>, ObjectId)>,
+}
+
+/// Returns the trees of a workspace's snapshots that were not pruned, the newest first.
+pub(crate) fn trees(connection: &Connection, workspace_id: i64) -> Result<Vec<ObjectId>> {
+    let sql = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL GROUP BY tree ORDER BY max(id) DESC";
+    all(connection, sql, [workspace_id], |row| row.get(0))
+}
+
+/// Returns what belongs to a session and its sub-agents.
+pub(crate) fn belongings_of_session(connection: &Connection, id: &str) -> Result<Belongings> {
+    let sql = "WITH RECURSIVE own (id) AS (VALUES (?1) UNION SELECT sessions.id FROM sessions JOIN own ON parent_id = own.id)
+               SELECT id FROM own";
+    let ids: Vec<String> = all(connection, sql, [id], |row| row.get(0))?;
+    let mut found = Belongings::default();
+    let mut steps = HashSet::new();
+    for id in ids {
+        let of_it = |sql: &str| all(connection, sql, [&id], |row| row.get::<_, String>(0));
+        found
+            .messages
+            .extend(of_it("SELECT id FROM messages WHERE session_id = ?1")?);
+        found
+            .agent_ids
+            .extend(of_it("SELECT agent_id FROM sessions WHERE id = ?1")?);
+        steps.extend(of_it("SELECT id FROM steps WHERE session_id = ?1")?);
+    }
+    found.written = written(connection, &steps)?;
+    Ok(found)
+}
+
+/// Returns what belongs to a message.
+pub(crate) fn belongings_of_message(connection: &Connection, id: &str) -> Result<Belongings> {
+    let sql = "SELECT id FROM steps WHERE message_id = ?1";
+    let steps = all(connection, sql, [id], |row| row.get(0))?;
+    Ok(Belongings {
+        messages: vec![id.to_owned()],
+        agent_ids: Vec::new(),
+        written: written(connection, &steps.into_iter().collect())?,
+    })
+}
+
+/// Returns what steps wrote and nobody had written there before them.
+fn written(
+    connection: &Connection,
+    steps: &HashSet<String>,
+) -> Result<HashSet<(Vec<u8>, ObjectId)>> {
+    struct Change {
+        step: Option<String>,
+        path: Vec<u8>,
+        old: Option<ObjectId>,
+        new: Option<ObjectId>,
+    }
+    let sql = "SELECT step_id, CAST(ifnull(path_raw, path) AS BLOB) AS path, old_blob, new_blob FROM changes
+                WHERE workspace_id IN (SELECT workspace_id FROM changes
+                                        WHERE step_id IN (SELECT value FROM json_each(?1)))
+                ORDER BY id";
+    let ids: Vec<&String> = steps.iter().collect();
+    let ids = serde_json::to_string(&ids).unwrap_or_default();
+    let changes = all(connection, sql, [ids], |row| {
+        Ok(Change {
+            step: row.get("step_id")?,
+            path: row.get("path")?,
+            old: row.get("old_blob")?,
+            new: row.get("new_blob")?,
+        })
+    })?;
+    let mut of_others = HashSet::new();
+    let mut written = HashSet::new();
+    for change in changes {
+        let is_own = change.step.is_some_and(|step| steps.contains(&step));
+        if let Some(old) = change.old {
+            let old = (change.path.clone(), old);
+            if !written.contains(&old) {
+                of_others.insert(old);
+            }
+        }
+        if let Some(new) = change.new {
+            let new = (change.path, new);
+            if !is_own && !written.contains(&new) {
+                of_others.insert(new);
+            } else if is_own && !of_others.contains(&new) {
+                written.insert(new);
+            }
+        }
+    }
+    Ok(written)
+}
+
+/// Puts one tree in the place of another, and says of the snapshots that had that what they lack: paths, each with a reason.
+/// Returns how many snapshots those are.
+pub(crate) fn replace_tree(
+    connection: &Connection,
+    workspace_id: i64,
+    (old, new): (ObjectId, ObjectId),
+    gaps: &[crate::model::gap::Gap],
+) -> Result<u64> {
+    let sql =
+        "SELECT id FROM snapshots WHERE workspace_id = ?1 AND tree = ?2 AND pruned_at IS NULL";
+    let ids: Vec<i64> = all(connection, sql, params![workspace_id, old], |row| {
+        row.get(0)
+    })?;
+    for id in &ids {
+        connection
+            .execute(
+                "UPDATE snapshots SET tree = ?2, stored_bytes = NULL WHERE id = ?1",
+                params![id, new],
+            )
+            .context(|| WHAT)?;
+        for gap in gaps {
+            super::snapshots::put_gap(connection, *id, gap)?;
+        }
+    }
+    Ok(ids.len() as u64)
+}
+
+/// A column of blobs.
+struct Column {
+    table: &'static str,
+    of_workspace: &'static str,
+    blob: &'static str,
+}
+
+const OF_OPERATIONS: &str = "operation_id IN (SELECT id FROM operations WHERE workspace_id = ?1)";
+
+const COLUMNS: [Column; 6] = [
+    Column {
+        table: "changes",
+        of_workspace: "workspace_id = ?1",
+        blob: "old_blob",
+    },
+    Column {
+        table: "changes",
+        of_workspace: "workspace_id = ?1",
+        blob: "new_blob",
+    },
+    Column {
+        table: "operation_files",
+        of_workspace: OF_OPERATIONS,
+        blob: "expected_blob",
+    },
+    Column {
+        table: "operation_files",
+        of_workspace: OF_OPERATIONS,
+        blob: "target_blob",
+    },
+    Column {
+        table: "operation_files",
+        of_workspace: OF_OPERATIONS,
+        blob: "goal_blob",
+    },
+    Column {
+        table: "step_paths",
+        of_workspace: "step_id IN (SELECT steps.id FROM steps JOIN sessions ON sessions.id = session_id WHERE workspace_id = ?1)",
+        blob: "blob",
+    },
+];
+
+/// Returns the paths at which rows of a workspace name a blob that is forgotten, each with how many blobs those are. With `write`
+/// the rows name none of them any more: something was there, and its bytes are not stored.
+pub(crate) fn blobs(
+    connection: &Connection,
+    workspace_id: i64,
+    is_forgotten: &IsForgotten<'_>,
+    write: bool,
+) -> Result<HashMap<Vec<u8>, HashSet<ObjectId>>> {
+    let mut found: HashMap<Vec<u8>, HashSet<ObjectId>> = HashMap::new();
+    for Column {
+        table,
+        of_workspace,
+        blob,
+    } in COLUMNS
+    {
+        let sql = format!(
+            "SELECT CAST(ifnull(path_raw, path) AS BLOB) AS at, {blob} AS blob FROM {table}
+              WHERE {of_workspace} AND {blob} IS NOT NULL GROUP BY 1, 2"
+        );
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let rows: Vec<(Vec<u8>, ObjectId)> = all(connection, &sql, [workspace_id], read)?;
+        for (path, id) in rows {
+            if id == ObjectId::EMPTY_TREE || !is_forgotten(&path, id) {
+                continue;
+            }
+            if write {
+                let sql = format!(
+                    "UPDATE {table} SET {blob} = NULL WHERE {of_workspace} AND {blob} = ?2
+                        AND path = ?3 AND CAST(ifnull(path_raw, path) AS BLOB) = ?4"
+                );
+                let text = String::from_utf8_lossy(&path);
+                connection
+                    .execute(&sql, params![workspace_id, id, text, path])
+                    .context(|| WHAT)?;
+            }
+            found.entry(path).or_default().insert(id);
+        }
+    }
+    Ok(found)
+}
+
+/// Forgets prompts and labels of messages, and what was noted of their sessions. Returns how many prompts those were.
+pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
+    let mut forgotten = 0;
+    for id in &of.messages {
+        let sql = "UPDATE messages SET prompt = NULL WHERE id = ?1 AND prompt IS NOT NULL";
+        forgotten += connection.execute(sql, [id]).context(|| WHAT)? as u64;
+        let sql = "DELETE FROM labels WHERE message_id = ?1";
+        connection.execute(sql, [id]).context(|| WHAT)?;
+    }
+    for id in &of.agent_ids {
+        let sql = "DELETE FROM diagnostics WHERE session = ?1";
+        connection.execute(sql, [id]).context(|| WHAT)?;
+    }
+    Ok(forgotten)
+}
+
+/// Forgets diagnostics that quote one of these paths.
+pub(crate) fn diagnostics_about(connection: &Connection, paths: &[String]) -> Result<()> {
+    let sql = "SELECT id, message || ' ' || ifnull(detail, '') FROM diagnostics";
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let rows: Vec<(i64, String)> = all(connection, sql, [], read)?;
+    for (id, text) in rows {
+        if paths.iter().any(|path| text.contains(path.as_str())) {
+            connection
+                .execute("DELETE FROM diagnostics WHERE id = ?1", [id])
+                .context(|| WHAT)?;
+        }
+    }
+    Ok(())
+}
+
+/// Forgets what stands beside workspaces, once there is none any more.
+pub(crate) fn rest(connection: &Connection) -> Result<()> {
+    for table in ["diagnostics", "hook_runs"] {
+        connection
+            .execute(&format!("DELETE FROM {table}"), [])
+            .context(|| WHAT)?;
+    }
+    Ok(())
+}
+
+/// Returns the paths that were forgotten in snapshots of a workspace.
+pub(crate) fn forgotten_paths(
+    connection: &Connection,
+    workspace_id: i64,
+    reason: &str,
+) -> Result<Vec<Vec<u8>>> {
+    let sql = "SELECT DISTINCT CAST(ifnull(gaps.path_raw, gaps.path) AS BLOB) FROM gaps
+                 JOIN snapshots ON snapshots.id = snapshot_id
+                WHERE workspace_id = ?1 AND substr(reason, 1, length(?2)) = ?2";
+    all(connection, sql, params![workspace_id, reason], |row| {
+        row.get(0)
+    })
+}
+
+/// Returns how many snapshots and prompts a workspace has.
+pub(crate) fn numbers(connection: &Connection, workspace_id: i64) -> Result<(u64, u64)> {
+    connection
+        .query_row(
+            "SELECT (SELECT count(*) FROM snapshots WHERE workspace_id = ?1),
+                    (SELECT count(prompt) FROM messages JOIN sessions ON sessions.id = session_id WHERE workspace_id = ?1)",
+            [workspace_id],
+            |row| Ok((number(row, 0)?, number(row, 1)?)),
+        )
+        .context(|| "cannot count what is to be forgotten")
+}
+
+/// Returns how many snapshots of a workspace have one of these trees.
+pub(crate) fn snapshots_with(
+    connection: &Connection,
+    workspace_id: i64,
+    trees: impl Iterator<Item = ObjectId>,
+) -> Result<u64> {
+    let trees: HashSet<ObjectId> = trees.collect();
+    let sql = "SELECT tree FROM snapshots WHERE workspace_id = ?1 AND pruned_at IS NULL";
+    let all: Vec<ObjectId> = all(connection, sql, [workspace_id], |row| row.get(0))?;
+    Ok(all.iter().filter(|tree| trees.contains(tree)).count() as u64)
+}
+
+/// Returns how many of these messages have a prompt.
+pub(crate) fn prompts_of(connection: &Connection, messages: &[String]) -> Result<u64> {
+    let mut prompts = 0;
+    for id in messages {
+        let sql = "SELECT count(prompt) FROM messages WHERE id = ?1";
+        let has = connection.query_row(sql, [id], |row| number(row, 0));
+        prompts += has.context(|| "cannot count prompts")?;
+    }
+    Ok(prompts)
+}
+
+fn number(row: &Row<'_>, column: usize) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(i64::unsigned_abs)
+}

@@ -1,0 +1,133 @@
+//! Trees without what is forgotten. This module does IO.
+//!
+//! A tree that holds nothing of it keeps its id. Others are written anew, each once for a path at which it stands.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use super::Snapshots;
+use crate::error::Result;
+use crate::model::entry::ObjectId;
+use crate::model::path::join;
+use crate::objects::hash::{ObjectKind, hash};
+use crate::objects::pack::write::{Effort, PackWriter, pack_object};
+use crate::objects::reader::Reader;
+use crate::objects::tree::{TreeMode, encode};
+
+/// A path that is forgotten in a tree; of a directory nothing below it is told.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Gone {
+    /// From the tree's root.
+    pub path: Vec<u8>,
+    pub is_directory: bool,
+}
+
+/// A snapshot's tree that holds something that is forgotten.
+#[derive(Clone, Debug)]
+pub(crate) struct Rewritten {
+    pub old: ObjectId,
+    /// The one that replaces it.
+    pub new: ObjectId,
+    pub gone: Rc<Vec<Gone>>,
+}
+
+/// Says of a path and its object, and whether that is a directory, whether it is forgotten.
+pub(crate) type IsForgotten<'a> = dyn Fn(&[u8], ObjectId, bool) -> bool + 'a;
+
+impl Snapshots {
+    /// Returns those of these trees that hold something that is forgotten, and what replaces each. With `write` the new trees are
+    /// stored, synced.
+    pub(crate) fn without(
+        &self,
+        trees: &[ObjectId],
+        is_forgotten: &IsForgotten<'_>,
+        write: bool,
+    ) -> Result<Vec<Rewritten>> {
+        let reader = self.objects.reader()?;
+        reader.refresh()?;
+        let mut rewriting = Rewriting {
+            reader: &reader,
+            is_forgotten,
+            done: HashMap::new(),
+            to: if write {
+                Some(PackWriter::begin(self.objects.repository())?)
+            } else {
+                None
+            },
+        };
+        let mut rewritten = Vec::new();
+        for old in trees.iter().filter(|tree| **tree != ObjectId::EMPTY_TREE) {
+            let (new, gone) = rewriting.tree(*old, &[])?;
+            if !gone.is_empty() {
+                let old = *old;
+                rewritten.push(Rewritten { old, new, gone });
+            }
+        }
+        if let Some(to) = rewriting.to
+            && let Some(name) = to.finish()?
+        {
+            reader.note_new_pack(&name)?;
+        }
+        Ok(rewritten)
+    }
+}
+
+/// A new tree, and what it lacks.
+type Done = (ObjectId, Rc<Vec<Gone>>);
+
+struct Rewriting<'a> {
+    reader: &'a Reader,
+    is_forgotten: &'a IsForgotten<'a>,
+    done: HashMap<(ObjectId, Vec<u8>), Done>,
+    to: Option<PackWriter>,
+}
+
+impl Rewriting<'_> {
+    fn tree(&mut self, id: ObjectId, path: &[u8]) -> Result<Done> {
+        let key = (id, path.to_vec());
+        if let Some(done) = self.done.get(&key) {
+            return Ok(done.clone());
+        }
+        let mut gone = Vec::new();
+        let mut kept = Vec::new();
+        for mut entry in self.reader.tree(id)? {
+            let below = join(path, &entry.name);
+            let is_directory = entry.mode == TreeMode::Tree;
+            if (self.is_forgotten)(&below, entry.id, is_directory) {
+                gone.push(Gone {
+                    path: below,
+                    is_directory,
+                });
+                continue;
+            }
+            if is_directory {
+                let (new, gone_below) = self.tree(entry.id, &below)?;
+                gone.extend(gone_below.iter().cloned());
+                // Git has no empty directories.
+                if new == ObjectId::EMPTY_TREE && !gone_below.is_empty() {
+                    continue;
+                }
+                entry.id = new;
+            }
+            kept.push(entry);
+        }
+        let new = if gone.is_empty() {
+            id
+        } else if kept.is_empty() {
+            ObjectId::EMPTY_TREE
+        } else {
+            self.write(&encode(&mut kept))?
+        };
+        let done = (new, Rc::new(gone));
+        self.done.insert(key, done.clone());
+        Ok(done)
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<ObjectId> {
+        let id = hash(ObjectKind::Tree, bytes);
+        if let Some(to) = &mut self.to {
+            to.add(pack_object(ObjectKind::Tree, id, bytes, Effort::More))?;
+        }
+        Ok(id)
+    }
+}

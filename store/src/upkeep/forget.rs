@@ -1,0 +1,415 @@
+//! `forget`: what the user wants nobody to find any more goes, wherever it stands.
+//!
+//! ```text
+//! what ──► trees without it, stored ──► rows, in one transaction ──► database written anew ──► one pack of what is left
+//!                                       the workspace is unswept                              it is swept
+//! ```
+//!
+//! Who is killed before the end leaves a workspace that is unswept: the next `gc` or `forget` finishes it. While a step or an
+//! operation is open nothing is forgotten: they count on it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
+
+use super::gc::{self, pack, sizes};
+use super::settle;
+use crate::error::{Context, Error, Result};
+use crate::fs::ownership::{self, DATABASE};
+use crate::fs::{layout, leftover};
+use crate::model::entry::ObjectId;
+use crate::model::gap::{Gap, GapReason};
+use crate::model::hex::Hex;
+use crate::model::path::WorkspacePath;
+use crate::sessions::forget::{self, Belongings};
+use crate::sessions::{self, OpenStep};
+use crate::snapshot::{Gone, PathPattern};
+use crate::store::Store;
+use crate::timeline::{PATIENCE, Place, life};
+
+/// What is to be forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// What stood at the paths that a pattern matches, as in an ignore file, from the workspace's root.
+    Path(String),
+    /// A session with its sub-agents, by any id: its prompts, and what it wrote.
+    Session(String),
+    /// A message, by any id: its prompt, and what its steps wrote.
+    Message(String),
+    /// The workspace, with its history.
+    Workspace,
+    /// Every workspace.
+    All,
+}
+
+/// What is forgotten of a workspace that stays.
+enum Part {
+    Paths(PathPattern),
+    Of(Belongings),
+}
+
+impl Part {
+    fn has_file(&self, path: &[u8], id: ObjectId) -> bool {
+        match self {
+            Self::Paths(pattern) => pattern.is_at_or_above(path),
+            Self::Of(of) => of.written.contains(&(path.to_vec(), id)),
+        }
+    }
+
+    fn has_entry(&self, path: &[u8], id: ObjectId, is_directory: bool) -> bool {
+        match self {
+            Self::Paths(pattern) => pattern.is_at(path, is_directory),
+            Self::Of(of) => !is_directory && of.written.contains(&(path.to_vec(), id)),
+        }
+    }
+}
+
+/// Forgets, or says what would be forgotten. Ids are ours.
+pub(crate) fn forget(
+    store: &mut Store,
+    cwd: &Path,
+    what: &What,
+    dry_run: bool,
+) -> Result<ForgetReport> {
+    let mut report = ForgetReport {
+        version: VERSION,
+        dry_run,
+        ..ForgetReport::default()
+    };
+    if store.is_missing {
+        return match what {
+            What::All => Ok(report),
+            _ => Err(Error::unavailable("there is no store yet")),
+        };
+    }
+    let directory = store.surroundings.directory.clone();
+    let _lock = layout::lock_upkeep(&directory, PATIENCE)?;
+    report.bytes_before = sizes::of_store(store)?.bytes;
+    report.bytes_after = report.bytes_before;
+    let copies = sessions::copies(&directory)?;
+    report.copies = copies
+        .iter()
+        .map(|copy| copy.to_string_lossy().into_owned())
+        .collect();
+    let places = places(store, cwd, what)?;
+    for place in &places {
+        check_idle(store, place)?;
+    }
+    store.database.overwrite_deleted()?;
+    for place in &places {
+        report.workspaces.push(match what {
+            What::Workspace | What::All => whole(store, place, dry_run)?,
+            What::Path(_) | What::Session(_) | What::Message(_) => {
+                let is_new = !is_unswept(store, place)?;
+                let part = part(store, place, what)?;
+                let forgotten = forget_part(store, place, &part, dry_run)?;
+                if let (What::Path(pattern), true) = (what, is_new && is_nothing(&forgotten)) {
+                    return Err(Error::unavailable(format!(
+                        "nothing that was recorded in `{}` is at `{pattern}`",
+                        place.root.display()
+                    ))
+                    .hint("a pattern is as in an ignore file: `*.env`, `/config/keys/`"));
+                }
+                forgotten
+            }
+        });
+    }
+    if dry_run {
+        return Ok(report);
+    }
+    if *what == What::All {
+        store.database.write(forget::rest)?;
+        remove_all_folders(&directory)?;
+        remove_file(&directory.join("reserve"))?;
+    }
+    scrub(store)?;
+    for presence in sessions::presences(store.database.connection())? {
+        if presence.is_unswept {
+            let row = sessions::workspace(store.database.connection(), presence.id)?;
+            sweep(store, &Place::of_row(store, row))?;
+        }
+    }
+    report.bytes_after = sizes::of_store(store)?.bytes;
+    Ok(report)
+}
+
+/// Removes former session stores and the log, which names files, and writes the session store anew without what was deleted.
+pub(crate) fn scrub(store: &Store) -> Result<()> {
+    let directory = &store.surroundings.directory;
+    for path in sessions::copies(directory)? {
+        remove_file(&path)?;
+    }
+    for name in ["log", "log.old"] {
+        remove_file(&directory.join(name))?;
+    }
+    store.database.scrub()
+}
+
+/// Returns whether something was forgotten of a workspace, and who did it was killed before the end.
+fn is_unswept(store: &Store, place: &Place) -> Result<bool> {
+    let mut presences = sessions::presences(store.database.connection())?.into_iter();
+    Ok(presences.any(|presence| presence.id == place.row.id && presence.is_unswept))
+}
+
+fn is_nothing(forgotten: &ForgetWorkspace) -> bool {
+    forgotten.files.is_empty() && forgotten.prompts == 0
+}
+
+/// Returns the workspaces that are meant.
+fn places(store: &Store, cwd: &Path, what: &What) -> Result<Vec<Place>> {
+    if *what != What::All {
+        return Ok(vec![Place::known(store, cwd)?]);
+    }
+    let connection = store.database.connection();
+    let ids = sessions::workspaces(connection)?;
+    ids.into_iter()
+        .map(|id| Ok(Place::of_row(store, sessions::workspace(connection, id)?)))
+        .collect()
+}
+
+/// Fails where something is under way that counts on what is forgotten.
+fn check_idle(store: &Store, place: &Place) -> Result<()> {
+    let connection = store.database.connection();
+    let name = place.root.display();
+    let steps = sessions::open_steps(connection, place.row.id)?;
+    // Nobody would ever tell the end of a step whose agent was killed.
+    let is_at_work = |step: &OpenStep| !step.life.process.as_deref().is_some_and(life::is_gone);
+    if steps.iter().any(is_at_work) {
+        return Err(
+            Error::busy(format!("an agent is at work in `{name}`: a step is open"))
+                .hint("try again when it has ended"),
+        );
+    }
+    if sessions::has_open_operation(connection, place.row.id)? {
+        return Err(
+            Error::busy(format!("an operation in `{name}` is not finished"))
+                .hint("`ckpt-hook status` says what it waits for"),
+        );
+    }
+    Ok(())
+}
+
+fn part(store: &Store, place: &Place, what: &What) -> Result<Part> {
+    let connection = store.database.connection();
+    Ok(match what {
+        What::Path(pattern) => {
+            let path = Path::new(pattern);
+            let text = match place.path_of(path).filter(|_| path.is_absolute()) {
+                Some(path) => [b"/", path.as_bytes()].concat(),
+                None => pattern.as_bytes().to_vec(),
+            };
+            let parsed = PathPattern::parse(&text).ok_or_else(|| {
+                Error::failed(format!("`{pattern}` is no pattern of what to forget"))
+                    .hint("it is as in an ignore file, without `!`: `*.env`, `/config/keys/`")
+            })?;
+            Part::Paths(parsed)
+        }
+        What::Message(id) => Part::Of(forget::belongings_of_message(connection, id)?),
+        What::Session(id) => Part::Of(forget::belongings_of_session(connection, id)?),
+        What::Workspace | What::All => Part::Of(Belongings::default()),
+    })
+}
+
+/// Forgets a workspace with its history.
+fn whole(store: &mut Store, place: &Place, dry_run: bool) -> Result<ForgetWorkspace> {
+    let connection = store.database.connection();
+    let mut report = ForgetWorkspace {
+        workspace: place.root.to_string_lossy().into_owned(),
+        removed: true,
+        ..ForgetWorkspace::default()
+    };
+    (report.snapshots, report.prompts) = forget::numbers(connection, place.row.id)?;
+    if !dry_run {
+        let _settling = layout::lock_settling(&place.folder, PATIENCE)?;
+        let _lock = place.lock(PATIENCE)?;
+        check_idle(store, place)?;
+        sizes::remove_workspace(store, place)?;
+    }
+    Ok(report)
+}
+
+/// Forgets a part of a workspace; the packs still hold it then.
+fn forget_part(
+    store: &mut Store,
+    place: &Place,
+    part: &Part,
+    dry_run: bool,
+) -> Result<ForgetWorkspace> {
+    let has_objects = place.folder.join("repository.git").is_dir();
+    if !dry_run && has_objects && place.snapshots()?.borrows_now() {
+        settle::settle_now(store, place)?;
+    }
+    let lock = place.lock(PATIENCE)?;
+    check_idle(store, place)?;
+    let workspace = place.row.id;
+    let trees = forget::trees(store.database.connection(), workspace)?;
+    let is_entry = |path: &[u8], id, is_directory| part.has_entry(path, id, is_directory);
+    let rewritten = if has_objects {
+        place.snapshots()?.without(&trees, &is_entry, !dry_run)?
+    } else {
+        Vec::new()
+    };
+    let is_file = |path: &[u8], id| part.has_file(path, id);
+    let gone: BTreeSet<&Gone> = rewritten.iter().flat_map(|one| one.gone.iter()).collect();
+    let mut paths: BTreeSet<Vec<u8>> = gone.into_iter().map(|gone| gone.path.clone()).collect();
+    let found = forget::blobs(store.database.connection(), workspace, &is_file, false)?;
+    paths.extend(found.into_keys());
+    if let Part::Paths(pattern) = part
+        && pattern.is_undecided()
+    {
+        return Err(Error::failed(
+            "the pattern is too complicated to say which paths it matches",
+        ));
+    }
+    let mut report = ForgetWorkspace {
+        workspace: place.root.to_string_lossy().into_owned(),
+        files: paths.iter().map(|path| path_text(path)).collect(),
+        ..ForgetWorkspace::default()
+    };
+    let belongings = match part {
+        Part::Paths(_) => Belongings::default(),
+        Part::Of(of) => of.clone(),
+    };
+    if dry_run {
+        let connection = store.database.connection();
+        report.snapshots =
+            forget::snapshots_with(connection, workspace, rewritten.iter().map(|one| one.old))?;
+        report.prompts = forget::prompts_of(connection, &belongings.messages)?;
+        return Ok(report);
+    }
+    if paths.is_empty() && belongings == Belongings::default() {
+        return Ok(report);
+    }
+    // It would be looked for, and names what is gone; the cache would count on what is not stored any more.
+    lock.set_note("");
+    forget_caches(&place.folder)?;
+    let texts: Vec<String> = report.files.iter().map(|file| file.path.clone()).collect();
+    (report.snapshots, report.prompts) = store.database.write(|connection| {
+        let mut snapshots = 0;
+        for one in &rewritten {
+            let gaps = gaps(&one.gone);
+            let trees = (one.old, one.new);
+            snapshots += forget::replace_tree(connection, workspace, trees, &gaps)?;
+        }
+        forget::blobs(connection, workspace, &is_file, true)?;
+        let prompts = forget::prompts(connection, &belongings)?;
+        forget::diagnostics_about(connection, &texts)?;
+        sessions::note_unswept(connection, workspace, true)?;
+        Ok((snapshots, prompts))
+    })?;
+    Ok(report)
+}
+
+/// Packs a workspace anew without what was forgotten of it.
+fn sweep(store: &mut Store, place: &Place) -> Result<()> {
+    if place.folder.join("repository.git").is_dir() {
+        let how = gc::How::default();
+        return pack::whole(store, place, how, true);
+    }
+    store
+        .database
+        .write(|connection| sessions::note_unswept(connection, place.row.id, false))
+}
+
+fn gaps(gone: &[Gone]) -> Vec<Gap> {
+    let gap = |gone: &Gone| Gap {
+        path: gone.path.clone(),
+        reason: if gone.is_directory {
+            GapReason::ForgottenDirectory
+        } else {
+            GapReason::Forgotten
+        },
+        size: None,
+    };
+    gone.iter().map(gap).collect()
+}
+
+fn path_text(path: &[u8]) -> PathText {
+    match WorkspacePath::new(path) {
+        Ok(path) => path.to_report(),
+        Err(_) => PathText {
+            path: String::from_utf8_lossy(path).into_owned(),
+            path_hex: Some(Hex(path).to_string()),
+        },
+    }
+}
+
+/// Removes the cache of a workspace, and what killed processes left of one. To be called under its lock.
+fn forget_caches(folder: &Path) -> Result<()> {
+    let what = || format!("cannot list `{}`", folder.display());
+    for entry in fs::read_dir(folder).context(what)? {
+        let entry = entry.context(what)?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        let is_file = entry.file_type().context(what)?.is_file();
+        if is_file && (name.starts_with(b"cache") || name.starts_with(TEMPORARY)) {
+            remove_file(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+const TEMPORARY: &[u8] = leftover::TEMPORARY_PACK.as_bytes();
+
+/// Removes the folders of all workspaces, those of former session stores too.
+fn remove_all_folders(directory: &Path) -> Result<()> {
+    let snapshots = directory.join("snapshots");
+    let what = || format!("cannot list `{}`", snapshots.display());
+    let entries = match fs::read_dir(&snapshots) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.context(what)?,
+    };
+    for entry in entries {
+        let entry = entry.context(what)?;
+        if entry.file_type().context(what)?.is_dir() {
+            let _lock = layout::lock_workspace(&entry.path(), PATIENCE)?;
+            sizes::remove_folder(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn remove_file(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).context(|| format!("cannot remove `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Fails where [`purge`] would, as far as that can be seen before.
+pub(crate) fn check_purge(directory: &Path) -> Result<()> {
+    match ownership::find(directory)? {
+        Some(directory) => ownership::check_all_ours(&directory),
+        None => Ok(()),
+    }
+}
+
+/// Removes the store in a directory as a whole. The database goes last: who is killed before leaves a store, which goes the next time.
+pub(crate) fn purge(directory: &Path) -> Result<bool> {
+    let Some(directory) = ownership::find(directory)? else {
+        return Ok(false);
+    };
+    let _lock = layout::lock_upkeep(&directory, Duration::ZERO)?;
+    ownership::check_all_ours(&directory)?;
+    remove_all_folders(&directory)?;
+    let what = || format!("cannot remove `{}`", directory.display());
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&directory).context(what)? {
+        names.push(entry.context(what)?.path());
+    }
+    names.sort_by_key(|path| path.file_name().is_some_and(|name| name == DATABASE));
+    for path in names {
+        if path.is_dir() && !path.is_symlink() {
+            sizes::remove_folder(&path)?;
+        } else {
+            remove_file(&path)?;
+        }
+    }
+    fs::remove_dir(&directory).context(what)?;
+    Ok(true)
+}

@@ -1,0 +1,104 @@
+//! `forget` and `uninstall --purge`: what is asked, what is said, exit codes.
+
+use std::fs;
+
+use testing::binary::Sandbox;
+
+fn world() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    world.play("m1", "make it work", |world| world.write("a", "1\n"));
+    world.play("m2", "use the password", |world| {
+        world.write("key.pem", "a key\n")
+    });
+    world
+}
+
+#[test]
+fn nothing_is_forgotten_that_nobody_agreed_to() {
+    let world = world();
+    let run = world.run(&["forget", "--path", "*.pem"], b"").exits(2);
+    assert!(run.stderr.contains("--yes"), "what to do: {run}");
+    let plan = world
+        .run(&["forget", "--path", "*.pem", "--dry-run"], b"")
+        .exits(0);
+    assert!(plan.stdout.contains("  key.pem\n"), "what would go: {plan}");
+    assert!(!plan.stdout.contains("  a\n"), "and no more: {plan}");
+    world.run(&["revert", "m2"], b"").exits(0);
+    world.run(&["unrevert"], b"").exits(0);
+    assert_eq!(world.read("key.pem"), b"a key\n", "it is still stored");
+    let done = world
+        .run(&["forget", "--path", "*.pem", "--yes"], b"")
+        .exits(0);
+    assert!(done.stdout.contains("Forgotten."), "{done}");
+    world
+        .run(&["forget", "--path", "*.pem", "--yes"], b"")
+        .exits(4);
+}
+
+#[test]
+fn what_to_forget_is_said_once() {
+    let world = world();
+    world.run(&["forget"], b"").exits(2);
+    world.run(&["forget", "--all", "--path", "a"], b"").exits(2);
+    world
+        .run(&["forget", "--path", "a", "--message", "m1"], b"")
+        .exits(2);
+    world
+        .run(&["forget", "--message", "m9", "--yes"], b"")
+        .exits(4);
+    world
+        .run(&["forget", "--path", "!a", "--yes"], b"")
+        .exits(1);
+}
+
+#[test]
+fn forget_is_refused_while_an_agent_is_at_work() {
+    let world = world();
+    let session = ["--session", "s"];
+    world.run(
+        &[&["message", "--message", "m3"][..], &session].concat(),
+        b"",
+    );
+    world.run(&[&["step-start"][..], &session].concat(), b"");
+    for what in [&["--path", "a"][..], &["--workspace"], &["--all"]] {
+        let run = world.run(&[&["forget", "--yes"][..], what].concat(), b"");
+        run.exits(5);
+    }
+    world.run(&["uninstall", "--purge", "--yes"], b"").exits(5);
+    assert!(world.store().exists(), "all is there");
+}
+
+#[test]
+fn a_message_and_a_workspace_are_forgotten_by_what_names_them() {
+    let world = world();
+    let report = world.json(&["forget", "--message", "m2", "--yes"]);
+    assert_eq!(report["workspaces"][0]["prompts"], 1);
+    assert_eq!(report["workspaces"][0]["files"][0]["path"], "key.pem");
+    let log = world.run(&["log"], b"").exits(0);
+    assert!(!log.stdout.contains("password"), "{log}");
+    assert!(log.stdout.contains("make it work"), "{log}");
+    let here = world.workspace().display().to_string();
+    let report = world.json(&["forget", "--workspace", &here, "--yes"]);
+    assert_eq!(report["workspaces"][0]["removed"], true);
+    world.run(&["forget", "--workspace", "--yes"], b"").exits(4);
+    assert_eq!(world.read("key.pem"), b"a key\n", "files are not touched");
+}
+
+#[test]
+fn a_purge_removes_the_store_and_nothing_that_is_not_its_own() {
+    let world = world();
+    world.run(&["install", "claude-code"], b"").exits(0);
+    world.run(&["uninstall", "--purge"], b"").exits(2);
+    let theirs = world.store().join("mine.txt");
+    fs::write(&theirs, "mine\n").expect("writable");
+    world.run(&["uninstall", "--purge", "--yes"], b"").exits(1);
+    assert_eq!(fs::read(&theirs).expect("it is there"), b"mine\n");
+    assert!(world.store().join("sessions.db").exists(), "all is there");
+    fs::remove_file(&theirs).expect("ours");
+    let run = world.run(&["uninstall", "--purge", "--yes"], b"").exits(0);
+    assert!(run.stdout.contains("removed "), "{run}");
+    assert!(!world.store().exists(), "it went");
+    assert_eq!(world.read("a"), b"1\n", "files are not touched");
+    world.run(&["uninstall", "--purge", "--yes"], b"").exits(0);
+}

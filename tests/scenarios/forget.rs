@@ -1,0 +1,240 @@
+//! `forget`: afterwards the bytes are nowhere in the store, and a revert says so and leaves such files alone.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ckpt_schema::report::{FileResult, ForgetReport};
+use ckpt_store::{ErrorKind, Forget};
+
+use testing::scenario::{World, to};
+
+const SECRET: &str = "hunter2-hunter2-hunter2";
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn has(bytes: &[u8], needle: &str) -> bool {
+    bytes
+        .windows(needle.len())
+        .any(|window| window == needle.as_bytes())
+}
+
+/// Returns where in the store something stands: in a file as it is, or in an object that git decodes.
+fn places_of(world: &World, needle: &str) -> Vec<String> {
+    let store = world.base().join("store");
+    let mut places: Vec<String> = files(&store)
+        .into_iter()
+        .filter(|path| has(&fs::read(path).expect("ours"), needle))
+        .map(|path| path.display().to_string())
+        .collect();
+    for folder in fs::read_dir(store.join("snapshots")).into_iter().flatten() {
+        let repository = folder.expect("ours").path().join("repository.git");
+        let repository = git2::Repository::open_bare(repository).expect("a repository");
+        let odb = repository.odb().expect("it has objects");
+        odb.foreach(|id| {
+            if has(odb.read(*id).expect("it is whole").data(), needle) {
+                places.push(format!("object {id}"));
+            }
+            true
+        })
+        .expect("it can be listed");
+    }
+    places
+}
+
+fn forget(world: &mut World, what: Forget) -> ForgetReport {
+    let cwd = world.cwd.clone();
+    world.store.forget(&cwd, &what, false).expect("it is ours")
+}
+
+fn turn(world: &mut World, session: &str, message: &str, work: impl FnOnce(&World)) {
+    world.message_in(session, message);
+    world.start_in(session);
+    work(world);
+    world.finish_in(session);
+}
+
+/// Two messages that write a secret, in a file that the user had and in one that the agent made, and one that does not.
+fn with_secrets() -> World {
+    let mut world = World::new();
+    world.write("kept", "the user's\n");
+    world.write("config/.env", format!("first {SECRET}\n"));
+    turn(&mut world, "s", "m1", |world| {
+        world.write("config/.env", format!("second {SECRET}\n"));
+        world.write("kept", "the agent's\n");
+    });
+    turn(&mut world, "s", "m2", |world| {
+        world.write("keys/deep/id", format!("a key {SECRET}\n"));
+        world.write("config/.env", format!("third {SECRET}\n"));
+    });
+    turn(&mut world, "s", "m3", |world| {
+        world.write("kept", "the agent's second\n")
+    });
+    world
+}
+
+#[test]
+fn the_bytes_of_a_forgotten_path_are_nowhere_in_the_store() {
+    let mut world = with_secrets();
+    assert!(!places_of(&world, SECRET).is_empty(), "they were stored");
+    let cwd = world.cwd.clone();
+    let plan = world
+        .store
+        .forget(&cwd, &Forget::Path(".env".to_owned()), true)
+        .expect("it is ours");
+    let paths = |report: &ForgetReport| -> Vec<String> {
+        let files = &report.workspaces[0].files;
+        files.iter().map(|file| file.path.clone()).collect()
+    };
+    assert_eq!(paths(&plan), ["config/.env"], "a dry run says what goes");
+    assert!(
+        !places_of(&world, "third").is_empty(),
+        "and changes nothing"
+    );
+    let report = forget(&mut world, Forget::Path(".env".to_owned()));
+    assert_eq!(paths(&report), paths(&plan), "a dry run is what happens");
+    assert_eq!(
+        report.workspaces[0].snapshots, plan.workspaces[0].snapshots,
+        "in as many snapshots"
+    );
+    forget(&mut world, Forget::Path("/keys/".to_owned()));
+    assert_eq!(places_of(&world, SECRET), Vec::<String>::new());
+    assert_eq!(
+        world.read("config/.env"),
+        format!("third {SECRET}\n"),
+        "the workspace is not touched"
+    );
+}
+
+#[test]
+fn a_revert_names_what_was_forgotten_and_leaves_it_alone() {
+    let mut world = with_secrets();
+    forget(&mut world, Forget::Path("config/.env".to_owned()));
+    let report = world.revert("m1");
+    let file = report
+        .files
+        .iter()
+        .find(|file| file.path.path == "config/.env")
+        .expect("it is named");
+    assert_eq!(file.result, FileResult::Gap);
+    assert!(
+        file.reason
+            .as_deref()
+            .is_some_and(|reason| reason.starts_with("forgotten")),
+        "{file:?}"
+    );
+    assert_eq!(world.read("config/.env"), format!("third {SECRET}\n"));
+    assert_eq!(world.read("kept"), "the user's\n", "the rest goes back");
+    assert!(!world.path("keys/deep/id").exists(), "the rest goes back");
+    world.unrevert();
+    assert_eq!(world.read("kept"), "the agent's second\n");
+    assert_eq!(world.read("keys/deep/id"), format!("a key {SECRET}\n"));
+}
+
+#[test]
+fn a_forgotten_message_takes_its_prompt_and_what_it_wrote_with_it() {
+    let mut world = with_secrets();
+    forget(&mut world, Forget::Message("m2".to_owned()));
+    for gone in ["please do m2", "a key", "third"] {
+        assert_eq!(places_of(&world, gone), Vec::<String>::new(), "{gone}");
+    }
+    assert!(!places_of(&world, "please do m1").is_empty(), "others stay");
+    let report = world.revert("m1");
+    assert_eq!(world.read("kept"), "the user's\n", "others go back");
+    assert_eq!(
+        world.read("config/.env"),
+        format!("third {SECRET}\n"),
+        "what came of it is left alone: {report:?}"
+    );
+}
+
+#[test]
+fn a_forgotten_session_leaves_another_ones_work_as_it_is() {
+    let mut world = with_secrets();
+    turn(&mut world, "other", "m4", |world| {
+        world.write("theirs", "the other's\n")
+    });
+    forget(&mut world, Forget::Session("s".to_owned()));
+    for gone in [
+        "please do m1",
+        "please do m3",
+        "second hunter2",
+        "third",
+        "a key",
+    ] {
+        assert_eq!(places_of(&world, gone), Vec::<String>::new(), "{gone}");
+    }
+    assert!(!places_of(&world, "the other's").is_empty(), "it stays");
+    world.revert("m4");
+    assert!(!world.path("theirs").exists(), "and goes back");
+    assert_eq!(world.read("kept"), "the agent's second\n");
+}
+
+#[test]
+fn a_forgotten_workspace_leaves_nothing_and_is_recorded_anew() {
+    for what in [Forget::Workspace, Forget::All] {
+        let mut world = with_secrets();
+        forget(&mut world, what);
+        for gone in [SECRET, "please do m", "the agent's second", "config/.env"] {
+            assert_eq!(places_of(&world, gone), Vec::<String>::new(), "{gone}");
+        }
+        turn(&mut world, "s", "m5", |world| world.write("kept", "new\n"));
+        world.revert("m5");
+        assert_eq!(world.read("kept"), "the agent's second\n");
+    }
+}
+
+#[test]
+fn nothing_is_forgotten_while_a_step_is_open() {
+    let mut world = with_secrets();
+    world.message_in("s", "m4");
+    world.start_in("s");
+    let cwd = world.cwd.clone();
+    for what in [
+        Forget::Path("kept".to_owned()),
+        Forget::Message("m1".to_owned()),
+        Forget::Session("s".to_owned()),
+        Forget::Workspace,
+        Forget::All,
+    ] {
+        let error = world
+            .store
+            .forget(&cwd, &what, false)
+            .expect_err("an agent is at work");
+        assert_eq!(error.kind, ErrorKind::Busy, "{error}");
+    }
+    assert!(!places_of(&world, SECRET).is_empty(), "all is there");
+    world.finish_in("s");
+    world.revert("m1");
+    assert_eq!(world.read("kept"), "the user's\n");
+}
+
+#[test]
+fn what_matches_nothing_is_said_and_what_is_forgotten_may_be_captured_again() {
+    let mut world = with_secrets();
+    let cwd = world.cwd.clone();
+    let error = world
+        .store
+        .forget(&cwd, &Forget::Path("*.pem".to_owned()), false)
+        .expect_err("there is none");
+    assert_eq!(error.kind, ErrorKind::Unavailable, "{error}");
+    forget(&mut world, Forget::Path("kept".to_owned()));
+    turn(&mut world, "s", "m4", |world| world.write("kept", "m4\n"));
+    world.revert("m4");
+    assert_eq!(
+        world.read("kept"),
+        "the agent's second\n",
+        "what was there before the message was captured again"
+    );
+    world.try_revert(&to("m1")).expect("it is known");
+}
