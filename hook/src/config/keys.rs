@@ -203,7 +203,7 @@ fn size(bytes: u64) -> Value {
     ];
     let exact = UNITS
         .iter()
-        .find(|(_, unit)| bytes >= *unit && bytes % unit == 0);
+        .find(|(_, unit)| bytes >= *unit && bytes.is_multiple_of(*unit));
     match exact {
         Some((name, unit)) => format!("{} {name}", bytes / unit).into(),
         None => format!("{bytes} B").into(),
@@ -216,7 +216,7 @@ fn time(duration: Duration) -> Value {
     let seconds = duration.as_secs();
     let exact = UNITS
         .iter()
-        .find(|(_, unit)| duration.subsec_nanos() == 0 && seconds >= *unit && seconds % unit == 0);
+        .find(|(_, unit)| duration.subsec_nanos() == 0 && seconds >= *unit && seconds.is_multiple_of(*unit));
     match exact {
         Some((name, unit)) => format!("{} {name}", seconds / unit).into(),
         None => humantime::format_duration(duration).to_string().into(),

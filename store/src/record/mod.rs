@@ -122,10 +122,8 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
 /// Decides what an event asks for. While a command runs in the background, what it changes is to be seen at every boundary.
 fn decided(place: &Place, event: &Event, view: &View) -> Result<Decision> {
     let mut decision = decide::decide(event, view, &place.settings);
-    if decision.is_boundary() && decision.look != Look::Everywhere {
-        if view.is_in_background {
-            decision.look = Look::Everywhere;
-        }
+    if decision.is_boundary() && view.is_in_background {
+        decision.look = Look::Everywhere;
     }
     Ok(decision)
 }

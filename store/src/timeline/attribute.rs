@@ -194,7 +194,9 @@ fn is_hidden(step: &OpenStep, path: &WorkspacePath) -> bool {
 ///
 /// A file that was changed and changed back is no change.
 pub(crate) fn consolidate(rows: &[ChangeRow]) -> (Vec<i64>, Vec<ChangeRow>) {
-    let mut chains: std::collections::BTreeMap<&WorkspacePath, Vec<(Vec<Option<i64>>, ChangeRow)>> =
+    /// The rows that are joined, and the change that they make together.
+    type Joined = (Vec<Option<i64>>, ChangeRow);
+    let mut chains: std::collections::BTreeMap<&WorkspacePath, Vec<Joined>> =
         std::collections::BTreeMap::new();
     for row in rows {
         let chain = chains.entry(&row.change.path).or_default();

@@ -67,7 +67,7 @@ pub(crate) fn du(store: &mut Store, by: By) -> Result<DuReport> {
         }
     }
     reclaimable += gc::prunable_bytes(store, now)?;
-    let mut rows: Vec<((usize, Option<String>), (u64, u64))> = rows.into_iter().collect();
+    let mut rows: Vec<_> = rows.into_iter().collect();
     if by != By::Age {
         rows.sort_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
     }

@@ -75,13 +75,16 @@ pub(crate) fn changes(
     changes
 }
 
+/// Whether one commit is an ancestor of another, and whether a move was made in another worktree.
+pub(crate) type Asked<'a> = (&'a dyn Fn(&str, &str) -> bool, &'a dyn Fn(&RefMove) -> bool);
+
 /// Returns whose each line of a branch's reflog is. `changes` narrow the seconds of the lines at which steps begin and end.
 pub(crate) fn branch_log(
     branch: &str,
     log: Vec<RefMove>,
     workers: &[Worker],
     changes: &[GitChange],
-    (is_before, is_elsewhere): (&dyn Fn(&str, &str) -> bool, &dyn Fn(&RefMove) -> bool),
+    (is_before, is_elsewhere): Asked<'_>,
     since: Since<'_>,
 ) -> BranchLog {
     let claimed = |mut line: RefMove| {

@@ -71,8 +71,7 @@ impl GitSide<'_> {
         let changes = claims::changes(&line, &workers, &refs.head, since);
         let is_before = |one: &str, other: &str| commits::is_before(repository, one, other);
         let claimed = |(name, log): (&String, &Vec<RefMove>)| {
-            let asked: (&dyn Fn(&str, &str) -> bool, &dyn Fn(&RefMove) -> bool) =
-                (&is_before, &|line| refs.is_elsewhere(line));
+            let asked: claims::Asked<'_> = (&is_before, &|line| refs.is_elsewhere(line));
             let log = claims::branch_log(name, log.clone(), &workers, &changes, asked, since);
             (name.clone(), log)
         };

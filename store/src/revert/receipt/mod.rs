@@ -224,8 +224,8 @@ impl Comparison<'_> {
             let paths = differing.values().filter(is_empty);
             paths.map(|change| change.path.clone()).collect::<Vec<_>>()
         };
-        let (old, new): (fn(&Change) -> State, fn(&Change) -> State) =
-            (|change| change.old, |change| change.new);
+        let old: fn(&Change) -> State = |change| change.old;
+        let new: fn(&Change) -> State = |change| change.new;
         let (went, came) = (empty(old, new), empty(new, old));
         let filled_now = self
             .snapshots
