@@ -199,6 +199,7 @@ fn everywhere(is_meant: impl Fn(&str) -> bool) {
         }
         let length = fs::metadata(store.join(file)).expect("there").len();
         let length = usize::try_from(length).expect("small");
+        #[expect(clippy::disallowed_methods, reason = "the one switch of this test")]
         let is_full = std::env::var_os("CKPT_FULL").is_some();
         let stride = length.div_ceil(if is_full { MANY } else { FEW });
         for (number, at) in (0..length).step_by(stride).enumerate() {

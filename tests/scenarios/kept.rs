@@ -35,7 +35,7 @@ fn ignored_configuration_that_a_command_removed_comes_back() {
     world.link("sub/.env", "../.env");
     let before = world.tree();
     world.write("build/.env", "made\n");
-    let report = world.turn("m1", |world| clean(world));
+    let report = world.turn("m1", clean);
     assert!(!world.exists(".env"), "git took it");
     assert_eq!(report.changes, Some(4), "and it is known");
     let after = world.tree();
@@ -78,7 +78,7 @@ fn a_folder_with_the_name_of_an_ignored_file_is_not_captured() {
     let mut world = World::git(&[(".gitignore", ".env\n"), ("a", "1\n")]);
     world.write(".env/bin/python", "large\n");
     world.write(".env/lib/cacert.pem", "no one's\n");
-    let report = world.turn("m1", |world| clean(world));
+    let report = world.turn("m1", clean);
     assert_eq!(report.changes, Some(0), "a virtual environment is ignored");
     assert_eq!(world.status().gaps, [], "and nobody misses it");
     world.revert("m1");
@@ -95,7 +95,7 @@ fn an_ignored_file_over_the_limit_is_named() {
     assert_eq!(gaps.len(), 1, "{gaps:?}");
     assert_eq!(gaps[0].path.path, "big.pem", "one byte too many");
     assert!(gaps[0].reason.contains("keep_ignored"), "{gaps:?}");
-    world.turn("m1", |world| clean(world));
+    world.turn("m1", clean);
     let report = world.revert("m1");
     assert_eq!(report.outcome, Outcome::Partial, "not all is back");
     assert_eq!(
@@ -112,7 +112,7 @@ fn of_many_ignored_files_in_a_directory_the_rest_is_named() {
     for number in 0..70 {
         world.write(format!("many/{number:02}.pem"), "x\n");
     }
-    world.turn("m1", |world| clean(world));
+    world.turn("m1", clean);
     let report = world.revert("m1");
     let missing = paths_with(&report, FileResult::Gap);
     assert_eq!(
@@ -127,7 +127,7 @@ fn of_many_ignored_files_in_a_directory_the_rest_is_named() {
 fn an_empty_list_keeps_nothing() {
     let mut world = world();
     world.reopen(keeping(&[]));
-    let report = world.turn("m1", |world| clean(world));
+    let report = world.turn("m1", clean);
     assert_eq!(report.changes, Some(0), "nobody looked at it");
     world.revert("m1");
     assert!(!world.exists(".env"), "as if there were no list");
@@ -171,7 +171,7 @@ fn what_is_excluded_is_not_kept() {
         exclude: vec![".env".to_owned()],
         ..Settings::default()
     });
-    let report = world.turn("m1", |world| clean(world));
+    let report = world.turn("m1", clean);
     assert_eq!(report.changes, Some(0), "the user does not want it stored");
 }
 

@@ -158,6 +158,7 @@ fn whatever_the_owner_does_between_two_events_is_survived_and_the_step_goes_back
     if !rustix::process::geteuid().is_root() {
         return testing::skip::skip("it is done as root");
     }
+    #[expect(clippy::disallowed_methods, reason = "the one switch of this test")]
     let is_full = std::env::var_os("CKPT_FULL").is_some();
     for (number, deed) in DEEDS.iter().enumerate() {
         // Every second one by default, so that each deed and each moment is met.

@@ -214,9 +214,9 @@ fn size(bytes: u64) -> Value {
 fn time(duration: Duration) -> Value {
     const UNITS: [(&str, u64); 4] = [("days", 86_400), ("hours", 3600), ("min", 60), ("s", 1)];
     let seconds = duration.as_secs();
-    let exact = UNITS
-        .iter()
-        .find(|(_, unit)| duration.subsec_nanos() == 0 && seconds >= *unit && seconds.is_multiple_of(*unit));
+    let exact = UNITS.iter().find(|(_, unit)| {
+        duration.subsec_nanos() == 0 && seconds >= *unit && seconds.is_multiple_of(*unit)
+    });
     match exact {
         Some((name, unit)) => format!("{} {name}", seconds / unit).into(),
         None => humantime::format_duration(duration).to_string().into(),
