@@ -1151,6 +1151,11 @@ class Event(TypedDict):
     """
     The agent's id of the step.
     """
+    tells_of_tools: NotRequired[bool]
+    """
+    Whether the agent tells of every tool that may change a file before it runs: while none runs, it changes nothing. It need
+    not be said again; the first event of a tool says so as well.
+    """
     tool_kind: NotRequired[ToolKind | None]
     """
     What the tool may change; anything where it is not given.
@@ -1244,6 +1249,33 @@ class FileReport(TypedDict):
     unclear: bool
     """
     Whether it stays, all or in part, because nobody knows whose change it is: `--unclear take` takes it.
+    """
+
+
+class ForgetWorkspace(TypedDict):
+    """
+    What is forgotten of a workspace.
+    """
+
+    files: list[PathText]
+    """
+    The files, and the directories that go as a whole, by path.
+    """
+    prompts: int
+    """
+    How many messages lose, or lost, their prompt.
+    """
+    removed: bool
+    """
+    Whether all of it is forgotten.
+    """
+    snapshots: int
+    """
+    How many snapshots hold, or held, something of it.
+    """
+    workspace: str
+    """
+    Its directory.
     """
 
 
@@ -1467,6 +1499,10 @@ class MessageReport(TypedDict):
     """
     How many files they or somebody else may have changed.
     """
+    undone_alone: bool
+    """
+    Whether it is undone alone, while later ones stay.
+    """
     unprotected: str | None
     """
     Why the state just before it was not captured, if it was not.
@@ -1525,6 +1561,10 @@ class OperationEntry(TypedDict):
     after: str | None
     """
     The tree after it.
+    """
+    alone: str | None
+    """
+    The message that it undid alone, while later ones stayed.
     """
     before: str | None
     """
@@ -2055,6 +2095,37 @@ class EventReport(TypedDict):
     """
 
 
+class ForgetReport(TypedDict):
+    """
+    `forget`.
+    """
+
+    bytes_after: int
+    """
+    And after.
+    """
+    bytes_before: int
+    """
+    The bytes of the store before it.
+    """
+    copies: list[str]
+    """
+    Former session stores that are removed: copies of migrations, and damaged ones that were set aside.
+    """
+    dry_run: bool
+    """
+    Whether it was only planned.
+    """
+    version: Literal[1]
+    """
+    The version of the document's shape.
+    """
+    workspaces: list[ForgetWorkspace]
+    """
+    The workspaces of which something is forgotten.
+    """
+
+
 class LogReport(TypedDict):
     """
     `log`.
@@ -2102,6 +2173,10 @@ class OperationReport(TypedDict):
     `revert`, `redo`, `unrevert`, `restore`.
     """
 
+    alone: str | None
+    """
+    The message that it undoes alone, while later ones stay.
+    """
     also_reverted: list[RevertedSession]
     """
     If nothing of its session stays reverted: the other sessions of the workspace that are reverted.
@@ -2152,7 +2227,7 @@ class OperationReport(TypedDict):
     """
     receipt: Receipt | None
     """
-    What differs from the state that it went to, with a reason for every path; null for one step alone, and where no snapshot
+    What differs from the state that it went to, with a reason for every path; null for one message or step alone, and where no snapshot
     of that moment could be taken.
     """
     session: str | None
@@ -2307,6 +2382,10 @@ class StatusReport(TypedDict):
     unclear: list[UnclearReport]
     """
     Files that the session's live messages may have changed, or somebody else: by path, with what is known.
+    """
+    undone_alone: list[str]
+    """
+    The messages that are undone alone, while later ones stay, in the order in which that was asked for.
     """
     unprotected: list[str]
     """

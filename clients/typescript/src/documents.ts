@@ -145,6 +145,7 @@ export interface Documents {
   "report-du"?: DuReport;
   "report-error"?: ErrorReport;
   "report-event"?: EventReport;
+  "report-forget"?: ForgetReport;
   "report-gc"?: GcReport;
   "report-install"?: InstallReport;
   "report-label"?: LabelsReport;
@@ -214,6 +215,11 @@ export interface Event {
    * The agent's id of the step.
    */
   step_id?: string | null;
+  /**
+   * Whether the agent tells of every tool that may change a file before it runs: while none runs, it changes nothing. It need
+   * not be said again; the first event of a tool says so as well.
+   */
+  tells_of_tools?: boolean;
   /**
    * What the tool may change; anything where it is not given.
    */
@@ -326,6 +332,10 @@ export interface MessageReport {
    */
   unclear: number;
   /**
+   * Whether it is undone alone, while later ones stay.
+   */
+  undone_alone: boolean;
+  /**
    * Why the state just before it was not captured, if it was not.
    */
   unprotected: string | null;
@@ -419,6 +429,10 @@ export interface OperationEntry {
    * The tree after it.
    */
   after: string | null;
+  /**
+   * The message that it undid alone, while later ones stayed.
+   */
+  alone: string | null;
   /**
    * The tree before it.
    */
@@ -1314,6 +1328,60 @@ export interface FileReport {
   unclear: boolean;
 }
 /**
+ * `forget`.
+ */
+export interface ForgetReport {
+  /**
+   * And after.
+   */
+  bytes_after: number;
+  /**
+   * The bytes of the store before it.
+   */
+  bytes_before: number;
+  /**
+   * Former session stores that are removed: copies of migrations, and damaged ones that were set aside.
+   */
+  copies: string[];
+  /**
+   * Whether it was only planned.
+   */
+  dry_run: boolean;
+  /**
+   * The version of the document's shape.
+   */
+  version: 1;
+  /**
+   * The workspaces of which something is forgotten.
+   */
+  workspaces: ForgetWorkspace[];
+}
+/**
+ * What is forgotten of a workspace.
+ */
+export interface ForgetWorkspace {
+  /**
+   * The files, and the directories that go as a whole, by path.
+   */
+  files: PathText[];
+  /**
+   * How many messages lose, or lost, their prompt.
+   */
+  prompts: number;
+  /**
+   * Whether all of it is forgotten.
+   */
+  removed: boolean;
+  /**
+   * How many snapshots hold, or held, something of it.
+   */
+  snapshots: number;
+  /**
+   * Its directory.
+   */
+  workspace: string;
+}
+/**
  * `gc`.
  */
 export interface GcReport {
@@ -1543,6 +1611,10 @@ export interface LogReport {
  */
 export interface OperationReport {
   /**
+   * The message that it undoes alone, while later ones stay.
+   */
+  alone: string | null;
+  /**
    * If nothing of its session stays reverted: the other sessions of the workspace that are reverted.
    */
   also_reverted: RevertedSession[];
@@ -1591,7 +1663,7 @@ export interface OperationReport {
    */
   plan: string | null;
   /**
-   * What differs from the state that it went to, with a reason for every path; null for one step alone, and where no snapshot
+   * What differs from the state that it went to, with a reason for every path; null for one message or step alone, and where no snapshot
    * of that moment could be taken.
    */
   receipt: Receipt | null;
@@ -2154,6 +2226,10 @@ export interface StatusReport {
    * Files that the session's live messages may have changed, or somebody else: by path, with what is known.
    */
   unclear: UnclearReport[];
+  /**
+   * The messages that are undone alone, while later ones stay, in the order in which that was asked for.
+   */
+  undone_alone: string[];
   /**
    * Steps that cannot be put back, and why.
    */
