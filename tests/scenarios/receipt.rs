@@ -128,3 +128,36 @@ fn one_step_alone_has_nothing_to_be_compared_with() {
     let report = world.try_revert(&request).expect("the step is known");
     assert_eq!(report.receipt, None, "the workspace never was so");
 }
+
+#[test]
+fn what_an_undone_step_had_to_keep_goes_with_the_later_step_that_held_it() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "0\n"));
+    let made = world.turn("m2", |world| {
+        world.write("b", "1\n");
+        world.write("a", "1\n");
+    });
+    world.turn("m3", |world| world.write("b", "2\n"));
+    let report = world
+        .try_revert(&RevertRequest {
+            step: made.step,
+            ..RevertRequest::default()
+        })
+        .expect("the step is known");
+    assert_eq!(
+        world.read("b"),
+        "2\n",
+        "a later step edited it: {report:#?}"
+    );
+    let report = world.revert("m3");
+    assert!(!world.exists("b"), "both steps are undone: {report:#?}");
+    assert_eq!(
+        differences(&report),
+        [
+            ("a", DifferenceReason::Operation),
+            ("b", DifferenceReason::Operation),
+        ],
+        "before m3 both were as the step, undone since, had left them"
+    );
+    assert_eq!(report.outcome, Outcome::Restored, "nothing stays");
+}

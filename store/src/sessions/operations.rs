@@ -373,6 +373,9 @@ impl ChainOperation {
 
 /// Returns the paths that operations wrote or removed since a snapshot, without the whole moves of one chain of reverts: a session's
 /// since a state.
+///
+/// A step or a message that was undone alone stays undone in what follows. So a path that it had to keep, because a later step had
+/// edited it, counts too: once that later step is undone as well, the path goes.
 pub(crate) fn moved_since(
     connection: &Connection,
     workspace_id: i64,
@@ -382,8 +385,9 @@ pub(crate) fn moved_since(
     let (session, base) = without.unzip();
     let sql = "SELECT DISTINCT path, path_raw
                  FROM operations JOIN operation_files ON operation_files.operation_id = operations.id
-                WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done' AND result = 'done'
-                  AND action IN ('write', 'delete', 'merge')
+                WHERE workspace_id = ?1 AND before_snapshot_id >= ?2 AND state = 'done'
+                  AND (result = 'done' AND action IN ('write', 'delete', 'merge')
+                       OR result = 'conflict' AND (part_message_id IS NOT NULL OR step_id IS NOT NULL))
                   AND (session_id IS NOT ?3 OR base_snapshot_id IS NOT ?4
                        OR part_message_id IS NOT NULL OR step_id IS NOT NULL)";
     let paths = super::read::all(
