@@ -10,12 +10,13 @@ use ckpt_schema::Event;
 use ckpt_schema::report::{OperationReport, ShowReport, VERSION};
 use ckpt_store::model::progress::OperationProgress;
 use ckpt_store::query::{DiffRequest, LogFilter};
-use ckpt_store::{Error, OnConflict, RedoRequest, RestoreRequest, RevertRequest, Store, Unclear};
+use ckpt_store::{Error, Store};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::notify::Subscription;
+use super::operations::{self, Operation};
 use super::protocol::{Job, Problem};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::Changes;
@@ -94,98 +95,32 @@ fn call(context: &Context<'_>, job: &Job) -> Result<Value, Problem> {
         "initialize" => initialize(context, parameters(job)?),
         "sessions" => sessions(context, parameters(job)?),
         "messages" => messages(context, parameters(job)?),
-        "operations" => {
-            let place: WorkspaceParameters = parameters(job)?;
-            let report = context.open()?.operations(
-                &context.directory(place.workspace.as_deref())?,
-                &LogFilter::default(),
-            )?;
-            document(&report)
-        }
-        "show" => {
-            let named: Named = parameters(job)?;
-            let report = context
-                .open()?
-                .show(&context.directory(named.workspace.as_deref())?, &named.id)?;
-            document(&report)
-        }
+        "operations" => operations(context, &parameters(job)?),
+        "show" => show(context, &parameters(job)?),
         "patch" => patch(context, parameters(job)?),
         "contents" => contents(context, &parameters(job)?),
-        "blame" => {
-            let file: File = parameters(job)?;
-            let blamed = context
-                .open()?
-                .blame(&context.directory(file.workspace.as_deref())?, &file.path)?;
-            document(&blamed.report)
-        }
-        "plan" => plan(context, parameters(job)?),
-        "apply" => {
-            let apply: Apply = parameters(job)?;
-            context.watched(|store| store.apply(&apply.plan, apply.force))
-        }
-        "revert" => {
-            let asked: Asked = parameters(job)?;
-            operate(
-                context,
-                Asked {
-                    operation: Operation::Revert,
-                    ..asked
-                },
-                false,
-            )
-        }
-        "redo" => {
-            let asked: Asked = parameters(job)?;
-            operate(
-                context,
-                Asked {
-                    operation: Operation::Redo,
-                    ..asked
-                },
-                false,
-            )
-        }
-        "unrevert" => {
-            let asked: Asked = parameters(job)?;
-            operate(
-                context,
-                Asked {
-                    operation: Operation::Unrevert,
-                    ..asked
-                },
-                false,
-            )
-        }
-        "restore" => {
-            let asked: Asked = parameters(job)?;
-            operate(
-                context,
-                Asked {
-                    operation: Operation::Restore,
-                    ..asked
-                },
-                false,
-            )
-        }
+        "blame" => blame(context, &parameters(job)?),
+        "plan" => operations::plan(context, parameters(job)?),
+        "apply" => operations::apply(context, &parameters(job)?),
+        "revert" => operations::operate(context, Operation::Revert, parameters(job)?),
+        "redo" => operations::operate(context, Operation::Redo, parameters(job)?),
+        "unrevert" => operations::operate(context, Operation::Unrevert, parameters(job)?),
+        "restore" => operations::operate(context, Operation::Restore, parameters(job)?),
         "status" => status(context, parameters(job)?),
         "record" => record(context, parameters(job)?),
         "subscribe" => subscribe(context, parameters(job)?),
-        "unsubscribe" => {
-            let _: WorkspaceParameters = parameters(job)?;
-            context.subscribed(|subscription| subscription.is_active = false);
-            Ok(json!({}))
-        }
+        "unsubscribe" => unsubscribe(context, &parameters(job)?),
         other => Err(Problem::method(other)),
     }
 }
 
 impl Context<'_> {
-    fn open(&self) -> Result<Store, Problem> {
+    pub fn open(&self) -> Result<Store, Problem> {
         Ok(self.invocation.open()?)
     }
 
-    /// Returns the directory that is asked about; the server's own where none is named.
-    fn directory(&self, workspace: Option<&Path>) -> Result<PathBuf, Problem> {
+    /// Returns the directory that a request names, else the server's own.
+    pub fn directory(&self, workspace: Option<&Path>) -> Result<PathBuf, Problem> {
         match workspace {
             Some(path) => Ok(self.invocation.surroundings.directory(Some(path))?),
             None => Ok(self.invocation.directory()?),
@@ -202,7 +137,7 @@ impl Context<'_> {
     }
 
     /// Does something that may take long, and tells how far it is.
-    fn watched(
+    pub fn watched(
         &self,
         work: impl FnOnce(&mut Store) -> ckpt_store::error::Result<OperationReport>,
     ) -> Result<Value, Problem> {
@@ -310,21 +245,37 @@ fn messages(context: &Context<'_>, asked: Messages) -> Result<Value, Problem> {
     document(&context.open()?.log(&directory, &filter)?)
 }
 
+fn operations(context: &Context<'_>, asked: &WorkspaceParameters) -> Result<Value, Problem> {
+    let directory = context.directory(asked.workspace.as_deref())?;
+    let filter = LogFilter::default();
+    document(&context.open()?.operations(&directory, &filter)?)
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Named {
+struct Show {
     #[serde(default)]
     workspace: Option<PathBuf>,
     /// Any id.
     id: String,
 }
 
+fn show(context: &Context<'_>, asked: &Show) -> Result<Value, Problem> {
+    let directory = context.directory(asked.workspace.as_deref())?;
+    document(&context.open()?.show(&directory, &asked.id)?)
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct Blame {
     #[serde(default)]
     workspace: Option<PathBuf>,
     path: PathBuf,
+}
+
+fn blame(context: &Context<'_>, asked: &Blame) -> Result<Value, Problem> {
+    let directory = context.directory(asked.workspace.as_deref())?;
+    document(&context.open()?.blame(&directory, &asked.path)?.report)
 }
 
 #[derive(Debug, Deserialize)]
@@ -422,158 +373,6 @@ fn contents(context: &Context<'_>, asked: &Contents) -> Result<Value, Problem> {
     }))
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Operation {
-    #[default]
-    Revert,
-    Redo,
-    Unrevert,
-    Restore,
-}
-
-/// What an operation is asked for with; what an operation has no use for is refused.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Asked {
-    #[serde(default)]
-    operation: Operation,
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-    #[serde(default)]
-    message: Option<String>,
-    /// Of a revert: that message alone, while later ones stay.
-    #[serde(default)]
-    alone: bool,
-    #[serde(default)]
-    step: Option<String>,
-    #[serde(default)]
-    session: Option<String>,
-    /// Of a restore: the state.
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    only: Vec<PathBuf>,
-    #[serde(default)]
-    on_conflict: Option<String>,
-    #[serde(default)]
-    unclear: Option<String>,
-    #[serde(default)]
-    git: bool,
-    #[serde(default)]
-    force: bool,
-}
-
-impl Asked {
-    /// Names the first parameter that its operation has no use for.
-    fn refuse_what_is_of_no_use(&self) -> Result<(), Problem> {
-        let is_revert = matches!(self.operation, Operation::Revert);
-        let is_restore = matches!(self.operation, Operation::Restore);
-        let wrong = [
-            ("message", self.message.is_some() && !is_revert),
-            ("alone", self.alone && (!is_revert || self.step.is_some())),
-            ("step", self.step.is_some() && !is_revert),
-            ("session", self.session.is_some() && is_restore),
-            ("id", self.id.is_some() && !is_restore),
-            ("only", !self.only.is_empty() && !is_revert && !is_restore),
-            ("on_conflict", self.on_conflict.is_some() && is_restore),
-            ("unclear", self.unclear.is_some() && !is_revert),
-        ];
-        match wrong.iter().find(|(_, is_wrong)| *is_wrong) {
-            Some((name, _)) => Err(Problem::parameters(&format!(
-                "`{name}` is not a parameter of this operation"
-            ))),
-            None if is_revert && self.message.is_none() == self.step.is_none() => Err(
-                Problem::parameters("a revert needs a `message` or a `step`"),
-            ),
-            None if is_restore && self.id.is_none() => {
-                Err(Problem::parameters("a restore needs an `id`"))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn on_conflict(&self) -> Result<Option<OnConflict>, Problem> {
-        let Some(name) = &self.on_conflict else {
-            return Ok(None);
-        };
-        let known = OnConflict::from_name(name).ok_or_else(|| {
-            Problem::parameters("`on_conflict` is `merge`, `keep` or `overwrite`")
-        })?;
-        Ok(Some(known))
-    }
-
-    fn unclear(&self) -> Result<Option<Unclear>, Problem> {
-        let Some(name) = &self.unclear else {
-            return Ok(None);
-        };
-        let known = Unclear::from_name(name)
-            .ok_or_else(|| Problem::parameters("`unclear` is `keep` or `take`"))?;
-        Ok(Some(known))
-    }
-}
-
-/// Plans an operation, and returns the plan's token beside its report.
-fn plan(context: &Context<'_>, asked: Asked) -> Result<Value, Problem> {
-    let report = operate(context, asked, true)?;
-    Ok(json!({"plan": report["plan"], "report": report}))
-}
-
-fn operate(context: &Context<'_>, asked: Asked, dry_run: bool) -> Result<Value, Problem> {
-    asked.refuse_what_is_of_no_use()?;
-    let (on_conflict, unclear) = (asked.on_conflict()?, asked.unclear()?);
-    let directory = context.directory(asked.workspace.as_deref())?;
-    let only: Vec<PathBuf> = asked.only.iter().map(|path| directory.join(path)).collect();
-    let (force, git, session) = (asked.force, asked.git, asked.session);
-    context.watched(|store| match asked.operation {
-        Operation::Revert => {
-            let request = RevertRequest {
-                message: asked.message.unwrap_or_default(),
-                alone: asked.alone,
-                step: asked.step,
-                session,
-                only,
-                on_conflict: on_conflict.unwrap_or_default(),
-                unclear,
-                dry_run,
-                force,
-                git,
-            };
-            store.revert(&directory, &request)
-        }
-        Operation::Redo | Operation::Unrevert => {
-            let request = RedoRequest {
-                session,
-                all: matches!(asked.operation, Operation::Unrevert),
-                on_conflict,
-                dry_run,
-                force,
-                git,
-            };
-            store.redo(&directory, &request)
-        }
-        Operation::Restore => {
-            let request = RestoreRequest {
-                id: asked.id.unwrap_or_default(),
-                paths: only,
-                dry_run,
-                force,
-                git,
-            };
-            store.restore(&directory, &request)
-        }
-    })
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Apply {
-    /// The token of the plan.
-    plan: String,
-    #[serde(default)]
-    force: bool,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Status {
@@ -642,6 +441,11 @@ fn subscribe(context: &Context<'_>, asked: Subscribe) -> Result<Value, Problem> 
         };
     });
     Ok(json!({"seq": since}))
+}
+
+fn unsubscribe(context: &Context<'_>, _: &WorkspaceParameters) -> Result<Value, Problem> {
+    context.subscribed(|subscription| subscription.is_active = false);
+    Ok(json!({}))
 }
 
 fn parameters<T: DeserializeOwned>(job: &Job) -> Result<T, Problem> {

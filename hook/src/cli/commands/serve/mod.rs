@@ -6,6 +6,7 @@
 
 mod methods;
 mod notify;
+mod operations;
 mod protocol;
 mod queue;
 
