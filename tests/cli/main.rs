@@ -24,6 +24,7 @@ mod payload;
 mod permission;
 mod picker;
 mod replay;
+mod reverting;
 mod run;
 mod schema;
 mod screen;

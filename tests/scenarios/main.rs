@@ -35,6 +35,7 @@ mod restoring;
 mod sessions;
 mod told;
 mod told_once;
+mod unfinished;
 mod unprotected;
 mod unreadable;
 mod upkeep;

@@ -1,16 +1,14 @@
-//! Messages, steps, sessions, operations, snapshots: as tables and one by one.
+//! Messages, sessions, operations, snapshots: as tables. One of them alone is for [`super::show`].
 
 use ckpt_schema::report::{
-    ChangeReport, GapReport, LogReport, MessageReport, MessageState, OperationEntry,
-    OperationsReport, Outcome, SessionReport, SessionsReport, ShowReport, SnapshotsReport,
-    StepReport,
+    LogReport, MessageReport, MessageState, OperationEntry, OperationsReport, Outcome,
+    SessionReport, SessionsReport, SnapshotsReport,
 };
 
-use super::diff::{self, counts};
-use super::operation;
+use super::diff::counts;
 use super::paint::Paint;
 use super::table::Table;
-use super::text::{count, fit, grouped, path, safe, short, title, wrap};
+use super::text::{count, fit, grouped, safe, short, title};
 use super::time::duration;
 use super::view::View;
 
@@ -22,7 +20,7 @@ pub fn log(report: &LogReport, everywhere: bool, view: &View) -> String {
     messages(&report.messages, everywhere, view) + &total(&report.messages, view)
 }
 
-fn total(messages: &[MessageReport], view: &View) -> String {
+pub fn total(messages: &[MessageReport], view: &View) -> String {
     let sum = |number: fn(&MessageReport) -> u64| messages.iter().map(number).sum::<u64>();
     format!(
         "{}, {} {}\n",
@@ -34,7 +32,7 @@ fn total(messages: &[MessageReport], view: &View) -> String {
     )
 }
 
-fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> String {
+pub fn messages(messages: &[MessageReport], everywhere: bool, view: &View) -> String {
     if view.width.is_some_and(|columns| columns < NARROW) {
         let two = |message| two_lines(message, everywhere, view);
         return messages.iter().map(two).collect();
@@ -173,7 +171,7 @@ pub fn state_unless_live(message: &MessageReport, paint: Paint) -> String {
     }
 }
 
-fn state(message: &MessageReport, paint: Paint) -> String {
+pub fn state(message: &MessageReport, paint: Paint) -> String {
     match message.state {
         _ if message.unprotected.is_some() => paint.bad("unprotected"),
         MessageState::Live if message.undone_alone => paint.warning("undone"),
@@ -279,7 +277,7 @@ fn operation_row(entry: &OperationEntry, view: &View) -> Vec<String> {
     ]
 }
 
-fn outcome(entry: &OperationEntry, paint: Paint) -> String {
+pub fn outcome(entry: &OperationEntry, paint: Paint) -> String {
     match entry.outcome {
         Some(Outcome::Restored) => paint.good("restored"),
         Some(Outcome::Partial) => paint.warning("partial"),
@@ -342,330 +340,4 @@ fn session_row(session: &SessionReport, view: &View) -> Vec<String> {
         session.files.to_string(),
         safe(&session.workspace).into_owned(),
     ]
-}
-
-/// How much of a thing is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
-    /// Its steps one by one, not what they did in all.
-    pub steps: bool,
-    /// No list of its files: they follow in another way.
-    pub no_files: bool,
-}
-
-/// Returns what a thing did to files, by path; nothing of a session, which is many things.
-pub fn changes_of(report: &ShowReport) -> Option<&[ChangeReport]> {
-    match report {
-        ShowReport::Message { changes, .. }
-        | ShowReport::Step { changes, .. }
-        | ShowReport::Operation { changes, .. }
-        | ShowReport::Snapshot { changes, .. } => Some(changes),
-        ShowReport::Session { .. } => None,
-    }
-}
-
-/// Returns a thing in a few words, as the title of a page, and what is known of it.
-pub fn caption(report: &ShowReport, view: &View) -> (String, Vec<String>) {
-    let title = |kind: &str, id: &str| format!("{kind} {}", short(id));
-    match report {
-        ShowReport::Message { message, .. } => (
-            message
-                .prompt
-                .clone()
-                .unwrap_or_else(|| title("Message", &message.id)),
-            vec![
-                title("message", &message.id),
-                message.agent.clone(),
-                view.times.exact(message.time),
-            ],
-        ),
-        ShowReport::Step { step, .. } => (
-            title("Step", &step.id),
-            vec![
-                title("of message", &step.message),
-                view.times.exact(step.started),
-            ],
-        ),
-        ShowReport::Session { session, .. } => (title("Session", &session.id), Vec::new()),
-        ShowReport::Operation { operation, .. } => (
-            title("Operation", &operation.id),
-            vec![
-                operation.kind.name().to_owned(),
-                view.times.exact(operation.time),
-            ],
-        ),
-        ShowReport::Snapshot { snapshot, time, .. } => {
-            (title("Snapshot", snapshot), vec![view.times.exact(*time)])
-        }
-    }
-}
-
-/// Returns what a thing changed, with the sum below.
-fn in_all(changes: &[ChangeReport], parts: Parts, view: &View) -> String {
-    if changes.is_empty() || parts.no_files {
-        return String::new();
-    }
-    format!("\n{}", diff::stat(changes, view))
-}
-
-/// Returns everything about one thing.
-pub fn show(report: &ShowReport, parts: Parts, view: &View) -> String {
-    match report {
-        ShowReport::Message {
-            message,
-            snapshot,
-            steps,
-            changes,
-            ..
-        } => {
-            let head = show_message(message, snapshot.as_deref(), steps, view);
-            if parts.steps || view.verbose {
-                let steps = steps.iter();
-                head + &steps
-                    .map(|step| format!("\n{}", show_step(step, view)))
-                    .collect::<String>()
-            } else {
-                head + &in_all(changes, parts, view)
-            }
-        }
-        ShowReport::Step { step, changes, .. } => {
-            let files = Vec::new();
-            let head = StepReport {
-                files,
-                ..step.clone()
-            };
-            show_step(&head, view) + &in_all(changes, parts, view)
-        }
-        ShowReport::Session {
-            session, messages, ..
-        } => show_session(session, messages, view),
-        ShowReport::Operation {
-            operation: entry,
-            files,
-            git,
-            notes,
-            ..
-        } => {
-            let notes = notes
-                .iter()
-                .map(|note| format!("note: {}\n", safe(note)))
-                .collect::<String>();
-            show_operation(entry, view) + &operation::moved(files, git, view) + &notes
-        }
-        ShowReport::Snapshot {
-            snapshot,
-            repository,
-            time,
-            label,
-            gaps,
-            previous,
-            changes,
-            ..
-        } => {
-            let mut fields = vec![
-                ("repository", safe(repository).into_owned()),
-                ("taken", view.times.exact(*time)),
-            ];
-            fields.extend(
-                label
-                    .as_deref()
-                    .map(|label| ("label", safe(label).into_owned())),
-            );
-            if let Some(previous) = previous {
-                fields.push(("after", field_id(previous, view)));
-            }
-            heading("Snapshot", snapshot, view)
-                + &list(fields, view)
-                + &gap_lines(gaps)
-                + &in_all(changes, parts, view)
-        }
-    }
-}
-
-fn heading(thing: &str, id: &str, view: &View) -> String {
-    let id = whole(id, thing.len() + 1, view);
-    format!("{} {id}\n", view.paint.strong(thing))
-}
-
-/// Returns an id as it is, or its beginning where the line has no room for more; a prefix is accepted wherever an id is.
-fn whole(id: &str, used: usize, view: &View) -> String {
-    let fits = view.width.is_none_or(|columns| used + id.len() <= columns);
-    let id = if fits {
-        safe(id).into_owned()
-    } else {
-        short(id)
-    };
-    view.paint.id(&id)
-}
-
-/// Returns an id as the value of a field.
-fn field_id(id: &str, view: &View) -> String {
-    whole(id, NAMES + 2, view)
-}
-
-/// Names stand in a column of this width.
-const NAMES: usize = 12;
-
-fn list(fields: Vec<(&str, String)>, view: &View) -> String {
-    let line = |(name, value): (&str, String)| {
-        let name = view.paint.faint(&format!("{name:NAMES$}"));
-        let line = format!("  {name}{value}\n");
-        match view.width {
-            Some(columns) => wrap(&line, columns, NAMES),
-            None => line,
-        }
-    };
-    fields.into_iter().map(line).collect()
-}
-
-fn show_message(
-    message: &MessageReport,
-    snapshot: Option<&str>,
-    steps: &[StepReport],
-    view: &View,
-) -> String {
-    let paint = view.paint;
-    let mut fields = vec![
-        ("agent", safe(&message.agent).into_owned()),
-        ("session", field_id(&message.session, view)),
-        ("sent", view.times.exact(message.time)),
-        ("state", state(message, paint)),
-        (
-            "before it",
-            snapshot.map_or_else(|| "no snapshot".to_owned(), |tree| field_id(tree, view)),
-        ),
-    ];
-    fields.extend(
-        message
-            .agent_id
-            .as_deref()
-            .map(|id| ("agent's id", safe(id).into_owned())),
-    );
-    fields.extend(
-        message
-            .unprotected
-            .as_deref()
-            .map(|why| ("unprotected", paint.bad(&safe(why)))),
-    );
-    let prompt = message.prompt.as_deref().unwrap_or("");
-    let prompt: String = prompt
-        .lines()
-        .map(|line| format!("    {}\n", safe(line)))
-        .collect();
-    if let Some(took) = took(message.time, steps) {
-        fields.insert(
-            3,
-            (
-                "took",
-                format!("{took}, {}", count(steps.len() as u64, "step")),
-            ),
-        );
-    }
-    let gap = if prompt.is_empty() { "" } else { "\n" };
-    heading("Message", &message.id, view) + &list(fields, view) + gap + &prompt
-}
-
-/// Returns how long it took from the message to the end of its last step; nothing while one goes on.
-fn took(sent: i64, steps: &[StepReport]) -> Option<String> {
-    let ends: Option<Vec<i64>> = steps.iter().map(|step| step.finished).collect();
-    let last = ends?.into_iter().max()?;
-    Some(duration(last.saturating_sub(sent)))
-}
-
-fn show_step(step: &StepReport, view: &View) -> String {
-    let paint = view.paint;
-    let mut fields = vec![("started", view.times.exact(step.started))];
-    fields.push((
-        "finished",
-        step.finished
-            .map_or_else(|| "not yet".to_owned(), |time| view.times.exact(time)),
-    ));
-    fields.push(("snapshots", trees(step, paint)));
-    if step.recovered {
-        fields.push((
-            "recovered",
-            "its end was never reported; it was closed by what came next".to_owned(),
-        ));
-    }
-    if !step.tools.is_empty() {
-        let tools: Vec<_> = step.tools.iter().map(|tool| safe(tool)).collect();
-        fields.push(("tools", tools.join(", ")));
-    }
-    fields.extend(
-        step.unprotected
-            .as_deref()
-            .map(|why| ("unprotected", paint.bad(&safe(why)))),
-    );
-    heading("Step", &step.id, view) + &list(fields, view) + &diff::listing(&step.files, view)
-}
-
-fn trees(step: &StepReport, paint: Paint) -> String {
-    let tree = |tree: &Option<String>| {
-        tree.as_deref()
-            .map_or_else(|| "none".to_owned(), |tree| paint.id(&short(tree)))
-    };
-    format!("{} → {}", tree(&step.start), tree(&step.finish))
-}
-
-fn show_session(session: &SessionReport, all: &[MessageReport], view: &View) -> String {
-    let mut fields = vec![
-        ("agent", safe(&session.agent).into_owned()),
-        ("agent's id", safe(&session.agent_id).into_owned()),
-        ("workspace", safe(&session.workspace).into_owned()),
-        ("started", view.times.exact(session.started)),
-        ("last event", view.times.exact(session.last_event)),
-    ];
-    fields.extend(
-        session
-            .parent
-            .as_deref()
-            .map(|parent| ("parent", field_id(parent, view))),
-    );
-    fields.extend(
-        session
-            .revert_point
-            .as_deref()
-            .map(|point| ("reverted to", field_id(point, view))),
-    );
-    let table = if all.is_empty() {
-        String::new()
-    } else {
-        format!("\n{}{}", messages(all, false, view), total(all, view))
-    };
-    heading("Session", &session.id, view) + &list(fields, view) + &table
-}
-
-fn show_operation(entry: &OperationEntry, view: &View) -> String {
-    let paint = view.paint;
-    let mut fields = vec![
-        ("kind", entry.kind.name().to_owned()),
-        ("when", view.times.exact(entry.time)),
-        ("state", safe(&entry.state).into_owned()),
-        ("outcome", outcome(entry, paint)),
-    ];
-    let named = [
-        ("session", &entry.session),
-        ("undid alone", &entry.alone),
-        ("to message", &entry.message),
-        ("before it", &entry.before),
-        ("after it", &entry.after),
-    ];
-    fields.extend(
-        named
-            .into_iter()
-            .filter_map(|(name, id)| Some((name, field_id(id.as_deref()?, view)))),
-    );
-    heading("Operation", &entry.id, view) + &list(fields, view)
-}
-
-fn gap_lines(gaps: &[GapReport]) -> String {
-    gaps.iter()
-        .map(|gap| {
-            format!(
-                "  not captured: {} ({})\n",
-                path(&gap.path),
-                safe(&gap.reason)
-            )
-        })
-        .collect()
 }

@@ -3,16 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ckpt_schema::report::{
-    DifferenceReason, FileAction, FileReport, FileResult, GitPart, GitReport, OperationKind,
-    OperationReport, Outcome, PathText, RevertedSession,
+    DifferenceReason, FileReport, FileResult, OperationKind, OperationReport, Outcome, PathText,
+    RevertedSession,
 };
 
 use ckpt_store::revert::Before;
 
-use super::diff::{counts, sum_of};
-use super::fold::{Line, Part, fold};
+use super::files::{moved, says_something};
 use super::paint::Paint;
-use super::table::Table;
 use super::text::{count, fit, path, safe, short, title};
 use super::view::View;
 
@@ -107,151 +105,6 @@ fn nothing(kind: OperationKind) -> &'static str {
         OperationKind::Revert => "every file is already as it was then",
         OperationKind::Redo | OperationKind::Unrevert => "nothing is reverted",
         OperationKind::Restore => "every file is already as it is in that state",
-    }
-}
-
-/// Returns a line for each file that says something: those that already are what they should be say nothing.
-pub fn files(files: &[FileReport], view: &View) -> String {
-    moved(files, &[], view)
-}
-
-/// The same, with a line for each part of git's state below.
-pub fn moved(files: &[FileReport], git: &[GitReport], view: &View) -> String {
-    let mut table = Table::new(&[1, 2])
-        .indented(2)
-        .dropping(&[1, 2])
-        .ending_with_path();
-    let shown: Vec<&FileReport> = files
-        .iter()
-        .filter(|file| says_something(file) || view.verbose)
-        .collect();
-    let lines: Vec<Line<'_>> = shown.iter().map(|file| foldable(file)).collect();
-    let parts = fold(&lines, view.verbose);
-    let is_folded = parts.len() < shown.len();
-    for part in parts {
-        match part {
-            Part::One(place) => {
-                let file = shown[place];
-                let [additions, deletions] = counts(file.additions, file.deletions, view.paint);
-                let cells = vec![
-                    word(file, view.paint),
-                    additions,
-                    deletions,
-                    path(&file.path),
-                ];
-                table.noted(cells, reason(file.reason.as_deref(), view.paint));
-            }
-            Part::Directory {
-                name,
-                files,
-                additions,
-                deletions,
-            } => {
-                let [additions, deletions] = counts(Some(additions), Some(deletions), view.paint);
-                table.row(vec![count(files, "file"), additions, deletions, name]);
-            }
-        }
-    }
-    for part in git {
-        let cells = vec![
-            git_word(part.result, view.paint),
-            String::new(),
-            String::new(),
-            git_part(part),
-        ];
-        table.noted(cells, reason(part.reason.as_deref(), view.paint));
-    }
-    if !is_folded {
-        return table.render(view);
-    }
-    let sum = |lines: fn(&FileReport) -> Option<u64>| -> u64 {
-        shown.iter().filter_map(|file| lines(file)).sum()
-    };
-    let total = sum_of(
-        shown.len() as u64,
-        sum(|file| file.additions),
-        sum(|file| file.deletions),
-        view.paint,
-    );
-    format!("{}{total} (-v lists all)\n", table.render(view))
-}
-
-/// What stayed, failed, or has a reason is always named.
-fn foldable(file: &FileReport) -> Line<'_> {
-    let is_done = matches!(file.result, FileResult::Done | FileResult::Planned);
-    let is_kept = match file.action {
-        FileAction::Keep => true,
-        FileAction::Write | FileAction::Delete | FileAction::Merge | FileAction::None => false,
-    };
-    Line {
-        path: &file.path,
-        is_foldable: is_done && !is_kept && !file.unclear && file.reason.is_none(),
-        additions: file.additions,
-        deletions: file.deletions,
-    }
-}
-
-fn git_word(result: FileResult, paint: Paint) -> String {
-    match result {
-        FileResult::Done => paint.good("moved"),
-        FileResult::Planned => paint.id("move"),
-        FileResult::Failed => paint.bad("failed"),
-        FileResult::Conflict | FileResult::Gap => paint.warning("kept"),
-    }
-}
-
-fn git_part(part: &GitReport) -> String {
-    let what = match part.part {
-        GitPart::Branch => format!("branch {}", safe(plain(&part.name))),
-        GitPart::Head => "HEAD".to_owned(),
-        GitPart::Index => "git's index".to_owned(),
-    };
-    let value = |text: &Option<String>| match text
-        .as_deref()
-        .map(|text| (text, text.strip_prefix("ref: ")))
-    {
-        Some((_, Some(branch))) => safe(plain(branch)).into_owned(),
-        Some((commit, None)) => short(commit),
-        None => "none".to_owned(),
-    };
-    let way = match (part.part, part.result) {
-        (GitPart::Branch | GitPart::Head, FileResult::Done | FileResult::Planned) => {
-            format!(": {} → {}", value(&part.from), value(&part.to))
-        }
-        _ => String::new(),
-    };
-    what + &way
-}
-
-fn plain(branch: &str) -> &str {
-    branch.strip_prefix("refs/heads/").unwrap_or(branch)
-}
-
-fn says_something(file: &FileReport) -> bool {
-    file.action != FileAction::None
-        || !matches!(file.result, FileResult::Done | FileResult::Planned)
-}
-
-/// Returns the note behind a path.
-fn reason(reason: Option<&str>, paint: Paint) -> String {
-    reason
-        .map(|reason| paint.faint(&format!(" ({})", safe(reason))))
-        .unwrap_or_default()
-}
-
-fn word(file: &FileReport, paint: Paint) -> String {
-    match (file.result, file.action) {
-        (FileResult::Conflict, _) => paint.warning("kept"),
-        (FileResult::Gap, _) => paint.warning("not captured"),
-        (FileResult::Failed, _) => paint.bad("failed"),
-        (FileResult::Done, FileAction::Write) => paint.good("restored"),
-        (FileResult::Done, FileAction::Delete) => paint.good("removed"),
-        (FileResult::Done, FileAction::Merge) => paint.good("merged"),
-        (FileResult::Planned, FileAction::Write) => paint.id("restore"),
-        (FileResult::Planned, FileAction::Delete) => paint.id("remove"),
-        (FileResult::Planned, FileAction::Merge) => paint.id("merge"),
-        (_, FileAction::Keep) => paint.warning("kept"),
-        (_, FileAction::None) => paint.faint("unchanged"),
     }
 }
 
@@ -420,7 +273,7 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
 mod tests {
     use super::*;
     use crate::output::time::Times;
-    use ckpt_schema::report::{self, Difference, Receipt};
+    use ckpt_schema::report::{self, Difference, FileAction, Receipt};
     use expect_test::expect;
 
     fn file(

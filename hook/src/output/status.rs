@@ -5,6 +5,7 @@ use ckpt_schema::report::{
 };
 use ckpt_store::Milliseconds;
 
+use super::files;
 use super::operation;
 use super::paint::Paint;
 use super::table::Table;
@@ -96,7 +97,7 @@ fn banner(report: &StatusReport, point: &str, told: &[MessageReport], view: &Vie
     }
     text.push_str(&table.render(view));
     text.push_str(&alone(report, told, view));
-    let files = operation::files(&report.files, view);
+    let files = files::files(&report.files, view);
     if !files.is_empty() {
         text.push_str(&format!("\nFiles that the revert changed:\n{files}"));
     }
@@ -125,7 +126,7 @@ fn alone(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
 /// Without a revert point only single files, steps or messages were taken back.
 fn part(report: &StatusReport, told: &[MessageReport], view: &View) -> String {
     let head = view.paint.warning("Undone in part");
-    let files = operation::files(&report.files, view);
+    let files = files::files(&report.files, view);
     format!(
         "{head}: no message is hidden\n{}{files}\n`ckpt-hook unrevert` brings it back.\n\
          {PERMANENT}",

@@ -8,8 +8,9 @@ use crate::cli::arguments::{SessionsArguments, ShowArguments};
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
 use crate::failure::{DONE, Failure};
-use crate::output::history::{self, Parts};
+use crate::output::history;
 use crate::output::html::Top;
+use crate::output::show::{self, Parts};
 use crate::output::{View, diff};
 
 /// Shows whatever an id is of, and what it did.
@@ -40,7 +41,7 @@ fn show_text(
     let view = invocation.output.view();
     let is_about_files =
         shape.wants_lines() || changes.are_names() || shape.stat || shape.html.is_some();
-    let files = match history::changes_of(report) {
+    let files = match show::changes_of(report) {
         Some(files) => files,
         None if is_about_files => {
             return Err(Failure::usage(
@@ -51,7 +52,7 @@ fn show_text(
         None => &[],
     };
     if let Some(to) = &shape.html {
-        let (title, facts) = history::caption(report, view);
+        let (title, facts) = show::caption(report, view);
         return changes.page(&Top { title, facts }, files, to);
     }
     if changes.are_names() {
@@ -67,7 +68,7 @@ fn show_text(
         let mut pages = Pages::new(invocation);
         match shape.stat {
             true => pages.text(&diff::stat(files, view))?,
-            false => pages.text(&history::show(report, parts, view))?,
+            false => pages.text(&show::show(report, parts, view))?,
         }
         return pages.end();
     }
@@ -82,7 +83,7 @@ fn show_text(
         _ => {
             // To a program, all that stands before a patch is a remark.
             if view.width.is_some() {
-                pages.text(&(history::show(report, parts, view) + "\n"))?;
+                pages.text(&(show::show(report, parts, view) + "\n"))?;
             }
             changes.patch(files, &mut pages)?;
         }

@@ -11,7 +11,7 @@ use crate::cli::arguments::{ChangesArguments, Format, LogArguments, State};
 use crate::cli::invocation::Invocation;
 use crate::cli::pager::{Pages, paged};
 use crate::failure::{DONE, Failure};
-use crate::output::history::changes_of;
+use crate::output::show::changes_of;
 use crate::output::{diff, graph, history, when};
 
 /// Lists what is asked for.

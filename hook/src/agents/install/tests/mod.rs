@@ -5,7 +5,10 @@ mod codex_trust;
 mod installed;
 mod packages;
 mod plugin;
+mod refused;
+mod round_trip;
 mod settings;
+mod versions;
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,6 +19,9 @@ use tempfile::TempDir;
 use testing::executable;
 
 use super::*;
+
+/// The settings of Claude Code.
+const CLAUDE: &str = "home/.claude/settings.json";
 
 /// A home directory and a project, with a binary to install.
 struct World {

@@ -21,7 +21,7 @@ use super::protocol::{Job, Problem};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::Changes;
 use crate::cli::invocation::Invocation;
-use crate::output::history;
+use crate::output::show;
 
 /// The version of the protocol.
 const PROTOCOL: u32 = 1;
@@ -301,7 +301,7 @@ fn patch(context: &Context<'_>, asked: Patch) -> Result<Value, Problem> {
     let files = match &asked.id {
         Some(id) => {
             let report: ShowReport = store.show(&directory, id)?;
-            let files = history::changes_of(&report);
+            let files = show::changes_of(&report);
             files
                 .ok_or_else(|| Problem::parameters("a session is shown by its messages"))?
                 .to_vec()

@@ -30,7 +30,7 @@ use crate::failure::{DONE, Failure};
 use crate::output::lines::{Look, Moved};
 use crate::output::operation::{self, Around};
 use crate::output::time::Times;
-use crate::output::{Output, View, blame, failure, graph, history, patch, text};
+use crate::output::{Output, View, blame, failure, graph, patch, show, text};
 #[cfg(debug_assertions)]
 use crate::process::fault;
 use crate::surroundings;
@@ -280,7 +280,7 @@ impl Browser {
             Some(TimelineEntry::Message(_) | TimelineEntry::Operation(_)) => {
                 let id = self.model.id().unwrap_or_default().to_owned();
                 let report = self.store.show(&self.directory, &id);
-                report.map(|report| history::changes_of(&report).unwrap_or_default().to_vec())
+                report.map(|report| show::changes_of(&report).unwrap_or_default().to_vec())
             }
         };
         // Nothing stays that is of another entry.

@@ -1,158 +1,14 @@
-//! A reference model of a day: a person and one to three agents at work on the same files, with everything that goes wrong in
-//! between. What really happened is known here, and what the evidence makes of it is held against that.
+//! Plays a day, and checks each verdict against who really wrote.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use proptest::strategy::ValueTree;
-use proptest::test_runner::{Config, TestRunner};
 
-use super::evidence::{
+use super::*;
+use crate::model::path::WorkspacePath;
+use crate::timeline::evidence::{
     Changed, Evidence, LONGEST_RUN, Reach, SILENCE, Signs, Standing, Step, Tool, Verdict,
 };
-use crate::model::Milliseconds;
-use crate::model::path::WorkspacePath;
-
-const MORNING: Milliseconds = 1_700_000_000_000;
-const SECOND: Milliseconds = 1_000;
-const MINUTE: Milliseconds = 60 * SECOND;
-const FILES: usize = 6;
-
-/// What an agent tells of itself.
-#[derive(Clone, Copy, Debug)]
-struct Habits {
-    tells_of_tools: bool,
-    tells_durations: bool,
-    tells_waits: bool,
-    /// Whether Esc leaves a mark in its transcript.
-    marks: bool,
-}
-
-/// How a tool ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Well,
-    /// It ends, and the event of it is lost.
-    Lost,
-    /// The user presses Esc in the middle of it.
-    Esc,
-    /// The user denies it; it never runs.
-    Denied,
-    /// The agent's process dies.
-    Dies,
-    /// It leaves a command in the background that writes for so long.
-    Background(Milliseconds),
-}
-
-#[derive(Clone, Debug)]
-struct ToolPlan {
-    /// The files that it names; a shell where there are none.
-    names: Vec<usize>,
-    /// The files that it writes, and when, in thousandths of its run.
-    writes: Vec<(usize, i64)>,
-    waits: Option<Milliseconds>,
-    runs: Milliseconds,
-    end: End,
-    /// How late the hook that tells of the end is.
-    late: Milliseconds,
-}
-
-/// What happens in a day, one after the other, of one agent.
-#[derive(Clone, Debug)]
-enum Act {
-    /// The agent is idle or thinks.
-    Pause(Milliseconds),
-    Message,
-    Step(Vec<ToolPlan>),
-    TurnEnd,
-}
-
-#[derive(Clone, Debug)]
-struct Day {
-    agents: Vec<(Habits, Vec<Act>)>,
-    /// When the person saves which file.
-    edits: Vec<(Milliseconds, usize)>,
-}
-
-fn habits() -> impl Strategy<Value = Habits> {
-    (
-        prop::bool::weighted(0.75),
-        any::<bool>(),
-        any::<bool>(),
-        any::<bool>(),
-    )
-        .prop_map(
-            |(tells_of_tools, tells_durations, tells_waits, marks)| Habits {
-                tells_of_tools,
-                tells_durations,
-                tells_waits,
-                marks,
-            },
-        )
-}
-
-/// How the tools of a day end.
-#[derive(Clone, Copy, Debug)]
-enum Luck {
-    /// Every third in some other way than well.
-    Bad,
-    /// As they do: now and then somebody presses Esc or says no, an event is lost once a day.
-    Ordinary,
-}
-
-fn tool_plan(luck: Luck) -> impl Strategy<Value = ToolPlan> {
-    let [well, lost, esc, denied, dies, background] = match luck {
-        Luck::Bad => [10, 1, 2, 1, 1, 1],
-        Luck::Ordinary => [940, 5, 30, 20, 5, 0],
-    };
-    let mut ends = vec![
-        (well, Just(End::Well).boxed()),
-        (lost, Just(End::Lost).boxed()),
-        (esc, Just(End::Esc).boxed()),
-        (denied, Just(End::Denied).boxed()),
-        (dies, Just(End::Dies).boxed()),
-    ];
-    if background > 0 {
-        let lasts = (MINUTE..30 * MINUTE).prop_map(End::Background);
-        ends.push((background, lasts.boxed()));
-    }
-    let end = prop::strategy::Union::new_weighted(ends);
-    let names = prop_oneof![Just(Vec::new()), prop::collection::vec(0..FILES, 1..3),];
-    let waits = match luck {
-        Luck::Bad => prop::option::weighted(0.3, SECOND..60 * MINUTE),
-        Luck::Ordinary => prop::option::weighted(0.1, SECOND..5 * MINUTE),
-    };
-    let runs = prop_oneof![3 => 10..5 * SECOND, 1 => SECOND..20 * MINUTE];
-    let writes = prop::collection::vec((0..FILES, 0..1000i64), 0..4);
-    (names, writes, waits, runs, end, 0..400i64).prop_map(
-        |(names, mut writes, waits, runs, end, late)| {
-            if !names.is_empty() {
-                writes.retain(|(file, _)| names.contains(file));
-            }
-            ToolPlan {
-                names,
-                writes,
-                waits,
-                runs,
-                end,
-                late,
-            }
-        },
-    )
-}
-
-fn day(luck: Luck) -> impl Strategy<Value = Day> {
-    let act = prop_oneof![
-        3 => (10..90 * MINUTE).prop_map(Act::Pause),
-        3 => (10..10 * SECOND).prop_map(Act::Pause),
-        2 => Just(Act::Message),
-        4 => prop::collection::vec(tool_plan(luck), 1..3).prop_map(Act::Step),
-        2 => Just(Act::TurnEnd),
-    ];
-    let agent = (habits(), prop::collection::vec(act, 1..14));
-    let edits = prop::collection::vec((0..8 * 60 * MINUTE, 0..FILES), 0..40);
-    (prop::collection::vec(agent, 1..4), edits).prop_map(|(agents, edits)| Day { agents, edits })
-}
 
 /// What happens at one moment.
 #[derive(Clone, Debug)]
@@ -356,12 +212,12 @@ struct Known {
 
 /// How often what was said.
 #[derive(Clone, Copy, Debug, Default)]
-struct Count {
-    all: u64,
-    unclear: u64,
+pub struct Count {
+    pub all: u64,
+    pub unclear: u64,
 }
 
-struct Model<'a> {
+pub struct Model<'a> {
     day: &'a Day,
     files: Vec<WorkspacePath>,
     known: Vec<Known>,
@@ -372,7 +228,7 @@ struct Model<'a> {
 }
 
 impl Model<'_> {
-    fn play(day: &Day) -> Result<Count, TestCaseError> {
+    pub fn play(day: &Day) -> Result<Count, TestCaseError> {
         let mut covers = Vec::new();
         let mut line: Vec<_> = day
             .edits
@@ -598,50 +454,4 @@ impl Model<'_> {
         );
         Ok(())
     }
-}
-
-#[test]
-fn in_a_day_no_edit_of_the_persons_is_taken_without_a_tool_that_could_have_made_it_and_nothing_of_an_agents_is_untold()
- {
-    let mut runner = TestRunner::new(Config {
-        cases: 2_000,
-        failure_persistence: None,
-        max_shrink_iters: 20_000,
-        ..Config::default()
-    });
-    let days = runner.run(&day(Luck::Bad), |day| Model::play(&day).map(|_| ()));
-    if let Err(error) = days {
-        panic!("{error}");
-    }
-}
-
-#[test]
-fn unclear_is_rare_where_agents_tell_of_their_tools() {
-    let mut runner = TestRunner::deterministic();
-    let mut counts = [Count::default(); 2];
-    for _ in 0..2_000 {
-        let mut day = day(Luck::Ordinary)
-            .new_tree(&mut runner)
-            .expect("a day")
-            .current();
-        for (at, tells) in [true, false].into_iter().enumerate() {
-            for (habits, _) in &mut day.agents {
-                *habits = Habits {
-                    tells_of_tools: tells,
-                    tells_durations: tells,
-                    tells_waits: tells,
-                    marks: tells,
-                };
-            }
-            let count = Model::play(&day).expect("the laws hold");
-            counts[at].all += count.all;
-            counts[at].unclear += count.unclear;
-        }
-    }
-    let share = |count: Count| count.unclear * 1000 / count.all;
-    let [telling, silent] = counts.map(share);
-    assert!(
-        telling < 60 && telling < silent,
-        "of a thousand changes {telling} and {silent}: {counts:?}"
-    );
 }

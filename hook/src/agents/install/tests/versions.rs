@@ -1,0 +1,109 @@
+//! Only what the installed version of Claude Code understands is written.
+
+use std::fs;
+
+use super::*;
+
+#[test]
+fn without_tool_events_the_single_tools_are_left_out() {
+    let world = World::new();
+    world
+        .with_place(|place| {
+            install(
+                "claude-code",
+                Scope::User,
+                &Place {
+                    tool_events: false,
+                    ..*place
+                },
+                false,
+            )
+        })
+        .expect("it can be installed");
+    let text = world.read(CLAUDE);
+    assert!(
+        !text.contains("PreToolUse") && !text.contains("\"PostToolUse"),
+        "a process less for every tool"
+    );
+    assert!(text.contains("SubagentStop"), "turns are still seen");
+}
+
+/// The events of Claude Code that its settings hold handlers for, sorted.
+fn events(world: &World) -> Vec<String> {
+    let text = world.read(CLAUDE);
+    let settings: serde_json::Value = serde_json::from_str(&text).expect("plain JSON");
+    let hooks = settings["hooks"].as_object().expect("a table").clone();
+    hooks.into_iter().map(|(event, _)| event).collect()
+}
+
+#[test]
+fn only_events_that_the_installed_version_knows_are_written() {
+    let old = [
+        "PostToolUse",
+        "PreToolUse",
+        "SessionEnd",
+        "SessionStart",
+        "Stop",
+        "SubagentStop",
+        "UserPromptSubmit",
+    ];
+    let with = |more: &[&'static str]| {
+        let mut events = [&old, more].concat();
+        events.sort_unstable();
+        events
+    };
+    let all = [
+        "PostToolBatch",
+        "PermissionRequest",
+        "PostToolUseFailure",
+        "SubagentStart",
+    ];
+    for (version, expected) in [
+        (None, with(&[])),
+        (Some("2.0.0"), with(&[])),
+        (Some("2.1.99"), with(&[])),
+        (Some("2.1.100"), with(&all[1..])),
+        (Some("2.1.101"), with(&all)),
+        (Some("2.1.329"), with(&all)),
+    ] {
+        let world = World::new();
+        if let Some(version) = version {
+            world.has("claude", "@anthropic-ai/claude-code", version);
+        }
+        world.install("claude-code");
+        assert_eq!(events(&world), expected, "of {version:?}");
+        assert_eq!(world.state("claude-code"), State::Installed, "{version:?}");
+    }
+}
+
+#[test]
+fn no_line_of_ours_needs_what_an_older_version_passes_over() {
+    let world = World::new();
+    world.has_claude_code();
+    world.install("claude-code");
+    let text = world.read(CLAUDE);
+    assert!(!text.contains("\"args\""), "the line holds all: {text}");
+}
+
+#[test]
+fn an_older_version_that_comes_later_is_written_for_anew_and_an_unknown_one_keeps_what_is_there() {
+    let world = World::new();
+    world.has_claude_code();
+    world.install("claude-code");
+    let newest = world.read(CLAUDE);
+    fs::remove_file(world.path("programs/claude")).expect("ours");
+    assert_eq!(world.state("claude-code"), State::Installed, "who knows");
+    world.install("claude-code");
+    assert_eq!(world.read(CLAUDE), newest, "nothing says that it is wrong");
+    world.has("claude", "@anthropic-ai/claude-code", "2.1.100");
+    assert_eq!(
+        world.state("claude-code"),
+        State::Outdated,
+        "it would refuse the whole file"
+    );
+    world.install("claude-code");
+    assert!(
+        !events(&world).contains(&"PostToolBatch".to_owned()),
+        "what it does not know is gone"
+    );
+}

@@ -1,0 +1,351 @@
+//! An operation that was interrupted, or could not write a file, is finished later.
+
+use ckpt_schema::report::{FileResult, MessageState, OperationReport, Outcome};
+use ckpt_store::RevertRequest;
+
+use testing::scenario::{World, paths_with, to};
+
+/// As a crash leaves it that comes after the last file and before the operation is closed.
+fn interrupt_the_last_operation(world: &World) {
+    let path = world.base().join("store/sessions.db");
+    let connection = rusqlite::Connection::open(path).expect("the session store");
+    connection
+        .execute_batch(
+            "UPDATE operations SET state = 'open', outcome = NULL, after_snapshot_id = NULL, finished_at = NULL
+              WHERE seq = (SELECT max(seq) FROM operations);
+             UPDATE sessions SET revert_message_id = NULL, revert_base_id = NULL;
+             UPDATE messages SET state = 'live';",
+        )
+        .expect("its tables");
+}
+
+#[test]
+fn an_interrupted_revert_is_finished_before_the_next_revert_or_redo_looks_where_the_point_is() {
+    let unrevert = |world: &mut World| world.unrevert();
+    let revert = |world: &mut World| world.revert("m1");
+    for next in [&unrevert as &dyn Fn(&mut World) -> OperationReport, &revert] {
+        let mut world = World::new();
+        world.turn("m1", |world| world.write("a", "1\n"));
+        let after = world.tree();
+        world.revert("m1");
+        interrupt_the_last_operation(&world);
+        let report = next(&mut world);
+        assert!(
+            report
+                .notes
+                .iter()
+                .any(|note| note.contains("not done yet")),
+            "it says so: {report:?}"
+        );
+        world.unrevert();
+        assert_eq!(
+            world.tree(),
+            after,
+            "the way back of the interrupted one is not forgotten"
+        );
+    }
+}
+
+#[test]
+fn a_dry_run_leaves_an_interrupted_revert_alone_and_says_so() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.revert("m1");
+    interrupt_the_last_operation(&world);
+    let plan = world
+        .try_revert(&RevertRequest {
+            dry_run: true,
+            ..to("m1")
+        })
+        .expect("a plan");
+    assert!(
+        plan.notes
+            .iter()
+            .any(|note| note.contains("is finished first")),
+        "it is named: {plan:?}"
+    );
+    let report = world.unrevert();
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.starts_with("finished the revert")),
+        "it was still open: {report:?}"
+    );
+}
+
+#[test]
+fn a_message_after_an_interrupted_revert_makes_it_permanent() {
+    let mut world = World::new();
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.revert("m1");
+    interrupt_the_last_operation(&world);
+    world.message("m2");
+    let states: Vec<MessageState> = world
+        .log()
+        .messages
+        .iter()
+        .map(|message| message.state)
+        .collect();
+    assert_eq!(
+        states,
+        [MessageState::Live, MessageState::Discarded],
+        "newest first: what was undone stays undone"
+    );
+    assert_eq!(
+        world.unrevert().outcome,
+        Outcome::Nothing,
+        "there is no way forward any more"
+    );
+}
+
+#[test]
+fn a_step_after_an_interrupted_revert_belongs_to_the_message_that_is_in_effect_then() {
+    let told = |interrupt: fn(&World)| {
+        let mut world = World::new();
+        world.turn("m1", |world| world.write("a", "1\n"));
+        world.turn("m2", |world| world.write("a", "2\n"));
+        world.revert("m2");
+        interrupt(&world);
+        world.step(|world| world.write("b", "1\n"));
+        assert_eq!(
+            world.read("a"),
+            "1\n",
+            "the revert is done when the step begins"
+        );
+        let messages = world.log().messages.into_iter();
+        messages
+            .map(|message| {
+                (
+                    message.agent_id,
+                    message.state,
+                    message.steps,
+                    message.files,
+                )
+            })
+            .collect::<Vec<_>>()
+    };
+    let in_peace = told(|_| {});
+    assert_eq!(
+        told(interrupt_the_last_operation),
+        in_peace,
+        "nobody can tell that it was interrupted"
+    );
+}
+
+/// Makes a file one that nobody can replace, which is found only when it is tried. Returns whether that works here.
+fn pin(world: &World, path: &str) -> bool {
+    let works = chattr("+i", world, path);
+    if !works {
+        testing::skip::skip("`chattr +i` does not work here");
+    }
+    works
+}
+
+fn unpin(world: &World, path: &str) {
+    assert!(chattr("-i", world, path), "what was made can be taken back");
+}
+
+fn chattr(flag: &str, world: &World, path: &str) -> bool {
+    let output = std::process::Command::new("chattr")
+        .arg(flag)
+        .arg(world.path(path))
+        .output();
+    output.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn what_could_not_be_put_back_is_not_undone_for_good_by_the_next_message() {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
+    world.turn("m1", |world| {
+        ["d/a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "1\n"))
+    });
+    if !pin(&world, "d/a") {
+        return;
+    }
+    let report = world.revert("m1");
+    assert_eq!(
+        paths_with(&report, FileResult::Failed),
+        ["d/a"],
+        "one of the two: {report:?}"
+    );
+    world.turn("m2", |world| world.write("c", "2\n"));
+    unpin(&world, "d/a");
+    let before = world.tree();
+    let report = world.revert("m1");
+    assert_eq!(
+        paths_with(&report, FileResult::Done),
+        ["c", "d/a"],
+        "what was left, and what came since: {report:?}"
+    );
+    assert_eq!(
+        (world.read("d/a").as_str(), world.exists("c")),
+        ("0\n", false),
+        "all of it"
+    );
+    world.unrevert();
+    assert_eq!(world.tree(), before, "and back");
+    world.revert("m1");
+    world.turn("m3", |world| world.write("d/a", "1\n"));
+    let report = world.revert("m3");
+    assert_eq!(
+        world.read("d/a"),
+        "0\n",
+        "the new change, and not the old one once more: {report:?}"
+    );
+    assert_eq!(world.read("b"), "0\n", "what was undone stays so");
+}
+
+#[test]
+fn an_operation_of_which_files_failed_stays_open_and_the_next_command_finishes_it() {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
+    let old = world.tree();
+    world.turn("m1", |world| {
+        ["d/a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "1\n"))
+    });
+    let new = world.tree();
+    if !pin(&world, "d/a") {
+        return;
+    }
+    let report = world.revert("m1");
+    let status = world.status();
+    unpin(&world, "d/a");
+    assert_eq!(
+        (report.outcome, paths_with(&report, FileResult::Failed)),
+        (Outcome::Partial, vec!["d/a"])
+    );
+    assert_eq!(
+        (status.interrupted.len(), &status.revert_point),
+        (1, &None),
+        "it is not over: {status:?}"
+    );
+    let notes = world.capture().notes;
+    assert!(
+        notes[0].starts_with("finished the revert") && !notes[0].contains("could not"),
+        "which is said: {notes:?}"
+    );
+    assert_eq!(
+        world.tree(),
+        old,
+        "all of it, by the command that came next"
+    );
+    assert!(
+        world.status().revert_point.is_some(),
+        "and the point is where it was to go"
+    );
+    world.unrevert();
+    assert_eq!(world.tree(), new, "with its way back");
+}
+
+#[test]
+fn an_edit_of_what_an_unfinished_operation_did_put_back_is_one_made_while_reverted() {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n1\n2\n3\n4\n")]);
+    world.turn("m1", |world| {
+        world.write("d/a", "agent\n");
+        world.write("b", "agent\n1\n2\n3\n4\n");
+    });
+    if !pin(&world, "d/a") {
+        return;
+    }
+    world.revert("m1");
+    unpin(&world, "d/a");
+    world.write("b", "0\n1\n2\n3\nuser\n");
+    world.capture();
+    assert_eq!(
+        (world.read("d/a").as_str(), world.read("b").as_str()),
+        ("0\n", "0\n1\n2\n3\nuser\n")
+    );
+    let report = world.unrevert();
+    assert_eq!(
+        world.read("b"),
+        "agent\n1\n2\n3\nuser\n",
+        "both edits: {report:?}"
+    );
+    assert_eq!(world.read("d/a"), "agent\n");
+}
+
+#[test]
+fn what_cannot_be_written_the_second_time_either_is_named_and_keeps_nothing_from_being_done() {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
+    world.turn("m1", |world| {
+        ["d/a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "1\n"))
+    });
+    if !pin(&world, "d/a") {
+        return;
+    }
+    world.revert("m1");
+    let notes = world.capture().notes;
+    let report = world.unrevert();
+    unpin(&world, "d/a");
+    assert!(
+        notes[0].contains("1 of them could not be written, as `d/a`"),
+        "it is said: {notes:?}"
+    );
+    assert!(world.status().interrupted.is_empty(), "it is over");
+    assert_eq!(
+        (world.read("d/a").as_str(), world.read("b").as_str()),
+        ("1\n", "1\n"),
+        "and back: {report:?}"
+    );
+}
+
+#[test]
+fn what_goes_is_known_to_be_good_when_an_operation_is_finished_later_too() {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
+    let old = world.tree();
+    world.message("m1");
+    let earlier = packs(&world);
+    world.step(|world| {
+        ["d/a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "the agent's\n"))
+    });
+    let new = world.tree();
+    if !pin(&world, "d/a") {
+        return;
+    }
+    let report = world.revert("m1");
+    unpin(&world, "d/a");
+    assert_eq!(report.outcome, Outcome::Partial, "it is not over");
+    // The blob is the first entry of the step's pack: behind the header of the pack, and its own.
+    for pack in packs(&world) {
+        if earlier.contains(&pack) {
+            continue;
+        }
+        let mut bytes = std::fs::read(&pack).expect("ours");
+        bytes[15] ^= 0x55;
+        std::fs::remove_file(&pack).expect("ours");
+        std::fs::write(&pack, bytes).expect("ours");
+    }
+    world.reopen(ckpt_store::Settings::default());
+    world.capture();
+    assert_eq!(world.tree(), old, "it is finished");
+    world.reopen(ckpt_store::Settings::default());
+    world.unrevert();
+    assert_eq!(
+        world.read("d/a"),
+        "the agent's\n",
+        "what was replaced later was stored anew before"
+    );
+    assert_eq!(world.tree(), new, "and so there is a way back");
+}
+
+/// The packs of the only workspace.
+fn packs(world: &World) -> Vec<std::path::PathBuf> {
+    let workspaces = std::fs::read_dir(world.base().join("store/snapshots"));
+    let workspace = workspaces.expect("there").next().expect("one workspace");
+    let folder = workspace.expect("readable").path();
+    let entries = std::fs::read_dir(folder.join("repository.git/objects/pack"));
+    let paths = entries
+        .expect("there")
+        .map(|entry| entry.expect("readable").path());
+    paths
+        .filter(|path| path.extension().is_some_and(|name| name == "pack"))
+        .collect()
+}
