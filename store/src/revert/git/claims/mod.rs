@@ -67,6 +67,11 @@ pub(crate) fn changes(
         });
         let nobody = || GitClaim::Keep(nobody((since.is_unrecorded)(from, to)).to_string());
         let moves = between(log, before, after);
+        // What was heard of an agent is weighed as it stood when the move was seen, however late the revert comes.
+        let since = Since {
+            now: since.now.min(after.taken_at),
+            ..since
+        };
         let claims: Vec<GitClaim> = weigh(&at_work, &moments(&moves), since)
             .into_iter()
             .map(|claim| claim.unwrap_or_else(nobody))

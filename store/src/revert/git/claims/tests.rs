@@ -124,6 +124,15 @@ fn a_change_belongs_to_the_step_that_was_open_in_between() {
 }
 
 #[test]
+fn a_move_without_a_time_is_weighed_as_it_stood_when_it_was_seen() {
+    assert_eq!(
+        claims(&[cut(worker("s", 5, 1, Some(2)))]),
+        [user(), GitClaim::Undo],
+        "it was seen nine seconds after the last sign of life; that the revert comes an hour later changes nothing"
+    );
+}
+
+#[test]
 fn what_two_sessions_saw_and_what_came_before_the_point_is_not_undone() {
     let other = "pi (session `t`)".to_owned();
     let both = [worker("s", 5, 1, Some(4)), worker("t", 6, 3, Some(4))];
