@@ -97,13 +97,10 @@ pub fn show(report: &ShowReport, parts: Parts, view: &View) -> String {
             ..
         } => {
             let head = show_message(message, snapshot.as_deref(), steps, view);
-            if parts.steps || view.verbose {
-                let steps = steps.iter();
-                head + &steps
-                    .map(|step| format!("\n{}", show_step(step, view)))
-                    .collect::<String>()
-            } else {
-                head + &in_all(changes, parts, view)
+            let one_by_one = parts.steps || view.verbose;
+            head + &match one_by_one {
+                true => show_steps(steps, view),
+                false => in_all(changes, parts, view),
             }
         }
         ShowReport::Step { step, changes, .. } => {
@@ -124,10 +121,8 @@ pub fn show(report: &ShowReport, parts: Parts, view: &View) -> String {
             notes,
             ..
         } => {
-            let notes = notes
-                .iter()
-                .map(|note| format!("note: {}\n", safe(note)))
-                .collect::<String>();
+            let note = |note: &String| format!("note: {}\n", safe(note));
+            let notes: String = notes.iter().map(note).collect();
             show_operation(entry, view) + &moved(files, git, view) + &notes
         }
         ShowReport::Snapshot {
@@ -280,6 +275,11 @@ fn show_step(step: &StepReport, view: &View) -> String {
             .map(|why| ("unprotected", paint.bad(&safe(why)))),
     );
     heading("Step", &step.id, view) + &list(fields, view) + &diff::listing(&step.files, view)
+}
+
+fn show_steps(steps: &[StepReport], view: &View) -> String {
+    let one = |step| format!("\n{}", show_step(step, view));
+    steps.iter().map(one).collect()
 }
 
 fn trees(step: &StepReport, paint: Paint) -> String {

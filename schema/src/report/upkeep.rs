@@ -42,7 +42,7 @@ pub struct GcSession {
 }
 
 /// What became of the objects of a workspace.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GcWorkspace {
     /// Its directory.
     pub workspace: String,

@@ -20,6 +20,8 @@ use ckpt_schema::event::Event;
 use ckpt_schema::report::{EventReport, SnapshotReport, VERSION};
 
 use crate::error::Result;
+use crate::fs::layout::Lock;
+use crate::model::entry::ObjectId;
 use crate::model::label::Label;
 use crate::model::progress::SnapshotProgress;
 use crate::sessions::Diagnostic;
@@ -55,16 +57,7 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
     let is_first = place.row.last_snapshot_id.is_none();
-    let left = deadline.saturating_duration_since(Instant::now());
-    let lock = place.lock(if is_first {
-        left.min(PATIENCE_AT_FIRST)
-    } else {
-        left
-    });
-    let ready = lock.and_then(|lock| {
-        crate::timeline::notice(store, &place, &lock)?;
-        crate::revert::finish_open_operations(store, &place).map(|_| lock)
-    });
+    let ready = lock_and_recover(store, &place, deadline);
     // What was known before the lock, and before a killed operation was ended, may be old by now.
     let view = View::of(store, &place, event)?;
     let mut decision = decided(&place, event, &view)?;
@@ -84,17 +77,9 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         ),
     };
     let is_late = is_first && observation.is_err() && Instant::now() >= deadline;
-    let borrows = observation
-        .as_ref()
-        .is_ok_and(|observation| observation.borrows);
-    let is_crowded = observation
-        .as_ref()
-        .is_ok_and(|observation| observation.is_crowded);
-    let doubts = observation.as_ref().map(doubts).unwrap_or_default();
-    let lost = observation.as_ref().ok().and_then(|seen| seen.lost.clone());
-    let tree = observation.as_ref().ok().map(|seen| seen.snapshot.tree);
+    let aftermath = observation.as_ref().map(Aftermath::of).unwrap_or_default();
     let report = write::with_snapshot(store, &place, event, &view, &decision, observation, run);
-    if let (Some(lock), Some(tree), Ok(report)) = (&lock, tree, &report) {
+    if let (Some(lock), Some(tree), Ok(report)) = (&lock, aftermath.tree, &report) {
         let (message, step) = (report.message.clone(), report.step.clone());
         crate::timeline::note(
             lock,
@@ -106,17 +91,61 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
         );
     }
     drop(lock);
-    tell_of_doubts(store, &place, event, &doubts)?;
-    if let Some(why) = lost {
-        tell_of_loss(store, &place, event, &why)?;
-    }
-    store.is_unsettled = borrows;
-    if borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
-        store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, &place);
-    }
-    // Not every agent says that its session ends: its packs are joined when there are many.
-    store.is_unsettled |= is_crowded;
+    aftermath.settle(store, &place, event)?;
     report.map_err(|error| if is_late { error.late() } else { error })
+}
+
+/// Locks the workspace, and ends what a killed operation left. The deadline bounds how long the lock is waited for.
+fn lock_and_recover(store: &mut Store, place: &Place, deadline: Instant) -> Result<Lock> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let patience = match place.row.last_snapshot_id {
+        None => left.min(PATIENCE_AT_FIRST),
+        Some(_) => left,
+    };
+    let lock = place.lock(patience)?;
+    crate::timeline::notice(store, place, &lock)?;
+    crate::revert::finish_open_operations(store, place)?;
+    Ok(lock)
+}
+
+/// What a look at the workspace leaves to do once its rows are written and the lock is free; nothing after a look that failed.
+#[derive(Debug, Default)]
+struct Aftermath {
+    tree: Option<ObjectId>,
+    /// Whether the snapshot counts on objects of the user's repository.
+    borrows: bool,
+    /// Whether the store has too many packs.
+    is_crowded: bool,
+    /// What is to be said of the ignore rules.
+    doubts: Vec<String>,
+    /// Why the last snapshot is lost.
+    lost: Option<String>,
+}
+
+impl Aftermath {
+    fn of(observation: &Observation) -> Self {
+        Self {
+            tree: Some(observation.snapshot.tree),
+            borrows: observation.borrows,
+            is_crowded: observation.is_crowded,
+            doubts: doubts(observation),
+            lost: observation.lost.clone(),
+        }
+    }
+
+    fn settle(&self, store: &mut Store, place: &Place, event: &Event) -> Result<()> {
+        tell_of_doubts(store, place, event, &self.doubts)?;
+        if let Some(why) = &self.lost {
+            tell_of_loss(store, place, event, why)?;
+        }
+        store.is_unsettled = self.borrows;
+        if self.borrows && matches!(event.event, EventKind::ToolStart | EventKind::StepStart) {
+            store.is_unsettled = !crate::upkeep::settle::before_a_tool(store, place);
+        }
+        // Not every agent reports the end of a session, so packs are joined once there are many.
+        store.is_unsettled |= self.is_crowded;
+        Ok(())
+    }
 }
 
 /// Decides what an event asks for. While a command runs in the background, what it changes is to be seen at every boundary.

@@ -245,8 +245,8 @@ pub(super) fn finish_first(
 pub(super) type Compare<'a> =
     dyn Fn(&Store, &[Item], Option<&Observation>) -> Result<Option<Receipt>> + 'a;
 
-/// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Fails where nothing
-/// was done.
+/// Carries out what is written down, as far as it is not done yet, looks at the result and closes the operation. Fails only if
+/// nothing was done.
 pub(crate) fn finish(
     store: &mut Store,
     place: &Place,
@@ -256,83 +256,139 @@ pub(crate) fn finish(
     which: Try,
     compare: &Compare<'_>,
 ) -> Result<Finished> {
-    let (row, mut items, planned_git) = store.database.read(|connection| {
-        Ok((
-            sessions::operation(connection, id)?,
-            sessions::operation_items(connection, id)?,
-            sessions::git_items(connection, id)?,
-        ))
+    let rows = store.database.read(|connection| {
+        Ok(OperationRows {
+            row: sessions::operation(connection, id)?,
+            items: sessions::operation_items(connection, id)?,
+            git: sessions::git_items(connection, id)?,
+        })
     })?;
-    let has_work = items.iter().any(is_planned) || planned_git.iter().any(GitItem::is_planned);
-    // Files first, then git's state, then the look at both. What fails after the files leaves the operation open.
-    let (done, rest) = put_files(store, snapshots, root, &row, &items, || {
-        // After the files: an index is believed of what is older than it.
-        let git = git::carry_out(store, place, snapshots, id, row.kind)?;
-        // Where nothing was to be done, the state before it is the state after it.
+    let performed = perform(store, place, snapshots, root, &rows);
+    let has_failed = performed.has_failed();
+    let compared = match &performed.unfinished {
+        None => compare(store, &performed.items, performed.after.as_ref()),
+        Some(_) => Ok(None),
+    };
+    let unfinished = if performed.unfinished.is_some() || has_failed && which == Try::First {
+        // What is done is not looked at again, because it may be edited from now on. The rest stays as planned, even what was
+        // not as expected: what failed may be the reason.
+        let noted = note_what_is_done(store, id, &performed.items);
+        performed.unfinished.or(noted.err())
+    } else {
+        let is_explained =
+            !matches!(&compared, Ok(Some(receipt)) if receipt::is_unexplained(receipt));
+        close(store, place, &rows.row, &performed, is_explained).err()
+    };
+    Ok(Finished {
+        items: performed.items,
+        git: performed.git,
+        compared,
+        unfinished,
+    })
+}
+
+/// An operation as its rows tell it.
+struct OperationRows {
+    row: OperationRow,
+    items: Vec<Item>,
+    git: Vec<GitItem>,
+}
+
+/// What became of what was planned.
+struct Performed {
+    items: Vec<Item>,
+    git: Vec<GitItem>,
+    /// The workspace afterwards; `None` if there was nothing to do, and after a failure.
+    after: Option<Observation>,
+    /// What failed behind the files, and leaves the operation open.
+    unfinished: Option<Error>,
+}
+
+impl Performed {
+    fn has_failed(&self) -> bool {
+        self.items
+            .iter()
+            .any(|item| item.result == FileResult::Failed)
+    }
+}
+
+/// Moves files, then git's state, then looks at both.
+fn perform(
+    store: &mut Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    root: &Root,
+    rows: &OperationRows,
+) -> Performed {
+    let OperationRows { row, items, git } = rows;
+    let has_work = items.iter().any(is_planned) || git.iter().any(GitItem::is_planned);
+    let (done, rest) = put_files(store, snapshots, root, row, items, || {
+        // After the files: git trusts its index about files that are older than it.
+        let git = git::carry_out(store, place, snapshots, &row.id, row.kind)?;
+        // Without work, the state before the operation is the state after it.
         let after = if has_work {
-            Some(look_again(store, place, snapshots, &items)?)
+            Some(look_again(store, place, snapshots, items)?)
         } else {
             None
         };
         Ok((git, after))
     });
+    let mut items = items.clone();
     for (item, done) in items.iter_mut().zip(done) {
         item.result = done.result;
         // A file that goes back in part says so before and after.
         item.reason = done.reason.or(item.reason.take());
     }
-    let has_failed = items.iter().any(|item| item.result == FileResult::Failed);
-    let (git, after, mut unfinished) = match rest {
-        Ok((git, after)) => (git, after, None),
-        Err(error) => {
-            let Finished {
-                git, unfinished, ..
-            } = Finished::nothing(Vec::new(), planned_git, error);
-            (git, None, unfinished)
-        }
-    };
-    let compared = if unfinished.is_none() {
-        compare(store, &items, after.as_ref())
-    } else {
-        Ok(None)
-    };
-    if unfinished.is_some() || has_failed && which == Try::First {
-        // What is done is not looked at again, for from now on it may be edited. The rest is as it was planned, also what was not
-        // as expected: what failed may be the reason.
-        let noted = note_what_is_done(store, id, &items);
-        unfinished = unfinished.or(noted.err());
-        return Ok(Finished {
+    match rest {
+        Ok((git, after)) => Performed {
             items,
             git,
-            compared,
-            unfinished,
-        });
+            after,
+            unfinished: None,
+        },
+        Err(error) => {
+            let failed = Finished::nothing(Vec::new(), git.clone(), error);
+            Performed {
+                items,
+                git: failed.git,
+                after: None,
+                unfinished: failed.unfinished,
+            }
+        }
     }
-    // Synced as well: the point must not seem to be where it was once the files are where it goes.
-    let now = store.now();
-    let is_unexplained = matches!(&compared, Ok(Some(receipt)) if receipt::is_unexplained(receipt));
-    let outcome = match is_unexplained {
-        true => Outcome::Partial,
-        false => outcome(&items, &git),
+}
+
+/// Closes an operation: its results, its end and the revert point, in one synced transaction. If the point moved in one of its
+/// own, a power cut in between could leave files at one place and the point at another, and the next redo would start from the
+/// wrong one. The snapshot's row comes first, because the operation's row names it.
+fn close(
+    store: &mut Store,
+    place: &Place,
+    row: &OperationRow,
+    performed: &Performed,
+    is_explained: bool,
+) -> Result<()> {
+    let Performed {
+        items, git, after, ..
+    } = performed;
+    let outcome = match is_explained {
+        true => outcome(items, git),
+        false => Outcome::Partial,
     };
-    let closed = store.database.write_synced(|connection| {
-        let after_id = match &after {
+    let now = store.now();
+    store.database.write_synced(|connection| {
+        let after_id = match after {
             Some(after) => Some(after.write(connection, place.row.id, None, now)?),
             None => row.before_snapshot_id,
         };
-        sessions::close_git_items(connection, id, &git)?;
-        sessions::note_results(connection, id, &items)?;
-        sessions::close_operation(connection, id, outcome, after_id, &row.notes, now)?;
-        move_point(connection, &row, has_failed)
-    });
-    Ok(Finished {
-        items,
-        git,
-        compared,
-        unfinished: closed.err(),
+        sessions::close_git_items(connection, &row.id, git)?;
+        sessions::note_results(connection, &row.id, items)?;
+        sessions::close_operation(connection, &row.id, outcome, after_id, &row.notes, now)?;
+        move_point(connection, row, performed.has_failed())
     })
 }
 
+/// Writes the results of what was done into the rows of an operation that stays open.
 fn note_what_is_done(store: &mut Store, id: &str, items: &[Item]) -> Result<()> {
     let planned = sessions::operation_items(store.database.connection(), id)?
         .into_iter()

@@ -18,7 +18,9 @@ use super::receipt::{self, Expectation};
 use super::report::report;
 use super::{databases, refuse, surroundings, token, warnings};
 use crate::error::{Error, Result};
+use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
+use crate::model::path::WorkspacePath;
 use crate::model::progress::OperationProgress;
 use crate::model::request::{OnConflict, Unclear};
 use crate::sessions::{self, ChainOperation, OpenStep};
@@ -117,13 +119,7 @@ impl<'a, 'm> Scene<'a, 'm> {
         } = *self;
         let connection = store.database.connection();
         let base = movement.session.revert_base_id;
-        warnings.extend(warnings::unprotected_message(movement));
-        warnings.extend(warnings::permissions_of_directories(
-            store, snapshots, movement, seen,
-        ));
-        warnings.extend(warnings::version_control_moved(
-            connection, place, movement,
-        )?);
+        warnings.extend(self.warnings_of_the_movement()?);
         // The whole history need not be read to find that nothing changed since the same revert.
         if !options.git && is_there(connection, movement, seen)? {
             warnings.extend(warnings::head_moved(
@@ -171,6 +167,27 @@ impl<'a, 'm> Scene<'a, 'm> {
             expectation,
             is_incomplete,
         })
+    }
+
+    /// Returns what is to be said whatever the plan is.
+    fn warnings_of_the_movement(&self) -> Result<Vec<String>> {
+        let Self {
+            store,
+            place,
+            snapshots,
+            movement,
+            seen,
+        } = *self;
+        let mut told = Vec::new();
+        told.extend(warnings::unprotected_message(movement));
+        told.extend(warnings::permissions_of_directories(
+            store, snapshots, movement, seen,
+        ));
+        let connection = store.database.connection();
+        told.extend(warnings::version_control_moved(
+            connection, place, movement,
+        )?);
+        Ok(told)
     }
 
     fn git_side(&self) -> GitSide<'a> {
@@ -241,7 +258,7 @@ impl<'a, 'm> Scene<'a, 'm> {
     }
 }
 
-/// Looks at the workspace, and tells whoever watches.
+/// Looks at the workspace, and reports the progress to the watcher.
 pub(crate) fn observe(
     store: &Store,
     place: &Place,
@@ -261,7 +278,7 @@ pub(crate) fn observe(
     Observation::make(store, place, snapshots, Looking { how, ..looking })
 }
 
-/// Carries a plan out, or only tells it.
+/// Carries a plan out, or only reports what it would do.
 pub(crate) fn execute(
     store: &mut Store,
     place: &Place,
@@ -271,90 +288,168 @@ pub(crate) fn execute(
     closing: &[&OpenStep],
     options: Options,
 ) -> Result<OperationReport> {
-    let then = match operation.reference {
-        Some(id) => {
-            let row = sessions::snapshot(store.database.connection(), id)?;
-            Some(snapshot_of(&row))
-        }
-        None => None,
-    };
-    // Check: all that can be known to go wrong is found before anything is written, in a dry run as well.
-    let databases = databases::Databases {
-        root: &place.root,
+    let execution = Execution {
+        place,
         snapshots,
-        now: &seen.snapshot,
-        then,
-        force: options.force,
+        seen,
+        closing,
+        options,
     };
-    databases.keep_whole(&mut operation.plan)?;
-    let fingerprint = match options.expected.is_some() || options.dry_run {
-        true => Some(token::fingerprint(store, place, &operation, seen)?),
-        false => None,
-    };
-    if options.expected.is_some() && options.expected != fingerprint {
-        return Err(Error::stale(
-            "the workspace or its history has changed since the plan was made",
-        ));
+    let ready = execution.check(store, &mut operation)?;
+    if options.dry_run || !has_work(&operation) {
+        execution.only_report(store, &mut operation, &ready)
+    } else {
+        execution.apply(store, &mut operation, &ready)
     }
-    count_lines(snapshots, &mut operation.plan, &operation.lines);
-    refuse::damaged_objects(snapshots, &operation.plan)?;
-    if !options.dry_run {
-        refuse::no_way_back(store, place, snapshots, &operation.plan, seen)?;
-    }
-    let root = Root::open(&place.root, place.device()?, place.row.inode)?;
-    refuse::check_before_writing(&root, snapshots, &operation.plan, options)?;
+}
+
+fn has_work(operation: &Operation<'_>) -> bool {
     let moves_git = operation.git.iter().flatten().any(GitItem::is_planned);
-    let is_move = operation
+    let moves_point = operation
         .movement
         .is_some_and(|movement| movement.part.is_none() && !is_same_point(movement));
-    let has_work = operation.plan.has_work() || is_move || moves_git;
-    let leaving = directories_that_may_go(store, place, &operation)?;
-    operation.warnings.extend(surroundings::folders_that_stay(
-        place, snapshots, seen, &leaving,
-    )?);
-    if options.dry_run || !has_work {
+    operation.plan.has_work() || moves_point || moves_git
+}
+
+/// What a plan is carried out with.
+#[derive(Clone, Copy)]
+struct Execution<'a> {
+    place: &'a Place,
+    snapshots: &'a Snapshots,
+    seen: &'a Observation,
+    /// The steps that end with the look at the workspace.
+    closing: &'a [&'a OpenStep],
+    options: Options,
+}
+
+/// A plan that nothing known speaks against.
+struct Ready {
+    root: Root,
+    /// The directories that go if the plan leaves them empty.
+    leaving: Vec<WorkspacePath>,
+    fingerprint: Option<ObjectId>,
+}
+
+impl Execution<'_> {
+    /// Finds everything that can be known to go wrong before anything is written, in a dry run as well. Databases
+    /// come before the fingerprint, because keeping one whole changes the plan.
+    fn check(&self, store: &Store, operation: &mut Operation<'_>) -> Result<Ready> {
+        let Self {
+            place,
+            snapshots,
+            seen,
+            options,
+            ..
+        } = *self;
+        let then = match operation.reference {
+            Some(id) => {
+                let row = sessions::snapshot(store.database.connection(), id)?;
+                Some(snapshot_of(&row))
+            }
+            None => None,
+        };
+        let databases = databases::Databases {
+            root: &place.root,
+            snapshots,
+            now: &seen.snapshot,
+            then,
+            force: options.force,
+        };
+        databases.keep_whole(&mut operation.plan)?;
+        let fingerprint = match options.expected.is_some() || options.dry_run {
+            true => Some(token::fingerprint(store, place, operation, seen)?),
+            false => None,
+        };
+        if options.expected.is_some() && options.expected != fingerprint {
+            return Err(Error::stale(
+                "the workspace or its history has changed since the plan was made",
+            ));
+        }
+        count_lines(snapshots, &mut operation.plan, &operation.lines);
+        refuse::damaged_objects(snapshots, &operation.plan)?;
+        if !options.dry_run {
+            refuse::no_way_back(store, place, snapshots, &operation.plan, seen)?;
+        }
+        let root = Root::open(&place.root, place.device()?, place.row.inode)?;
+        refuse::check_before_writing(&root, snapshots, &operation.plan, options)?;
+        let leaving = directories_that_may_go(store, place, operation)?;
+        operation.warnings.extend(surroundings::folders_that_stay(
+            place, snapshots, seen, &leaving,
+        )?);
+        Ok(Ready {
+            root,
+            leaving,
+            fingerprint,
+        })
+    }
+
+    /// Reports a plan that is not carried out, or that has nothing to do.
+    fn only_report(
+        &self,
+        store: &mut Store,
+        operation: &mut Operation<'_>,
+        ready: &Ready,
+    ) -> Result<OperationReport> {
+        let Self {
+            place,
+            snapshots,
+            seen,
+            closing,
+            options,
+        } = *self;
         let connection = store.database.connection();
         let items = &operation.plan.items;
-        let compared = receipt::receipt(connection, place, snapshots, &operation, items, seen);
-        let receipt = take_receipt(&mut operation, compared);
+        let compared = receipt::receipt(connection, place, snapshots, operation, items, seen);
+        let receipt = take_receipt(operation, compared);
         if !options.dry_run {
             keep_what_was_seen(store, place, seen, closing)?;
         }
         let git = operation.git.clone().unwrap_or_default();
         let what = (&operation.plan.items[..], &git[..]);
-        let told = report(store, &operation, None, what, receipt, options.dry_run);
+        let told = report(store, operation, None, what, receipt, options.dry_run);
         // The caller, who knows what was asked for, makes a token of it.
-        let plan = fingerprint
+        let plan = ready
+            .fingerprint
             .filter(|_| options.dry_run)
             .map(|fingerprint| fingerprint.to_string());
-        return Ok(OperationReport { plan, ..told });
+        Ok(OperationReport { plan, ..told })
     }
-    // Execute. Objects first, then the rows that name them, and only then the first file: whatever is cut off after the rows are
-    // synced, the next command finishes.
-    let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
-    snapshots.write_blobs(&merged)?;
-    let id = crate::sessions::new_id();
-    write_down(store, place, &id, &mut operation, seen, closing, &leaving)
-        .map_err(|error| take_back_what_was_written(store, &operation, error))?;
-    let Finished {
-        items,
-        git,
-        compared,
-        unfinished,
-    } = finish_first(store, place, snapshots, &root, &id, &operation, seen);
-    let receipt = take_receipt(&mut operation, compared);
-    if let Some(error) = unfinished {
-        operation.is_incomplete = true;
-        operation.warnings.push(warnings::unfinished(&error));
+
+    /// Carries the plan out. Objects first, then the rows that name them, and only then the first file: if it is cut off after
+    /// the rows are synced, the next command finishes it.
+    fn apply(
+        &self,
+        store: &mut Store,
+        operation: &mut Operation<'_>,
+        ready: &Ready,
+    ) -> Result<OperationReport> {
+        let Self {
+            place,
+            snapshots,
+            seen,
+            closing,
+            ..
+        } = *self;
+        let Ready { root, leaving, .. } = ready;
+        let merged: Vec<&[u8]> = operation.plan.blobs.values().map(Vec::as_slice).collect();
+        snapshots.write_blobs(&merged)?;
+        let id = crate::sessions::new_id();
+        write_down(store, place, &id, operation, seen, closing, leaving)
+            .map_err(|error| take_back_what_was_written(store, operation, error))?;
+        let Finished {
+            items,
+            git,
+            compared,
+            unfinished,
+        } = finish_first(store, place, snapshots, root, &id, operation, seen);
+        let receipt = take_receipt(operation, compared);
+        if let Some(error) = unfinished {
+            operation.is_incomplete = true;
+            operation.warnings.push(warnings::unfinished(&error));
+        }
+        let what = (&items[..], &git[..]);
+        Ok(report(store, operation, Some(id), what, receipt, false))
     }
-    Ok(report(
-        store,
-        &operation,
-        Some(id),
-        (&items, &git),
-        receipt,
-        false,
-    ))
 }
 
 /// A path that differs without a reason is a fault, and the operation is not whole. What could not be compared is told.

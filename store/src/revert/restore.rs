@@ -126,29 +126,7 @@ impl Wanted<'_> {
         } else {
             None
         };
-        let same: Vec<WorkspacePath> = only
-            .iter()
-            .filter(|path| !differs_below(&wanted, path))
-            .cloned()
-            .collect();
-        warnings.extend(unknown_paths(
-            store,
-            snapshots,
-            id,
-            seen,
-            &same,
-            only.len(),
-        )?);
-        warnings.extend(super::warnings::directories_stay(
-            store,
-            snapshots,
-            id,
-            seen,
-            |path| path.is_asked_for(only),
-        ));
-        if git.is_some() {
-            warnings.extend(super::git::why_nothing(&place.root));
-        }
+        warnings.extend(self.warnings(&wanted, git.is_some())?);
         let plan = super::plan::plan_exactly(snapshots, &wanted, &current)?;
         let unseen = unseen(store, id, seen, only)?;
         let left_alone = super::warnings::left_alone(&plan, unseen.iter());
@@ -168,6 +146,38 @@ impl Wanted<'_> {
             expectation: Some(Expectation::of_restore(id, only)),
             is_incomplete,
         })
+    }
+
+    /// Returns what is to be said besides the files.
+    fn warnings(&self, wanted: &States, moves_git: bool) -> Result<Vec<String>> {
+        let Self {
+            store,
+            place,
+            snapshots,
+            seen,
+            id,
+            only,
+        } = *self;
+        let same: Vec<WorkspacePath> = only
+            .iter()
+            .filter(|path| !differs_below(wanted, path))
+            .cloned()
+            .collect();
+        let mut told = Vec::new();
+        let named = only.len();
+        told.extend(unknown_paths(store, snapshots, id, seen, &same, named)?);
+        let is_asked_for = |path: &WorkspacePath| path.is_asked_for(only);
+        told.extend(super::warnings::directories_stay(
+            store,
+            snapshots,
+            id,
+            seen,
+            is_asked_for,
+        ));
+        if moves_git {
+            told.extend(super::git::why_nothing(&place.root));
+        }
+        Ok(told)
     }
 }
 

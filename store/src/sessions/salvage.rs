@@ -137,20 +137,30 @@ fn copy_table(
         match insert.execute(params_from_iter(values)) {
             Ok(rows) => Ok(rows as u64),
             // A damaged value: its table would not have it.
-            Err(error)
-                if matches!(
-                    error.sqlite_error_code(),
-                    Some(
-                        rusqlite::ErrorCode::ConstraintViolation
-                            | rusqlite::ErrorCode::TypeMismatch
-                    )
-                ) =>
-            {
-                Ok(0)
-            }
+            Err(error) if is_refused(&error) => Ok(0),
             Err(error) => Err(error).context(what),
         }
     };
+    copy_by_numbers(old, table, columns, &mut put)
+}
+
+/// Returns whether a table does not take a row because of its values.
+fn is_refused(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::ConstraintViolation | rusqlite::ErrorCode::TypeMismatch)
+    )
+}
+
+/// Copies rows in the order of their numbers. A page that cannot be read ends a query; the next one begins behind it, by steps
+/// that double, because nothing tells how many numbers the page held. Returns how many rows were written, and whether these are
+/// all.
+fn copy_by_numbers(
+    old: &Connection,
+    table: &str,
+    columns: &str,
+    put: &mut dyn FnMut(&rusqlite::Row<'_>, usize) -> Result<u64>,
+) -> Result<(u64, bool)> {
     let Ok(mut select) = old.prepare(&format!(
         "SELECT rowid, {columns} FROM {table} WHERE rowid > ?1 ORDER BY rowid"
     )) else {

@@ -37,7 +37,7 @@ use crate::model::progress::SnapshotProgress;
 use crate::model::roots::Roots;
 use crate::objects::{Objects, borrowed, refs};
 pub(crate) use check::{Broken, Checked};
-pub(crate) use forget::Gone;
+pub(crate) use forget::{Gone, Rewritten};
 pub use now::Now;
 pub(crate) use patch::Budget;
 pub(crate) use rules::{PathPattern, is_below};

@@ -154,34 +154,24 @@ pub(super) fn settle(
     let mut pack = PackWriter::begin(objects.repository())?;
     let mut copied = Copied::default();
     for borrowed in packs.borrowed() {
-        // One that cannot be read gives nothing; what it held is looked for elsewhere.
-        if borrowed
-            .copy_entries(&needed, &mut pack, &mut copied, &goes_on)
-            .is_err()
-            && !goes_on()
-        {
+        // A pack that cannot be read gives nothing; its objects are looked for elsewhere.
+        let done = borrowed.copy_entries(&needed, &mut pack, &mut copied, &goes_on);
+        if done.is_err() && !goes_on() {
             return Err(late());
         }
     }
     settled.objects = copied.ids.len();
     settled.bytes = copied.bytes;
     let root = beneath::open_root(root).ok();
-    for id in needed.into_iter().filter(|id| !copied.ids.contains(id)) {
+    for id in needed {
+        if copied.ids.contains(&id) {
+            continue;
+        }
         if !goes_on() {
             return Err(late());
         }
         let path = reached.objects.get(&id).cloned().flatten();
-        if let Ok((kind, bytes)) = reader.any(id) {
-            pack.add(pack_object(kind, id, &bytes, Effort::Least))?;
-            settled.objects += 1;
-        } else if let (Some(root), Some(path)) = (&root, &path)
-            && let Some(bytes) = from_workspace(root, path, id)
-        {
-            pack.add(pack_object(ObjectKind::Blob, id, &bytes, Effort::Least))?;
-            settled.healed += 1;
-        } else {
-            settled.missing.push((id, path));
-        }
+        store_singly(&reader, root.as_ref(), (id, path), &mut pack, &mut settled)?;
     }
     let torn = reached.torn.into_iter();
     settled
@@ -191,6 +181,28 @@ pub(super) fn settle(
         reader.note_new_pack(&name)?;
     }
     Ok(settled)
+}
+
+/// Stores an object that no pack could be copied from: read singly, else made again of the file in the workspace.
+fn store_singly(
+    reader: &Reader,
+    root: Option<&OwnedFd>,
+    (id, path): (ObjectId, Option<Vec<u8>>),
+    pack: &mut PackWriter,
+    settled: &mut Settled,
+) -> Result<()> {
+    if let Ok((kind, bytes)) = reader.any(id) {
+        pack.add(pack_object(kind, id, &bytes, Effort::Least))?;
+        settled.objects += 1;
+    } else if let (Some(root), Some(path)) = (root, &path)
+        && let Some(bytes) = from_workspace(root, path, id)
+    {
+        pack.add(pack_object(ObjectKind::Blob, id, &bytes, Effort::Least))?;
+        settled.healed += 1;
+    } else {
+        settled.missing.push((id, path));
+    }
+    Ok(())
 }
 
 /// Returns the bytes of the file or link at a path, where they are those of a blob.

@@ -10,9 +10,10 @@ use ckpt_schema::report::{
 };
 
 use super::life::is_at_work;
+use super::root::Workspace;
 use super::workspace::{PATIENCE, Place, workspace_of};
 use crate::error::{Error, Result};
-use crate::sessions::{self, ListedWorkspace};
+use crate::sessions::{self, ListedWorkspace, WorkspaceRow};
 use crate::store::Store;
 
 /// The shortest beginning of a workspace's id that names it.
@@ -53,19 +54,7 @@ pub(crate) fn adopt(
         &workspace.root,
         &workspace.identity,
     )?;
-    if here.as_ref().is_some_and(|here| here.id == wanted.row.id) {
-        return Err(Error::unavailable(format!(
-            "`{}` has that history already",
-            workspace.root.display()
-        )));
-    }
-    if wanted.row.is_there() {
-        return Err(Error::unavailable(format!(
-            "the directory of that history is still there: `{}`",
-            wanted.row.path.display()
-        ))
-        .hint("work there, or move it here: a directory that is moved keeps its history"));
-    }
+    check_adoptable(wanted, here.as_ref(), &workspace.root)?;
     let set_aside = here
         .as_ref()
         .and_then(|here| listed.iter().find(|one| one.row.id == here.id))
@@ -77,20 +66,51 @@ pub(crate) fn adopt(
         set_aside,
         dry_run,
     };
-    // In a directory that is gone nobody works.
+    // Only the directory that is here needs asking: in one that is gone nobody works.
     if let Some(here) = &here {
         let open = sessions::open_steps(store.database.connection(), here.id)?;
         if open.iter().any(|step| is_at_work(step, store.now())) {
             return Err(Error::busy("an agent is at work in this workspace"));
         }
     }
-    if dry_run {
-        return Ok(report);
+    if !dry_run {
+        exchange(store, &workspace, here, &wanted.row)?;
     }
-    // Always the older row's first, so that two calls do not wait for each other.
+    Ok(report)
+}
+
+fn check_adoptable(
+    wanted: &ListedWorkspace,
+    here: Option<&WorkspaceRow>,
+    root: &Path,
+) -> Result<()> {
+    if here.is_some_and(|here| here.id == wanted.row.id) {
+        return Err(Error::unavailable(format!(
+            "`{}` has that history already",
+            root.display()
+        )));
+    }
+    if wanted.row.is_there() {
+        return Err(Error::unavailable(format!(
+            "the directory of that history is still there: `{}`",
+            wanted.row.path.display()
+        ))
+        .hint("work there, or move it here: a directory that is moved keeps its history"));
+    }
+    Ok(())
+}
+
+/// Gives a directory another history, and sets the one that it had aside.
+fn exchange(
+    store: &mut Store,
+    workspace: &Workspace,
+    here: Option<WorkspaceRow>,
+    wanted: &WorkspaceRow,
+) -> Result<()> {
+    // The older row's lock always comes first, so that two calls cannot wait for each other.
     let mut places: Vec<Place> = here
         .into_iter()
-        .chain([wanted.row.clone()])
+        .chain([wanted.clone()])
         .map(|row| Place::of_row(store, row))
         .collect();
     places.sort_by_key(|place| place.row.id);
@@ -98,15 +118,14 @@ pub(crate) fn adopt(
         .iter()
         .map(|place| place.lock(PATIENCE))
         .collect::<Result<Vec<_>>>()?;
-    let (now, id) = (store.now(), wanted.row.id);
+    let (now, id) = (store.now(), wanted.id);
     store.database.write(|connection| {
-        // What differs here from the last snapshot of then is nobody's.
+        // No step may stay open: what differs here from the last snapshot of then is nobody's change.
         sessions::close_open_steps(connection, id, now)?;
         sessions::set_aside(connection, &workspace.root, now)?;
         sessions::forget_identity(connection, id, &workspace.identity)?;
         sessions::take_over(connection, id, &workspace.root, &workspace.identity, now)
-    })?;
-    Ok(report)
+    })
 }
 
 /// A directory that stood at a path and does not any more: another one does, or none.

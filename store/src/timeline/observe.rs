@@ -83,21 +83,14 @@ impl Observation {
             .database
             .read(|connection| Last::of(connection, place.row.id))?;
         let previous = last.as_ref().map(|last| last.id);
-        let mut lost = None;
-        let mut patch = match patch_since(last.as_ref(), place, snapshots, &taken) {
+        let (mut patch, lost) = match patch_since(last.as_ref(), place, snapshots, &taken) {
             Err(error) if error.kind == ErrorKind::Unavailable => {
-                // Where one object is lost, others may be that this snapshot counts on. All is read anew and stored whole, which
-                // heals what still stands in the workspace; what the last snapshot knew besides is lost, and life goes on.
+                // If one object is lost, others that this snapshot counts on may be, too. Everything is read afresh and stored
+                // whole, which heals what is still in the workspace.
                 taken = place.take(store, snapshots, How { anew: true, ..how })?;
-                match patch_since(last.as_ref(), place, snapshots, &taken) {
-                    Err(error) if error.kind == ErrorKind::Unavailable => {
-                        lost = Some(error.with_causes());
-                        Vec::new()
-                    }
-                    healed => healed?,
-                }
+                patch_or_loss(last.as_ref(), place, snapshots, &taken)?
             }
-            patch => patch?,
+            patch => (patch?, None),
         };
         patch.retain(|change| !known.is_some_and(|is_known| is_known(change)));
         let mut drafts = if patch.is_empty() {
@@ -190,6 +183,22 @@ impl Observation {
             .iter()
             .filter(|change| change.step_id.as_deref() == Some(step))
             .count() as u64
+    }
+}
+
+/// Returns what changed since the last snapshot, or nothing and why that snapshot is lost: what only it knew is gone, and the
+/// next snapshot must not fail because of it.
+fn patch_or_loss(
+    last: Option<&Last>,
+    place: &Place,
+    snapshots: &Snapshots,
+    taken: &Taken,
+) -> Result<(Vec<Change>, Option<String>)> {
+    match patch_since(last, place, snapshots, taken) {
+        Err(error) if error.kind == ErrorKind::Unavailable => {
+            Ok((Vec::new(), Some(error.with_causes())))
+        }
+        healed => Ok((healed?, None)),
     }
 }
 

@@ -10,7 +10,7 @@ use ckpt_schema::report::Finding;
 use super::settle;
 use crate::error::Result;
 use crate::sessions;
-use crate::snapshot::{Broken, Checked};
+use crate::snapshot::{Broken, Checked, Snapshots};
 use crate::store::Store;
 use crate::timeline::{How, Place};
 
@@ -95,14 +95,12 @@ fn workspace(
     }
     let name = place.root.display().to_string();
     let mut findings = Vec::new();
-    // Somebody may be at work: then nothing is healed, and what is read is read.
+    // If somebody is at work, nothing is healed; reading is safe all the same.
     let lock = place.lock(PATIENCE);
     if lock.is_ok() {
         let lost = settle::under_lock(store, &place)?;
-        findings.extend(
-            lost.iter()
-                .map(|lost| finding("error", format!("`{name}`: {lost}"))),
-        );
+        let lost = lost.iter().map(|lost| format!("`{name}`: {lost}"));
+        findings.extend(lost.map(|text| finding("error", text)));
     }
     let roots = sessions::roots(store.database.connection(), id)?;
     let snapshots = place.snapshots()?;
@@ -132,20 +130,25 @@ fn workspace(
         });
     }
     let is_harmless = checked.is_whole && lost.is_empty();
-    findings.extend(packs.iter().map(|(pack, what)| {
-        let repository = snapshots.repository();
-        let text = format!("`{}/objects/pack/{pack}` {what}", repository.display());
-        if is_harmless {
-            finding("warning", format!("{text}; nothing that is needed is lost"))
-        } else {
-            finding("error", text)
-        }
-    }));
+    let of_packs = packs
+        .iter()
+        .map(|(pack, what)| of_pack(&snapshots, pack, what, is_harmless));
+    findings.extend(of_packs);
     findings.extend(damage(&name, &lost));
     if lock.is_ok() {
         name_to_git(store, &place)?;
     }
     Ok(findings)
+}
+
+fn of_pack(snapshots: &Snapshots, pack: &str, what: &str, is_harmless: bool) -> Finding {
+    let repository = snapshots.repository();
+    let text = format!("`{}/objects/pack/{pack}` {what}", repository.display());
+    if is_harmless {
+        finding("warning", format!("{text}; nothing that is needed is lost"))
+    } else {
+        finding("error", text)
+    }
 }
 
 impl Sum {

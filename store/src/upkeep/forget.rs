@@ -14,6 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ckpt_schema::report::{ForgetReport, ForgetWorkspace, PathText, VERSION};
+use rusqlite::Connection;
 
 use super::gc::{self, pack, sizes};
 use super::settle;
@@ -26,7 +27,7 @@ use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
 use crate::sessions::forget::{self, Belongings};
 use crate::sessions::{self, OpenStep};
-use crate::snapshot::{Gone, PathPattern};
+use crate::snapshot::{Gone, PathPattern, Rewritten};
 use crate::store::Store;
 use crate::timeline::{PATIENCE, Place, life};
 
@@ -63,6 +64,24 @@ impl Part {
         match self {
             Self::Paths(pattern) => pattern.is_at(path, is_directory),
             Self::Of(of) => !is_directory && of.written.contains(&(path.to_vec(), id)),
+        }
+    }
+
+    /// Refuses a pattern of which it is not known what it matches. It is known only after the pattern was matched.
+    fn refuse_undecided(&self) -> Result<()> {
+        match self {
+            Self::Paths(pattern) if pattern.is_undecided() => Err(Error::failed(
+                "the pattern is too complicated to say which paths it matches",
+            )),
+            Self::Paths(_) | Self::Of(_) => Ok(()),
+        }
+    }
+
+    /// Returns the rows that go with it.
+    fn belongings(&self) -> Belongings {
+        match self {
+            Self::Paths(_) => Belongings::default(),
+            Self::Of(belongings) => belongings.clone(),
         }
     }
 }
@@ -103,17 +122,7 @@ pub(crate) fn forget(
         report.workspaces.push(match what {
             What::Workspace | What::All => whole(store, place, dry_run)?,
             What::Path(_) | What::Session(_) | What::Message(_) => {
-                let is_new = !is_unswept(store, place)?;
-                let part = part(store, place, what)?;
-                let forgotten = forget_part(store, place, &part, dry_run)?;
-                if let (What::Path(pattern), true) = (what, is_new && is_nothing(&forgotten)) {
-                    return Err(Error::unavailable(format!(
-                        "nothing that was recorded in `{}` is at `{pattern}`",
-                        place.root.display()
-                    ))
-                    .hint("a pattern is as in an ignore file: `*.env`, `/config/keys/`"));
-                }
-                forgotten
+                forget_named(store, place, what, dry_run)?
             }
         });
     }
@@ -126,14 +135,41 @@ pub(crate) fn forget(
         remove_file(&directory.join("reserve"))?;
     }
     scrub(store)?;
+    sweep_all(store)?;
+    report.bytes_after = sizes::of_store(store)?.bytes;
+    Ok(report)
+}
+
+/// Forgets a part of a workspace. A pattern that matches nothing is an error, unless an earlier call that was cut off took
+/// what it matches.
+fn forget_named(
+    store: &mut Store,
+    place: &Place,
+    what: &What,
+    dry_run: bool,
+) -> Result<ForgetWorkspace> {
+    let is_new = !is_unswept(store, place)?;
+    let part = part(store, place, what)?;
+    let forgotten = forget_part(store, place, &part, dry_run)?;
+    if let (What::Path(pattern), true) = (what, is_new && is_nothing(&forgotten)) {
+        return Err(Error::unavailable(format!(
+            "nothing that was recorded in `{}` is at `{pattern}`",
+            place.root.display()
+        ))
+        .hint("a pattern is as in an ignore file: `*.env`, `/config/keys/`"));
+    }
+    Ok(forgotten)
+}
+
+/// Removes what no row names any more from every workspace in which that is still to be done.
+fn sweep_all(store: &mut Store) -> Result<()> {
     for presence in sessions::presences(store.database.connection())? {
         if presence.is_unswept {
             let row = sessions::workspace(store.database.connection(), presence.id)?;
             sweep(store, &Place::of_row(store, row))?;
         }
     }
-    report.bytes_after = sizes::of_store(store)?.bytes;
-    Ok(report)
+    Ok(())
 }
 
 /// Removes former session stores and the log, which names files, and writes the session store anew without what was deleted.
@@ -253,26 +289,17 @@ fn forget_part(
         Vec::new()
     };
     let is_file = |path: &[u8], id| part.has_file(path, id);
-    let gone: BTreeSet<&Gone> = rewritten.iter().flat_map(|one| one.gone.iter()).collect();
-    let mut paths: BTreeSet<Vec<u8>> = gone.into_iter().map(|gone| gone.path.clone()).collect();
+    let gone = rewritten.iter().flat_map(|one| one.gone.iter());
+    let mut paths: BTreeSet<Vec<u8>> = gone.map(|gone| gone.path.clone()).collect();
     let found = forget::blobs(store.database.connection(), workspace, &is_file, false)?;
     paths.extend(found.into_keys());
-    if let Part::Paths(pattern) = part
-        && pattern.is_undecided()
-    {
-        return Err(Error::failed(
-            "the pattern is too complicated to say which paths it matches",
-        ));
-    }
+    part.refuse_undecided()?;
     let mut report = ForgetWorkspace {
         workspace: place.root.to_string_lossy().into_owned(),
         files: paths.iter().map(|path| path_text(path)).collect(),
         ..ForgetWorkspace::default()
     };
-    let belongings = match part {
-        Part::Paths(_) => Belongings::default(),
-        Part::Of(of) => of.clone(),
-    };
+    let belongings = part.belongings();
     if dry_run {
         let connection = store.database.connection();
         report.snapshots =
@@ -283,17 +310,12 @@ fn forget_part(
     if paths.is_empty() && belongings == Belongings::default() {
         return Ok(report);
     }
-    // It would be looked for, and names what is gone; the cache would count on what is not stored any more.
+    // The note names rows that are about to go, and would be missed; the cache counts on objects that will not be stored any more.
     lock.set_note("");
     forget_caches(&place.folder)?;
     let texts: Vec<String> = report.files.iter().map(|file| file.path.clone()).collect();
     (report.snapshots, report.prompts) = store.database.write(|connection| {
-        let mut snapshots = 0;
-        for one in &rewritten {
-            let gaps = gaps(&one.gone);
-            let trees = (one.old, one.new);
-            snapshots += forget::replace_tree(connection, workspace, trees, &gaps)?;
-        }
+        let snapshots = replace_trees(connection, workspace, &rewritten)?;
         forget::blobs(connection, workspace, &is_file, true)?;
         let prompts = forget::prompts(connection, &belongings)?;
         forget::diagnostics_about(connection, &texts)?;
@@ -301,6 +323,16 @@ fn forget_part(
         Ok((snapshots, prompts))
     })?;
     Ok(report)
+}
+
+/// Gives snapshots the trees without what goes, and returns how many snapshots that are.
+fn replace_trees(connection: &Connection, workspace: i64, rewritten: &[Rewritten]) -> Result<u64> {
+    let mut snapshots = 0;
+    for one in rewritten {
+        let (trees, gaps) = ((one.old, one.new), gaps(&one.gone));
+        snapshots += forget::replace_tree(connection, workspace, trees, &gaps)?;
+    }
+    Ok(snapshots)
 }
 
 /// Packs a workspace anew without what was forgotten of it.

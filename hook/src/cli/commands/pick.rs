@@ -1,11 +1,12 @@
 //! `revert` without a message: choose one, see the plan, say yes or no. Only where somebody sits at a terminal.
 
 use std::io;
+use std::path::Path;
 
 use ckpt_schema::report::{MessageReport, MessageState, OperationReport, Outcome};
 use ckpt_store::query::LogFilter;
 use ckpt_store::revert::Before;
-use ckpt_store::{Error, RevertRequest, Unclear};
+use ckpt_store::{Error, RevertRequest, Store, Unclear};
 
 use super::ask;
 use super::outcome::{finish, watched};
@@ -24,17 +25,7 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
     }
     let mut store = invocation.open()?;
     let directory = invocation.directory()?;
-    let filter = LogFilter {
-        session: request.session.clone(),
-        ..LogFilter::default()
-    };
-    let messages = store.log(&directory, &filter)?.messages;
-    let prompt = if request.alone {
-        "Undo this message alone (Esc to leave):"
-    } else {
-        "Go back to just before (Esc to leave):"
-    };
-    let Some(message) = choose(&messages, prompt, invocation.output.view())? else {
+    let Some(message) = chosen(invocation, &mut store, &directory, &request)? else {
         return Ok(DONE);
     };
     let request = RevertRequest {
@@ -81,6 +72,26 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
         store.revert(&directory, &request)
     })?;
     finish(invocation, &mut store, &report, is_part)
+}
+
+/// Lets the user choose a message of those that the request may be about; `None` if they leave.
+fn chosen(
+    invocation: &Invocation,
+    store: &mut Store,
+    directory: &Path,
+    request: &RevertRequest,
+) -> Result<Option<MessageReport>, Failure> {
+    let filter = LogFilter {
+        session: request.session.clone(),
+        ..LogFilter::default()
+    };
+    let messages = store.log(directory, &filter)?.messages;
+    let prompt = if request.alone {
+        "Undo this message alone (Esc to leave):"
+    } else {
+        "Go back to just before (Esc to leave):"
+    };
+    Ok(choose(&messages, prompt, invocation.output.view())?.cloned())
 }
 
 fn choose<'a>(

@@ -123,17 +123,7 @@ fn files(
     let (kept, undone): (Vec<ChangeReport>, Vec<ChangeReport>) = changes
         .into_iter()
         .partition(|change| since.contains(&change.path));
-    if undone.is_empty() && !last.git {
-        return Err(Error::unavailable(format!(
-            "every file of the {} was changed since",
-            last.kind.name()
-        ))
-        .hint(format!(
-            "`ckpt-hook restore {}` puts them back to before it anyway",
-            text::short(&last.id)
-        ))
-        .into());
-    }
+    refuse_changed(last, &kept, &undone)?;
     let request = RestoreRequest {
         id: last.id.clone(),
         // git's own state belongs to no path.
@@ -148,18 +138,6 @@ fn files(
         dry_run: arguments.dry_run,
         force: arguments.force,
     };
-    if last.git && !kept.is_empty() {
-        return Err(Error::failed(format!(
-            "files of the {} were changed since, such as `{}`",
-            last.kind.name(),
-            text::path(&kept[0].path)
-        ))
-        .hint(format!(
-            "`ckpt-hook restore {} --git` puts everything back to before it anyway",
-            text::short(&last.id)
-        ))
-        .into());
-    }
     let mut report = watched(invocation, store, |store| {
         store.restore(&directory, &request)
     })?;
@@ -172,6 +150,34 @@ fn files(
         };
     }
     Ok(report)
+}
+
+/// Refuses to undo an operation of which every file was changed since, or any if git's own state belongs to it: that is undone
+/// as a whole.
+fn refuse_changed(
+    last: &OperationEntry,
+    kept: &[ChangeReport],
+    undone: &[ChangeReport],
+) -> Result<(), Error> {
+    let (kind, id) = (last.kind.name(), text::short(&last.id));
+    if undone.is_empty() && !last.git {
+        let error = Error::unavailable(format!("every file of the {kind} was changed since"));
+        return Err(error.hint(format!(
+            "`ckpt-hook restore {id}` puts them back to before it anyway"
+        )));
+    }
+    if last.git
+        && let Some(changed) = kept.first()
+    {
+        let path = text::path(&changed.path);
+        let error = Error::failed(format!(
+            "files of the {kind} were changed since, such as `{path}`"
+        ));
+        return Err(error.hint(format!(
+            "`ckpt-hook restore {id} --git` puts everything back to before it anyway"
+        )));
+    }
+    Ok(())
 }
 
 /// Returns which files of an operation are not as it left them.

@@ -136,27 +136,11 @@ impl History<'_> {
                         }
                         None => bridge(versions, change.old, path, is_first),
                     }
-                    versions.push(Written {
-                        version: Version {
-                            content: content(change.new),
-                            origin: Origin::Written,
-                            is_reverted: is_reverted(&change),
-                        },
-                        writer: Writer::Change(vec![change]),
-                        path: path.clone(),
-                    });
+                    versions.push(by_change(change, path));
                 }
                 Happened::Operation(operation) => {
                     bridge(versions, operation.expected, path, is_first);
-                    versions.push(Written {
-                        version: Version {
-                            content: content(operation.target),
-                            origin: Origin::PutBack(HashSet::new()),
-                            is_reverted: false,
-                        },
-                        writer: Writer::Operation(operation),
-                        path: path.clone(),
-                    });
+                    versions.push(by_operation(operation, path));
                 }
             }
             is_first = false;
@@ -210,6 +194,30 @@ impl History<'_> {
             }
         }
         Ok(best.map(|(_, old)| old))
+    }
+}
+
+fn by_change(change: FileChange, path: &WorkspacePath) -> Written {
+    Written {
+        version: Version {
+            content: content(change.new),
+            origin: Origin::Written,
+            is_reverted: is_reverted(&change),
+        },
+        writer: Writer::Change(vec![change]),
+        path: path.clone(),
+    }
+}
+
+fn by_operation(operation: FileOperation, path: &WorkspacePath) -> Written {
+    Written {
+        version: Version {
+            content: content(operation.target),
+            origin: Origin::PutBack(HashSet::new()),
+            is_reverted: false,
+        },
+        writer: Writer::Operation(operation),
+        path: path.clone(),
     }
 }
 

@@ -64,27 +64,7 @@ pub(crate) fn gather(
     let connection = store.database.connection();
     let base = movement.session.revert_base_id;
     let scopes = movement.scopes(store, chain)?;
-    let mut live = live_changes(connection, movement, chain, seen)?;
-    let unseen = Unseen {
-        connection,
-        place,
-        snapshots,
-        seen,
-        session: (&movement.session.id, &movement.session.agent),
-        scopes: &scopes,
-        base,
-        chain,
-        live: &live,
-        now: store.now(),
-    };
-    let first = movement.first_seq(connection, chain)?;
-    let reference = movement.reference_snapshot(base);
-    let unseen = match first {
-        Some(first) => unseen.changes(first, reference)?,
-        None => Vec::new(),
-    };
-    // They are newer than what rows tell of.
-    live.splice(0..0, unseen);
+    let live = all_live_changes(store, place, snapshots, movement, (chain, &scopes), seen)?;
     let paths = paths_in_question(movement, chain, &live, &scopes);
     let asked = Asked {
         scopes: &scopes,
@@ -106,27 +86,66 @@ pub(crate) fn gather(
         }
         None => (only_states(&current, places), States::new()),
     };
-    let mut unprotected = Vec::new();
-    for messages in messages_of(&scopes) {
-        let of_these = sessions::unprotected_steps(connection, &movement.session.id, &messages)?;
-        unprotected.extend(of_these);
-    }
-    let unread = unread(connection, movement, &scopes, seen)?;
-    let unknown = unknown_paths(movement, &live);
-    let forgotten =
-        sessions::forget::forgotten_paths(connection, place.row.id, GapReason::FORGOTTEN)?;
-    let lines = known_lines(live.iter().map(|change| &change.row));
     Ok(Material {
         changes,
-        lines,
+        lines: known_lines(live.iter().map(|change| &change.row)),
         base: base_states,
         goals,
         current,
-        unprotected,
-        unread,
-        forgotten,
-        unknown,
+        unprotected: unprotected(connection, movement, &scopes)?,
+        unread: unread(connection, movement, &scopes, seen)?,
+        forgotten: sessions::forget::forgotten_paths(
+            connection,
+            place.row.id,
+            GapReason::FORGOTTEN,
+        )?,
+        unknown: unknown_paths(movement, &live),
     })
+}
+
+/// Returns the changes in question, newest first: those that nobody saw but that the last look gives away, then those of rows.
+fn all_live_changes(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    movement: &Movement,
+    (chain, scopes): (&[ChainOperation], &[RevertScope]),
+    seen: &Observation,
+) -> Result<Vec<LiveChange>> {
+    let connection = store.database.connection();
+    let mut live = live_changes(connection, movement, chain, seen)?;
+    let unseen = Unseen {
+        connection,
+        place,
+        snapshots,
+        seen,
+        session: (&movement.session.id, &movement.session.agent),
+        scopes,
+        base: movement.session.revert_base_id,
+        chain,
+        live: &live,
+        now: store.now(),
+    };
+    let unseen = match movement.first_seq(connection, chain)? {
+        Some(first) => unseen.changes(first, movement.reference_snapshot(unseen.base))?,
+        None => Vec::new(),
+    };
+    // They are newer than what rows tell of.
+    live.splice(0..0, unseen);
+    Ok(live)
+}
+
+fn unprotected(
+    connection: &Connection,
+    movement: &Movement,
+    scopes: &[RevertScope],
+) -> Result<Vec<(String, String)>> {
+    let mut steps = Vec::new();
+    for messages in messages_of(scopes) {
+        let of_these = sessions::unprotected_steps(connection, &movement.session.id, &messages)?;
+        steps.extend(of_these);
+    }
+    Ok(steps)
 }
 
 /// Returns what is at each place now, also where nothing is: the base of a path that was never reverted.

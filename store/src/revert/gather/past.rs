@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use crate::error::Result;
 use crate::model::attribution::Attribution;
+use crate::model::entry::Change;
 use crate::model::path::WorkspacePath;
 use crate::model::request::Unclear;
 use crate::revert::bases::Sightings;
@@ -90,49 +91,38 @@ pub(super) fn past_changes(
     asked: Asked<'_>,
     paths: &BTreeSet<WorkspacePath>,
 ) -> Result<Vec<PastChange>> {
-    let own = live
+    let mut changes = Vec::new();
+    for change in live
         .iter()
         .filter(|change| paths.contains(&change.row.change.path))
-        .map(|change| {
-            let claim = claim(connection, change, asked)?;
-            Ok((
-                change.row.id,
-                PastChange {
-                    change: change.row.change.clone(),
-                    author: author(change),
-                    claim,
-                },
-            ))
-        });
-    let mut changes: Vec<(Option<i64>, PastChange)> = own.collect::<Result<_>>()?;
-    let oldest = changes.iter().filter_map(|(id, _)| *id).min();
+    {
+        let past = PastChange {
+            change: change.row.change.clone(),
+            author: author(change),
+            claim: claim(connection, change, asked)?,
+        };
+        changes.push((change.row.id, past));
+    }
     let mut nobodys = Nobodys {
         connection,
         workspace_id: place.row.id,
         known: BTreeMap::new(),
     };
-    let others = match oldest {
+    let others = match changes.iter().filter_map(|(id, _)| *id).min() {
         Some(oldest) => {
             sessions::changes_of_others(connection, place.row.id, &movement.session.id, oldest)?
         }
         None => Vec::new(),
     };
-    for other in others {
-        if paths.contains(&other.row.change.path) {
-            let author = if other.row.step_id.is_some() {
-                author(&other)
-            } else {
-                nobodys.author(&other.row)?
-            };
-            changes.push((
-                other.row.id,
-                PastChange {
-                    change: other.row.change,
-                    author,
-                    claim: Claim::Keep,
-                },
-            ));
-        }
+    for other in others
+        .into_iter()
+        .filter(|other| paths.contains(&other.row.change.path))
+    {
+        let author = match other.row.step_id {
+            Some(_) => author(&other),
+            None => nobodys.author(&other.row)?,
+        };
+        changes.push((other.row.id, kept(other.row.change, author)));
     }
     for row in seen
         .changes
@@ -140,18 +130,20 @@ pub(super) fn past_changes(
         .filter(|row| row.step_id.is_none() && paths.contains(&row.change.path))
     {
         let author = nobodys.author(row)?;
-        changes.push((
-            None,
-            PastChange {
-                change: row.change.clone(),
-                author,
-                claim: Claim::Keep,
-            },
-        ));
+        changes.push((None, kept(row.change.clone(), author)));
     }
     // Newest first: what is only being observed has no row yet, and is newer than all rows.
     changes.sort_by_key(|(id, _)| (id.is_some(), std::cmp::Reverse(*id)));
     Ok(changes.into_iter().map(|(_, change)| change).collect())
+}
+
+/// A change that is not the session's to undo.
+fn kept(change: Change, author: Author) -> PastChange {
+    PastChange {
+        change,
+        author,
+        claim: Claim::Keep,
+    }
 }
 
 /// What is to be undone of the session's own changes.

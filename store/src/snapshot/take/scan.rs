@@ -1,6 +1,7 @@
 //! Looking at directories, and putting together what the threads found. This module does IO.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
@@ -9,6 +10,7 @@ use super::Scene;
 use super::index::Index;
 use super::outer::{Unread, read_rules};
 use crate::error::{Context, Error, Result, contained};
+use crate::fs::disk::Stamp;
 use crate::fs::threads;
 use crate::git;
 use crate::git::tracked::Tracked;
@@ -78,19 +80,11 @@ impl Scene<'_> {
             read_rules(&self.root, directory, &used, &anchor)
                 .unwrap_or_else(|_| Some(unread.rules(directory, &used)))
         });
-        let any_size: BTreeSet<_> = self
-            .request
-            .whatever_size
-            .iter()
-            .map(|path| path.as_bytes())
-            .collect();
+        let any_size = self.of_any_size();
         let forced = Forced::new(self.named(), known, index);
         let seeds = self.seeds(cache, index);
         let walk = Walk {
-            root: self
-                .root
-                .try_clone()
-                .context(|| "cannot open the workspace twice")?,
+            root: self.root_again()?,
             store: self.store,
             matcher: &matcher,
             is_forced: &|path, is_directory| forced.note(path, is_directory),
@@ -100,18 +94,8 @@ impl Scene<'_> {
             remembered_view: &|path| {
                 cache.and_then(|cache| Some(cache.directory(cache.find(path)?)?.view()))
             },
-            seeded: &|path, stamp| {
-                let seeds = seeds.as_ref()?;
-                contained(|| seeds.id(path, stamp)).flatten()
-            },
-            listed: &|directory, has| {
-                if !has(b".gitignore") {
-                    matcher.note_without_rules(directory);
-                }
-                seeds
-                    .iter()
-                    .for_each(|seeds| seeds.note_listed(directory, has));
-            },
+            seeded: &|path, stamp| seeded(seeds.as_ref(), path, stamp),
+            listed: &|directory, has| note_listed(&matcher, seeds.as_ref(), directory, has),
             sink,
             now: self.now,
             is_remote: self.is_remote,
@@ -122,17 +106,8 @@ impl Scene<'_> {
             watched: Mutex::default(),
         };
         let found = walk.run(tasks, threads::count())?;
-        let fresh: Vec<_> = found
-            .iter()
-            .flat_map(|found| found.fresh.iter().cloned())
-            .collect();
-        // Under another capture key all was looked at afresh, and what the cache knew of other directories is of no interest.
-        let mut overlay =
-            Overlay::over(cache.filter(|cache| cache.header.capture_key == self.capture_key()));
         let times = Times::of(&found, self.is_remote);
-        let touched = merge(&mut overlay, found, &walk)?;
-        check_root(&overlay, self.request.root)?;
-        note_rules(&mut overlay, &fresh, &used);
+        let (overlay, touched) = self.put_together(cache, found, &walk, &used)?;
         let seen = walk.watched;
         let forced = forced.of_snapshot(cache, &overlay, &matcher);
         let watched = watched(&overlay, seen, unread.lines());
@@ -141,14 +116,73 @@ impl Scene<'_> {
             touched,
             forced,
             watched,
-            undecided: matcher
-                .undecided()
-                .iter()
-                .map(|pattern| String::from_utf8_lossy(pattern).into_owned())
-                .collect(),
+            undecided: undecided(&matcher),
             times,
         })
     }
+
+    /// Returns the paths that are captured whatever their size.
+    fn of_any_size(&self) -> BTreeSet<&[u8]> {
+        let paths = self.request.whatever_size.iter();
+        paths.map(|path| path.as_bytes()).collect()
+    }
+
+    fn root_again(&self) -> Result<OwnedFd> {
+        self.root
+            .try_clone()
+            .context(|| "cannot open the workspace twice")
+    }
+
+    /// Returns what the cache and the walk know together, and the directories whose trees may have changed.
+    fn put_together<'c>(
+        &self,
+        cache: Option<&'c Cache>,
+        found: Vec<Found>,
+        walk: &Walk<'_>,
+        used: &Mutex<HashMap<Vec<u8>, Option<ObjectId>>>,
+    ) -> Result<(Overlay<'c>, Vec<Vec<u8>>)> {
+        let fresh: Vec<_> = found
+            .iter()
+            .flat_map(|found| found.fresh.iter().cloned())
+            .collect();
+        // With another capture key every directory was listed afresh, so what the cache knows of others is out of date.
+        let known = cache.filter(|cache| cache.header.capture_key == self.capture_key());
+        let mut overlay = Overlay::over(known);
+        let touched = merge(&mut overlay, found, walk)?;
+        check_root(&overlay, self.request.root)?;
+        note_rules(&mut overlay, &fresh, used);
+        Ok((overlay, touched))
+    }
+}
+
+/// Returns the id that the user's repository has for a file that is as its index says, so that it need not be read. A damaged
+/// repository costs speed, never the snapshot: a panic in there counts as "not known".
+fn seeded(seeds: Option<&Seeds<'_>>, path: &[u8], stamp: &Stamp) -> Option<ObjectId> {
+    let seeds = seeds?;
+    contained(|| seeds.id(path, stamp)).flatten()
+}
+
+/// Notes which of the files that decide about others a listed directory has. Without this, the matcher would try to open an
+/// ignore file, and the seeds an attributes file, in every directory: a system call each, mostly for a file that is not there.
+fn note_listed(
+    matcher: &rules::Matcher<'_>,
+    seeds: Option<&Seeds<'_>>,
+    directory: &[u8],
+    has: &dyn Fn(&[u8]) -> bool,
+) {
+    if !has(b".gitignore") {
+        matcher.note_without_rules(directory);
+    }
+    if let Some(seeds) = seeds {
+        seeds.note_listed(directory, has);
+    }
+}
+
+/// Returns the patterns that were too complicated to decide about, as text.
+fn undecided(matcher: &rules::Matcher<'_>) -> Vec<String> {
+    let patterns = matcher.undecided();
+    let text = |pattern: &Vec<u8>| String::from_utf8_lossy(pattern).into_owned();
+    patterns.iter().map(text).collect()
 }
 
 /// Which paths are captured although they are ignored: those that an edit tool named, and those that the user's repository tracks,

@@ -226,13 +226,7 @@ fn workspace(
     let keep = i64::try_from(place.settings.keep.as_millis()).unwrap_or(i64::MAX);
     let mut report = GcWorkspace {
         workspace: place.root.to_string_lossy().into_owned(),
-        bytes_before: 0,
-        bytes_after: 0,
-        packs_before: 0,
-        packs_after: 0,
-        pruned: 0,
-        removed: false,
-        skipped: None,
+        ..GcWorkspace::default()
     };
     let has_objects = place.folder.join("repository.git").is_dir();
     if has_objects {
@@ -240,23 +234,17 @@ fn workspace(
         (report.bytes_before, report.packs_before) = (sizes.bytes, sizes.packs);
     }
     if is_gone_for_good(store, presence, &place, now, keep, how)? {
-        report.removed = true;
         if !how.dry_run {
             let _lock = place.lock(patience(how))?;
             sizes::remove_workspace(store, &place)?;
         }
+        report.removed = true;
         let freed = report.bytes_before;
         return Ok((report, freed));
     }
-    let of_it = |judged: &&Judged| judged.session.workspace_id == presence.id;
-    let goes = |judged: &&Judged| matches!(judged.verdict, Verdict::Goes(_));
+    let goes = sessions_that_go(judged, presence.id);
     let kept: Vec<String> = kept_sessions(store, presence.id, judged)?;
-    let newest_gone = judged
-        .iter()
-        .filter(of_it)
-        .filter(goes)
-        .map(|judged| judged.session.used_at)
-        .max();
+    let newest_gone = goes.iter().map(|judged| judged.session.used_at).max();
     let pruning = Pruning {
         workspace_id: presence.id,
         kept: &kept,
@@ -267,21 +255,12 @@ fn workspace(
     };
     if how.dry_run {
         report.pruned = sessions::prunable(store.database.connection(), pruning)?.len();
-        report.bytes_after = report.bytes_before;
         report.packs_after = report.packs_before;
-        let gone = judged.iter().filter(of_it).filter(goes);
-        let freed: u64 = gone.filter_map(|judged| judged.bytes).sum();
-        report.bytes_after = report.bytes_after.saturating_sub(freed);
+        let freed: u64 = goes.iter().filter_map(|judged| judged.bytes).sum();
+        report.bytes_after = report.bytes_before.saturating_sub(freed);
         return Ok((report, freed));
     }
-    {
-        let _lock = place.lock(patience(how))?;
-        report.pruned = store.database.write(|connection| {
-            let ids = sessions::prunable(connection, pruning)?;
-            sessions::mark_pruned(connection, &ids, now)?;
-            Ok(ids.len())
-        })?;
-    }
+    report.pruned = prune(store, &place, pruning, now, how)?;
     if presence.is_unswept {
         super::forget::scrub(store)?;
     }
@@ -292,6 +271,30 @@ fn workspace(
         sizes::note(store, &place)?;
     }
     Ok((report, 0))
+}
+
+fn sessions_that_go(judged: &[Judged], workspace_id: i64) -> Vec<&Judged> {
+    judged
+        .iter()
+        .filter(|judged| judged.session.workspace_id == workspace_id)
+        .filter(|judged| matches!(judged.verdict, Verdict::Goes(_)))
+        .collect()
+}
+
+/// Marks the snapshots that go as pruned, under the workspace's lock, and returns how many these are.
+fn prune(
+    store: &mut Store,
+    place: &Place,
+    pruning: Pruning<'_>,
+    now: Milliseconds,
+    how: How,
+) -> Result<usize> {
+    let _lock = place.lock(patience(how))?;
+    store.database.write(|connection| {
+        let ids = sessions::prunable(connection, pruning)?;
+        sessions::mark_pruned(connection, &ids, now)?;
+        Ok(ids.len())
+    })
 }
 
 fn patience(how: How) -> Duration {

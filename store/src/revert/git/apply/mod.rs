@@ -206,16 +206,7 @@ impl Work<'_> {
         let to = head
             .and_then(|item| item.target.clone())
             .unwrap_or_else(|| from.clone());
-        let way = if from == to {
-            String::new()
-        } else {
-            format!(": {}", plan::way(&from, &to))
-        };
-        let message = format!(
-            "ckpt-hook {} {}{way}",
-            self.kind,
-            crate::revert::short(self.operation)
-        );
+        let message = self.log_message(&from, &to);
         let signature = Signature {
             time: self.now,
             message: &message,
@@ -259,6 +250,17 @@ impl Work<'_> {
                 )
             })
         })
+    }
+
+    /// Returns what the reflog says: which operation it was, and which way HEAD went.
+    fn log_message(&self, from: &str, to: &str) -> String {
+        let way = if from == to {
+            String::new()
+        } else {
+            format!(": {}", plan::way(from, to))
+        };
+        let id = crate::revert::short(self.operation);
+        format!("ckpt-hook {} {id}{way}", self.kind)
     }
 
     /// The commit that HEAD stands for with a text in it, with what is about to become of branches.
