@@ -1,5 +1,8 @@
 //! `run`: any command as a message with a step around it.
 
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
 use testing::binary::Sandbox;
 
 fn sh(script: &str) -> [&str; 5] {
@@ -86,6 +89,34 @@ fn an_interrupted_command_leaves_a_finished_step() {
         !world.workspace().join("a").exists(),
         "what it did can be taken back"
     );
+}
+
+#[test]
+fn signals_from_outside_reach_the_command_and_the_step_is_finished() {
+    for (signal, name, code) in [(Signal::TERM, "TERM", 43), (Signal::HUP, "HUP", 44)] {
+        let world = Sandbox::new();
+        let script = format!(
+            "trap 'echo caught > caught; exit {code}' {name}; echo half > a; while :; do sleep 0.1; done"
+        );
+        let mut run = world.command(&sh(&script)).spawn().expect("it starts");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let has_begun =
+            || std::fs::read(world.workspace().join("a")).is_ok_and(|text| text == b"half\n");
+        while !has_begun() {
+            assert!(
+                Instant::now() < deadline,
+                "the command was waited for in vain"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let pid = Pid::from_raw(run.id().cast_signed()).expect("a process");
+        // To us alone, as `kill`, `timeout` and service managers do it.
+        kill_process(pid, signal).expect("ours");
+        let status = run.wait().expect("it ends");
+        assert_eq!(status.code(), Some(code), "the command decides");
+        assert_eq!(world.read("caught"), b"caught\n");
+        assert_eq!(world.json(&["status"])["open_steps"], 0, "it is finished");
+    }
 }
 
 #[test]

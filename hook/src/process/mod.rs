@@ -4,6 +4,7 @@ pub mod detached;
 #[cfg(debug_assertions)]
 pub mod fault;
 pub mod posix;
+pub mod signals;
 mod watchdog;
 
 pub use watchdog::Watchdog;

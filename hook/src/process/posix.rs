@@ -99,6 +99,15 @@ pub fn outlive_interrupts() {
     }
 }
 
+/// Returns whether whoever started this process made it ignore a signal.
+pub fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: all bits zero is a valid `sigaction`.
+    let mut action: libc::sigaction = unsafe { zeroed() };
+    // SAFETY: no action is set; `action` is initialised and outlives the call.
+    unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
+    action.sa_sigaction == libc::SIG_IGN
+}
+
 extern "C" fn outlived(_signal: libc::c_int) {}
 
 fn ignore(signal: libc::c_int) {

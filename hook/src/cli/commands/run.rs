@@ -15,7 +15,7 @@ use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
 use crate::output::text::{count, safe_bytes, short};
 use crate::output::write_error;
-use crate::process::posix;
+use crate::process::{posix, signals};
 use crate::surroundings;
 
 /// Nothing could be recorded, and the command was not started: what `env` and `timeout` end with, too.
@@ -110,6 +110,8 @@ fn words(command: &[OsString]) -> String {
 /// The command has the streams and the terminal. Ctrl-C goes to both, and only the command ends of it.
 fn execute(command: &[OsString]) -> u8 {
     posix::outlive_interrupts();
+    // Before the command starts: a signal that comes at once waits for it.
+    let passed_on = signals::catch();
     let mut child = match Command::new(&command[0]).args(&command[1..]).spawn() {
         Ok(child) => child,
         Err(error) => {
@@ -122,6 +124,10 @@ fn execute(command: &[OsString]) -> u8 {
             };
         }
     };
+    let passing = passed_on.to(&child);
+    // The command keeps its process id until it is waited for: nobody else gets its signals.
+    signals::wait_for_end(&child);
+    drop(passing);
     child.wait().map_or(NOT_STARTED, exit_code)
 }
 

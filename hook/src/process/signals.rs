@@ -1,0 +1,70 @@
+//! Signals that are for a command that was started here.
+
+use std::process::Child;
+use std::thread::JoinHandle;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+use signal_hook::consts::{SIGHUP, SIGTERM};
+use signal_hook::iterator::{Handle, Signals};
+
+use super::posix;
+
+/// What ends a command from outside: a time limit, a service manager, a terminal that closes.
+const PASSED_ON: [i32; 2] = [SIGTERM, SIGHUP];
+
+/// Signals that are caught, and not passed on yet. Where they cannot be caught, nothing is passed on.
+pub struct Caught(Option<Signals>);
+
+/// Catches what is to be passed on. What is ignored stays ignored, as under `nohup`; the command inherits that.
+pub fn catch() -> Caught {
+    let caught = PASSED_ON
+        .into_iter()
+        .filter(|signal| !posix::is_ignored(*signal));
+    Caught(Signals::new(caught).ok())
+}
+
+impl Caught {
+    /// Passes every signal on to a command, until the result is dropped.
+    pub fn to(self, command: &Child) -> Passing {
+        let (Some(mut signals), Some(pid)) = (self.0, pid(command)) else {
+            return Passing(None);
+        };
+        let handle = signals.handle();
+        let thread = std::thread::spawn(move || {
+            for signal in signals.forever() {
+                let signal = if signal == SIGHUP {
+                    Signal::HUP
+                } else {
+                    Signal::TERM
+                };
+                // It may have ended by itself.
+                let _ = kill_process(pid, signal);
+            }
+        });
+        Passing(Some((handle, thread)))
+    }
+}
+
+/// Waits until a command has ended, and leaves its exit code to be asked for.
+pub fn wait_for_end(command: &Child) {
+    let Some(pid) = pid(command) else { return };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+    while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(pid), options) {}
+}
+
+fn pid(command: &Child) -> Option<Pid> {
+    Pid::from_raw(command.id().cast_signed())
+}
+
+/// Signals on their way to a command.
+pub struct Passing(Option<(Handle, JoinHandle<()>)>);
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        if let Some((handle, thread)) = self.0.take() {
+            handle.close();
+            // It does nothing that could panic.
+            let _ = thread.join();
+        }
+    }
+}
