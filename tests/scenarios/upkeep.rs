@@ -161,6 +161,45 @@ fn a_session_that_was_not_used_for_long_is_pruned_and_its_history_stays_readable
 }
 
 #[test]
+fn a_file_that_is_gone_and_was_pruned_is_listed_without_its_bytes_and_stays_gone() {
+    let mut world = World::new();
+    turn_in(&mut world, "old", "m1", |world| {
+        world.write("gone", "pruned\n");
+        world.write("other", "pruned\n, too");
+    });
+    turn_in(&mut world, "old", "m2", |world| {
+        world.remove("gone");
+        world.remove("other");
+    });
+    end(&mut world, "old");
+    wait_ms(40 * DAY);
+    turn_in(&mut world, "young", "m3", |world| world.write("b", "1\n"));
+    end(&mut world, "young");
+    age_packs(&world);
+    let cwd = world.cwd.clone();
+    let stored = |world: &mut World| -> Vec<bool> {
+        let report = world.store.gone(&cwd, &[]).expect("a list");
+        report
+            .files
+            .iter()
+            .map(|gone| gone.blob.is_some())
+            .collect()
+    };
+    assert_eq!(stored(&mut world), [true, true]);
+    gc(&mut world);
+    assert_eq!(stored(&mut world), [false, false], "listed all the same");
+    let report = world
+        .store
+        .recover(&cwd, &["gone".into()], false, false)
+        .expect("it says what is there");
+    let operation = report.operation.expect("it was asked for");
+    assert!(
+        operation.files.is_empty() && !world.exists("gone"),
+        "{operation:?}"
+    );
+}
+
+#[test]
 fn what_is_open_reverted_or_labelled_is_never_pruned() {
     let mut world = World::new();
     world.write("a", "the user's\n");

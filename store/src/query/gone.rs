@@ -8,9 +8,10 @@ use ckpt_schema::report::{GoneReport, TakenBy};
 use crate::error::Result;
 use crate::model::Milliseconds;
 use crate::model::attribution::Attribution;
-use crate::model::entry::{EntryKind, State};
+use crate::model::entry::{Entry, EntryKind, State};
 use crate::model::path::WorkspacePath;
 use crate::sessions::{self, FileChange, TakenFile};
+use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::{self, Place};
 
@@ -52,6 +53,18 @@ impl Gone {
     fn went(&self) -> Went {
         self.report.time.map_or(Went::SinceLastSnapshot, Went::At)
     }
+
+    /// Bytes that `gc` or `forget` took out of the store are not stored, whatever the rows say.
+    fn without_pruned(&mut self, snapshots: &Snapshots) {
+        let blob = self.state.and_then(|entry| entry.blob);
+        if blob.is_some_and(|blob| snapshots.blob_size(blob).is_err()) {
+            self.state = self.state.map(|entry| Entry {
+                blob: None,
+                ..entry
+            });
+            self.report.blob = None;
+        }
+    }
 }
 
 fn all(store: &Store, place: &Place) -> Result<Vec<Gone>> {
@@ -77,7 +90,8 @@ fn all(store: &Store, place: &Place) -> Result<Vec<Gone>> {
         add(by_operation(taken));
     }
     let paths: Vec<WorkspacePath> = found.keys().cloned().collect();
-    let are_there = place.snapshots()?.may_be_there(&place.root, &paths)?;
+    let snapshots = place.snapshots()?;
+    let are_there = snapshots.may_be_there(&place.root, &paths)?;
     for (path, is_there) in paths.iter().zip(are_there) {
         if is_there {
             found.remove(path);
@@ -85,6 +99,9 @@ fn all(store: &Store, place: &Place) -> Result<Vec<Gone>> {
     }
     let mut all: Vec<Gone> = found.into_values().collect();
     all.retain(|gone| is_file(gone.state));
+    for gone in &mut all {
+        gone.without_pruned(&snapshots);
+    }
     all.sort_by_key(|gone| std::cmp::Reverse(gone.went()));
     Ok(all)
 }
