@@ -33,6 +33,7 @@ use ckpt_schema::report;
 
 pub use error::{Error, ErrorKind, Result};
 pub use fs::disk::now as file_clock;
+pub use model::chosen::{Chosen, Content};
 pub use model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 pub use model::{FileTime, Milliseconds};
 pub use settings::Settings;
@@ -188,13 +189,13 @@ impl Store {
         request: &RevertRequest,
     ) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
-        revert::revert(self, cwd, request, None)
+        Ok(revert::revert(self, cwd, request, None)?.report)
     }
 
     /// Goes forward again.
     pub fn redo(&mut self, cwd: &Path, request: &RedoRequest) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
-        revert::redo(self, cwd, request, None)
+        Ok(revert::redo(self, cwd, request, None)?.report)
     }
 
     /// Puts paths back to any captured state.
@@ -204,7 +205,7 @@ impl Store {
         request: &RestoreRequest,
     ) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
-        revert::restore(self, cwd, request, None)
+        Ok(revert::restore(self, cwd, request, None)?.report)
     }
 
     /// Carries out the plan of a dry run, by its token, and no other: where the workspace, its rules or its history are not what
@@ -212,6 +213,24 @@ impl Store {
     pub fn apply(&mut self, token: &str, force: bool) -> Result<report::OperationReport> {
         let _ = record::lost::take_up(self);
         revert::apply(self, token, force)
+    }
+
+    /// Returns what the plan of a dry run, by its token, would do to each file now, so that parts of it can be chosen.
+    pub fn proposal(&mut self, token: &str) -> Result<query::Proposal> {
+        query::proposal(self, token)
+    }
+
+    /// Does to each file what was chosen of a proposal. Where one of them is not what the proposal was made for any more, the error
+    /// is of the kind `Stale` and nothing is changed.
+    pub fn apply_parts(
+        &mut self,
+        cwd: &Path,
+        chosen: &[Chosen],
+        dry_run: bool,
+        force: bool,
+    ) -> Result<report::OperationReport> {
+        let _ = record::lost::take_up(self);
+        revert::apply_parts(self, cwd, chosen, dry_run, force)
     }
 
     /// Returns what was so just before an operation, by its id.
@@ -377,8 +396,12 @@ impl Store {
         let files = query::gone(self, &place, paths)?;
         let stored = |gone: &&query::Gone| gone.state.is_some_and(|entry| entry.is_stored());
         let wanted = files.iter().filter(stored);
-        let wanted = wanted.map(|gone| (gone.path.clone(), gone.state)).collect();
-        let operation = revert::put_back(self, cwd, &wanted, dry_run, force)?;
+        let states = wanted.map(|gone| (gone.path.clone(), gone.state)).collect();
+        let wanted = revert::Wanted {
+            states: &states,
+            seen: &revert::States::new(),
+        };
+        let operation = revert::put_back(self, cwd, wanted, dry_run, force)?;
         Ok(report::RecoverReport {
             version: report::VERSION,
             files: files.into_iter().map(|gone| gone.report).collect(),

@@ -12,6 +12,7 @@ mod files;
 mod forget;
 mod generated;
 mod history_page;
+mod hunks;
 mod inside;
 mod install;
 mod label;

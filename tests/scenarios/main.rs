@@ -16,6 +16,7 @@ mod forget;
 mod full_disk;
 mod git;
 mod honesty;
+mod hunks;
 mod ignored_directories;
 mod kept;
 mod left;

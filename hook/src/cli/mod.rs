@@ -22,6 +22,7 @@ pub mod commands {
     pub mod log;
     pub mod operation;
     pub mod outcome;
+    pub mod parts;
     pub mod pick;
     pub mod recover;
     pub mod run;

@@ -184,7 +184,7 @@ fn lines_of(op: &DiffOp, difference: &Difference<'_>, style: &Style<'_>, bytes: 
 }
 
 /// Writes one line; `marked` are the places in it that changed.
-fn one(
+pub fn one(
     tag: ChangeTag,
     whole: &[u8],
     marked: &[Range<usize>],

@@ -16,6 +16,7 @@ pub mod fold;
 pub mod graph;
 pub mod history;
 pub mod html;
+pub mod hunk;
 pub mod label;
 pub mod lines;
 pub mod operation;

@@ -92,6 +92,18 @@ fn halves(change: &ChangeReport, sides: &Sides) -> Option<[(ChangeReport, Sides)
     Some([(gone, sides_gone), (come, sides_come)])
 }
 
+/// Returns what stands above the hunks of a file that stays a file.
+pub fn head(change: &ChangeReport, style: &Style<'_>) -> Vec<u8> {
+    let lines = header(change, style.is_for_people);
+    let ends = match change.old_blob == change.new_blob {
+        true => Vec::new(),
+        false => ends(change).to_vec(),
+    };
+    let lines = lines.iter().chain(&ends);
+    let lines = lines.map(|line| format!("{}\n", style.paint.strong(line)));
+    lines.collect::<String>().into_bytes()
+}
+
 fn patch(change: &ChangeReport, sides: &Sides, style: &Style<'_>) -> Vec<u8> {
     let paint = style.paint;
     if git_mode(change.old_mode.as_deref()).is_none()

@@ -15,6 +15,7 @@ mod graph;
 mod history;
 mod label;
 mod own;
+mod proposal;
 mod renames;
 mod show;
 mod status;
@@ -37,6 +38,8 @@ pub(crate) use gone::{Gone, gone};
 pub(crate) use graph::{snapshots, timeline};
 pub(crate) use history::{log, operations, sessions};
 pub(crate) use label::{label, labels};
+pub(crate) use proposal::proposal;
+pub use proposal::{Proposal, Proposed};
 pub(crate) use show::{prompt, show};
 pub(crate) use status::status;
 

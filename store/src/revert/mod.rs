@@ -36,23 +36,28 @@ mod token;
 mod unseen;
 mod warnings;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{OperationKind, OperationReport, Outcome, RevertedSession, VERSION};
 
 use crate::error::{Error, Result};
 use crate::fs::layout::Lock;
-use crate::model::entry::ObjectId;
+use crate::model::chosen::{Chosen, Content};
+use crate::model::entry::{Entry, ObjectId};
 use crate::model::request::{RedoRequest, RestoreRequest, RevertRequest};
 use crate::sessions;
 use crate::store::Store;
 use crate::timeline::Place;
 use movement::Movement;
+use operate::Executed;
 use operation::Options;
+use plan::Plan;
 use recover::Recovered;
 use token::{Asked, Token, absolute};
 
 pub(crate) use chain::{make_permanent, went_back};
+pub(crate) use gather::States;
+pub(crate) use put_back::Wanted;
 pub(crate) use recover::{finish_open_operations, interrupted, is_open};
 pub(crate) use report::short;
 pub(crate) use restore::snapshot_named;
@@ -63,7 +68,7 @@ pub(crate) fn revert(
     cwd: &Path,
     request: &RevertRequest,
     expected: Option<ObjectId>,
-) -> Result<OperationReport> {
+) -> Result<Executed> {
     if request.git && (request.alone || request.step.is_some() || !request.only.is_empty()) {
         return Err(Error::failed(
             "`--git` goes with a whole revert: HEAD and the index are of no path, no step and no message alone",
@@ -82,7 +87,7 @@ pub(crate) fn revert(
         let movement = reading
             .database
             .read(|_| Movement::of_revert(reading, &place, request))?;
-        let report = operate::carry_out(store, &place, &movement, options, warnings)?;
+        let executed = operate::carry_out(store, &place, &movement, options, warnings)?;
         let asked = RevertRequest {
             message: movement.asked_for.clone().unwrap_or_default(),
             step: movement.step().map(str::to_owned),
@@ -90,7 +95,7 @@ pub(crate) fn revert(
             only: absolute(cwd, &request.only),
             ..request.clone()
         };
-        Ok(with_token(report, &place, Asked::Revert(asked)))
+        Ok(with_token(executed, &place, Asked::Revert(asked)))
     };
     carry_out().map_err(|error: Error| error.after(done))
 }
@@ -101,7 +106,7 @@ pub(crate) fn redo(
     cwd: &Path,
     request: &RedoRequest,
     expected: Option<ObjectId>,
-) -> Result<OperationReport> {
+) -> Result<Executed> {
     let place = Place::known(store, cwd)?;
     let (_lock, Recovered { warnings, done }) = enter(store, &place, request.dry_run)?;
     let movement =
@@ -117,7 +122,10 @@ pub(crate) fn redo(
         };
         let connection = store.database.connection();
         let others = sessions::other_reverted_sessions(connection, place.row.id, None)?;
-        return Ok(nothing_reverted(kind, request.dry_run, warnings, others));
+        return Ok(Executed {
+            report: nothing_reverted(kind, request.dry_run, warnings, others),
+            plan: Plan::default(),
+        });
     };
     let options = Options {
         dry_run: request.dry_run,
@@ -125,13 +133,13 @@ pub(crate) fn redo(
         git: request.git,
         expected,
     };
-    let report = operate::carry_out(store, &place, &movement, options, warnings)
+    let executed = operate::carry_out(store, &place, &movement, options, warnings)
         .map_err(|error| error.after(done))?;
     let asked = RedoRequest {
         session: Some(movement.session.id.clone()),
         ..request.clone()
     };
-    Ok(with_token(report, &place, Asked::Redo(asked)))
+    Ok(with_token(executed, &place, Asked::Redo(asked)))
 }
 
 /// Carries out a plan that a dry run made, and no other: where anything that it rests on is another, nothing is changed.
@@ -141,25 +149,73 @@ pub(crate) fn apply(store: &mut Store, token: &str, force: bool) -> Result<Opera
         asked,
         fingerprint,
     } = Token::decode(token)?;
-    let expected = Some(fingerprint);
+    let how = How {
+        dry_run: false,
+        force,
+    };
+    let executed = carry_out(store, &workspace, asked, Some(fingerprint), how)?;
+    Ok(executed.report)
+}
+
+/// Returns the workspace of a dry run's token, and what would be done in it now.
+pub(crate) fn planned(store: &mut Store, token: &str) -> Result<(PathBuf, Plan)> {
+    let Token {
+        workspace, asked, ..
+    } = Token::decode(token)?;
+    // Whether an agent is at work is asked when it is carried out.
+    let how = How {
+        dry_run: true,
+        force: true,
+    };
+    let plan = carry_out(store, &workspace, asked, None, how)?.plan;
+    Ok((workspace, plan))
+}
+
+/// How what a token asks for is carried out.
+#[derive(Clone, Copy)]
+struct How {
+    dry_run: bool,
+    force: bool,
+}
+
+fn carry_out(
+    store: &mut Store,
+    workspace: &Path,
+    asked: Asked,
+    expected: Option<ObjectId>,
+    How { dry_run, force }: How,
+) -> Result<Executed> {
     match asked {
         Asked::Revert(request) => {
-            let request = RevertRequest { force, ..request };
-            revert(store, &workspace, &request, expected)
+            let request = RevertRequest {
+                dry_run,
+                force,
+                ..request
+            };
+            revert(store, workspace, &request, expected)
         }
         Asked::Redo(request) => {
-            let request = RedoRequest { force, ..request };
-            redo(store, &workspace, &request, expected)
+            let request = RedoRequest {
+                dry_run,
+                force,
+                ..request
+            };
+            redo(store, workspace, &request, expected)
         }
         Asked::Restore(request) => {
-            let request = RestoreRequest { force, ..request };
-            restore(store, &workspace, &request, expected)
+            let request = RestoreRequest {
+                dry_run,
+                force,
+                ..request
+            };
+            restore(store, workspace, &request, expected)
         }
     }
 }
 
 /// Makes the fingerprint of a planned operation a token.
-fn with_token(report: OperationReport, place: &Place, asked: Asked) -> OperationReport {
+fn with_token(executed: Executed, place: &Place, asked: Asked) -> Executed {
+    let Executed { report, plan: made } = executed;
     let fingerprint = report.plan.as_deref().and_then(ObjectId::from_hex);
     let plan = fingerprint.map(|fingerprint| {
         let workspace = place.root.clone();
@@ -170,7 +226,10 @@ fn with_token(report: OperationReport, place: &Place, asked: Asked) -> Operation
         }
         .encode()
     });
-    OperationReport { plan, ..report }
+    Executed {
+        report: OperationReport { plan, ..report },
+        plan: made,
+    }
 }
 
 /// Takes the workspace for an operation: nobody else has it while the lock is held, rows that were lost are noticed, and what a
@@ -188,21 +247,21 @@ pub(crate) fn restore(
     cwd: &Path,
     request: &RestoreRequest,
     expected: Option<ObjectId>,
-) -> Result<OperationReport> {
+) -> Result<Executed> {
     let place = Place::known(store, cwd)?;
-    let report = restore::restore(store, &place, request, expected)?;
+    let executed = restore::restore(store, &place, request, expected)?;
     let asked = RestoreRequest {
         paths: absolute(cwd, &request.paths),
         ..request.clone()
     };
-    Ok(with_token(report, &place, Asked::Restore(asked)))
+    Ok(with_token(executed, &place, Asked::Restore(asked)))
 }
 
-/// Puts single files back, each to an entry that was captured.
+/// Puts single files to entries, each to one of its own.
 pub(crate) fn put_back(
     store: &mut Store,
     cwd: &Path,
-    wanted: &gather::States,
+    wanted: Wanted<'_>,
     dry_run: bool,
     force: bool,
 ) -> Result<OperationReport> {
@@ -213,6 +272,35 @@ pub(crate) fn put_back(
         expected: None,
     };
     put_back::put_back(store, cwd, wanted, options)
+}
+
+/// Does to each file what was chosen of a plan.
+pub(crate) fn apply_parts(
+    store: &mut Store,
+    cwd: &Path,
+    chosen: &[Chosen],
+    dry_run: bool,
+    force: bool,
+) -> Result<OperationReport> {
+    let mut seen = States::new();
+    let mut states = States::new();
+    let texts: Vec<&[u8]> = chosen.iter().filter_map(Chosen::bytes).collect();
+    // Objects first, then the rows that name them.
+    let snapshots = Place::known(store, cwd)?.snapshots()?;
+    let mut blobs = snapshots.write_blobs(&texts)?.into_iter();
+    for part in chosen {
+        let state = match &part.content {
+            Content::State(state) => *state,
+            Content::Text { mode, .. } => blobs.next().map(|blob| Entry::stored(*mode, blob)),
+        };
+        seen.insert(part.path.clone(), part.seen);
+        states.insert(part.path.clone(), state);
+    }
+    let wanted = Wanted {
+        states: &states,
+        seen: &seen,
+    };
+    put_back(store, cwd, wanted, dry_run, force)
 }
 
 /// What was so just before an operation: where the way back from it leads.

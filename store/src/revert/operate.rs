@@ -37,7 +37,7 @@ pub(crate) fn carry_out(
     movement: &Movement,
     options: Options,
     warnings: Vec<String>,
-) -> Result<OperationReport> {
+) -> Result<Executed> {
     // Resolve: who is at work here, and what may be done meanwhile.
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
     let own: Vec<&OpenStep> = open
@@ -74,9 +74,29 @@ pub(crate) fn carry_out(
         .database
         .read(|_| scene.plan_once_told(options, warnings));
     let operation = planned.map_err(also_busy)?;
-    let report =
+    let executed =
         execute(store, place, &snapshots, operation, &seen, &own, options).map_err(also_busy)?;
-    Ok(OperationReport { busy, ..report })
+    Ok(executed.while_busy(busy))
+}
+
+/// What became of an operation, and the plan that it was carried out by; of a dry run, the plan alone was made.
+#[derive(Debug)]
+pub(crate) struct Executed {
+    pub report: OperationReport,
+    pub plan: Plan,
+}
+
+impl Executed {
+    /// Says whether an agent was at work meanwhile.
+    pub fn while_busy(self, busy: bool) -> Self {
+        Self {
+            report: OperationReport {
+                busy,
+                ..self.report
+            },
+            ..self
+        }
+    }
 }
 
 /// What a movement is planned with.
@@ -287,7 +307,7 @@ pub(crate) fn execute(
     seen: &Observation,
     closing: &[&OpenStep],
     options: Options,
-) -> Result<OperationReport> {
+) -> Result<Executed> {
     let execution = Execution {
         place,
         snapshots,
@@ -296,11 +316,15 @@ pub(crate) fn execute(
         options,
     };
     let ready = execution.check(store, &mut operation)?;
-    if options.dry_run || !has_work(&operation) {
+    let report = if options.dry_run || !has_work(&operation) {
         execution.only_report(store, &mut operation, &ready)
     } else {
         execution.apply(store, &mut operation, &ready)
-    }
+    }?;
+    Ok(Executed {
+        report,
+        plan: operation.plan,
+    })
 }
 
 fn has_work(operation: &Operation<'_>) -> bool {

@@ -1,5 +1,5 @@
-//! Puts single files back, each to an entry that was captured, whenever that was: a restore of no one state. The present is in the
-//! operation's snapshot, so this has a way back like every operation.
+//! Puts single files to entries of their own: what was captured whenever that was, or the parts of a plan that somebody chose. It is
+//! a restore of no one state. The present is in the operation's snapshot, so this has a way back like every operation.
 
 use std::path::Path;
 
@@ -12,17 +12,25 @@ use super::operation::{Operation, Options};
 use super::plan::{Lines, plan_exactly};
 use super::recover::Recovered;
 use super::refuse;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::request::{OnConflict, Unclear};
 use crate::sessions;
 use crate::store::Store;
 use crate::timeline::{Looking, Place};
 
-/// Puts paths back to entries.
+/// What files are put to, and what they must be before.
+#[derive(Clone, Copy)]
+pub(crate) struct Wanted<'a> {
+    pub states: &'a States,
+    /// What somebody saw there who chose; a path without one may be anything.
+    pub seen: &'a States,
+}
+
+/// Puts paths to entries. Where one of them is not what was seen there, the error is of the kind `Stale` and nothing is changed.
 pub(crate) fn put_back(
     store: &mut Store,
     cwd: &Path,
-    wanted: &States,
+    wanted: Wanted<'_>,
     options: Options,
 ) -> Result<OperationReport> {
     let place = Place::known(store, cwd)?;
@@ -30,10 +38,25 @@ pub(crate) fn put_back(
     under_lock(store, &place, wanted, options, warnings).map_err(|error| error.after(done))
 }
 
+fn refuse_stale(wanted: Wanted<'_>, current: &States) -> Result<()> {
+    let state_now = |path| current.get(path).copied().flatten();
+    let mut changed = wanted
+        .seen
+        .iter()
+        .filter(|(path, seen)| state_now(path) != **seen);
+    match changed.next() {
+        None => Ok(()),
+        Some((path, _)) => Err(Error::stale(format!(
+            "`{}` has changed since it was shown",
+            path.to_text().escape_debug()
+        ))),
+    }
+}
+
 fn under_lock(
     store: &mut Store,
     place: &Place,
-    wanted: &States,
+    wanted: Wanted<'_>,
     options: Options,
     warnings: Vec<String>,
 ) -> Result<OperationReport> {
@@ -46,12 +69,13 @@ fn under_lock(
         ..Looking::default()
     };
     let seen = operate::observe(store, place, &snapshots, looking)?;
-    let paths = wanted.keys().cloned().collect();
+    let paths = wanted.states.keys().cloned().collect();
     let current = current_states(place, &snapshots, &seen.snapshot, &paths)?;
+    refuse_stale(wanted, &current)?;
     let operation = Operation {
         kind: OperationKind::Restore,
         movement: None,
-        plan: plan_exactly(&snapshots, wanted, &current)?,
+        plan: plan_exactly(&snapshots, wanted.states, &current)?,
         lines: Lines::new(),
         git: None,
         on_conflict: OnConflict::Overwrite,
@@ -63,6 +87,6 @@ fn under_lock(
         expectation: None,
         is_incomplete: false,
     };
-    let report = operate::execute(store, place, &snapshots, operation, &seen, &[], options)?;
-    Ok(OperationReport { busy, ..report })
+    let executed = operate::execute(store, place, &snapshots, operation, &seen, &[], options)?;
+    Ok(executed.while_busy(busy).report)
 }

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use ckpt_schema::report::{FileResult, OperationKind, OperationReport};
+use ckpt_schema::report::{FileResult, OperationKind};
 
 use super::gather::States;
 use super::git::GitSide;
-use super::operate;
+use super::operate::{self, Executed};
 use super::operation::{Operation, Options};
 use super::receipt::Expectation;
 use super::recover::Recovered;
@@ -28,7 +28,7 @@ pub(crate) fn restore(
     place: &Place,
     request: &RestoreRequest,
     expected: Option<ObjectId>,
-) -> Result<OperationReport> {
+) -> Result<Executed> {
     if request.git && !request.paths.is_empty() {
         return Err(Error::failed(
             "`--git` works only with a whole restore: HEAD and the index do not belong to a path",
@@ -53,7 +53,7 @@ fn restore_under_lock(
     only: Vec<WorkspacePath>,
     options: Options,
     warnings: Vec<String>,
-) -> Result<OperationReport> {
+) -> Result<Executed> {
     // Resolve: which state is wanted, and who is at work here.
     let wanted_id = snapshot_named(store, place, &request.id)?;
     let open = sessions::open_steps(store.database.connection(), place.row.id)?;
@@ -79,9 +79,9 @@ fn restore_under_lock(
     };
     let also_busy = |error| refuse::also_busy(error, who, busy);
     let operation = wanted.plan(request, warnings).map_err(also_busy)?;
-    let report = operate::execute(store, place, &snapshots, operation, &seen, &[], options)
+    let executed = operate::execute(store, place, &snapshots, operation, &seen, &[], options)
         .map_err(also_busy)?;
-    Ok(OperationReport { busy, ..report })
+    Ok(executed.while_busy(busy))
 }
 
 /// A state that paths are to be put back to, and what is there now.

@@ -31,6 +31,9 @@ pub struct RevertArguments {
     /// Only this path and what is below it; can be repeated
     #[arg(long, value_name = "PATH")]
     pub only: Vec<PathBuf>,
+    /// Choose what to undo hunk by hunk, as `git checkout -p` asks
+    #[arg(short, long, conflicts_with_all = ["git", "plan"])]
+    pub patch: bool,
     /// What to do with files that have changed since the agent left them
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub on_conflict: OnConflict,
@@ -58,6 +61,7 @@ Examples:
   ckpt-hook revert last~2                         this message and the two after it
   ckpt-hook revert 7c1e --alone                   this message, while later ones stay
   ckpt-hook revert 7c1e --only src/               only what is below src/
+  ckpt-hook revert 7c1e -p                        only the hunks that you say yes to
 
 Files that you changed after the agent are kept or merged, never lost. `ckpt-hook undo` takes the
 revert back.";
@@ -84,9 +88,12 @@ pub enum OnConflict {
 }
 
 /// `undo`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = UNDO_EXAMPLES)]
 pub struct UndoArguments {
+    /// Choose what to take back hunk by hunk, as `git checkout -p` asks
+    #[arg(short, long)]
+    pub patch: bool,
     /// Show what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -123,6 +130,9 @@ pub struct UnrevertArguments {
     /// What to do with files that were changed while reverted [default: merge]
     #[arg(long, value_name = "HOW", value_enum)]
     pub on_conflict: Option<OnConflict>,
+    /// Choose what to bring back hunk by hunk, as `git checkout -p` asks
+    #[arg(short, long, conflicts_with_all = ["git", "plan"])]
+    pub patch: bool,
     /// Also move HEAD, its branch and the index; this is implied if the revert moved them
     #[arg(long)]
     pub git: bool,
@@ -147,6 +157,9 @@ pub struct RestoreArguments {
     /// Only these paths; without them, the captured files become exactly those of that state
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
+    /// Choose what to put back hunk by hunk, as `git checkout -p` asks
+    #[arg(short, long, conflicts_with_all = ["git", "plan"])]
+    pub patch: bool,
     /// Also put HEAD, its branch and the index back
     #[arg(long, conflicts_with = "paths")]
     pub git: bool,

@@ -6,6 +6,7 @@ use ckpt_store::model::request::{OnConflict, Unclear};
 use ckpt_store::{RedoRequest, RestoreRequest, RevertRequest};
 
 use super::outcome::{finish, watched};
+use super::parts::{self, How};
 use super::pick;
 use crate::cli::arguments::{self, RestoreArguments, RevertArguments, UnrevertArguments};
 use crate::cli::invocation::Invocation;
@@ -36,14 +37,25 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         force: arguments.force,
         git: arguments.git,
     };
-    if message.is_none() && request.step.is_none() {
-        return pick::revert(invocation, request);
-    }
     let mut store = invocation.open()?;
+    let how = arguments.patch.then_some(How {
+        dry_run: arguments.dry_run,
+        force: arguments.force,
+    });
+    if message.is_none() && request.step.is_none() {
+        return pick::revert(invocation, &mut store, request, how);
+    }
     let directory = invocation.directory()?;
+    let request = RevertRequest {
+        dry_run: request.dry_run || arguments.patch,
+        ..request
+    };
     let report = watched(invocation, &mut store, |store| {
         store.revert(&directory, &request)
     })?;
+    if let Some(how) = how {
+        return parts::choose(invocation, &mut store, &report, how);
+    }
     finish(
         invocation,
         &mut store,
@@ -65,7 +77,7 @@ pub fn redo(
         session: arguments.session.clone(),
         all,
         on_conflict: arguments.on_conflict.map(on_conflict),
-        dry_run: arguments.dry_run,
+        dry_run: arguments.dry_run || arguments.patch,
         force: arguments.force,
         git: arguments.git,
     };
@@ -74,6 +86,13 @@ pub fn redo(
     let report = watched(invocation, &mut store, |store| {
         store.redo(&directory, &request)
     })?;
+    if arguments.patch {
+        let how = How {
+            dry_run: arguments.dry_run,
+            force: arguments.force,
+        };
+        return parts::choose(invocation, &mut store, &report, how);
+    }
     finish(invocation, &mut store, &report, false)
 }
 
@@ -85,7 +104,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
     let request = RestoreRequest {
         id: arguments.id.clone().unwrap_or_default(),
         paths: absolute(invocation, &arguments.paths)?,
-        dry_run: arguments.dry_run,
+        dry_run: arguments.dry_run || arguments.patch,
         force: arguments.force,
         git: arguments.git,
     };
@@ -94,6 +113,13 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
     let report = watched(invocation, &mut store, |store| {
         store.restore(&directory, &request)
     })?;
+    if arguments.patch {
+        let how = How {
+            dry_run: arguments.dry_run,
+            force: arguments.force,
+        };
+        return parts::choose(invocation, &mut store, &report, how);
+    }
     finish(invocation, &mut store, &report, false)
 }
 

@@ -10,22 +10,27 @@ use ckpt_store::{Error, RevertRequest, Store, Unclear};
 
 use super::ask;
 use super::outcome::{finish, watched};
+use super::parts::{self, How};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::operation::{self, Around};
 use crate::output::{View, history};
 
-/// Lets the user choose, and reverts if they say yes.
-pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Failure> {
+/// Lets the user choose, and reverts if they say yes; hunk by hunk where it is said how.
+pub fn revert(
+    invocation: &Invocation,
+    store: &mut Store,
+    request: RevertRequest,
+    hunks: Option<How>,
+) -> Result<u8, Failure> {
     if !invocation.output.can_ask() {
         return Err(Failure::usage(
             "`revert` needs a message to go back to",
             "use `--message ID` (`ckpt-hook log` lists them, `last` is the newest), or run it on a terminal",
         ));
     }
-    let mut store = invocation.open()?;
     let directory = invocation.directory()?;
-    let Some(message) = chosen(invocation, &mut store, &directory, &request)? else {
+    let Some(message) = chosen(invocation, store, &directory, &request)? else {
         return Ok(DONE);
     };
     let request = RevertRequest {
@@ -37,15 +42,16 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
         dry_run: true,
         ..request.clone()
     };
-    let plan = watched(invocation, &mut store, |store| {
-        store.revert(&directory, &plan)
-    })?;
+    let plan = watched(invocation, store, |store| store.revert(&directory, &plan))?;
+    if let Some(how) = hunks {
+        return parts::choose(invocation, store, &plan, how);
+    }
     let is_part = !request.only.is_empty() || request.alone || request.step.is_some();
     let is_over = request.dry_run
         || plan.busy
         || matches!(plan.outcome, Outcome::Nothing | Outcome::Unavailable);
     if is_over {
-        return finish(invocation, &mut store, &plan, is_part);
+        return finish(invocation, store, &plan, is_part);
     }
     let around = Around {
         prompt: message.prompt.clone(),
@@ -68,10 +74,10 @@ pub fn revert(invocation: &Invocation, request: RevertRequest) -> Result<u8, Fai
             return Ok(DONE);
         }
     };
-    let report = watched(invocation, &mut store, |store| {
+    let report = watched(invocation, store, |store| {
         store.revert(&directory, &request)
     })?;
-    finish(invocation, &mut store, &report, is_part)
+    finish(invocation, store, &report, is_part)
 }
 
 /// Lets the user choose a message of those that the request may be about; `None` if they leave.

@@ -15,6 +15,7 @@ use ckpt_store::revert::Before;
 use ckpt_store::{Error, RedoRequest, RestoreRequest, RevertRequest, Store};
 
 use super::outcome::{finish, watched};
+use super::parts::{self, How};
 use crate::cli::arguments::UndoArguments;
 use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
@@ -34,6 +35,18 @@ enum Way {
 /// Takes back the last operation.
 pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
     let mut store = invocation.open()?;
+    if arguments.patch {
+        let plan = UndoArguments {
+            dry_run: true,
+            ..arguments.clone()
+        };
+        let (plan, _) = undo(invocation, &mut store, &plan)?;
+        let how = How {
+            dry_run: arguments.dry_run,
+            force: arguments.force,
+        };
+        return parts::choose(invocation, &mut store, &plan, how);
+    }
     let (report, is_part) = undo(invocation, &mut store, arguments)?;
     finish(invocation, &mut store, &report, is_part)
 }

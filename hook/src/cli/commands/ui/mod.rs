@@ -197,6 +197,7 @@ impl Browser {
             }),
             Action::Undo => self.tell(|browser| {
                 let arguments = UndoArguments {
+                    patch: false,
                     dry_run: false,
                     force: false,
                 };

@@ -1,0 +1,342 @@
+//! Which hunks of one file are taken: the cursor over them, and what each answer does, as `git add -p` has it. Pure.
+
+use crate::output::hunk::{self, Hunk};
+
+/// What of a file is asked about at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// The file as a whole: it comes, it goes, or it has no lines.
+    Whole(&'static str),
+    /// Its mode.
+    Mode,
+    /// Some of its lines.
+    Hunk(Hunk),
+}
+
+impl Unit {
+    /// Returns the question, as git words it.
+    pub fn question(&self) -> String {
+        let what = match self {
+            Self::Whole(what) => what,
+            Self::Mode => "mode change",
+            Self::Hunk(_) => "this hunk",
+        };
+        format!("Apply {what} to the workspace")
+    }
+}
+
+/// An answer, read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    Yes,
+    No,
+    /// Nothing of what is left, in no file.
+    Quit,
+    /// This and all that is left of the file.
+    All,
+    /// Nothing of what is left of the file.
+    Done,
+    /// To the next one, or the next that is undecided.
+    Next {
+        undecided: bool,
+    },
+    /// To the one before, or the one before that is undecided.
+    Previous {
+        undecided: bool,
+    },
+    /// To the one with a number, or to be asked which.
+    Go(Option<usize>),
+    /// To the next one with a text in it; to be asked which text where there is none.
+    Search(String),
+    Split,
+    Edit,
+    Print,
+    Help,
+}
+
+impl Answer {
+    /// Reads an answer; what is none asks for help.
+    pub fn read(line: &str) -> Self {
+        let line = line.trim();
+        let rest = || line.get(1..).unwrap_or_default().trim().to_owned();
+        match line.chars().next() {
+            Some('y' | 'Y') => Self::Yes,
+            Some('n' | 'N') => Self::No,
+            Some('q' | 'Q') => Self::Quit,
+            Some('a' | 'A') => Self::All,
+            Some('d' | 'D') => Self::Done,
+            Some('j') => Self::Next { undecided: true },
+            Some('J') => Self::Next { undecided: false },
+            Some('k') => Self::Previous { undecided: true },
+            Some('K') => Self::Previous { undecided: false },
+            Some('g' | 'G') => Self::Go(rest().parse().ok()),
+            Some('/') => Self::Search(rest()),
+            Some('s' | 'S') => Self::Split,
+            Some('e' | 'E') => Self::Edit,
+            Some('p' | 'P') => Self::Print,
+            _ => Self::Help,
+        }
+    }
+}
+
+/// The units of one file, with what was said of each.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    units: Vec<(Unit, Option<bool>)>,
+    at: usize,
+}
+
+impl Choice {
+    /// Begins with the first of a file's units, of which there is one at least.
+    pub fn new(units: Vec<Unit>) -> Self {
+        Self {
+            units: units.into_iter().map(|unit| (unit, None)).collect(),
+            at: 0,
+        }
+    }
+
+    /// Returns the unit that is asked about; nothing where every one is decided.
+    pub fn current(&self) -> Option<&Unit> {
+        let is_over = self.units.iter().all(|(_, answer)| answer.is_some());
+        self.units
+            .get(self.at)
+            .filter(|_| !is_over)
+            .map(|(unit, _)| unit)
+    }
+
+    /// Returns the number of the unit that is asked about, and how many there are.
+    pub fn place(&self) -> (usize, usize) {
+        (self.at + 1, self.units.len())
+    }
+
+    /// Returns the units with a sign for what was said of each.
+    pub fn listed(&self) -> impl Iterator<Item = (char, &Unit)> {
+        self.units.iter().map(|(unit, answer)| {
+            let sign = match answer {
+                Some(true) => '+',
+                Some(false) => '-',
+                None => ' ',
+            };
+            (sign, unit)
+        })
+    }
+
+    /// Returns the keys that do something here, in git's order.
+    pub fn keys(&self) -> String {
+        let undecided = |(_, answer): &(Unit, Option<bool>)| answer.is_none();
+        let (before, after) = (&self.units[..self.at], &self.units[self.at + 1..]);
+        let hunk = match &self.units[self.at].0 {
+            Unit::Hunk(hunk) => Some(hunk),
+            Unit::Whole(_) | Unit::Mode => None,
+        };
+        let many = self.units.len() > 1;
+        let keys = [
+            ("k", before.iter().any(undecided)),
+            ("K", !before.is_empty()),
+            ("j", after.iter().any(undecided)),
+            ("J", !after.is_empty()),
+            ("g", many),
+            ("/", many),
+            ("s", hunk.is_some_and(Hunk::has_parts)),
+            ("e", hunk.is_some()),
+            ("p", true),
+        ];
+        let here = keys.into_iter().filter(|(_, is_here)| *is_here);
+        let keys: Vec<&str> = here.map(|(key, _)| key).collect();
+        format!("y,n,q,a,d,{},?", keys.join(","))
+    }
+
+    /// Takes or leaves the unit, and goes to the next that is undecided.
+    pub fn decide(&mut self, takes: bool) {
+        self.units[self.at].1 = Some(takes);
+        self.skip_decided();
+    }
+
+    /// Takes or leaves the unit and all that is undecided after it; what is undecided before it is asked about then.
+    pub fn decide_rest(&mut self, takes: bool) {
+        let rest = self.units[self.at..].iter_mut();
+        for (_, answer) in rest.filter(|(_, answer)| answer.is_none()) {
+            *answer = Some(takes);
+        }
+        self.units[self.at].1 = Some(takes);
+        self.skip_decided();
+    }
+
+    /// Leaves everything that is undecided.
+    pub fn leave_rest(&mut self) {
+        for (_, answer) in &mut self.units {
+            *answer = answer.or(Some(false));
+        }
+    }
+
+    /// Goes on, or says why not.
+    pub fn step(&mut self, forward: bool, undecided: bool) -> Result<(), &'static str> {
+        let is_it = |at: &usize| !undecided || self.units[*at].1.is_none();
+        let (found, none) = if forward {
+            let found = (self.at + 1..self.units.len()).find(is_it);
+            (found, "No next hunk")
+        } else {
+            ((0..self.at).rev().find(is_it), "No previous hunk")
+        };
+        self.at = found.ok_or(none)?;
+        Ok(())
+    }
+
+    /// Goes to the unit with a number, or says why not.
+    pub fn go(&mut self, number: usize) -> Result<(), &'static str> {
+        if number == 0 || number > self.units.len() {
+            return Err("There is no hunk with this number");
+        }
+        self.at = number - 1;
+        Ok(())
+    }
+
+    /// Goes to the next unit with a text in it, from the end to the start again.
+    pub fn search(&mut self, old: &[&[u8]], text: &str) -> Result<(), &'static str> {
+        let has = |at: &usize| match &self.units[*at].0 {
+            Unit::Hunk(hunk) => hunk.has(old, text),
+            Unit::Whole(_) | Unit::Mode => false,
+        };
+        let found = (self.at + 1..self.units.len()).chain(0..=self.at).find(has);
+        self.at = found.ok_or("No hunk has this text in it")?;
+        Ok(())
+    }
+
+    /// Makes several of a hunk, and returns how many.
+    pub fn split(&mut self) -> Option<usize> {
+        let Unit::Hunk(hunk) = &self.units[self.at].0 else {
+            return None;
+        };
+        let parts = hunk.split();
+        let number = parts.len();
+        if number < 2 {
+            return None;
+        }
+        let parts = parts.into_iter().map(|part| (Unit::Hunk(part), None));
+        self.units.splice(self.at..=self.at, parts);
+        Some(number)
+    }
+
+    /// Takes an edited hunk instead of the one that is asked about.
+    pub fn replace(&mut self, hunk: Hunk) {
+        self.units[self.at].0 = Unit::Hunk(hunk);
+        self.decide(true);
+    }
+
+    /// Returns whether the mode, or the file as a whole, is taken.
+    pub fn takes_whole(&self) -> bool {
+        let is_taken = |(unit, answer): &(Unit, Option<bool>)| {
+            !matches!(unit, Unit::Hunk(_)) && *answer == Some(true)
+        };
+        self.units.iter().any(is_taken)
+    }
+
+    /// Returns whether the file is taken or left as a whole.
+    pub fn is_of_whole(&self) -> bool {
+        matches!(self.units[0].0, Unit::Whole(_))
+    }
+
+    /// Returns whether anything is taken.
+    pub fn takes_any(&self) -> bool {
+        self.units.iter().any(|(_, answer)| *answer == Some(true))
+    }
+
+    /// Returns the file with the hunks that are taken.
+    pub fn contents(&self, old: &[&[u8]]) -> Vec<u8> {
+        let taken = self.units.iter().filter_map(|(unit, answer)| match unit {
+            Unit::Hunk(hunk) if *answer == Some(true) => Some(hunk),
+            _ => None,
+        });
+        hunk::with(old, taken)
+    }
+
+    fn skip_decided(&mut self) {
+        let undecided = |at: &usize| self.units[*at].1.is_none();
+        let after = (self.at + 1..self.units.len()).find(undecided);
+        let next = after.or_else(|| (0..self.at).find(undecided));
+        self.at = next.unwrap_or(self.at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::lines::{Look, difference};
+
+    const OLD: &[u8] = b"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
+    const NEW: &[u8] = b"one\n2\nthree\n4\n5\n6\n7\n8\n9\n10\n11\ntwelve\n";
+
+    /// A file with its mode and two hunks, the first of which can be split.
+    fn world() -> (Vec<&'static [u8]>, Choice) {
+        let difference = difference(OLD, NEW, &Look::default());
+        let hunks = hunk::hunks(&difference).into_iter().map(Unit::Hunk);
+        let units = std::iter::once(Unit::Mode).chain(hunks).collect();
+        (difference.old, Choice::new(units))
+    }
+
+    fn text(choice: &Choice, old: &[&[u8]]) -> String {
+        String::from_utf8(choice.contents(old)).expect("text")
+    }
+
+    #[test]
+    fn answers_are_read_as_git_reads_them() {
+        let cases = [
+            ("y", Answer::Yes),
+            ("Yes", Answer::Yes),
+            ("n", Answer::No),
+            ("j", Answer::Next { undecided: true }),
+            ("J", Answer::Next { undecided: false }),
+            ("K", Answer::Previous { undecided: false }),
+            ("g2", Answer::Go(Some(2))),
+            ("g", Answer::Go(None)),
+            ("/ text", Answer::Search("text".to_owned())),
+            ("", Answer::Help),
+            ("?", Answer::Help),
+            ("ü", Answer::Help),
+        ];
+        for (line, expected) in cases {
+            assert_eq!(Answer::read(&format!("{line}\n")), expected, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn only_the_keys_that_do_something_here_are_offered() {
+        let (_, mut choice) = world();
+        assert_eq!(choice.keys(), "y,n,q,a,d,j,J,g,/,p,?", "the mode");
+        choice.decide(true);
+        assert_eq!(choice.keys(), "y,n,q,a,d,K,j,J,g,/,s,e,p,?", "two changes");
+        assert_eq!(choice.split(), Some(2));
+        assert_eq!((choice.place(), choice.split()), ((2, 4), None));
+        choice.decide(false);
+        assert_eq!(choice.place(), (3, 4), "the next one");
+    }
+
+    #[test]
+    fn what_was_said_yes_to_is_taken_and_the_rest_is_asked_about_in_turn() {
+        let (old, mut choice) = world();
+        choice.step(true, true).expect("there is a next one");
+        choice.split();
+        choice.decide(true);
+        choice.decide(false);
+        choice.decide(true);
+        assert_eq!(choice.current(), Some(&Unit::Mode), "it was passed over");
+        choice.leave_rest();
+        assert_eq!((choice.current(), choice.takes_whole()), (None, false));
+        let expected = String::from_utf8_lossy(NEW).replace("three", "3");
+        assert_eq!(text(&choice, &old), expected);
+    }
+
+    #[test]
+    fn one_goes_where_one_asks_to() {
+        let (old, mut choice) = world();
+        assert_eq!(choice.search(&old, "TWELVE"), Ok(()));
+        assert_eq!(choice.place(), (3, 3));
+        assert!(choice.search(&old, "thirteen").is_err());
+        assert!(choice.step(true, false).is_err() && choice.go(4).is_err());
+        assert_eq!((choice.go(2), choice.place()), (Ok(()), (2, 3)));
+        choice.decide_rest(true);
+        assert_eq!(choice.current(), Some(&Unit::Mode), "it stands before");
+        choice.decide_rest(true);
+        assert!(choice.takes_whole() && text(&choice, &old).as_bytes() == NEW);
+    }
+}

@@ -1,0 +1,435 @@
+//! `-p`: what a plan would do is shown hunk by hunk, and only what somebody says yes to is done, as `git checkout -p` asks.
+//!
+//! No lock is held while somebody thinks: where a file is another one by then, nothing is done. Lines are read from stdin, so that
+//! answers can come from a pipe, as with git.
+
+mod choice;
+
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::process::Command;
+
+use ckpt_schema::report::{FileReport, FileResult, OperationReport};
+use ckpt_store::error::Context;
+use ckpt_store::model::entry::{Entry, EntryKind};
+use ckpt_store::query::Proposed;
+use ckpt_store::{Chosen, Content, Error, Store};
+
+use super::changes::Changes;
+use super::outcome::{finish, watched};
+use crate::cli::arguments::ChangesArguments;
+use crate::cli::invocation::Invocation;
+use crate::cli::pager::git_value;
+use crate::failure::{DONE, Failure};
+use crate::output::files;
+use crate::output::hunk::{self, Edited, Hunk};
+use crate::output::lines::{Difference, Look, Moved, Style, difference};
+use crate::output::paint::Paint;
+use crate::output::patch::{self, Sides};
+use crate::output::text;
+use crate::surroundings;
+use choice::{Answer, Choice, Unit};
+
+const HELP: &str = "\
+y - apply this hunk to the workspace
+n - do not apply this hunk
+q - quit; apply neither this hunk nor any of the remaining ones
+a - apply this hunk and all later hunks in the file
+d - apply neither this hunk nor any of the later hunks in the file
+j - go to the next undecided hunk
+J - go to the next hunk
+k - go to the previous undecided hunk
+K - go to the previous hunk
+g - select a hunk to go to
+/ - search for a hunk with a text in it
+s - split the current hunk into smaller hunks
+e - edit the current hunk
+p - print the current hunk again
+? - print help
+";
+
+/// How the chosen parts are applied.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Whether only the plan is shown.
+    pub dry_run: bool,
+    /// Whether to go on though an agent is at work.
+    pub force: bool,
+}
+
+/// Asks about each hunk of a dry run's plan, and does what was chosen.
+pub fn choose(
+    invocation: &Invocation,
+    store: &mut Store,
+    plan: &OperationReport,
+    how: How,
+) -> Result<u8, Failure> {
+    if invocation.output.is_json() {
+        return Err(Failure::usage(
+            "`--patch` asks about each hunk, and a program has no answers",
+            "use `--only PATH`, or `--dry-run --json` and `--plan TOKEN`",
+        ));
+    }
+    // Nobody is asked about what would be refused then.
+    let token = plan.plan.as_deref().filter(|_| !plan.busy || how.force);
+    let Some(token) = token else {
+        return finish(invocation, store, plan, true);
+    };
+    let proposal = store.proposal(token)?;
+    if proposal.files.is_empty() {
+        return finish(invocation, store, plan, true);
+    }
+    tell_what_stays(invocation, plan)?;
+    let mut dialog = Dialog {
+        invocation,
+        is_over: false,
+    };
+    let mut chosen = Vec::new();
+    for file in &proposal.files {
+        let sides = sides(invocation, store, &proposal.workspace, file)?;
+        chosen.extend(dialog.file(file, &sides)?);
+        if dialog.is_over {
+            break;
+        }
+    }
+    if chosen.is_empty() {
+        invocation.output.text("Nothing was changed.\n")?;
+        return Ok(DONE);
+    }
+    let How { dry_run, force } = how;
+    let report = watched(invocation, store, |store| {
+        store.apply_parts(&proposal.workspace, &chosen, dry_run, force)
+    })?;
+    finish(invocation, store, &report, true)
+}
+
+/// What cannot be undone is not asked about.
+fn tell_what_stays(invocation: &Invocation, plan: &OperationReport) -> Result<(), Failure> {
+    let stays = |file: &&FileReport| file.result != FileResult::Planned;
+    let listed: Vec<FileReport> = plan.files.iter().filter(stays).cloned().collect();
+    let output = &invocation.output;
+    output.text(&files::files(&listed, output.view()))
+}
+
+fn sides(
+    invocation: &Invocation,
+    store: &mut Store,
+    workspace: &Path,
+    file: &Proposed,
+) -> Result<Sides, Failure> {
+    let mut changes = Changes {
+        invocation,
+        store,
+        directory: workspace,
+        arguments: &ChangesArguments::default(),
+    };
+    changes.sides(&file.change)
+}
+
+/// What becomes of the questions.
+struct Dialog<'a> {
+    invocation: &'a Invocation,
+    /// Whether nothing more is to be asked.
+    is_over: bool,
+}
+
+impl Dialog<'_> {
+    /// Asks about one file, and returns what was chosen of it.
+    fn file(&mut self, file: &Proposed, sides: &Sides) -> Result<Option<Chosen>, Failure> {
+        let (old, new): (&[u8], &[u8]) = match sides {
+            Sides::Text { old, new } if is_text(file) => (old, new),
+            _ => (b"", b""),
+        };
+        let difference = difference(old, new, &Look::default());
+        let mut choice = Choice::new(units(file, &difference));
+        let head = self.head(file, sides);
+        self.invocation.output.bytes(&head)?;
+        self.ask(&mut choice, &difference.old)?;
+        Ok(chosen(file, &choice, &difference.old))
+    }
+
+    /// Returns the head of a file's patch; where it has no hunks, all of it.
+    fn head(&self, file: &Proposed, sides: &Sides) -> Vec<u8> {
+        let moved = Moved::default();
+        let style = patch::style(self.invocation.output.view(), Look::default(), &moved);
+        match sides {
+            Sides::Text { .. } if is_text(file) => patch::head(&file.change, &style),
+            _ => patch::file(&file.change, sides, &style),
+        }
+    }
+
+    /// Asks until everything of the file is decided.
+    fn ask(&mut self, choice: &mut Choice, old: &[&[u8]]) -> Result<(), Failure> {
+        let mut is_shown = false;
+        while let Some(unit) = choice.current() {
+            if !std::mem::replace(&mut is_shown, true) {
+                self.show(unit, old)?;
+            }
+            let (number, all) = choice.place();
+            let question = format!("({number}/{all}) {} [{}]? ", unit.question(), choice.keys());
+            let Some(line) = self.line(&question)? else {
+                self.is_over = true;
+                choice.leave_rest();
+                return Ok(());
+            };
+            let before = choice.place();
+            let answer = Answer::read(&line);
+            is_shown = answer != Answer::Print;
+            self.answer(choice, old, answer)?;
+            is_shown &= choice.place() == before;
+        }
+        Ok(())
+    }
+
+    /// Does what an answer asks for.
+    fn answer(
+        &mut self,
+        choice: &mut Choice,
+        old: &[&[u8]],
+        answer: Answer,
+    ) -> Result<(), Failure> {
+        let done = match answer {
+            Answer::Yes => {
+                choice.decide(true);
+                Ok(())
+            }
+            Answer::No => {
+                choice.decide(false);
+                Ok(())
+            }
+            Answer::All => {
+                choice.decide_rest(true);
+                Ok(())
+            }
+            Answer::Done => {
+                choice.decide_rest(false);
+                Ok(())
+            }
+            Answer::Quit => {
+                self.is_over = true;
+                choice.leave_rest();
+                Ok(())
+            }
+            Answer::Next { undecided } => choice.step(true, undecided),
+            Answer::Previous { undecided } => choice.step(false, undecided),
+            Answer::Go(number) => self.go(choice, old, number)?,
+            Answer::Search(text) => self.search(choice, old, text)?,
+            Answer::Split => match choice.split() {
+                Some(number) => {
+                    self.say(&format!("Split into {number} hunks."))?;
+                    Ok(())
+                }
+                None => Err("This hunk cannot be split"),
+            },
+            Answer::Edit => self.edit(choice, old)?,
+            Answer::Print => Ok(()),
+            Answer::Help => {
+                self.invocation.output.text(HELP)?;
+                Ok(())
+            }
+        };
+        match done {
+            Ok(()) => Ok(()),
+            Err(why) => self.say(why),
+        }
+    }
+
+    fn go(
+        &mut self,
+        choice: &mut Choice,
+        old: &[&[u8]],
+        number: Option<usize>,
+    ) -> Result<Result<(), &'static str>, Failure> {
+        let number = match number {
+            Some(number) => Some(number),
+            None => {
+                let listed: Vec<String> = choice
+                    .listed()
+                    .enumerate()
+                    .map(|(at, (sign, unit))| {
+                        let what = match unit {
+                            Unit::Hunk(hunk) => hunk.header(old),
+                            Unit::Whole(what) => (*what).to_owned(),
+                            Unit::Mode => "mode change".to_owned(),
+                        };
+                        format!("{sign}{:>3}: {what}\n", at + 1)
+                    })
+                    .collect();
+                self.invocation.output.text(&listed.concat())?;
+                let line = self.line("go to which hunk? ")?;
+                line.and_then(|line| line.trim().parse().ok())
+            }
+        };
+        Ok(match number {
+            Some(number) => choice.go(number),
+            None => Err("This is no number"),
+        })
+    }
+
+    fn search(
+        &mut self,
+        choice: &mut Choice,
+        old: &[&[u8]],
+        text: String,
+    ) -> Result<Result<(), &'static str>, Failure> {
+        let text = match text.is_empty() {
+            true => self.line("search for which text? ")?.unwrap_or_default(),
+            false => text,
+        };
+        Ok(match text.trim() {
+            "" => Ok(()),
+            text => choice.search(old, text),
+        })
+    }
+
+    /// Lets somebody edit the hunk in their editor.
+    fn edit(
+        &mut self,
+        choice: &mut Choice,
+        old: &[&[u8]],
+    ) -> Result<Result<(), &'static str>, Failure> {
+        let Some(Unit::Hunk(hunk)) = choice.current().cloned() else {
+            return Ok(Err("Only lines can be edited"));
+        };
+        Ok(match hunk.edited(old, &edited(&hunk, old)?) {
+            Edited::Hunk(hunk) => {
+                choice.replace(hunk);
+                Ok(())
+            }
+            Edited::Nothing => Err("Nothing is left of the hunk: it is as it was before"),
+            Edited::DoesNotApply => Err(
+                "The edited hunk does not apply: lines with a blank or `-` must be the file's own",
+            ),
+        })
+    }
+
+    fn show(&self, unit: &Unit, old: &[&[u8]]) -> Result<(), Failure> {
+        let Unit::Hunk(hunk) = unit else {
+            return Ok(());
+        };
+        let moved = Moved::default();
+        let style = Style {
+            is_for_people: true,
+            ..patch::style(self.invocation.output.view(), Look::default(), &moved)
+        };
+        self.invocation.output.bytes(&hunk.render(old, &style))
+    }
+
+    fn say(&self, text: &str) -> Result<(), Failure> {
+        self.invocation.output.text(&format!("{text}\n"))
+    }
+
+    /// Asks for a line; none where nobody answers any more.
+    fn line(&self, question: &str) -> Result<Option<String>, Failure> {
+        let output = &self.invocation.output;
+        let wrapped = output.wrapped(question);
+        output.bytes(output.view().paint.strong(&wrapped).as_bytes())?;
+        let mut line = Vec::new();
+        let read = io::stdin().lock().read_until(b'\n', &mut line);
+        if read.context(|| "cannot read the answers")? == 0 {
+            output.text("\n")?;
+            return Ok(None);
+        }
+        Ok(Some(String::from_utf8_lossy(&line).into_owned()))
+    }
+}
+
+fn is_file(state: Option<Entry>) -> bool {
+    state.is_some_and(|entry| entry.mode.kind() == EntryKind::File)
+}
+
+/// Returns whether a file stays a file, and has lines on both sides.
+fn is_text(file: &Proposed) -> bool {
+    is_file(file.now) && is_file(file.then) && !file.change.binary
+}
+
+/// Returns what of a file is asked about.
+fn units(file: &Proposed, difference: &Difference<'_>) -> Vec<Unit> {
+    let whole = |what| vec![Unit::Whole(what)];
+    let (Some(now), Some(then)) = (file.now, file.then) else {
+        return whole(match file.now {
+            None => "addition",
+            Some(_) => "deletion",
+        });
+    };
+    let hunks = hunk::hunks(difference);
+    if !is_text(file) || (hunks.is_empty() && now.blob != then.blob) {
+        return whole("change");
+    }
+    let mode = (now.mode != then.mode).then_some(Unit::Mode);
+    mode.into_iter()
+        .chain(hunks.into_iter().map(Unit::Hunk))
+        .collect()
+}
+
+/// Returns what is to become of a file; nothing where all of it was left.
+fn chosen(file: &Proposed, choice: &Choice, old: &[&[u8]]) -> Option<Chosen> {
+    if !choice.takes_any() {
+        return None;
+    }
+    let content = match (file.now, file.then) {
+        (Some(now), Some(then)) if is_text(file) && !choice.is_of_whole() => {
+            let mode = if choice.takes_whole() {
+                then.mode
+            } else {
+                now.mode
+            };
+            match now.blob == then.blob {
+                true => Content::State(Some(Entry { mode, ..then })),
+                false => Content::Text {
+                    mode,
+                    bytes: choice.contents(old),
+                },
+            }
+        }
+        _ => Content::State(file.then),
+    };
+    Some(Chosen {
+        path: file.path.clone(),
+        seen: file.now,
+        content,
+    })
+}
+
+/// Returns what somebody made of a hunk in their editor.
+fn edited(hunk: &Hunk, old: &[&[u8]]) -> Result<Vec<u8>, Failure> {
+    const REMARKS: &str = "\
+# To leave a `-` line in the file, make its `-` a blank; to leave a `+` line out, delete it.
+# Lines that begin with # are remarks. An empty file leaves the hunk as it was.
+";
+    let moved = Moved::default();
+    let style = Style {
+        look: Look::default(),
+        is_for_people: false,
+        paint: Paint::new(false),
+        moved: &moved,
+    };
+    let mut file = tempfile::Builder::new()
+        .prefix("ckpt-hook-")
+        .suffix(".diff")
+        .tempfile()
+        .context(|| "cannot make a temporary file")?;
+    file.write_all(&hunk.render(old, &style))
+        .and_then(|()| file.write_all(REMARKS.as_bytes()))
+        .context(|| "cannot write a temporary file")?;
+    let editor = surroundings::variable("GIT_EDITOR")
+        .or_else(|| git_value("core.editor"))
+        .or_else(|| surroundings::variable("VISUAL"))
+        .or_else(|| surroundings::variable("EDITOR"))
+        .unwrap_or_else(|| "vi".into());
+    // Through a shell, as git does: an editor may have arguments.
+    let mut line = editor.clone();
+    line.push(" \"$@\"");
+    let ended = Command::new("sh")
+        .arg("-c")
+        .arg(line)
+        .arg(&editor)
+        .arg(file.path())
+        .status()
+        .context(|| "cannot start the editor")?;
+    if !ended.success() {
+        let editor = text::safe_bytes(editor.as_encoded_bytes());
+        return Err(Error::failed(format!("the editor `{editor}` failed")).into());
+    }
+    Ok(std::fs::read(file.path()).context(|| "cannot read what was edited")?)
+}

@@ -1,0 +1,287 @@
+//! The hunks of a text file, to be taken one by one: what of a difference is left when only some of it is chosen. Pure.
+
+use std::ops::Range;
+
+use similar::{ChangeTag, DiffTag};
+
+use super::lines::{Difference, Style, one};
+
+/// So many lines that stay are shown around those that change.
+pub const CONTEXT: usize = 3;
+
+/// Lines that follow on each other, and those that take their place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Block {
+    old: Range<usize>,
+    new: Vec<Vec<u8>>,
+}
+
+/// Some changes of a file that are taken or left together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk(Vec<Block>);
+
+/// Returns the hunks of a difference, as a patch has them.
+pub fn hunks(difference: &Difference<'_>) -> Vec<Hunk> {
+    let block = |op: &similar::DiffOp| Block {
+        old: op.old_range(),
+        new: owned(&difference.new[op.new_range()]),
+    };
+    let groups = difference.groups.iter();
+    groups
+        .map(|group| {
+            let changed = group.iter().filter(|op| op.tag() != DiffTag::Equal);
+            Hunk(changed.map(block).collect())
+        })
+        .collect()
+}
+
+fn owned(lines: &[&[u8]]) -> Vec<Vec<u8>> {
+    lines.iter().map(|line| line.to_vec()).collect()
+}
+
+/// Returns a file in which only these hunks are taken, given in their order.
+pub fn with<'a>(old: &[&[u8]], taken: impl Iterator<Item = &'a Hunk>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut at = 0;
+    for block in taken.flat_map(|hunk| &hunk.0) {
+        bytes.extend(old[at..block.old.start].concat());
+        bytes.extend(block.new.concat());
+        at = block.old.end;
+    }
+    bytes.extend(old[at..].concat());
+    bytes
+}
+
+/// What was made of an edited hunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Edited {
+    /// Other lines take the place of the same old ones.
+    Hunk(Hunk),
+    /// Nothing is left of it.
+    Nothing,
+    /// Its old lines are not those of the file.
+    DoesNotApply,
+}
+
+impl Hunk {
+    /// Returns its changes each by itself; the hunk alone where it cannot be split.
+    pub fn split(&self) -> Vec<Self> {
+        self.0
+            .iter()
+            .map(|block| Self(vec![block.clone()]))
+            .collect()
+    }
+
+    /// Returns whether it can be split.
+    pub fn has_parts(&self) -> bool {
+        self.0.len() > 1
+    }
+
+    /// Returns whether a text stands in one of its lines, whatever the case.
+    pub fn has(&self, old: &[&[u8]], text: &str) -> bool {
+        let wanted = text.to_lowercase();
+        let lines = self.lines(old);
+        lines.iter().any(|(_, line)| {
+            String::from_utf8_lossy(line)
+                .to_lowercase()
+                .contains(&wanted)
+        })
+    }
+
+    /// Returns the old lines that it is shown with.
+    fn shown(&self, old: &[&[u8]]) -> Range<usize> {
+        let first = self.0.first().map_or(0, |block| block.old.start);
+        let last = self.0.last().map_or(0, |block| block.old.end);
+        first.saturating_sub(CONTEXT)..(last + CONTEXT).min(old.len())
+    }
+
+    /// Returns its lines with those around them.
+    fn lines<'a>(&'a self, old: &[&'a [u8]]) -> Vec<(ChangeTag, &'a [u8])> {
+        let shown = self.shown(old);
+        let (mut lines, mut at) = (Vec::new(), shown.start);
+        let stay = |range: Range<usize>| old[range].iter().map(|line| (ChangeTag::Equal, *line));
+        for block in &self.0 {
+            lines.extend(stay(at..block.old.start));
+            lines.extend(
+                old[block.old.clone()]
+                    .iter()
+                    .map(|line| (ChangeTag::Delete, *line)),
+            );
+            lines.extend(
+                block
+                    .new
+                    .iter()
+                    .map(|line| (ChangeTag::Insert, line.as_slice())),
+            );
+            at = block.old.end;
+        }
+        lines.extend(stay(at..shown.end));
+        lines
+    }
+
+    /// Returns where it stands in the file, and how many lines it takes and makes.
+    pub fn header(&self, old: &[&[u8]]) -> String {
+        let lines = self.lines(old);
+        let number = |left_out| lines.iter().filter(|(tag, _)| *tag != left_out).count();
+        let (before, after) = (number(ChangeTag::Insert), number(ChangeTag::Delete));
+        // A side without lines is named by the line before it, as git names it.
+        let start = self.shown(old).start;
+        let place = |count: usize| if count == 0 { start } else { start + 1 };
+        format!(
+            "@@ -{},{before} +{},{after} @@",
+            place(before),
+            place(after)
+        )
+    }
+
+    /// Returns the hunk as a patch shows it.
+    pub fn render(&self, old: &[&[u8]], style: &Style<'_>) -> Vec<u8> {
+        let mut bytes = format!("{}\n", style.paint.id(&self.header(old))).into_bytes();
+        for (tag, line) in self.lines(old) {
+            one(tag, line, &[], style, &mut bytes);
+        }
+        bytes
+    }
+
+    /// Reads a hunk that somebody edited: its lines begin with a blank, `-` or `+`, those with `#` are remarks.
+    pub fn edited(&self, old: &[&[u8]], text: &[u8]) -> Edited {
+        let shown = self.shown(old);
+        let (mut before, mut after) = (Vec::new(), Vec::<Vec<u8>>::new());
+        let mut last = ChangeTag::Equal;
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            match line.first() {
+                Some(b'#' | b'@') => {}
+                Some(b'\\') => without_end(last, &mut before, &mut after),
+                Some(b'-') => {
+                    before.push(line[1..].to_vec());
+                    last = ChangeTag::Delete;
+                }
+                Some(b'+') => {
+                    after.push(line[1..].to_vec());
+                    last = ChangeTag::Insert;
+                }
+                // Editors take the blank of an empty line away.
+                Some(first) => {
+                    let rest = &line[usize::from(*first == b' ')..];
+                    before.push(rest.to_vec());
+                    after.push(rest.to_vec());
+                    last = ChangeTag::Equal;
+                }
+                None => {}
+            }
+        }
+        if before.is_empty() && after.is_empty() {
+            return Edited::Nothing;
+        }
+        match before == owned(&old[shown.clone()]) {
+            true => Edited::Hunk(Self(vec![Block {
+                old: shown,
+                new: after,
+            }])),
+            false => Edited::DoesNotApply,
+        }
+    }
+}
+
+/// Takes away the end of the line before a "no newline" remark.
+fn without_end(last: ChangeTag, before: &mut [Vec<u8>], after: &mut [Vec<u8>]) {
+    let sides = match last {
+        ChangeTag::Delete => [before.last_mut(), None],
+        ChangeTag::Insert => [None, after.last_mut()],
+        ChangeTag::Equal => [before.last_mut(), after.last_mut()],
+    };
+    for line in sides.into_iter().flatten() {
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::lines::{Look, Moved, difference};
+    use crate::output::paint::Paint;
+
+    const OLD: &str = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\n";
+    const NEW: &str = "A\nb\nC\nd\ne\nf\ng\nh\ni\nj\nK";
+
+    fn shown(hunk: &Hunk, old: &[&[u8]]) -> String {
+        let style = Style {
+            look: Look::default(),
+            is_for_people: false,
+            paint: Paint::new(false),
+            moved: &Moved::default(),
+        };
+        String::from_utf8(hunk.render(old, &style)).expect("text")
+    }
+
+    #[test]
+    fn what_is_taken_is_in_the_file_and_what_is_left_is_not() {
+        let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &Look::default());
+        let hunks = hunks(&difference);
+        assert_eq!(hunks.len(), 2, "they are far from each other");
+        let with =
+            |taken: &[Hunk]| String::from_utf8(with(&difference.old, taken.iter())).expect("text");
+        assert_eq!(with(&hunks), NEW, "all of them");
+        assert_eq!(with(&[]), OLD, "none");
+        assert_eq!(with(&hunks[1..]), OLD.replace("k\n", "K"), "the last");
+        let parts = hunks[0].split();
+        assert_eq!(with(&parts), OLD.replace('a', "A").replace('c', "C"));
+        assert_eq!(with(&parts[1..]), OLD.replace('c', "C"), "a half");
+        assert!(hunks[0].has_parts() && !parts[0].has_parts());
+        expect_test::expect![[r"
+            @@ -1,6 +1,6 @@
+             a
+             b
+            -c
+            +C
+             d
+             e
+             f
+        "]]
+        .assert_eq(&shown(&parts[1], &difference.old));
+        expect_test::expect![[r"
+            @@ -8,4 +8,4 @@
+             h
+             i
+             j
+            -k
+            +K
+            \ No newline at end of file
+        "]]
+        .assert_eq(&shown(&hunks[1], &difference.old));
+    }
+
+    #[test]
+    fn a_hunk_that_somebody_edited_is_taken_where_its_old_lines_are_the_files() {
+        let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &Look::default());
+        let hunk = &hunks(&difference)[1];
+        let old = &difference.old;
+        let text = shown(hunk, old);
+        let same = hunk.edited(old, text.as_bytes());
+        let with = |edited| match edited {
+            Edited::Hunk(hunk) => {
+                String::from_utf8(with(old, std::iter::once(&hunk))).expect("text")
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(with(same), OLD.replace("k\n", "K"), "as it was");
+        let other = text.replace("+K\n\\ No newline at end of file\n", "+x\n+y\n");
+        let other = hunk.edited(old, format!("{other}# a remark\n").as_bytes());
+        assert_eq!(with(other), OLD.replace("k\n", "x\ny\n"), "other lines");
+        assert_eq!(hunk.edited(old, b"# nothing\n"), Edited::Nothing);
+        assert_eq!(
+            hunk.edited(old, text.replace(" h\n", " x\n").as_bytes()),
+            Edited::DoesNotApply,
+            "a line that the file does not have"
+        );
+    }
+
+    #[test]
+    fn a_text_is_found_in_the_lines_that_change_and_around_them() {
+        let difference = difference(OLD.as_bytes(), NEW.as_bytes(), &Look::default());
+        let hunks = hunks(&difference);
+        assert!(hunks[0].has(&difference.old, "C") && !hunks[1].has(&difference.old, "c"));
+    }
+}

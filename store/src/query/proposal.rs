@@ -1,0 +1,63 @@
+//! What a plan would do to each file: what is there now, and what would be.
+
+use std::path::PathBuf;
+
+use ckpt_schema::report::{ChangeReport, FileResult};
+
+use super::compare;
+use crate::error::Result;
+use crate::model::entry::{Change, State};
+use crate::model::path::WorkspacePath;
+use crate::revert;
+use crate::store::Store;
+use crate::timeline::Place;
+
+/// What a plan would do to each file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// The directory of the workspace.
+    pub workspace: PathBuf,
+    /// The files to which something would be done, by path.
+    pub files: Vec<Proposed>,
+}
+
+/// What a plan would do to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposed {
+    /// Where in the workspace.
+    pub path: WorkspacePath,
+    /// What is there now.
+    pub now: State,
+    /// What would be there.
+    pub then: State,
+    /// The difference. The store holds the bytes of both sides, merged ones included.
+    pub change: ChangeReport,
+}
+
+/// Plans again what a token asks for, and returns what that would do to each file.
+pub(crate) fn proposal(store: &mut Store, token: &str) -> Result<Proposal> {
+    let (workspace, plan) = revert::planned(store, token)?;
+    let snapshots = Place::known(store, &workspace)?.snapshots()?;
+    let merged: Vec<&[u8]> = plan.blobs.values().map(Vec::as_slice).collect();
+    snapshots.write_blobs(&merged)?;
+    let planned = plan
+        .items
+        .into_iter()
+        .filter(|item| item.result == FileResult::Planned);
+    let files = planned
+        .map(|item| {
+            let change = Change {
+                path: item.path.clone(),
+                old: item.expected,
+                new: item.target,
+            };
+            Proposed {
+                change: compare::report(&snapshots, &change),
+                path: item.path,
+                now: item.expected,
+                then: item.target,
+            }
+        })
+        .collect();
+    Ok(Proposal { workspace, files })
+}

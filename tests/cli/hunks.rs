@@ -1,0 +1,187 @@
+//! `-p`: hunks are picked one by one, as `git checkout -p` asks.
+
+use expect_test::expect;
+
+use crate::screen::Screen;
+use testing::binary::{Run, Sandbox, finish};
+
+fn lines(change: &[(usize, &str)]) -> String {
+    let line = |number: usize| {
+        let changed = change.iter().find(|(changed, _)| *changed == number);
+        changed.map_or_else(|| format!("{number}\n"), |(_, text)| format!("{text}\n"))
+    };
+    (1..=30).map(line).collect()
+}
+
+/// A message that changes three lines, two of them close to each other, and makes a file.
+fn world() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("numbers", lines(&[]));
+    world.play("m1", "Spell some numbers", |world| {
+        world.write(
+            "numbers",
+            lines(&[(3, "three"), (5, "five"), (25, "twenty-five")]),
+        );
+        world.write("new", "new\n");
+    });
+    world
+}
+
+fn answer(world: &Sandbox, arguments: &[&str], answers: &str) -> Run {
+    world.run(arguments, answers.replace(' ', "\n").as_bytes())
+}
+
+#[test]
+fn only_what_was_said_yes_to_is_undone() {
+    let world = world();
+    let run = answer(&world, &["revert", "last", "-p"], "n s n y q ").exits(0);
+    expect![[r#"
+        diff --git a/new b/new
+        deleted file mode 100644
+        index 123…..123…
+        --- a/new
+        +++ /dev/null
+        @@ -1 +0,0 @@
+        -new
+        (1/1) Apply deletion to the workspace [y,n,q,a,d,p,?]? diff --git a/numbers b/numbers
+        index 123…..123… 100644
+        --- a/numbers
+        +++ b/numbers
+        @@ -1,8 +1,8 @@
+         1
+         2
+        -three
+        +3
+         4
+        -five
+        +5
+         6
+         7
+         8
+        (1/2) Apply this hunk to the workspace [y,n,q,a,d,j,J,g,/,s,e,p,?]? Split into 2 hunks.
+        @@ -1,6 +1,6 @@
+         1
+         2
+        -three
+        +3
+         4
+         five
+         6
+        (1/3) Apply this hunk to the workspace [y,n,q,a,d,j,J,g,/,e,p,?]? @@ -2,7 +2,7 @@
+         2
+         three
+         4
+        -five
+        +5
+         6
+         7
+         8
+        (2/3) Apply this hunk to the workspace [y,n,q,a,d,K,j,J,g,/,e,p,?]? @@ -22,7 +22,7 @@
+         22
+         23
+         24
+        -twenty-five
+        +25
+         26
+         27
+         28
+        (3/3) Apply this hunk to the workspace [y,n,q,a,d,K,g,/,e,p,?]? ✓ Restored
+          restored  +1  -1  numbers
+        To undo this: ckpt-hook undo
+    "#]]
+    .assert_eq(&world.redact(&run.stdout));
+    let expected = lines(&[(3, "three"), (25, "twenty-five")]);
+    assert_eq!(world.read("numbers"), expected.as_bytes());
+    assert_eq!(world.read("new"), b"new\n", "it was said no to");
+}
+
+#[test]
+fn undo_redo_and_restore_ask_too() {
+    let world = world();
+    world.run(&["revert", "last"], b"").exits(0);
+    answer(&world, &["redo", "-p"], "d n y ").exits(0);
+    assert_eq!(
+        world.read("numbers"),
+        lines(&[(25, "twenty-five")]).as_bytes(),
+        "one hunk forward"
+    );
+    let world = self::world();
+    world.run(&["revert", "last"], b"").exits(0);
+    answer(&world, &["undo", "-p"], "y q ").exits(0);
+    assert_eq!(world.read("new"), b"new\n", "taken back in part");
+    assert_eq!(
+        world.read("numbers"),
+        lines(&[]).as_bytes(),
+        "the rest was not"
+    );
+    answer(&world, &["restore", "last", "-p", "new"], "a ").exits(0);
+    assert!(!world.workspace().join("new").exists(), "one path alone");
+}
+
+#[test]
+fn nothing_is_done_where_nothing_is_said() {
+    let world = world();
+    let before = world.tree();
+    for answers in ["", "q ", "n n n ", "? / twenty\nz g 9 j k"] {
+        let run = answer(&world, &["revert", "last", "-p"], answers).exits(0);
+        assert!(run.stdout.ends_with("Nothing was changed.\n"), "{run}");
+        assert_eq!(world.tree(), before, "after {answers:?}");
+    }
+    let run = answer(&world, &["revert", "last", "-p", "--dry-run"], "a a ").exits(0);
+    assert!(run.stdout.contains("Would restore"), "{run}");
+    assert_eq!(world.tree(), before, "a dry run");
+    world.run(&["--json", "revert", "last", "-p"], b"").exits(2);
+}
+
+#[test]
+fn a_hunk_can_be_edited() {
+    let world = world();
+    let script = "#!/bin/sh\nsed -i 's/^+25$/+XXV/' \"$1\"\n";
+    world.write("../home/editor", script);
+    let mut command = world.command(&["revert", "last", "-p", "--only", "numbers"]);
+    command.env(
+        "EDITOR",
+        format!("/bin/sh '{}'", world.home().join("editor").display()),
+    );
+    let run = finish(&mut command, b"n\ne\n").exits(0);
+    let expected = lines(&[(3, "three"), (5, "five"), (25, "XXV")]);
+    assert_eq!(world.read("numbers"), expected.as_bytes(), "{run}");
+    let world = self::world();
+    let expected = world.read("numbers");
+    let mut command = world.command(&["revert", "last", "-p", "--only", "numbers"]);
+    command.env("EDITOR", "sed -i 's/^ 26$/ 27/'");
+    let run = finish(&mut command, b"n\ne\nn\n").exits(0);
+    assert!(run.stdout.contains("does not apply"), "{run}");
+    assert_eq!(world.read("numbers"), expected, "left as it was");
+}
+
+#[test]
+fn at_a_terminal_a_message_can_be_chosen_first() {
+    let world = world();
+    let Some(mut screen) = Screen::open(&world, 60, "ckpt-hook revert -p") else {
+        return;
+    };
+    screen.wait_for("Spell some numbers");
+    screen.press("\r");
+    screen.wait_for("(1/1) Apply deletion");
+    screen.press("y\r");
+    screen.wait_for("(1/2) Apply this hunk");
+    screen.press("d\r");
+    screen.end();
+    assert!(
+        screen.contents().contains("removed"),
+        "{}",
+        screen.contents()
+    );
+    assert_eq!(screen.wrapped(), None, "{}", screen.contents());
+    assert!(
+        !world.workspace().join("new").exists(),
+        "it was said yes to"
+    );
+    let expected = lines(&[(3, "three"), (5, "five"), (25, "twenty-five")]);
+    assert_eq!(
+        world.read("numbers"),
+        expected.as_bytes(),
+        "and no to the rest"
+    );
+}
