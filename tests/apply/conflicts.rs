@@ -10,7 +10,7 @@ use ckpt_store::model::entry::ObjectId;
 use ckpt_store::model::item::{Done, Item};
 use ckpt_store::revert::apply::{Abilities, Work, apply};
 
-use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, ways};
+use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, path, ways};
 
 /// What the plan expects, and what it wants instead.
 fn plans() -> Vec<(Thing, Thing)> {
@@ -363,6 +363,89 @@ fn what_a_program_has_open_to_write_is_kept_and_named() {
             assert_eq!(done.result, FileResult::Done, "when it is closed: {done:?}");
             drop(reader);
         }
+    }
+}
+
+/// What is done as soon as every item is in its place, which is before anything is let go that was looked at once.
+fn apply_while(
+    world: &PlannedWorkspace,
+    abilities: Abilities,
+    act: &(dyn Fn() + Sync),
+) -> ckpt_store::model::item::Done {
+    let contents = |blob, to: &mut dyn Write| world.copy_blob(blob, to);
+    let progress = |done: usize| (0..done).take(1).for_each(|_| act());
+    let work = Work {
+        progress: Some(&progress),
+        ..world.work(&contents)
+    };
+    apply(&world.open().with_abilities(abilities), &work)[0].clone()
+}
+
+#[test]
+fn what_a_program_writes_a_little_later_is_kept_and_named_where_nobody_tells_of_it() {
+    let targets = [
+        file("before\n"),
+        Thing::Nothing,
+        link("before"),
+        Thing::Directory(0o755),
+    ];
+    for mut abilities in ways() {
+        abilities.leases = false;
+        for target in &targets {
+            let what = format!("{abilities:?}, {target:?}");
+            let mut world = PlannedWorkspace::new();
+            world.put_and_plan("x", &file("agent\n"), target);
+            let path = world.on_disk("x");
+            let writer = fs::OpenOptions::new()
+                .append(true)
+                .open(&path)
+                .expect("it is there");
+            let go_on = || (&writer).write_all(b"and more\n").expect("it is open");
+            let done = apply_while(&world, abilities, &go_on);
+            assert_eq!(done.result, FileResult::Conflict, "{what}: {done:?}");
+            let reason = done.reason.expect("a conflict has a reason");
+            assert!(reason.contains("wrote to it"), "{what}: {reason}");
+            // Where two names cannot be exchanged, it stays beside, and that is said.
+            let left = world.temporaries();
+            let kept = match left.as_slice() {
+                [] => path,
+                [name] => world.on_disk(name),
+                more => panic!("{what}: {more:?}"),
+            };
+            assert!(
+                left.iter().all(|name| reason.contains(name)),
+                "{what}: where it is kept is told: {reason}"
+            );
+            assert_eq!(
+                fs::read_to_string(kept).expect("a file"),
+                "agent\nand more\n",
+                "{what}: not a byte of what it wrote is lost"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_nobody_wrote_to_is_gone_after_the_second_look() {
+    let targets = [file("before\n"), Thing::Nothing, Thing::Directory(0o755)];
+    for mut abilities in ways() {
+        abilities.leases = false;
+        let mut world = PlannedWorkspace::new();
+        for (number, target) in targets.iter().enumerate() {
+            let name = format!("d{number}/x");
+            world.put_and_plan(&name, &file("agent\n"), target);
+        }
+        world.directories = vec![path("d1")];
+        assert_done(&world.apply_with(&world.open().with_abilities(abilities)));
+        assert_eq!(
+            world.temporaries(),
+            [""; 0],
+            "{abilities:?}: nothing is left"
+        );
+        assert!(
+            !world.on_disk("d1").exists(),
+            "{abilities:?}: a directory is empty once what stood aside in it is gone"
+        );
     }
 }
 

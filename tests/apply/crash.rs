@@ -90,6 +90,7 @@ pub fn act(world: &mut PlannedWorkspace) {
         root = root.with_abilities(Abilities {
             openat2: false,
             rename_flags: false,
+            leases: false,
         });
     }
     outnumber_the_loader();

@@ -41,6 +41,7 @@ fn hammer(openat2: bool, restores: usize) {
     let abilities = ckpt_store::revert::apply::Abilities {
         openat2,
         rename_flags: true,
+        leases: true,
     };
     let root = world.open().with_abilities(abilities);
     let stop = AtomicBool::new(false);

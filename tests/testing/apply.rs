@@ -217,6 +217,7 @@ pub fn ways() -> Vec<Abilities> {
     ways.map(|(openat2, rename_flags)| Abilities {
         openat2,
         rename_flags,
+        leases: true,
     })
     .to_vec()
 }

@@ -14,6 +14,14 @@
 //! | nothing | anything else | what was moved aside: somebody's edit | moved back |
 //! | anything else | the expected state, or part of the target | nobody's | let go |
 //! | anything else | anything else | bytes that nobody stored | kept and named |
+//!
+//! Where a file is replaced in three calls, a second name of what was there stands beside the place's own one:
+//!
+//! | the second name is | is done with it |
+//! | --- | --- |
+//! | another name of what stands at the name | let go |
+//! | the expected state | let go |
+//! | anything else | kept and named |
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -56,6 +64,7 @@ impl Writer<'_> {
         if !sys::exists(place.directory, &place.own).map_err(what)? {
             return Ok(());
         }
+        self.settle_second_name(place, expected)?;
         let (left, _) = look(place.directory, &place.own).map_err(what)?;
         let (standing, _) = look(place.directory, place.name).map_err(what)?;
         let stored = left.is(expected) && !matches!(left, Found::Directory { empty: false, .. });
@@ -81,6 +90,32 @@ impl Writer<'_> {
                     .kept_in(&place.own),
             ),
         }
+    }
+
+    /// Puts the second name in order that what was there may have had ([`sys::replace`]).
+    pub(super) fn settle_second_name(&self, place: &Slot<'_>, expected: State) -> Outcome<()> {
+        let what = |error: Errno| {
+            Failure::of(
+                "what an interrupted attempt left beside it cannot be cleaned up",
+                error,
+            )
+        };
+        let second = place.second_name();
+        let (left, stat) = look(place.directory, &second).map_err(what)?;
+        let Some(stat) = stat else {
+            return Ok(());
+        };
+        let (_, standing) = look(place.directory, place.name).map_err(what)?;
+        let is_same = standing.is_some_and(|standing| {
+            (standing.st_dev, standing.st_ino) == (stat.st_dev, stat.st_ino)
+        });
+        if is_same || left.is(expected) {
+            return sys::unlink(place.directory, &second).map_err(what);
+        }
+        Err(
+            Failure::conflict("an interrupted attempt left bytes that no snapshot holds")
+                .kept_in(&second),
+        )
     }
 
     /// Returns whether what is left is the beginning of the target, or a hole where a power cut lost its bytes.

@@ -22,6 +22,8 @@ pub struct Abilities {
     pub openat2: bool,
     /// `renameat2` with `RENAME_EXCHANGE` and `RENAME_NOREPLACE`; else the replacements described in `sys`.
     pub rename_flags: bool,
+    /// Leases, which tell of a program that has a file open to write; else what was moved aside is looked at again a little later.
+    pub leases: bool,
 }
 
 /// The device and inode of a directory: what it is, whatever its name.
@@ -80,6 +82,7 @@ impl Root {
         let abilities = Abilities {
             openat2: beneath::way(directory.as_fd()) == Way::Kernel,
             rename_flags,
+            leases: cfg!(target_os = "linux"),
         };
         let stat = fstat(&directory)
             .context(|| format!("cannot read the workspace `{}`", path.display()))?;

@@ -12,6 +12,8 @@ use crate::model::entry::Entry;
 use crate::model::item::{Done, Item};
 use crate::model::path::WorkspacePath;
 
+mod aside;
+
 use super::Work;
 use super::failure::{Failure, Outcome};
 use super::found::{Found, look};
@@ -20,7 +22,7 @@ use super::order::{Chunk, Order, chunks, order};
 use super::root::{Descent, Identity, Root};
 use super::sys::{self, Answer};
 use super::workers::{alongside, share};
-use super::writer::{Prepared, Slot, Writer};
+use super::writer::{Change, Prepared, Slot, Writer};
 
 /// Up to this many files are synced one by one; more of them by one sync of the file system.
 const SYNC_EACH: usize = 16;
@@ -36,6 +38,8 @@ pub(super) struct Run<'a> {
     made: Mutex<BTreeSet<WorkspacePath>>,
     /// Directories whose entries were changed.
     changed: Mutex<BTreeSet<Option<WorkspacePath>>>,
+    /// Items whose former files still stand beside them, to be looked at again.
+    aside: Mutex<Vec<usize>>,
 }
 
 /// How it went with some items: whether each was changed, or why not.
@@ -53,6 +57,7 @@ impl<'a> Run<'a> {
         let order = order(work.items, work.directories);
         let writer = Writer {
             rename_flags: root.abilities().rename_flags,
+            leases: root.abilities().leases,
             sync_each: order.files.len() <= SYNC_EACH,
             contents: work.contents,
         };
@@ -64,6 +69,7 @@ impl<'a> Run<'a> {
             done: AtomicUsize::new(0),
             made: Mutex::default(),
             changed: Mutex::default(),
+            aside: Mutex::default(),
         }
     }
 
@@ -80,6 +86,8 @@ impl<'a> Run<'a> {
             })
             .concat(),
         );
+        // A directory with a file aside in it would not be empty.
+        keep(self.look_again());
         keep(self.remove_directories());
         keep(
             self.order
@@ -110,6 +118,7 @@ impl<'a> Run<'a> {
                 ));
             }
         }
+        keep(self.look_again());
         if results.iter().any(|result| matches!(result, Some(Err(_)))) {
             self.take_made_directories_away();
         }
@@ -203,10 +212,9 @@ impl<'a> Run<'a> {
             let item = self.item(*index);
             let filled = self.order.gaining.contains(&item.path);
             let place = self.place(&directory, &item.path);
-            (
-                *index,
-                Self::refuse(item).and_then(|()| self.writer.remove(&place, item.expected, filled)),
-            )
+            let removed =
+                Self::refuse(item).and_then(|()| self.writer.remove(&place, item.expected, filled));
+            (*index, removed.map(|change| self.note(*index, change)))
         };
         let results: Results = chunk.items.iter().map(act).collect();
         self.close_chunk(chunk, results)
@@ -432,12 +440,8 @@ impl<'a> Run<'a> {
         let act = |index: &usize| {
             let item = self.item(*index);
             let place = self.place(&ready.directory, &item.path);
-            (
-                *index,
-                self.writer
-                    .finish(&place, item.expected, self.target(item))
-                    .map(|()| true),
-            )
+            let finished = self.writer.finish(&place, item.expected, self.target(item));
+            (*index, finished.map(|change| self.note(*index, change)))
         };
         let results = ready.chunk.items.iter().map(act).collect();
         self.close_chunk(&ready.chunk, results)

@@ -10,6 +10,8 @@ use rustix::fs::{chownat, fchmod, fstat, fsync, linkat, openat, renameat, statat
 use rustix::io::{Errno, retry_on_intr};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::writer::Slot;
+
 /// What a system call gives.
 pub(in crate::revert) type Answer<T> = Result<T, Errno>;
 
@@ -121,9 +123,52 @@ fn is_lacking(error: Errno) -> bool {
     matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP)
 }
 
-/// Replaces whatever stands at `name`, unchecked: only for what was checked just before.
-pub(super) fn replace(directory: BorrowedFd<'_>, own: &[u8], name: &[u8]) -> Answer<()> {
-    retry_on_intr(|| renameat(directory, own, directory, name))
+/// Replaces whatever stands at a place by what stands at its own name, unchecked: only for what was checked just before. Returns
+/// whether what was there stands at the place's own name afterwards, as it does where it `is_kept` and the file system has hard
+/// links.
+pub(super) fn replace(place: &Slot<'_>, is_kept: bool) -> Answer<bool> {
+    let (directory, second) = (place.directory, place.second_name());
+    let rename =
+        |from: &[u8], to: &[u8]| retry_on_intr(|| renameat(directory, from, directory, to));
+    let link = || {
+        retry_on_intr(|| {
+            linkat(
+                directory,
+                place.name,
+                directory,
+                &second[..],
+                AtFlags::empty(),
+            )
+        })
+    };
+    let has_second = is_kept
+        && match link() {
+            Ok(()) => true,
+            Err(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK | Errno::NOSYS) => false,
+            Err(error) => return Err(error),
+        };
+    if let Err(error) = rename(&place.own, place.name) {
+        if has_second {
+            let _ = unlink(directory, &second);
+        }
+        return Err(error);
+    }
+    if !has_second {
+        return Ok(false);
+    }
+    move_second_name(place).map(|()| true)
+}
+
+/// Moves what stands at a place to its second name.
+pub(super) fn take_out_to_second_name(place: &Slot<'_>) -> Answer<()> {
+    let (directory, second) = (place.directory, place.second_name());
+    retry_on_intr(|| renameat(directory, place.name, directory, &second[..]))
+}
+
+/// Moves what stands at a place's second name to its own one. Where that fails twice, the next try finds the second name.
+pub(super) fn move_second_name(place: &Slot<'_>) -> Answer<()> {
+    let (directory, second) = (place.directory, place.second_name());
+    again(|| renameat(directory, &second[..], directory, &place.own[..]))
 }
 
 /// Returns whether anything stands at a name.

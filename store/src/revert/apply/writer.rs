@@ -10,7 +10,8 @@
 //! So at every moment the old or the new file stands whole at `name`, and a byte that somebody wrote since the plan was made
 //! is found in what came out before it is let go. What a program goes on writing that had the old file open before would go with
 //! it: the kernel tells of such a program where it is asked for a lease, and the file is moved back. Where a file system has no
-//! leases (network file systems, some overlays), or the file is another user's, that cannot be seen.
+//! leases (network file systems, some overlays), or the file is another user's, what was moved aside stays aside for a little while
+//! ([`Change::Aside`]) and is looked at again before it goes.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -34,6 +35,8 @@ pub type Contents<'a> = dyn Fn(ObjectId, &mut dyn Write) -> Result<u64> + Sync +
 pub(super) struct Writer<'a> {
     /// Whether `renameat2` may be used.
     pub(super) rename_flags: bool,
+    /// Whether the kernel is asked who writes to a file.
+    pub(super) leases: bool,
     /// Whether each file is synced by itself, before its rename.
     pub(super) sync_each: bool,
     /// Where bytes come from.
@@ -50,6 +53,24 @@ pub(super) struct Slot<'a> {
     pub(super) own: Vec<u8>,
 }
 
+impl Slot<'_> {
+    /// Returns the name that what stands at the place has, too, while it is replaced in three calls.
+    pub(super) fn second_name(&self) -> Vec<u8> {
+        [&self.own[..], b"-"].concat()
+    }
+}
+
+/// What was done to an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Nothing.
+    Nothing,
+    /// All that was planned.
+    Done,
+    /// The same, but what was there still stands at the place's own name: nobody can say whether a program has it open to write.
+    Aside,
+}
+
 /// How far an item is after [`Writer::prepare`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Prepared {
@@ -62,40 +83,64 @@ pub(super) enum Prepared {
 }
 
 impl Writer<'_> {
-    /// Removes a file or link that is what was expected. Returns whether something was removed. `filled` says that a
-    /// directory shall take its place, and may have done so.
-    pub(super) fn remove(&self, place: &Slot<'_>, expected: State, filled: bool) -> Outcome<bool> {
+    /// Removes a file or link that is what was expected. `filled` says that a directory shall take its place, and may have done
+    /// so.
+    pub(super) fn remove(
+        &self,
+        place: &Slot<'_>,
+        expected: State,
+        filled: bool,
+    ) -> Outcome<Change> {
         self.settle(place, expected, None)?;
         let (found, _) = look(place.directory, place.name)
             .map_err(|error| Failure::of("cannot be read", error))?;
         match found {
-            Found::Nothing => return Ok(false),
-            Found::Directory { .. } if filled => return Ok(false),
+            Found::Nothing => return Ok(Change::Nothing),
+            Found::Directory { .. } if filled => return Ok(Change::Nothing),
             found if found.is(expected) => {}
             found => return Err(Failure::unexpected(&found)),
         }
         match sys::take_out(self.rename_flags, place.directory, place.name, &place.own) {
-            Ok(()) => {}
-            Err(Errno::NOENT) => return Ok(false),
-            Err(error) => return Err(Failure::of("cannot be moved aside", error)),
+            Ok(()) => self.let_go(place, expected, None, Look::First),
+            Err(Errno::NOENT) => Ok(Change::Nothing),
+            Err(error) => Err(Failure::of("cannot be moved aside", error)),
         }
+    }
+
+    /// Lets go of what was moved aside, if it is still what was expected and nobody writes to it; else puts it back, or keeps it
+    /// where it is.
+    pub(super) fn let_go(
+        &self,
+        place: &Slot<'_>,
+        expected: State,
+        target: State,
+        which: Look,
+    ) -> Outcome<Change> {
         // Held until it is gone.
-        let lease = lease_on(place.directory, &place.own, expected);
-        if matches!(lease, Lease::Busy) {
-            return Err(self.move_back(place, in_use()));
-        }
-        match look(place.directory, &place.own) {
+        let lease = self.lease_on(place.directory, &place.own, expected);
+        let failure = match look(place.directory, &place.own) {
+            _ if matches!(lease, Lease::Busy) => in_use(),
             Ok((found, _)) if found.is(expected) => {
-                match sys::unlink(place.directory, &place.own) {
-                    Ok(()) => Ok(true),
-                    Err(error) => {
-                        Err(self.move_back(place, Failure::of("cannot be removed", error)))
-                    }
+                if which == Look::First && is_file(expected) && matches!(lease, Lease::Unknown) {
+                    return Ok(Change::Aside);
+                }
+                match discard(place, &found) {
+                    Ok(()) => return Ok(Change::Done),
+                    Err(error) => Failure::of("what was there cannot be removed", error),
                 }
             }
-            Ok((found, _)) => Err(self.move_back(place, Failure::unexpected(&found))),
-            Err(error) => Err(self.move_back(place, Failure::of("cannot be read", error))),
-        }
+            Ok((Found::Entry(_) | Found::Changing, _)) if which == Look::Later => written_to(),
+            Ok((found, _)) => Failure::unexpected(&found),
+            Err(error) => Failure::of("what was there cannot be read", error),
+        };
+        let Some(target) = target else {
+            return Err(self.move_back(place, failure));
+        };
+        Err(match look(place.directory, place.name) {
+            Ok((found, _)) if found.is(Some(target)) => self.swap_back(place, target, failure),
+            // Somebody saved again, over ours: the name belongs to what is newest.
+            _ => failure.kept_in(&place.own),
+        })
     }
 
     /// Gives what was moved aside its name again, if nobody took the name meanwhile.
@@ -138,6 +183,9 @@ impl Writer<'_> {
         self.settle(place, expected, Some(target))?;
         let (found, stat) = look(place.directory, place.name)
             .map_err(|error| Failure::of("cannot be read", error))?;
+        if !found.is(expected) {
+            self.settle_second_name(place, expected)?;
+        }
         if found.is(Some(target)) {
             return Ok(Prepared::Already);
         }
@@ -226,7 +274,12 @@ impl Writer<'_> {
     }
 
     /// Puts what [`Writer::prepare`] made into its place.
-    pub(super) fn finish(&self, place: &Slot<'_>, expected: State, target: Entry) -> Outcome<()> {
+    pub(super) fn finish(
+        &self,
+        place: &Slot<'_>,
+        expected: State,
+        target: Entry,
+    ) -> Outcome<Change> {
         let moved = match expected {
             None => sys::put_in(self.rename_flags, place.directory, &place.own, place.name)
                 .map(|()| None),
@@ -235,8 +288,8 @@ impl Writer<'_> {
             }
         };
         match moved {
-            Ok(None) => Ok(()),
-            Ok(Some(true)) => self.check_what_came_out(place, expected, target),
+            Ok(None) => Ok(Change::Done),
+            Ok(Some(true)) => self.let_go(place, expected, Some(target), Look::First),
             Ok(Some(false)) => self.replace_checked(place, expected, target),
             // An overlay (the root of a container) cannot rename a directory of a lower layer.
             Err(Errno::XDEV) if is_directory(expected) => {
@@ -250,24 +303,6 @@ impl Writer<'_> {
                     error => Failure::of("cannot be put into its place", error).into_failure(),
                 })
             }
-        }
-    }
-
-    fn check_what_came_out(&self, place: &Slot<'_>, expected: State, target: Entry) -> Outcome<()> {
-        let lease = lease_on(place.directory, &place.own, expected);
-        let failure = match look(place.directory, &place.own) {
-            _ if matches!(lease, Lease::Busy) => in_use(),
-            Ok((found, _)) if found.is(expected) => match discard(place, &found) {
-                Ok(()) => return Ok(()),
-                Err(error) => Failure::of("what was there cannot be removed", error),
-            },
-            Ok((found, _)) => Failure::unexpected(&found),
-            Err(error) => Failure::of("what was there cannot be read", error),
-        };
-        match look(place.directory, place.name) {
-            Ok((found, _)) if found.is(Some(target)) => Err(self.swap_back(place, target, failure)),
-            // Somebody saved again, over ours: the name belongs to what is newest.
-            _ => Err(failure.kept_in(&place.own)),
         }
     }
 
@@ -291,30 +326,40 @@ impl Writer<'_> {
         }
     }
 
-    /// The weaker way, where nothing can be exchanged: the check and the rename are two calls, and what is written between
+    /// The weaker way, where nothing can be exchanged: the check and the rename are two calls, and a file that is put there between
     /// them is replaced. A directory cannot be replaced by a rename at all and goes first; the place's own name is then kept
-    /// whatever happens, so that the next try ends it.
-    fn replace_checked(&self, place: &Slot<'_>, expected: State, target: Entry) -> Outcome<()> {
-        let lease = lease_on(place.directory, place.name, expected);
+    /// whatever happens, so that the next try ends it. A file that nobody can say of whether a program writes to it gets a second
+    /// name before, and so is not gone afterwards.
+    fn replace_checked(&self, place: &Slot<'_>, expected: State, target: Entry) -> Outcome<Change> {
+        let lease = self.lease_on(place.directory, place.name, expected);
+        let is_kept = matches!(lease, Lease::Unknown) && is_file(expected);
+        let goes_first = is_directory(expected) || is_directory(Some(target));
         let checked = match look(place.directory, place.name) {
             _ if matches!(lease, Lease::Busy) => Err(in_use()),
             Ok((found, _)) if !found.is(expected) => Err(Failure::unexpected(&found)),
-            Ok((found, _)) if is_directory(expected) || is_directory(Some(target)) => {
-                remove_found(place.directory, place.name, &found).map(|()| true)
+            Ok((found, _)) if goes_first && !is_kept => {
+                remove_found(place.directory, place.name, &found)
             }
-            Ok(_) => Ok(false),
+            Ok(_) if goes_first => sys::take_out_to_second_name(place)
+                .map_err(|error| Failure::of("cannot be moved aside", error)),
+            Ok(_) => Ok(()),
             Err(error) => Err(Failure::of("cannot be read", error)),
         };
-        match checked {
-            Ok(true) => self.move_in(place),
-            Ok(false) => sys::replace(place.directory, &place.own, place.name).map_err(|error| {
-                self.drop_prepared(place, target);
-                Failure::of("cannot be put into its place", error).into_failure()
-            }),
-            Err(failure) => {
-                self.drop_prepared(place, target);
-                Err(failure)
-            }
+        if let Err(failure) = checked {
+            self.drop_prepared(place, target);
+            return Err(failure);
+        }
+        let is_aside = if goes_first {
+            self.move_in(place)?;
+            let moved = is_kept.then(|| sys::move_second_name(place));
+            moved.transpose().map(|moved| moved.is_some())
+        } else {
+            sys::replace(place, is_kept).inspect_err(|_| self.drop_prepared(place, target))
+        };
+        match is_aside {
+            Ok(true) => self.let_go(place, expected, Some(target), Look::First),
+            Ok(false) => Ok(Change::Done),
+            Err(error) => Err(Failure::of("cannot be put into its place", error).into_failure()),
         }
     }
 
@@ -328,6 +373,15 @@ impl Writer<'_> {
         })
     }
 
+    /// Only a file is written to by who has it open.
+    fn lease_on(&self, directory: BorrowedFd<'_>, name: &[u8], expected: State) -> Lease {
+        if self.leases && is_file(expected) {
+            lease::take(directory, name)
+        } else {
+            Lease::Unknown
+        }
+    }
+
     /// Lets go of what [`Writer::prepare`] made.
     pub(super) fn drop_prepared(&self, place: &Slot<'_>, target: Entry) {
         // A leftover is recognised and removed by the next try, so this one may fail.
@@ -338,16 +392,25 @@ impl Writer<'_> {
     }
 }
 
-/// Only a file is written to by who has it open.
-fn lease_on(directory: BorrowedFd<'_>, name: &[u8], expected: State) -> Lease {
-    match expected.map(|entry| entry.mode.kind()) {
-        Some(EntryKind::File) => lease::take(directory, name),
-        Some(EntryKind::Directory | EntryKind::Symlink) | None => Lease::Unknown,
-    }
+/// Which look at what was moved aside it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// Just after it was moved.
+    First,
+    /// A little later; nobody looks again.
+    Later,
 }
 
 fn in_use() -> Failure {
     Failure::conflict("a program has it open for writing, and what it writes next would be lost")
+}
+
+fn written_to() -> Failure {
+    Failure::conflict("a program has it open, and wrote to it while it was replaced")
+}
+
+fn is_file(state: State) -> bool {
+    state.is_some_and(|entry| entry.mode.kind() == EntryKind::File)
 }
 
 fn is_directory(state: State) -> bool {

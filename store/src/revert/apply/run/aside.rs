@@ -1,0 +1,54 @@
+//! Files that were moved aside and of which nobody can say whether a program writes to them: they are looked at a little later, and
+//! only then let go. This module does IO.
+
+use std::sync::PoisonError;
+use std::thread::sleep;
+use std::time::Duration;
+
+use super::{Change, Descent, Failure, Outcome, Results, Run};
+use crate::revert::apply::writer::Look;
+
+/// How much later: what a program writes now and then, as a log, is mostly seen in it, and nobody minds to wait so long for a revert.
+const LATER: Duration = Duration::from_millis(200);
+
+impl Run<'_> {
+    /// Notes what was done to an item, and returns whether that was anything.
+    pub(super) fn note(&self, index: usize, change: Change) -> bool {
+        if change == Change::Aside {
+            let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+            aside.push(index);
+        }
+        change != Change::Nothing
+    }
+
+    /// Looks again at all that stands aside, after a while: what was written to since is put back or kept, the rest goes.
+    pub(super) fn look_again(&self) -> Results {
+        let mut aside = self.aside.lock().unwrap_or_else(PoisonError::into_inner);
+        let aside = std::mem::take(&mut *aside);
+        if aside.is_empty() {
+            return Results::new();
+        }
+        sleep(LATER);
+        let look = |index: usize| (index, self.look_again_at(index));
+        aside.into_iter().map(look).collect()
+    }
+
+    fn look_again_at(&self, index: usize) -> Outcome<bool> {
+        let item = self.item(index);
+        let descent = self.root.descend(item.path.parent().as_ref());
+        let own = super::own_name(self.work.operation, item.path.name());
+        let failed = |error| {
+            let failure = Failure::of("its directory cannot be entered", error).into_failure();
+            failure.kept_in(&own)
+        };
+        let Descent::Directory(directory, _) = descent.map_err(failed)? else {
+            return Err(
+                Failure::conflict("its directory was moved or replaced meanwhile").kept_in(&own),
+            );
+        };
+        let place = self.place(&directory, &item.path);
+        self.writer
+            .let_go(&place, item.expected, item.target, Look::Later)
+            .map(|_| true)
+    }
+}
