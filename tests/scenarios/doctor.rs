@@ -172,3 +172,81 @@ fn git_takes_for_needed_what_the_rows_name() {
         "gc took nothing"
     );
 }
+
+/// What becomes of an index beside a pack that is whole.
+const HARMS: [(&str, fn(&Path)); 6] = [
+    ("removed", |index| fs::remove_file(index).expect("ours")),
+    ("cut off", cut),
+    ("emptied", |index| rewrite(index, Vec::clear)),
+    ("an id flipped", |index| {
+        rewrite(index, |bytes| bytes[8 + 1024] ^= 0x55)
+    }),
+    ("an offset flipped", |index| {
+        rewrite(index, |bytes| {
+            let at = bytes.len() - 41;
+            bytes[at] ^= 0x01;
+        })
+    }),
+    ("of nothing at all", |index| {
+        rewrite(index, |bytes| bytes.fill(0));
+    }),
+];
+
+fn rewrite(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = fs::read(path).expect("ours");
+    change(&mut bytes);
+    fs::remove_file(path).expect("ours");
+    fs::write(path, bytes).expect("ours");
+}
+
+#[test]
+fn a_damaged_index_beside_a_whole_pack_is_made_again() {
+    for is_packed in [false, true] {
+        for (harm, act) in HARMS {
+            let mut world = two_steps();
+            if is_packed {
+                // One pack with deltas.
+                world.store.gc(false).expect("it is ours");
+            }
+            let pack = packs(&world)[0].clone();
+            let index = pack.with_extension("idx");
+            let before = fs::read(&index).expect("there");
+            act(&index);
+            let what = format!("{harm}, packed: {is_packed}");
+            let findings = check(&mut world, false);
+            assert_eq!(errors(&findings), Vec::<String>::new(), "{what}");
+            let name = pack.file_name().expect("a file").to_string_lossy();
+            let is_told = |finding: &Finding| {
+                finding.repaired && finding.message.contains(&format!("index of `{name}`"))
+            };
+            assert!(findings.iter().any(is_told), "{what}: {findings:?}");
+            assert_eq!(
+                fs::read(&index).expect("there"),
+                before,
+                "{what}: byte for byte what was written"
+            );
+            let again = check(&mut world, true);
+            assert!(
+                !again.iter().any(|finding| finding.repaired),
+                "{what}: nothing is left to be done: {again:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_damaged_pack_gets_no_new_index() {
+    let mut world = two_steps();
+    let pack = packs(&world)[1].clone();
+    rewrite(&pack, |bytes| bytes[20] ^= 0x55);
+    fs::remove_file(pack.with_extension("idx")).expect("ours");
+    let findings = check(&mut world, false);
+    assert!(
+        errors(&findings).join("\n").contains("`file`"),
+        "what stood in it is named: {findings:?}"
+    );
+    assert!(
+        !pack.with_extension("idx").exists(),
+        "no index says of a damaged pack that it is whole"
+    );
+}

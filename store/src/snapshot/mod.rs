@@ -35,6 +35,7 @@ use crate::model::entry::{Change, Entry, EntryKind, Mode, ObjectId, State};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::SnapshotProgress;
 use crate::model::roots::Roots;
+use crate::objects::pack::rebuild::rebuild_indexes;
 use crate::objects::{Objects, borrowed, refs};
 pub(crate) use check::{Broken, Checked};
 pub(crate) use forget::{Gone, Rewritten};
@@ -196,6 +197,12 @@ impl Snapshots {
     /// Reads what roots reach, as long as `goes_on` says so.
     pub(crate) fn check(&self, roots: &Roots, goes_on: &dyn Fn() -> bool) -> Result<Checked> {
         check::check(&self.objects, roots, goes_on)
+    }
+
+    /// Makes indexes of packs again that are damaged or missing, and returns the packs' names. To be called by whoever holds the
+    /// workspace's lock.
+    pub(crate) fn rebuild_indexes(&self) -> Result<Vec<PathBuf>> {
+        rebuild_indexes(&self.objects.packs())
     }
 
     /// Returns what is wrong with the packs themselves, by name; `all` reads all of each.

@@ -103,6 +103,19 @@ fn workspace(
         findings.extend(lost.map(|text| finding("error", text)));
     }
     let roots = sessions::roots(store.database.connection(), id)?;
+    if lock.is_ok() {
+        let rebuilt = place.snapshots()?.rebuild_indexes()?;
+        findings.extend(rebuilt.iter().map(|pack| Finding {
+            repaired: true,
+            ..finding(
+                "warning",
+                format!(
+                    "`{name}`: the index of `{}` was made again from the pack",
+                    pack.display()
+                ),
+            )
+        }));
+    }
     let snapshots = place.snapshots()?;
     let packs = snapshots.check_packs(all)?;
     let mut checked = snapshots.check(&roots, goes_on)?;

@@ -117,6 +117,11 @@ impl<'a, const N: usize> Entry<'a, N> {
         }
     }
 
+    /// Returns how many bytes stand before its compressed ones.
+    pub(super) fn header_length(&self) -> u64 {
+        self.start as u64
+    }
+
     /// Returns its compressed bytes, and whatever follows them.
     pub(super) fn compressed(&self) -> BufReader<FileRange<'a>> {
         BufReader::new(FileRange::new(

@@ -8,6 +8,7 @@
 //!   data    the entries of an open pack, the store's or the user's, and their deltas
 //!   entry   how an entry is laid out
 //!   index   which object stands where
+//!   rebuild an index made again from its pack
 //! ```
 
 pub(crate) mod copy;
@@ -16,6 +17,7 @@ pub(crate) mod delta;
 pub(crate) mod entry;
 pub(crate) mod index;
 pub(crate) mod read;
+pub(crate) mod rebuild;
 #[cfg(test)]
 mod tests;
 pub(crate) mod write;

@@ -23,7 +23,7 @@ use crate::objects::hash::{Hasher, ObjectKind, SHA1, hash};
 
 /// The size of the largest object that is decoded in memory: a tree, a text to merge, whatever is stored as a delta. Git
 /// makes no delta of what is larger (`core.bigFileThreshold`).
-const LARGEST: u64 = 512 << 20;
+pub(super) const LARGEST: u64 = 512 << 20;
 /// How many packs and indexes stay open once they were read: a store may have more of them than a process may open.
 const MOST_OPEN: usize = 32;
 

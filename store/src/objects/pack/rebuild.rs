@@ -1,0 +1,198 @@
+//! The index of a pack, made again from the pack where it is damaged or missing. This module does IO.
+//!
+//! ```text
+//! pack: header | entries | checksum        index: ids, CRC-32s, offsets | the pack's checksum | its own
+//!                └─ each decoded and hashed ─────►┘
+//! ```
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::ZlibDecoder;
+use libdeflater::Crc;
+use sha1::{Digest, Sha1};
+
+use super::data::{Data, Entry};
+use super::entry::{Content, FileRange, at_end};
+use super::index::{self, Indexed};
+use super::read::{LARGEST, open_regular};
+use super::write::{checksum, create_temporary, seal};
+use crate::error::{Context, Error, Result};
+use crate::fs::layout::sync;
+use crate::model::entry::ObjectId;
+use crate::objects::borrowed;
+use crate::objects::hash::{Hasher, hash};
+use crate::objects::recent;
+
+/// What every pack begins with: its signature and version; the number of its objects follows.
+const MAGIC: &[u8; 8] = b"PACK\0\0\0\x02";
+/// The length of that header, and of a checksum, in bytes.
+const HEADER: u64 = 12;
+const CHECKSUM: usize = 20;
+
+/// Makes the indexes again that are damaged or missing, as far as their packs are whole. Returns the packs' names. The caller holds
+/// the workspace's lock, so that nobody is putting a pack in its place.
+pub(crate) fn rebuild_indexes(directory: &Path) -> Result<Vec<PathBuf>> {
+    let what = || format!("cannot read the directory `{}`", directory.display());
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.context(what)?,
+    };
+    let mut rebuilt = Vec::new();
+    for entry in entries {
+        let name = PathBuf::from(entry.context(what)?.file_name());
+        let is_pack = name.extension().is_some_and(|ending| ending == "pack");
+        if !is_pack || borrowed::is_borrowed(name.as_os_str().as_encoded_bytes()) {
+            continue;
+        }
+        let path = directory.join(&name);
+        // A pack that is damaged itself has no index to be made of it.
+        if !is_sound(&path)
+            && let Ok(index) = index_of(&path)
+        {
+            put(&path, &index)?;
+            rebuilt.push(name);
+        }
+    }
+    if !rebuilt.is_empty() {
+        recent::forget(directory);
+        sync(directory)?;
+    }
+    Ok(rebuilt)
+}
+
+/// Returns whether the index beside a pack is as it was written, for this pack.
+fn is_sound(pack: &Path) -> bool {
+    let sound = || -> Result<bool> {
+        let mut bytes = Vec::new();
+        open_regular(&pack.with_extension("idx"))?
+            .read_to_end(&mut bytes)
+            .context(|| "cannot read the index")?;
+        let file = open_regular(pack)?;
+        let end = end_of(&file)?;
+        let Some((covered, own)) = bytes.split_last_chunk::<CHECKSUM>() else {
+            return Ok(false);
+        };
+        Ok(covered.ends_with(&end) && Sha1::digest(covered)[..] == own[..])
+    };
+    sound().unwrap_or(false)
+}
+
+/// Returns the checksum at the end of a pack.
+fn end_of(file: &File) -> Result<[u8; CHECKSUM]> {
+    let length = file.metadata().context(|| "cannot read the pack")?.len();
+    let mut end = [0; CHECKSUM];
+    let at = length.saturating_sub(CHECKSUM as u64);
+    FileRange::new(file, at, length)
+        .read_exact(&mut end)
+        .context(|| "cannot read the pack")?;
+    Ok(end)
+}
+
+/// Returns the bytes of the index of a pack. Fails where the pack is not whole.
+fn index_of(pack: &Path) -> Result<Vec<u8>> {
+    let file = open_regular(pack)?;
+    let end = end_of(&file)?;
+    let length = file.metadata().context(|| "cannot read the pack")?.len();
+    let data = Data::new(&file, length);
+    let found = checksum(&file, data.end).context(|| "cannot read the pack")?;
+    let mut header = [0; HEADER as usize];
+    FileRange::new(&file, 0, HEADER)
+        .read_exact(&mut header)
+        .context(|| "cannot read the pack")?;
+    let count = header
+        .strip_prefix(MAGIC)
+        .and_then(|count| count.try_into().ok());
+    let count = count
+        .map(u32::from_be_bytes)
+        .filter(|_| found == end)
+        .ok_or_else(|| Error::failed("the pack is not what was written"))?;
+    let mut objects = HashMap::new();
+    let mut offset = HEADER;
+    for _ in 0..count {
+        let (id, length) = measure(data.entry(offset)?, &objects)?;
+        let crc = crc(&file, offset, length)?;
+        objects.insert(
+            id,
+            Indexed {
+                offset,
+                length,
+                crc,
+            },
+        );
+        offset += length;
+    }
+    if offset != data.end {
+        return Err(Error::failed("the pack holds more than it says"));
+    }
+    Ok(index::encode(&objects, &end))
+}
+
+/// Returns the id of an entry's object, and the entry's length in bytes. Bases that are named by their ids stand before it.
+fn measure(entry: Entry<'_>, before: &HashMap<ObjectId, Indexed>) -> Result<(ObjectId, u64)> {
+    let size = entry.header.size;
+    let mut decoder = ZlibDecoder::new(entry.compressed());
+    let id = match entry.header.content {
+        Content::Whole(kind) => {
+            let mut hasher = Hasher::new(kind, size);
+            let mut buffer = vec![0; 64 << 10];
+            let mut left = size;
+            while left > 0 {
+                let wanted = usize::try_from(left)
+                    .unwrap_or(usize::MAX)
+                    .min(buffer.len());
+                let read = decoder
+                    .read(&mut buffer[..wanted])
+                    .context(|| "the object cannot be decompressed")?;
+                if read == 0 {
+                    return Err(Error::failed("the object is smaller than its entry says"));
+                }
+                hasher.update(&buffer[..read]);
+                left -= read as u64;
+            }
+            Some(hasher.finish())
+        }
+        Content::ToOffset(_) | Content::ToObject(_) => {
+            let delta = std::io::copy(&mut (&mut decoder).take(size), &mut std::io::sink());
+            delta.context(|| "the delta cannot be decompressed")?;
+            None
+        }
+    };
+    if !at_end(&mut decoder) {
+        return Err(Error::failed("the entry is larger than it says"));
+    }
+    let length = entry.header_length() + decoder.total_in();
+    let id = match id {
+        Some(id) => id,
+        None => {
+            let find = |base: &[u8; 20]| Some(before.get(&ObjectId::new(*base))?.offset);
+            let (kind, bytes) = entry.resolve(LARGEST, find)?;
+            hash(kind, &bytes)
+        }
+    };
+    Ok((id, length))
+}
+
+fn crc(file: &File, offset: u64, length: u64) -> Result<u32> {
+    let mut range = FileRange::new(file, offset, offset + length);
+    let mut crc = Crc::new();
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match range.read(&mut buffer).context(|| "cannot read the pack")? {
+            0 => return Ok(crc.sum()),
+            read => crc.update(&buffer[..read]),
+        }
+    }
+}
+
+/// Puts an index beside its pack, synced, in the place of the one that is there.
+fn put(pack: &Path, index: &[u8]) -> Result<()> {
+    let what = || format!("cannot write the index of `{}`", pack.display());
+    let directory = pack.parent().unwrap_or(Path::new("."));
+    let (temporary, mut file) = create_temporary(directory)?;
+    file.write_all(index).context(what)?;
+    seal(&file).context(what)?;
+    fs::rename(temporary.path(), pack.with_extension("idx")).context(what)
+}
