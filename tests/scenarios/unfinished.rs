@@ -336,6 +336,63 @@ fn what_goes_is_known_to_be_good_when_an_operation_is_finished_later_too() {
     assert_eq!(world.tree(), new, "and so there is a way back");
 }
 
+/// A revert that could put back none of these files, and whose way back is gone since: the packs of its step.
+fn stuck(pinned: &[&str]) -> Option<World> {
+    let mut world = World::git(&[("d/a", "0\n"), ("b", "0\n")]);
+    world.message("m1");
+    let earlier = packs(&world);
+    world.step(|world| {
+        ["d/a", "b"]
+            .into_iter()
+            .for_each(|path| world.write(path, "the agent's\n"))
+    });
+    if !pinned.iter().all(|path| pin(&world, path)) {
+        return None;
+    }
+    let report = world.revert("m1");
+    pinned.iter().for_each(|path| unpin(&world, path));
+    assert_eq!(report.outcome, Outcome::Partial, "it is not over");
+    for pack in packs(&world) {
+        if !earlier.contains(&pack) {
+            std::fs::remove_file(&pack).expect("ours");
+            std::fs::remove_file(pack.with_extension("idx")).expect("ours");
+        }
+    }
+    world.reopen(ckpt_store::Settings::default());
+    Some(world)
+}
+
+#[test]
+fn trees_of_the_way_back_that_were_lost_are_stored_anew_before_an_operation_is_finished() {
+    let Some(mut world) = stuck(&["d/a", "b"]) else {
+        return;
+    };
+    let new = world.tree();
+    world.capture();
+    assert_eq!(world.read("d/a"), "0\n", "it is finished");
+    world.reopen(ckpt_store::Settings::default());
+    world.unrevert();
+    assert_eq!(world.tree(), new, "and there is a way back");
+}
+
+#[test]
+fn what_has_no_way_back_any_more_is_left_alone_and_named_when_an_operation_is_finished() {
+    let Some(mut world) = stuck(&["d/a"]) else {
+        return;
+    };
+    let report = world.capture();
+    assert_eq!(
+        world.read("d/a"),
+        "the agent's\n",
+        "the tree that names it cannot be made again: `b` is another one by now"
+    );
+    let told = report.notes.join("\n");
+    assert!(
+        told.contains("`d/a`") && told.contains("leads back"),
+        "{told}"
+    );
+}
+
 /// The packs of the only workspace.
 fn packs(world: &World) -> Vec<std::path::PathBuf> {
     let workspaces = std::fs::read_dir(world.base().join("store/snapshots"));

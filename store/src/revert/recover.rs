@@ -6,14 +6,14 @@ use ckpt_schema::report::FileResult;
 
 use super::apply::Root;
 use super::journal::{Finished, Try, finish};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::Place;
+use crate::timeline::{How, Place, snapshot_of};
 
 /// What a command finds and does before anything else.
 pub(crate) struct Recovered {
@@ -95,7 +95,7 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
         let snapshots = place.snapshots()?;
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
         let name = format!("the {} `{}`", row.kind.name(), super::short(&row.id));
-        keep_what_goes(store, place, &snapshots, &row.id)?;
+        keep_what_goes(store, place, &snapshots, &row)?;
         let Finished {
             items,
             git,
@@ -131,54 +131,105 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
     Ok(warnings)
 }
 
-/// Before anything more is removed or replaced: the bytes that lead back were known to be good when the operation began, and that may
-/// be long ago. What is damaged since is stored anew from where it stands still; what cannot be read there either is left alone.
+/// Before anything more is removed or replaced: what leads back was known to be good when the operation began, and that may be long
+/// ago. What is damaged since is stored anew from where it stands still; what cannot be read there either is left alone.
 fn keep_what_goes(
     store: &mut Store,
     place: &Place,
     snapshots: &Snapshots,
-    operation: &str,
+    operation: &sessions::OperationRow,
 ) -> Result<()> {
-    let mut items = sessions::operation_items(store.database.connection(), operation)?;
-    let is_going = |item: &Item| item.result == FileResult::Planned;
+    let mut items = sessions::operation_items(store.database.connection(), &operation.id)?;
+    let is_going = |item: &Item| item.result == FileResult::Planned && item.expected.is_some();
+    if !items.iter().any(is_going) {
+        return Ok(());
+    }
+    let unread = blobs_that_are_lost(place, snapshots, &items)?;
+    let has_lost = !unread.is_empty();
+    for (number, error) in unread {
+        let why =
+            format!("what is there is damaged in the store and cannot be stored anew: {error}");
+        (items[number].result, items[number].reason) = (FileResult::Failed, Some(why));
+    }
+    let lost = way_that_is_lost(store, place, operation, &items)?;
+    if let Some(error) = &lost {
+        let why = format!(
+            "the snapshot that leads back to it is damaged: {}",
+            error.with_causes()
+        );
+        for item in items.iter_mut().filter(|item| is_going(item)) {
+            (item.result, item.reason) = (FileResult::Failed, Some(why.clone()));
+        }
+    }
+    if !has_lost && lost.is_none() {
+        return Ok(());
+    }
+    store
+        .database
+        .write_synced(|connection| sessions::note_results(connection, &operation.id, &items))
+}
+
+/// Returns the items of which what is there is damaged in the store and cannot be stored anew, by number, with the reason.
+fn blobs_that_are_lost(
+    place: &Place,
+    snapshots: &Snapshots,
+    items: &[Item],
+) -> Result<Vec<(usize, Error)>> {
     let blob = |item: &Item| item.expected.and_then(|entry| entry.blob);
-    let mut blobs: Vec<ObjectId> = items
-        .iter()
-        .filter(|item| is_going(item))
-        .filter_map(blob)
+    let going = || {
+        let items = items.iter().enumerate();
+        items.filter(|(_, item)| item.result == FileResult::Planned)
+    };
+    let mut blobs: Vec<ObjectId> = going()
+        .filter_map(|(_, item)| blob(item))
         .filter(|blob| *blob != ObjectId::EMPTY_TREE)
         .collect();
     blobs.sort_unstable();
     blobs.dedup();
     let broken = snapshots.check_blobs(&blobs)?;
     if broken.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
-    let is_broken = |item: &Item| {
-        is_going(item) && broken.iter().any(|(broken, _)| blob(item) == Some(*broken))
-    };
-    let (numbers, paths): (Vec<usize>, Vec<WorkspacePath>) = items
-        .iter()
-        .enumerate()
+    let is_broken = |item: &Item| broken.iter().any(|(broken, _)| blob(item) == Some(*broken));
+    let (numbers, paths): (Vec<usize>, Vec<WorkspacePath>) = going()
         .filter(|(_, item)| is_broken(item))
         .map(|(number, item)| (number, item.path.clone()))
         .unzip();
     let captured = snapshots.capture_all(&place.root, &paths)?;
     let unread = numbers.into_iter().zip(captured);
-    let unread: Vec<_> = unread
+    Ok(unread
         .filter_map(|(number, captured)| Some((number, captured.err()?)))
+        .collect())
+}
+
+/// Returns why the snapshot before an operation does not lead back to what is still to go; none where it does, maybe since what of
+/// its trees is as it was is stored anew.
+fn way_that_is_lost(
+    store: &Store,
+    place: &Place,
+    operation: &sessions::OperationRow,
+    items: &[Item],
+) -> Result<Option<Error>> {
+    let Some(before) = operation.before_snapshot_id else {
+        return Ok(None);
+    };
+    let row = sessions::snapshot(store.database.connection(), before)?;
+    let before = snapshot_of(&row);
+    let paths: Vec<WorkspacePath> = items
+        .iter()
+        .filter(|item| item.result == FileResult::Planned && item.expected.is_some())
+        .map(|item| item.path.clone())
         .collect();
-    if unread.is_empty() {
-        return Ok(());
+    if place.snapshots()?.check_paths(&before, &paths).is_ok() {
+        return Ok(None);
     }
-    for (number, error) in unread {
-        let why =
-            format!("what is there is damaged in the store and cannot be stored anew: {error}");
-        (items[number].result, items[number].reason) = (FileResult::Failed, Some(why));
-    }
-    store
-        .database
-        .write_synced(|connection| sessions::note_results(connection, operation, &items))
+    let how = How {
+        anew: true,
+        ..How::default()
+    };
+    // What cannot be captured heals nothing.
+    let _ = place.take(store, &place.snapshots()?, how);
+    Ok(place.snapshots()?.check_paths(&before, &paths).err())
 }
 
 /// Returns how many files could not be written, with the first of them.
