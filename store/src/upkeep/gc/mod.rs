@@ -26,6 +26,10 @@ use policy::{Candidate, Limits, Pin, Verdict, Why};
 
 /// How often it runs by itself, in milliseconds.
 const SELDOM: Milliseconds = 24 * 3600 * 1000;
+/// The same after a run that was cut off or gave way: what it left half done takes space twice.
+const SOON: Milliseconds = 3600 * 1000;
+/// What is noted of a run that did not end.
+const UNFINISHED: &str = "unfinished";
 /// How long a workspace's lock is waited for in the background.
 const MOMENT: Duration = Duration::from_secs(1);
 
@@ -54,14 +58,34 @@ pub(crate) fn by_hand(store: &mut Store, dry_run: bool) -> Result<GcReport> {
             ..GcReport::default()
         });
     }
-    let _lock = layout::lock_upkeep(&store.surroundings.directory, PATIENCE)?;
-    run(
-        store,
-        How {
-            dry_run,
-            polite: false,
-        },
-    )
+    let lock = layout::lock_upkeep(&store.surroundings.directory, PATIENCE)?;
+    let how = How {
+        dry_run,
+        polite: false,
+    };
+    if dry_run {
+        return run(store, how);
+    }
+    run_and_note(store, &lock, how)
+}
+
+/// Runs it, and notes when, and whether it came to its end.
+fn run_and_note(store: &mut Store, lock: &layout::Lock, how: How) -> Result<GcReport> {
+    let now = store.now();
+    lock.set_note(&format!("{now} {UNFINISHED}\n"));
+    let report = run(store, how)?;
+    if report.workspaces.iter().all(|row| row.skipped.is_none()) {
+        lock.set_note(&format!("{now}\n"));
+    }
+    Ok(report)
+}
+
+/// Returns whether a run is due, by the note of the last one; none where there never was one.
+fn is_due(note: Option<&str>, now: Milliseconds) -> Option<bool> {
+    let (last, rest) = note?.trim().split_once(' ').unwrap_or((note?.trim(), ""));
+    let pause = if rest == UNFINISHED { SOON } else { SELDOM };
+    let last: Milliseconds = last.parse().ok()?;
+    Some(!(0..pause).contains(&(now - last)))
 }
 
 /// Runs it in the background, where that was not done for a while; the packs of one workspace are joined in any case, where they
@@ -71,24 +95,19 @@ pub(crate) fn in_background(store: &mut Store, place: &Place) -> Result<()> {
         return Ok(());
     };
     let now = store.now();
-    let last = lock.note().and_then(|note| note.trim().parse().ok());
-    let is_due = last.is_none_or(|last: Milliseconds| !(0..SELDOM).contains(&(now - last)));
-    if !is_due {
-        return pack::join(place);
+    let how = How {
+        dry_run: false,
+        polite: true,
+    };
+    match is_due(lock.note().as_deref(), now) {
+        Some(true) => run_and_note(store, &lock, how).map(drop),
+        Some(false) => pack::join(place),
+        // A store that was just made has nothing to give.
+        None => {
+            lock.set_note(&format!("{now}\n"));
+            pack::join(place)
+        }
     }
-    lock.set_note(&format!("{now}\n"));
-    // A store that was just made has nothing to give.
-    if last.is_none() {
-        return pack::join(place);
-    }
-    run(
-        store,
-        How {
-            dry_run: false,
-            polite: true,
-        },
-    )
-    .map(drop)
 }
 
 fn run(store: &mut Store, how: How) -> Result<GcReport> {
@@ -363,4 +382,22 @@ fn skipped(store: &Store, id: i64, error: &Error) -> Result<GcWorkspace> {
         removed: false,
         skipped: Some(error.with_causes()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SELDOM, SOON, is_due};
+
+    #[test]
+    fn a_run_that_was_cut_off_is_made_up_for_soon_and_any_other_seldom() {
+        let now = 1_700_000_000_000;
+        assert_eq!(is_due(None, now), None, "there was none");
+        assert_eq!(is_due(Some("nonsense\n"), now), None);
+        for (note, pause) in [("", SELDOM), (" unfinished", SOON)] {
+            let at = |ago| is_due(Some(&format!("{}{note}\n", now - ago)), now);
+            assert_eq!(at(pause - 1), Some(false), "{note}");
+            assert_eq!(at(pause), Some(true), "{note}");
+            assert_eq!(at(-1), Some(true), "{note}: the clock was put back");
+        }
+    }
 }
