@@ -102,3 +102,48 @@ fn a_purge_removes_the_store_and_nothing_that_is_not_its_own() {
     assert_eq!(world.read("a"), b"1\n", "files are not touched");
     world.run(&["uninstall", "--purge", "--yes"], b"").exits(0);
 }
+
+#[test]
+fn a_purge_takes_the_hook_out_of_the_settings_of_every_project() {
+    let world = world();
+    let install = |directory: &std::path::Path, agent: &str| {
+        let mut command = world.command(&["install", agent, "--project"]);
+        let run = testing::binary::finish(command.current_dir(directory), b"");
+        run.exits(0);
+    };
+    // One in which something was recorded, and one in which nothing ever was.
+    let silent = world.path("silent");
+    fs::create_dir_all(silent.join(".git")).expect("writable");
+    fs::create_dir_all(silent.join(".claude")).expect("writable");
+    let theirs = silent.join(".claude/settings.json");
+    fs::write(&theirs, "{\n  \"model\": \"opus\"\n}\n").expect("writable");
+    install(&world.workspace(), "gemini-cli");
+    install(&silent, "claude-code");
+    assert!(
+        fs::read_to_string(&theirs)
+            .expect("ours")
+            .contains("ckpt-hook")
+    );
+    let told = world
+        .run(&["uninstall", "--purge", "--dry-run"], b"")
+        .exits(0);
+    assert!(
+        told.stdout.contains("silent/.claude/settings.json"),
+        "{told}"
+    );
+    let elsewhere = world.path("elsewhere");
+    fs::create_dir(&elsewhere).expect("writable");
+    let mut command = world.command(&["uninstall", "--purge", "--yes"]);
+    let run = testing::binary::finish(command.current_dir(elsewhere), b"").exits(0);
+    assert!(run.stdout.contains("silent/.claude/settings.json"), "{run}");
+    assert_eq!(
+        fs::read_to_string(&theirs).expect("ours"),
+        "{\n  \"model\": \"opus\"\n}\n",
+        "what was there is as it was"
+    );
+    assert!(
+        !world.workspace().join(".gemini").exists(),
+        "what was made for it is gone"
+    );
+    assert!(!world.store().exists(), "and so is the store");
+}

@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ckpt_schema::report::SettingsChange;
@@ -13,6 +15,7 @@ use ckpt_store::error::{Error, Result};
 use super::settings::change::change;
 use super::settings::edit::Work;
 use super::settings::file;
+use super::settings::memory::Memory;
 use super::settings::target::Target;
 use crate::agents::{
     self, claude_code, cline, codex, copilot_cli, gemini_cli, opencode, pi, qwen_code,
@@ -69,6 +72,28 @@ pub fn look_around(place: &Place<'_>) -> Vec<(&'static str, Presence)> {
         .iter()
         .map(|target| (target.agent, target.presence(place)))
         .collect()
+}
+
+/// Returns the projects of whose settings the hook was put into some, as far as that was noted.
+pub fn projects(place: &Place<'_>) -> BTreeSet<PathBuf> {
+    let memory = Memory::read(place.memory);
+    let project_of = |file: &Path| {
+        let is_its_project = |directory: &&Path| {
+            let place = Place {
+                project: directory,
+                ..*place
+            };
+            let files = TARGETS
+                .iter()
+                .filter_map(|target| (target.files)(Scope::Project, &place).ok());
+            files.flatten().any(|settings| settings.path == file)
+        };
+        file.ancestors()
+            .skip(1)
+            .find(is_its_project)
+            .map(Path::to_owned)
+    };
+    memory.files().filter_map(project_of).collect()
 }
 
 /// Returns every agent whose payloads are understood, and what there is of the hook in its settings.

@@ -52,6 +52,11 @@ impl Memory {
         }
     }
 
+    /// Returns the settings files that the hook was put into, and not taken out of since.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.kept.keys().map(PathBuf::as_path)
+    }
+
     /// Returns what a settings file was before the hook, given what it is now.
     ///
     /// # Errors

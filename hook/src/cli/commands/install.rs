@@ -40,7 +40,7 @@ pub fn install(
     invocation: &Invocation,
     arguments: &InstallArguments,
 ) -> std::result::Result<u8, Failure> {
-    run(invocation, arguments, Verb::Install)
+    run(invocation, arguments, Verb::Install, &BTreeSet::new())
 }
 
 /// Takes the hook out, and with `--purge` the store with it.
@@ -71,7 +71,13 @@ pub fn uninstall(
         dry_run: arguments.dry_run,
         trust: false,
     };
-    let code = run(invocation, &taken_out, Verb::Uninstall)?;
+    // An agent that runs in a project with settings of its own would begin a store anew, too.
+    let projects = if arguments.purge {
+        projects(invocation)?
+    } else {
+        BTreeSet::new()
+    };
+    let code = run(invocation, &taken_out, Verb::Uninstall, &projects)?;
     // An agent that still calls the hook would begin a store anew.
     if !arguments.purge || arguments.dry_run || code != DONE {
         return Ok(code);
@@ -84,10 +90,23 @@ pub fn uninstall(
     Ok(DONE)
 }
 
+/// Returns the projects in whose settings the hook may be: the workspaces that are there, and whatever `install` edited.
+fn projects(invocation: &Invocation) -> std::result::Result<BTreeSet<PathBuf>, Failure> {
+    let paths = Paths::of(invocation)?;
+    let mut projects = install::projects(&paths.place(invocation, false));
+    let workspaces = invocation.open()?.workspaces()?.workspaces;
+    projects.extend(workspaces.into_iter().map(|row| PathBuf::from(row.path)));
+    projects.insert(paths.project);
+    // In the home directory the project's settings are the user's own.
+    projects.retain(|project| project.is_dir() && *project != paths.home);
+    Ok(projects)
+}
+
 fn run(
     invocation: &Invocation,
     arguments: &InstallArguments,
     verb: Verb,
+    also: &BTreeSet<PathBuf>,
 ) -> std::result::Result<u8, Failure> {
     let paths = Paths::of(invocation)?;
     let place = paths.place(invocation, arguments.trust);
@@ -114,6 +133,27 @@ fn run(
                     change(verb, agent, scope, &place, arguments.dry_run, &mut report)
                 }
             }
+        }
+        for project in also {
+            let place = Place { project, ..place };
+            let mut of_it = InstallReport {
+                changes: Vec::new(),
+                skipped: Vec::new(),
+                ..report
+            };
+            for (agent, _) in install::look_around(&place) {
+                change(
+                    verb,
+                    agent,
+                    Scope::Project,
+                    &place,
+                    arguments.dry_run,
+                    &mut of_it,
+                );
+            }
+            of_it.changes.retain(|change| change.action != "unchanged");
+            report.changes.extend(of_it.changes);
+            report.skipped.extend(of_it.skipped);
         }
         leave_out_unchanged(verb, &mut report);
     } else {
