@@ -6,7 +6,7 @@ use ckpt_store::{By, Forget};
 use super::ask;
 use crate::cli::arguments::{self, DuArguments, ForgetArguments, GcArguments};
 use crate::cli::invocation::Invocation;
-use crate::failure::{DONE, Failure};
+use crate::failure::{DONE, Failure, PARTIAL};
 use crate::output::upkeep;
 
 /// Removes what was not used for long, and packs the rest anew.
@@ -15,7 +15,8 @@ pub fn gc(invocation: &Invocation, arguments: &GcArguments) -> Result<u8, Failur
     invocation
         .output
         .report(&report, |view| upkeep::gc(&report, view))?;
-    Ok(DONE)
+    let was_skipped = report.workspaces.iter().any(|row| row.skipped.is_some());
+    Ok(if was_skipped { PARTIAL } else { DONE })
 }
 
 /// Says what the store takes.
