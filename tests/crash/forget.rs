@@ -7,7 +7,7 @@ use testing::binary::Sandbox;
 use testing::skip::has_strace;
 use testing::strace::{at_each, kill_at, points, sample};
 
-const SECRET: &str = "hunter2-hunter2";
+pub const SECRET: &str = "hunter2-hunter2";
 const FORGET: [&str; 4] = ["forget", "--path", "key", "--yes"];
 
 fn ready() -> Sandbox {
@@ -24,7 +24,7 @@ fn ready() -> Sandbox {
     world
 }
 
-fn files(directory: &Path) -> Vec<PathBuf> {
+pub fn files(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -43,7 +43,7 @@ fn has_secret(bytes: &[u8]) -> bool {
         .any(|window| window == SECRET.as_bytes())
 }
 
-fn is_anywhere(world: &Sandbox) -> bool {
+pub fn is_anywhere(world: &Sandbox) -> bool {
     let is_raw = files(&world.store())
         .iter()
         .any(|path| has_secret(&fs::read(path).expect("ours")));

@@ -17,7 +17,7 @@ pub struct Case {
     pub back: Option<&'static [&'static str]>,
 }
 
-pub const CASES: [Case; 4] = [
+pub const CASES: [Case; 6] = [
     Case {
         name: "revert",
         ready: played,
@@ -38,6 +38,20 @@ pub const CASES: [Case; 4] = [
         command: &["redo"],
         again: &["revert", "--message", "m2"],
         back: Some(&REVERT),
+    },
+    Case {
+        name: "undo",
+        ready: reverted,
+        command: &["undo"],
+        again: &["unrevert"],
+        back: Some(&REVERT),
+    },
+    Case {
+        name: "revert of one message alone",
+        ready: followed,
+        command: &["revert", "m1", "--alone"],
+        again: &["revert", "m1", "--alone"],
+        back: None,
     },
     Case {
         name: "restore",
@@ -63,6 +77,13 @@ fn twice_reverted() -> Sandbox {
         world.remove("link");
     });
     world.run(&REVERT, b"").exits(0);
+    world
+}
+
+/// Two messages: the first is undone alone.
+fn followed() -> Sandbox {
+    let world = played();
+    world.play("m2", "go on", |world| world.write("of m2", "more\n"));
     world
 }
 

@@ -18,6 +18,7 @@ mod memory;
 mod migration;
 mod power;
 mod revert;
+mod upkeep;
 
 use std::path::PathBuf;
 

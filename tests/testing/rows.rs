@@ -231,6 +231,23 @@ pub fn values_of_version_2(database: &Path) -> Vec<String> {
     values
 }
 
+/// Makes all that was ever written down older by so many milliseconds.
+pub fn age(database: &Path, milliseconds: Milliseconds) {
+    let columns = texts(
+        database,
+        "SELECT sqlite_master.name || '|' || columns.name FROM sqlite_master, pragma_table_info(sqlite_master.name) AS columns
+          WHERE sqlite_master.type = 'table' AND columns.name LIKE '%\\_at' ESCAPE '\\' AND columns.type = 'INTEGER'",
+    );
+    let update = |column: &String| {
+        let (table, column) = column.split_once('|').expect("it was joined");
+        format!(
+            "UPDATE {table} SET {column} = {column} - {milliseconds} WHERE {column} IS NOT NULL;"
+        )
+    };
+    let statements: Vec<String> = columns.iter().map(update).collect();
+    execute(database, &statements.concat());
+}
+
 /// Runs statements on a database behind the store's back.
 pub fn execute(database: &Path, statements: &str) {
     let sql = Connection::open(database).expect("the database");

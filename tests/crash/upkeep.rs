@@ -1,0 +1,214 @@
+//! What keeps the store, killed at its system calls and with an error in each: what it says of itself is so, what is needed stays, and
+//! the next one does the rest, so that no space is lost for good.
+
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
+use serde_json::json;
+
+use testing::binary::{Run, Sandbox};
+use testing::rows;
+use testing::skip::has_strace;
+use testing::strace::{Point, at_each, fail_at, kill_at, points, sample};
+
+use super::assert_sound;
+use super::errors::{ERRORS, touches_files};
+use super::forget::{SECRET, files, is_anywhere};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+fn turn(world: &Sandbox, session: &str, message: &str, work: impl FnOnce(&Sandbox)) {
+    let send = |event: &str| {
+        let event = json!({"event": event, "session_id": session, "message_id": message, "prompt": message});
+        world.event(event).ends_silently();
+    };
+    send("user_message");
+    send("step_start");
+    work(world);
+    send("step_finish");
+    send("turn_end");
+}
+
+/// A session of forty days ago, of which the file `key` with a secret is, and one of today.
+fn ready() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("a", "0\n");
+    for number in 1..4 {
+        turn(&world, "old", &format!("o{number}"), |world| {
+            world.write("a", format!("old {number}\n"));
+            world.write("key", format!("{SECRET} {number}\n"));
+        });
+    }
+    let forty_days = DAY * 40;
+    let milliseconds = i64::try_from(forty_days.as_millis()).expect("a small number");
+    let database = world.store().join("sessions.db");
+    rows::age(&database, milliseconds);
+    // The agent whose process this is ended long ago.
+    rows::execute(
+        &database,
+        "UPDATE sessions SET process = NULL, process_seen = 0",
+    );
+    age_files(&world, forty_days);
+    turn(&world, "young", "y1", |world| world.write("a", "young\n"));
+    world
+}
+
+/// Makes the files of the store's objects so much older.
+fn age_files(world: &Sandbox, by: Duration) {
+    for path in files(&world.store().join("snapshots")) {
+        let then = SystemTime::now() - by;
+        let file = File::open(path).expect("ours");
+        file.set_modified(then).expect("ours");
+    }
+}
+
+/// Something that keeps the store.
+struct Upkeep {
+    command: &'static [&'static str],
+    /// Whether what it was asked for is so.
+    is_done: fn(&Sandbox) -> bool,
+}
+
+const ALL: [Upkeep; 4] = [
+    Upkeep {
+        command: &["gc"],
+        is_done: |world| {
+            let show = world.run(&["restore", "o1", "a", "--dry-run"], b"");
+            show.code == Some(4) && show.stderr.contains("pruned")
+        },
+    },
+    Upkeep {
+        command: &["forget", "--path", "key", "--yes"],
+        is_done: |world| !is_anywhere(world),
+    },
+    Upkeep {
+        command: &["label", "o2", "tests pass"],
+        is_done: |world| {
+            world
+                .run(&["label", "--list"], b"")
+                .stdout
+                .contains("tests pass")
+        },
+    },
+    Upkeep {
+        command: &["config", "set", "keep", "90 days"],
+        is_done: |world| world.run(&["config"], b"").stdout.contains("90"),
+    },
+];
+
+/// The bytes of all packs once nobody may be writing what crashes left.
+fn size_in_the_end(world: &Sandbox) -> u64 {
+    age_files(world, DAY * 2);
+    world.run(&["gc"], b"").exits(0);
+    let packs = files(&world.store().join("snapshots"));
+    let packs = packs
+        .iter()
+        .filter(|path| path.to_string_lossy().contains("objects/pack"));
+    packs
+        .map(|path| path.metadata().map_or(0, |file| file.len()))
+        .sum()
+}
+
+/// What is so whatever became of it: the store is sound, and what the young session needs is there.
+fn assert_kept(world: &Sandbox, what: &str) {
+    assert_sound(world, what);
+    world.run(&["revert", "y1"], b"").exits(0);
+    assert_eq!(world.read("a"), b"old 3\n", "{what}: what is needed stays");
+    world.run(&["unrevert"], b"").exits(0);
+    assert_eq!(world.read("a"), b"young\n", "{what}: both ways");
+}
+
+/// Ends what was cut off, and checks that nothing of it is left.
+fn assert_ends(world: &Sandbox, upkeep: &Upkeep, in_peace: u64, what: &str) {
+    let again = world.run(upkeep.command, b"");
+    // What is forgotten already cannot be named any more.
+    let is_forgotten = upkeep.command[0] == "forget" && again.code == Some(4);
+    assert!(
+        again.code == Some(0) || is_forgotten,
+        "{what}: the next one ends it\n{again}"
+    );
+    assert!((upkeep.is_done)(world), "{what}: it is done\n{again}");
+    let size = size_in_the_end(world);
+    assert!(
+        size <= in_peace + in_peace / 10 + 1024,
+        "{what}: {size} bytes of packs are left, and {in_peace} in peace"
+    );
+    assert_kept(world, what);
+}
+
+/// The calls of a command, and what its packs take when all went well.
+fn in_peace(upkeep: &Upkeep) -> (Vec<Point>, u64) {
+    let world = ready();
+    assert!(!(upkeep.is_done)(&world), "there is something to do");
+    world.run(upkeep.command, b"").exits(0);
+    assert!(
+        (upkeep.is_done)(&world),
+        "and it is done in peace: {:?}",
+        upkeep.command
+    );
+    assert_kept(&world, "in peace");
+    let size = size_in_the_end(&world);
+    (points(&ready(), upkeep.command, b""), size)
+}
+
+#[test]
+fn upkeep_that_is_killed_loses_nothing_and_the_next_one_ends_it() {
+    if !has_strace() {
+        return;
+    }
+    for upkeep in &ALL {
+        let (points, bytes) = in_peace(upkeep);
+        at_each(sample(points, 16), |point| {
+            let world = ready();
+            kill_at(&world, &point, upkeep.command, b"");
+            let what = format!("{:?} killed at {point:?}", upkeep.command);
+            assert_kept(&world, &what);
+            assert_ends(&world, upkeep, bytes, &what);
+        });
+    }
+}
+
+#[test]
+fn an_error_in_any_system_call_of_upkeep_is_told_and_the_next_one_ends_it() {
+    if !has_strace() {
+        return;
+    }
+    for upkeep in &ALL {
+        let (points, bytes) = in_peace(upkeep);
+        let points: Vec<Point> = points.into_iter().filter(touches_files).collect();
+        // In turns, the errors of a full disk at every second call.
+        let full = ["ENOSPC", "EDQUOT"];
+        let tasks = points.into_iter().enumerate().map(|(number, point)| {
+            let error = match number % 2 {
+                0 => full[number / 2 % 2],
+                _ => ERRORS[number / 2 % ERRORS.len()],
+            };
+            (point, error)
+        });
+        at_each(sample(tasks.collect(), 24), |(point, error)| {
+            let world = ready();
+            let run = fail_at(&world, &point, error, upkeep.command, b"");
+            let what = format!("{:?} with {error} at {point:?}", upkeep.command);
+            assert_honest(&world, upkeep, &run, &what);
+            assert_kept(&world, &what);
+            assert_ends(&world, upkeep, bytes, &what);
+        });
+    }
+}
+
+/// What it says of itself is so.
+fn assert_honest(world: &Sandbox, upkeep: &Upkeep, run: &Run, what: &str) {
+    match run.code {
+        Some(0) => assert!(
+            (upkeep.is_done)(world),
+            "{what}: it said that it was done\n{run}"
+        ),
+        Some(1..=5) => assert!(
+            run.stdout.len() + run.stderr.len() > 0,
+            "{what}: a failure says why\n{run}"
+        ),
+        // The loader could not read a library: it never began.
+        Some(127) if run.stderr.contains("shared libraries") => {}
+        other => panic!("{what}: it ended with {other:?}\n{run}"),
+    }
+}
