@@ -9,6 +9,7 @@
 )]
 
 mod work;
+mod year;
 
 use std::fs;
 use std::io::Write;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::Write;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use wait4::Wait4;
 
@@ -39,12 +39,12 @@ pub fn begin(world: &Sandbox) {
 
 /// Sends an event.
 pub fn event(world: &Sandbox, name: &str) -> Work {
-    measure(world, &["event", "--strict"], &payload(world, name))
+    measure(world.command(&["event", "--strict"]), &payload(world, name))
 }
 
 /// Runs a command.
 pub fn run(world: &Sandbox, arguments: &[&str]) -> Work {
-    measure(world, arguments, "")
+    measure(world.command(arguments), "")
 }
 
 fn payload(world: &Sandbox, event: &str) -> String {
@@ -53,8 +53,8 @@ fn payload(world: &Sandbox, event: &str) -> String {
         .to_string()
 }
 
-fn measure(world: &Sandbox, arguments: &[&str], stdin: &str) -> Work {
-    let mut command = world.command(arguments);
+/// Runs a command and returns what it took.
+pub fn measure(mut command: Command, stdin: &str) -> Work {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -69,7 +69,7 @@ fn measure(world: &Sandbox, arguments: &[&str], stdin: &str) -> Work {
     let ended = child.wait4().expect("it ends");
     assert!(
         ended.status.success(),
-        "{arguments:?} {stdin}: {}",
+        "{command:?} {stdin}: {}",
         ended.status
     );
     let usage = ended.rusage;
