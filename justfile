@@ -100,3 +100,20 @@ year:
 bench *trees="s m":
     cargo build --release --locked -p ckpt-hook -p ckpt-bench
     target/release/ckpt-bench {{trees}}
+
+# Everything that a release has for this machine's target, into a folder
+release folder="target/release-files":
+    .ci/install "${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}" --packaging
+    PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/release {{folder}}
+
+# Tries the files of a release in roots without a toolchain: installed, used, upgraded, removed; needs root; exit code 77: none ran
+release-try folder="target/release-files" *trials:
+    PATH="${CKPT_TOOLS:-$HOME/.cache/ckpt-hook-tools}/bin:$PATH" packaging/try {{folder}} {{trials}}
+
+# Builds the program a second time from a clone elsewhere, and compares the bytes: a release build more
+release-twice:
+    packaging/twice
+
+# What crates.io would be sent, in order: from a clean clone, each built from its package
+publish-check *options:
+    packaging/publish-check {{options}}

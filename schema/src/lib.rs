@@ -3,6 +3,12 @@
 //! Types and text only; nothing here reads, writes or asks for the time. The JSON Schemas in `schema/json` are made from
 //! these types and a test compares them.
 
+// Here, at the bottom, nothing else has been compiled that would say the same less well.
+#[cfg(not(unix))]
+compile_error!(
+    "ckpt-hook does not run on Windows itself: build and install it in WSL, where your agent has to run, too"
+);
+
 pub mod documents;
 pub mod event;
 pub mod migration;

@@ -1,0 +1,109 @@
+#!/bin/sh
+# Installs ckpt-hook for this user: the program, its manual pages and its completions below ~/.local. It changes no settings, and
+# needs no root.
+#
+#   sh install.sh                installs it, or another version over the one that is there
+#   sh install.sh --uninstall    removes what it installed; the store of snapshots stays (`ckpt-hook uninstall --purge` removes it)
+#
+# CKPT_PREFIX is another folder than ~/.local, CKPT_DOWNLOADS another address to take the archive from.
+set -eu
+
+main() {
+    downloads=${CKPT_DOWNLOADS:-@DOWNLOADS@}
+    version=@VERSION@
+    prefix=${CKPT_PREFIX:-$HOME/.local}
+    list=$prefix/share/ckpt-hook-installed
+    case ${1-} in
+        '') install_it ;;
+        --uninstall) remove_it ;;
+        *) fail "unknown option: $1" ;;
+    esac
+}
+
+fail() {
+    echo "error: $1" >&2
+    [ -z "${2-}" ] || echo "hint: $2" >&2
+    exit 1
+}
+
+target() {
+    case "$(uname -s) $(uname -m)" in
+        'Linux x86_64') echo x86_64-unknown-linux-gnu ;;
+        'Linux aarch64' | 'Linux arm64') echo aarch64-unknown-linux-gnu ;;
+        'Darwin arm64') echo aarch64-apple-darwin ;;
+        'Darwin x86_64') echo x86_64-apple-darwin ;;
+        MINGW* | MSYS* | CYGWIN*) fail "ckpt-hook does not run on Windows itself" "run this in WSL" ;;
+        *) fail "there is no program for $(uname -s) on $(uname -m)" "\`cargo install ckpt-hook\` builds one" ;;
+    esac
+}
+
+fetch() {
+    if command -v curl >/dev/null; then
+        curl --fail --silent --show-error --location --output "$2" "$1"
+    elif command -v wget >/dev/null; then
+        wget --quiet --output-document="$2" "$1"
+    else
+        fail "neither curl nor wget is here"
+    fi || fail "cannot fetch $1"
+}
+
+checksum() {
+    if command -v sha256sum >/dev/null; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
+}
+
+# Puts a file where it belongs, by a name beside it, so that a program that runs is not written into; and notes it.
+put() {
+    mkdir -p "${2%/*}"
+    cp "$1" "$2.new"
+    chmod "$3" "$2.new"
+    mv -f "$2.new" "$2"
+    echo "$2" >>"$scratch/list"
+}
+
+install_it() {
+    target=$(target)
+    name=ckpt-hook-$version-$target
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+    fetch "$downloads/$name.tar.gz" "$scratch/archive"
+    fetch "$downloads/SHA256SUMS" "$scratch/sums"
+    expected=$(grep " $name.tar.gz\$" "$scratch/sums" | cut -d ' ' -f 1)
+    [ -n "$expected" ] || fail "$downloads/SHA256SUMS does not list $name.tar.gz"
+    [ "$(checksum "$scratch/archive")" = "$expected" ] || fail "$name.tar.gz is not what its checksum says" "fetch it again"
+    tar -xzf "$scratch/archive" -C "$scratch"
+    from=$scratch/$name
+    "$from/ckpt-hook" --version >"$scratch/version" || fail "the program does not run here"
+
+    for page in "$from"/man/*.1; do put "$page" "$prefix/share/man/man1/${page##*/}" 644; done
+    put "$from/completions/ckpt-hook.bash" "$prefix/share/bash-completion/completions/ckpt-hook" 644
+    put "$from/completions/ckpt-hook.fish" "$prefix/share/fish/vendor_completions.d/ckpt-hook.fish" 644
+    put "$from/completions/ckpt-hook.zsh" "$prefix/share/zsh/site-functions/_ckpt-hook" 644
+    put "$from/ckpt-hook" "$prefix/bin/ckpt-hook" 755
+    # What an older version had and this one has not.
+    if [ -e "$list" ]; then
+        while IFS= read -r file; do grep -qxF "$file" "$scratch/list" || rm -f "$file"; done <"$list"
+    fi
+    cp "$scratch/list" "$list"
+
+    echo "installed: $prefix/bin/ckpt-hook ($(head -n 1 "$scratch/version"))"
+    case :$PATH: in
+        *:"$prefix/bin":*) ;;
+        *) echo "note: $prefix/bin is not on your PATH" ;;
+    esac
+    echo "next: ckpt-hook install --all    # puts the hook into the settings of your agents; --dry-run shows what would change"
+}
+
+remove_it() {
+    [ -e "$list" ] || fail "$list is not there: nothing was installed by this script"
+    echo "note: \`ckpt-hook uninstall --all\` takes the hook out of your agents' settings; without the program it does nothing"
+    while IFS= read -r file; do rm -f "$file"; done <"$list"
+    rm -f "$list"
+    # Folders that it may have made are left only where something else is in them.
+    for folder in share/man/man1 share/man share/bash-completion/completions share/bash-completion share/fish/vendor_completions.d \
+        share/fish share/zsh/site-functions share/zsh bin; do
+        rmdir "$prefix/$folder" 2>/dev/null || true
+    done
+    echo "removed; the store of snapshots is still there"
+}
+
+main "$@"
