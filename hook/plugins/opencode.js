@@ -4,6 +4,9 @@
 // every error is swallowed, and a hook that does not end in time is left behind. One chain keeps the order: the agent
 // waits for most of these calls, but not for its bus events.
 import { spawn } from "node:child_process"
+import { accessSync, constants } from "node:fs"
+import { createRequire } from "node:module"
+import { delimiter, join } from "node:path"
 
 const binary = "ckpt-hook"
 const agent = "opencode"
@@ -12,12 +15,31 @@ const patience = 15_000
 const commands = {}
 const blank = ""
 
+// The settings name a path. A package calls what is on the PATH, else what came along with it for this machine.
+const find = () => {
+  if (binary.includes("/")) return binary
+  const onPath = (process.env.PATH ?? "").split(delimiter).filter(Boolean).map((folder) => join(folder, binary))
+  const found = onPath.find((path) => {
+    try {
+      return accessSync(path, constants.X_OK), true
+    } catch {}
+  })
+  try {
+    return found ?? createRequire(import.meta.url).resolve(`ckpt-hook-${process.platform}-${process.arch}/bin/ckpt-hook`)
+  } catch {}
+}
+const program = find()
+const missing =
+  "ckpt-hook: the program is not installed, so nothing is recorded and nothing can be taken back. Install it with " +
+  "`npm install --global ckpt-hook`, `uv tool install ckpt-hook` or `cargo install ckpt-hook`, or remove the plugin."
+
 // Returns what the hook has to say to the model, which is nothing but after a revert.
 const run = (name, payload, directory) =>
   new Promise((resolve) => {
+    if (!program) return resolve()
     try {
       const options = { cwd: directory, stdio: ["pipe", "pipe", "ignore"] }
-      const child = spawn(binary, ["event", "--agent", agent, "--event", name], options)
+      const child = spawn(program, ["event", "--agent", agent, "--event", name], options)
       const timer = setTimeout(() => (child.kill(), resolve()), patience)
       let words = ""
       const done = () => (clearTimeout(timer), resolve(words.trim()))
@@ -35,7 +57,8 @@ const run = (name, payload, directory) =>
 const ask = (words, directory) =>
   new Promise((resolve) => {
     let printed = ""
-    const child = spawn(binary, words, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] })
+    if (!program) return resolve(`error: ${missing}`)
+    const child = spawn(program, words, { cwd: directory, stdio: ["ignore", "pipe", "pipe"] })
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (printed += data))
     child.on("error", (error) => resolve(`error: ckpt-hook cannot be started: ${error.message}`))
     child.on("close", () => resolve(printed.trimEnd()))
@@ -53,6 +76,15 @@ export const CkptHook = async (context) => {
   const directory = context?.directory
   const parents = new Map()
   let chain = Promise.resolve()
+  let isSaid = Boolean(program)
+  // Once: on the screen where there is one, and in the agent's log.
+  const sayThatItIsMissing = () => {
+    if (isSaid) return
+    isSaid = true
+    const { app, tui } = context?.client ?? {}
+    app?.log({ body: { service: "ckpt-hook", level: "warn", message: missing } })?.catch?.(() => {})
+    tui?.showToast({ body: { message: missing, variant: "warning", duration: 15_000 } })?.catch?.(() => {})
+  }
 
   const tell = (name, session, told) => {
     const payload = { hook: name, cwd: directory, parentID: parents.get(session), ...told }
@@ -92,6 +124,7 @@ export const CkptHook = async (context) => {
 
   return {
     "chat.message": safely(async (input, output) => {
+      sayThatItIsMissing()
       const words = await tell("chat.message", input.sessionID, {
         input: pick(input, ["sessionID"]),
         output: { message: pick(output.message, ["id"]), parts: texts(output.parts).map((part) => pick(part, ["type", "text"])) },

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Agent, ESC, Screen, our_package};
+use super::{Agent, ESC, PLUGIN, Screen, our_package};
 use testing::machine::Machine;
 
 /// Claude Code. It runs the hook without a shell, and tells its user at a session's end where the binary is gone.
@@ -32,7 +32,7 @@ pub const CLAUDE_CODE: Agent = Agent {
                 "plugin",
                 "marketplace",
                 "add",
-                &our_package(world, "plugin"),
+                &our_package(world, "plugin", PLUGIN),
             ],
         );
         CLAUDE_CODE.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);

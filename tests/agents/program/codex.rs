@@ -1,6 +1,6 @@
 //! Codex.
 
-use super::{Agent, ESC, Screen, our_package};
+use super::{Agent, ESC, PLUGIN, Screen, our_package};
 use testing::machine::Machine;
 
 /// Codex. It is told to trust the hook, because it runs no other.
@@ -38,7 +38,7 @@ pub const CODEX: Agent = Agent {
                 "plugin",
                 "marketplace",
                 "add",
-                &our_package(world, "plugin"),
+                &our_package(world, "plugin", PLUGIN),
             ],
         );
         CODEX.manage(world, &["plugin", "add", "ckpt-hook@ckpt-hook"]);

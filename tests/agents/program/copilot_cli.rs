@@ -1,6 +1,6 @@
 //! Copilot CLI, without GitHub: with a model of the user's own.
 
-use super::{Agent, our_package};
+use super::{Agent, PLUGIN, our_package};
 use testing::machine::Machine;
 
 /// Copilot CLI.
@@ -32,7 +32,7 @@ pub const COPILOT_CLI: Agent = Agent {
                 "plugin",
                 "marketplace",
                 "add",
-                &our_package(world, "plugin"),
+                &our_package(world, "plugin", PLUGIN),
             ],
         );
         COPILOT_CLI.manage(world, &["plugin", "install", "ckpt-hook@ckpt-hook"]);

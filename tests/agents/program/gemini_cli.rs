@@ -1,6 +1,6 @@
 //! Gemini CLI.
 
-use super::{Agent, ESC, Screen, our_package};
+use super::{Agent, ESC, PLATFORMS, Screen, our_package};
 
 /// Gemini CLI.
 pub const GEMINI_CLI: Agent = Agent {
@@ -39,7 +39,7 @@ pub const GEMINI_CLI: Agent = Agent {
             &[
                 "extensions",
                 "install",
-                &our_package(world, "gemini-extension"),
+                &our_package(world, "gemini-extension", PLATFORMS),
                 "--consent",
             ],
         );

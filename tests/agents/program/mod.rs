@@ -95,10 +95,14 @@ impl Agent {
     /// Sends one message and waits for the answer.
     pub fn say(&self, world: &Machine, message: &Message<'_>) -> Run {
         let mut command = world.command("timeout".as_ref());
-        command
-            .args(PATIENCE)
-            .arg(self.program())
-            .env("PATH", path(world));
+        command.args(PATIENCE).arg(self.program()).env(
+            "PATH",
+            if message.by_package {
+                bare_path()
+            } else {
+                path(world)
+            },
+        );
         (self.say)(&mut command, message);
         world.without_chance(Run::of(&mut command))
     }
@@ -110,7 +114,7 @@ impl Agent {
             command
                 .args(PATIENCE)
                 .arg(self.program())
-                .env("PATH", path(world))
+                .env("PATH", bare_path())
                 .args(arguments),
         )
         .exits(0);
@@ -156,20 +160,28 @@ impl Agent {
 
 /// Returns the folders of programs, with the node that agents are run by in front, and the user's own.
 pub fn path(world: &Machine) -> String {
+    let binary = world.binary();
+    let own = binary.parent().expect("it is in a folder");
+    let (node, others) = programs();
+    format!("{node}:{}:{others}", own.display())
+}
+
+/// The same without our program: what a package calls has to come along with it.
+fn bare_path() -> String {
+    let (node, others) = programs();
+    format!("{node}:{others}")
+}
+
+fn programs() -> (String, &'static str) {
     let node = folder()
         .join(format!("node-{}", package("node").0))
         .join("node_modules/node/bin");
-    let own = world
-        .binary()
-        .parent()
-        .expect("it is in a folder")
-        .display()
-        .to_string();
-    format!("{}:{own}:/usr/local/bin:/usr/bin:/bin", node.display())
+    (node.display().to_string(), "/usr/local/bin:/usr/bin:/bin")
 }
 
-/// Returns where a copy of one of our packages is: Qwen Code leaves a folder of its own beside what it installs.
-fn our_package(world: &Machine, name: &str) -> String {
+/// Returns where a copy of one of our packages is, with our program in it as `packaging/release` puts it there. (A copy, also
+/// because Qwen Code leaves a folder of its own beside what it installs.)
+fn our_package(world: &Machine, name: &str, place: &str) -> String {
     let packages = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("packages")
         .join(name);
@@ -182,8 +194,27 @@ fn our_package(world: &Machine, name: &str) -> String {
                 .args([&packages, &copy]),
         )
         .exits(0);
+        let program = copy.join(place.replace("PLATFORM", platform()));
+        std::fs::create_dir_all(program.parent().expect("it is in a folder")).expect("writable");
+        std::fs::copy(world.binary(), program).expect("writable");
     }
     copy.display().to_string()
+}
+
+/// Where the program is in a package whose hooks are lines for a shell.
+const PLATFORMS: &str = "platforms/PLATFORM/ckpt-hook";
+
+/// The same below the folder of a marketplace.
+const PLUGIN: &str = "ckpt-hook/platforms/PLATFORM/ckpt-hook";
+
+/// Returns npm's name for this machine.
+fn platform() -> &'static str {
+    match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("macos", "aarch64") => "darwin-arm64",
+        ("macos", _) => "darwin-x64",
+        (_, "aarch64") => "linux-arm64",
+        _ => "linux-x64",
+    }
 }
 
 /// Returns the version and the program of a package in the list of them; the agent's version is another one where

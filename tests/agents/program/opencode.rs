@@ -58,10 +58,10 @@ fn add_package(world: &Machine, name: &str) {
     let file = format!(".config/{name}/{name}.json");
     let text = fs::read_to_string(world.home().join(&file)).expect("it was written");
     let mut settings: Value = serde_json::from_str(&text).expect("it is JSON");
-    settings["plugin"] = json!([format!(
-        "file://{}",
-        our_package(world, &format!("{name}-plugin"))
-    )]);
+    // Where npm puts what a package depends on.
+    let program = "node_modules/ckpt-hook-PLATFORM/bin/ckpt-hook";
+    let folder = our_package(world, &format!("{name}-plugin"), program);
+    settings["plugin"] = json!([format!("file://{folder}")]);
     world.write_home(&file, &settings.to_string());
 }
 

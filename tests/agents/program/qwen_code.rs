@@ -1,6 +1,6 @@
 //! Qwen Code.
 
-use super::{Agent, all, our_package};
+use super::{Agent, PLUGIN, all, our_package};
 
 /// Qwen Code.
 pub const QWEN_CODE: Agent = Agent {
@@ -33,7 +33,7 @@ pub const QWEN_CODE: Agent = Agent {
     revert: Some("/ckpt-revert"),
     knows_session: true,
     package: Some(|world| {
-        let package = format!("{}:ckpt-hook", our_package(world, "plugin"));
+        let package = format!("{}:ckpt-hook", our_package(world, "plugin", PLUGIN));
         QWEN_CODE.manage(world, &["extensions", "install", &package, "--consent"]);
     }),
     counts: all,

@@ -14,8 +14,17 @@ use crate::agents::{
     gemini_cli::install as gemini_cli, opencode::install as opencode,
 };
 
-/// What the packages call: whatever is on the PATH, since they go from machine to machine.
+/// What the packages call: what is on the PATH, since they go from machine to machine, else what came along with them.
 const PROGRAM: &str = "ckpt-hook";
+
+/// Is found behind what is on the PATH; `packaging/release` puts programs beside it.
+const LAUNCHER: &str = include_str!("../../../../plugins/launcher.sh");
+
+/// The folder of the plugin, in the words of Claude Code, Qwen Code and Copilot CLI, and of Codex.
+const PLUGIN_ROOTS: [&str; 2] = ["${CLAUDE_PLUGIN_ROOT-}", "${PLUGIN_ROOT-}"];
+
+/// The folder of the extension, in Gemini CLI's words.
+const EXTENSION_ROOT: &str = "${extensionPath}";
 
 const ABOUT: &str = "Put the workspace back to how it was just before a message, and forward again";
 
@@ -39,15 +48,10 @@ fn packages() -> Files {
 /// commands inside, which Claude Code alone runs: Copilot CLI shows them and runs nothing, Qwen Code sends them to the model.
 fn shared_plugin(files: &mut Files) {
     let owner = json!({"name": "ckpt-hook"});
-    let plugin = json!({"name": "ckpt-hook", "source": "./ckpt-hook", "description": ABOUT});
-    let with_commands = json!({"name": "ckpt-hook-commands", "source": "./ckpt-hook-commands",
-                               "description": ABOUT_COMMANDS});
-    let marketplace = json!({"name": "ckpt-hook", "description": ABOUT, "owner": owner,
-                             "plugins": [plugin, with_commands]});
     add(
         files,
         "plugin/.claude-plugin/marketplace.json",
-        &marketplace,
+        &marketplace("."),
     );
     let manifest = json!({"name": "ckpt-hook", "version": version(), "description": ABOUT, "author": owner,
                           "license": "MIT OR Apache-2.0"});
@@ -76,11 +80,23 @@ fn shared_plugin(files: &mut Files) {
     );
     commands(Form::Shared, "plugin/ckpt-hook-commands/commands", files);
     let readme = "# ckpt-hook\n\nTells the program `ckpt-hook` what the agent does, so that it can put your workspace back to \
-                  how it was just before any of your messages, and forward again. The program itself has to be installed \
-                  and on the PATH; without it, this plugin does nothing and says nothing. Install either this plugin or \
-                  the hook by `ckpt-hook install`, not both.\n\nThe plugin `ckpt-hook-commands` adds \
+                  how it was just before any of your messages, and forward again. The plugin of a release brings the \
+                  program along; where one is on the PATH, that one is called. If there is neither, the first message \
+                  says once that nothing is recorded. Install either this plugin or the hook by `ckpt-hook install`, \
+                  not both.\n\nThe plugin `ckpt-hook-commands` adds \
                   `/ckpt-revert`, `/ckpt-redo` and `/ckpt-status` to Claude Code, and to no other agent.\n";
     files.insert("plugin/ckpt-hook/README.md".to_owned(), readme.to_owned());
+    launcher("plugin/ckpt-hook", files);
+}
+
+/// Returns the list of the plugins, for a file from which they are in a folder.
+fn marketplace(folder: &str) -> Value {
+    let plugin =
+        json!({"name": "ckpt-hook", "source": format!("{folder}/ckpt-hook"), "description": ABOUT});
+    let with_commands = json!({"name": "ckpt-hook-commands", "source": format!("{folder}/ckpt-hook-commands"),
+                               "description": ABOUT_COMMANDS});
+    json!({"name": "ckpt-hook", "description": ABOUT, "owner": {"name": "ckpt-hook"},
+           "plugins": [plugin, with_commands]})
 }
 
 fn hooks(events: impl Iterator<Item = (&'static str, u32)>) -> Value {
@@ -98,12 +114,19 @@ fn shared_line(event: &str) -> String {
     } else {
         ""
     };
-    format!("{unless}{}", line("plugin", event))
+    format!("{unless}{}", line("plugin", event, &PLUGIN_ROOTS))
 }
 
-fn line(agent: &str, event: &str) -> String {
+fn line(agent: &str, event: &str, roots: &[&str]) -> String {
     let arguments = command::arguments(agent, event).join(" ");
-    format!("command -v {PROGRAM} >/dev/null && {PROGRAM} {arguments} 2>/dev/null || true")
+    let folders: String = roots.iter().map(|root| format!(":{root}/bin")).collect();
+    format!(
+        "PATH=\"$PATH{folders}\" && command -v {PROGRAM} >/dev/null && {PROGRAM} {arguments} 2>/dev/null || true"
+    )
+}
+
+fn launcher(folder: &str, files: &mut Files) {
+    files.insert(format!("{folder}/bin/{PROGRAM}"), LAUNCHER.to_owned());
 }
 
 fn handler(line: &str, timeout: u32) -> Value {
@@ -123,7 +146,10 @@ fn gemini_extension(files: &mut Files) {
         .map(|(event, _)| {
             (
                 (*event).to_owned(),
-                named(handler(&line("gemini-cli", event), gemini_cli::TIMEOUT)),
+                named(handler(
+                    &line("gemini-cli", event, &[EXTENSION_ROOT]),
+                    gemini_cli::TIMEOUT,
+                )),
             )
         })
         .collect();
@@ -133,6 +159,7 @@ fn gemini_extension(files: &mut Files) {
         &json!({"hooks": hooks}),
     );
     commands(Form::Toml, "gemini-extension/commands", files);
+    launcher("gemini-extension", files);
 }
 
 fn npm_package(agent: &str, files: &mut Files) {
@@ -163,7 +190,7 @@ fn add(files: &mut Files, path: &str, value: &Value) {
     files.insert(path.to_owned(), format!("{value:#}\n"));
 }
 
-fn folder() -> PathBuf {
+fn packages_folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("packages")
 }
 
@@ -175,10 +202,14 @@ fn update() -> bool {
 #[test]
 fn the_packages_are_made_of_the_same_tables_as_the_settings_and_of_nothing_else() {
     for (path, text) in packages() {
-        let file = folder().join(path);
+        let file = packages_folder().join(path);
         if update() {
             fs::create_dir_all(file.parent().expect("below the folder")).expect("writable");
             fs::write(&file, &text).expect("writable");
+            if text == LAUNCHER {
+                let everybody = fs::Permissions::from_mode(0o755);
+                fs::set_permissions(&file, everybody).expect("it is ours");
+            }
         }
         let written = fs::read_to_string(&file).unwrap_or_default();
         assert!(
@@ -189,9 +220,25 @@ fn the_packages_are_made_of_the_same_tables_as_the_settings_and_of_nothing_else(
     }
     let made: Vec<String> = packages().into_keys().collect();
     assert_eq!(
-        files_below(&folder()),
+        files_below(&packages_folder()),
         made,
         "a file that no table makes would be believed, and never change"
+    );
+}
+
+#[test]
+fn the_repository_is_a_marketplace_of_the_same_plugins() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let file = root.join(".claude-plugin/marketplace.json");
+    let text = format!("{:#}\n", marketplace("./hook/packages/plugin"));
+    if update() {
+        fs::create_dir_all(root.join(".claude-plugin")).expect("writable");
+        fs::write(&file, &text).expect("writable");
+    }
+    let written = fs::read_to_string(&file).unwrap_or_default();
+    assert!(
+        written == text,
+        "it is not what the tables say: run `just packages`"
     );
 }
 
@@ -292,27 +339,119 @@ fn no_package_that_other_agents_install_too_offers_a_command() {
     assert!(commands.len() == 6, "those that run them have them");
 }
 
-#[test]
-fn a_package_without_the_program_does_nothing_and_says_nothing() {
-    for (path, text) in packages()
-        .into_iter()
-        .filter(|(path, _)| path.contains("/hooks/"))
-    {
+/// Runs the line of an event as an agent does, with a home and without the program on the PATH.
+fn run_line(line: &str, folder: &Path, home: &Path) -> std::process::Output {
+    let line = line.replace(EXTENSION_ROOT, &folder.display().to_string());
+    std::process::Command::new("/bin/sh")
+        .args(["-c", &line])
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("HOME", home)
+        .env("CLAUDE_PLUGIN_ROOT", folder)
+        .output()
+        .expect("a shell")
+}
+
+/// Returns the lines of each package's hooks, by event.
+fn lines() -> Vec<(&'static str, String, String)> {
+    let mut found = Vec::new();
+    for (folder, file) in [
+        ("plugin/ckpt-hook", "hooks/hooks.json"),
+        ("plugin/ckpt-hook", "hooks/codex.json"),
+        ("gemini-extension", "hooks/hooks.json"),
+    ] {
+        let text = packages()[&format!("{folder}/{file}")].clone();
         let document: Value = serde_json::from_str(&text).expect("JSON");
         for (event, groups) in document["hooks"].as_object().expect("a table") {
             let line = groups[0]["hooks"][0]["command"].as_str().expect("a line");
-            let output = std::process::Command::new("/bin/sh")
-                .args(["-c", line])
-                .env_clear()
-                .env("PATH", "/nowhere")
-                .output()
-                .expect("a shell");
-            let silent = output.stdout.is_empty() && output.stderr.is_empty();
-            assert!(
-                output.status.success() && silent,
-                "{path}: {event}: {output:?}"
-            );
-            assert!(command::is_ours(line), "{path}: {event} is known for ours");
+            found.push((folder, event.clone(), line.to_owned()));
         }
+    }
+    found
+}
+
+#[test]
+fn a_package_without_the_program_says_so_once_at_the_first_message_and_else_nothing() {
+    for folder in ["plugin/ckpt-hook", "gemini-extension"] {
+        let home = tempfile::tempdir().expect("a folder");
+        let mut said = Vec::new();
+        for (_, event, line) in lines().iter().filter(|(of, _, _)| *of == folder) {
+            assert!(
+                command::is_ours(line),
+                "{folder}: {event} is known for ours"
+            );
+            for _ in 0..2 {
+                let output = run_line(line, &packages_folder().join(folder), home.path());
+                assert!(
+                    output.status.success() && output.stderr.is_empty(),
+                    "{folder}: {event} disturbs nobody: {output:?}"
+                );
+                if !output.stdout.is_empty() {
+                    said.push((event.clone(), output.stdout));
+                }
+            }
+        }
+        let [(event, text)] = said.as_slice() else {
+            panic!("{folder}: said once: {said:?}");
+        };
+        assert!(["UserPromptSubmit", "BeforeAgent"].contains(&event.as_str()));
+        let told: Value = serde_json::from_slice(text).expect("JSON, as the agents read it");
+        let message = told["systemMessage"].as_str().expect("a text for the user");
+        assert!(
+            message.contains("nothing is recorded") && message.contains("Install it"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_package_calls_the_program_that_came_along_unless_one_is_on_the_path() {
+    let platform = match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("macos", "aarch64") => "darwin-arm64",
+        ("macos", _) => "darwin-x64",
+        (_, "aarch64") => "linux-arm64",
+        _ => "linux-x64",
+    };
+    for (folder, event, line) in lines() {
+        let world = tempfile::tempdir().expect("a folder");
+        let program = |path: PathBuf, text: &str| {
+            fs::create_dir_all(path.parent().expect("below the folder")).expect("writable");
+            executable::write(&path, text);
+        };
+        let package = world.path().join("a package");
+        program(package.join("bin/ckpt-hook"), LAUNCHER);
+        let along = format!("platforms/{platform}/ckpt-hook");
+        program(package.join(along), "#!/bin/sh\necho along \"$@\"\n");
+        let output = run_line(&line, &package, world.path());
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            said.starts_with("along event --agent ") && said.contains(&event),
+            "{folder}: {event}: {output:?}"
+        );
+        let own = world.path().join("path/ckpt-hook");
+        program(own, "#!/bin/sh\necho path \"$@\"\n");
+        let first = format!("PATH={}:$PATH; {line}", world.path().join("path").display());
+        let output = run_line(&first, &package, world.path());
+        assert!(
+            output.stdout.starts_with(b"path event "),
+            "{folder}: {event}: what the user installed goes first: {output:?}"
+        );
+    }
+}
+
+#[test]
+fn a_package_without_a_single_program_on_the_path_does_nothing_and_says_nothing() {
+    for (folder, event, line) in lines() {
+        let output = std::process::Command::new("/bin/sh")
+            .args(["-c", &line.replace(EXTENSION_ROOT, "")])
+            .env_clear()
+            .env("PATH", "/nowhere")
+            .output()
+            .expect("a shell");
+        let silent = output.stdout.is_empty() && output.stderr.is_empty();
+        assert!(
+            output.status.success() && silent,
+            "{folder}: {event}: {output:?}"
+        );
     }
 }

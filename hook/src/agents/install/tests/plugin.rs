@@ -64,16 +64,40 @@ console.log(parts[1].text.trim())
 if (parts[0].text !== text) throw new Error("another part")
 "#;
 
+/// Two messages, and what the agent is asked to show its user.
+const MISSING: &str = r#"
+import { CkptHook } from "./plugin.mjs"
+const show = async ({ body }) => console.log(body.message)
+const hooks = await CkptHook({ directory: process.cwd(), client: { tui: { showToast: show } } })
+for (const id of ["m1", "m2"]) {
+  await hooks["chat.message"]({ sessionID: "root" }, { message: { id }, parts: [{ type: "text", text: "hello" }] })
+}
+"#;
+
 /// Runs a script beside the installed plugin; `None` where there is no engine to run it.
 fn run(world: &World, script: &str) -> Option<Output> {
     world.install("opencode");
     let plugin = world.read("home/.config/opencode/plugin/ckpt-hook.js");
-    world.write("project/plugin.mjs", &plugin);
+    run_plugin(world, &plugin, script)
+}
+
+/// The same with the plugin of the npm package, where no program is on the PATH.
+fn run_package(world: &World, script: &str) -> Option<Output> {
+    let plugin = crate::agents::opencode::install::plugin("opencode", "ckpt-hook");
+    run_plugin(world, &plugin, script)
+}
+
+fn run_plugin(world: &World, plugin: &str, script: &str) -> Option<Output> {
+    world.write("project/plugin.mjs", plugin);
     let script = world.write("project/script.mjs", script);
-    match Command::new("node")
+    // Found before the PATH of the plugin is one that has nothing else.
+    let shell = "node=$(command -v node) && PATH=/usr/bin:/bin exec \"$node\" \"$0\"";
+    match Command::new("sh")
+        .args(["-c", shell])
         .arg(script)
         .current_dir(world.path("project"))
         .output()
+        .and_then(has_run)
     {
         Ok(output) => Some(output),
         Err(error) => {
@@ -81,6 +105,15 @@ fn run(world: &World, script: &str) -> Option<Output> {
             None
         }
     }
+}
+
+/// A shell that finds no program ends with 1 or 127 and says nothing, as the scripts here never do.
+fn has_run(output: Output) -> std::io::Result<Output> {
+    let is_missing = output.stderr.is_empty() && [1, 127].map(Some).contains(&output.status.code());
+    if is_missing {
+        return Err(std::io::ErrorKind::NotFound.into());
+    }
+    Ok(output)
 }
 
 /// A binary that notes how it is called and what it is told, and makes noise.
@@ -162,6 +195,52 @@ fn the_plugin_disturbs_nobody_when_the_binary_is_gone() {
         output.status.success() && output.stderr.is_empty(),
         "{output:?}"
     );
+}
+
+#[test]
+fn the_package_says_once_that_nothing_is_recorded_where_no_program_came_along() {
+    let world = World::new();
+    let Some(output) = run_package(&world, MISSING) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(said.lines().count(), 1, "once: {output:?}");
+    assert!(
+        said.contains("nothing is recorded") && said.contains("Install it"),
+        "what that means, and what to do: {said}"
+    );
+}
+
+#[test]
+fn the_package_calls_the_program_that_came_along() {
+    let world = World::new();
+    recorder(&world);
+    let arch = if cfg!(target_arch = "aarch64") {
+        "arm64"
+    } else {
+        "x64"
+    };
+    let system = if cfg!(target_os = "macos") {
+        "darwin"
+    } else {
+        "linux"
+    };
+    let package = format!("project/node_modules/ckpt-hook-{system}-{arch}");
+    world.write(
+        &format!("{package}/package.json"),
+        "{\"name\": \"it\", \"version\": \"0.1.0\"}",
+    );
+    let bin = world.path(&format!("{package}/bin"));
+    fs::create_dir_all(&bin).expect("writable");
+    fs::rename(world.path("bin/ckpt-hook"), bin.join("ckpt-hook")).expect("ours");
+    let Some(output) = run_package(&world, CONVERSATION) else {
+        return;
+    };
+    assert!(
+        output.status.success() && output.stdout.is_empty() && output.stderr.is_empty(),
+        "{output:?}"
+    );
+    assert_eq!(recorded(&world).len(), 9, "all of the conversation");
 }
 
 #[test]
