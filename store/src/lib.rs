@@ -101,9 +101,7 @@ impl Store {
             event.event,
             EventKind::SessionStart | EventKind::UserMessage
         ) {
-            // What cannot be taken up now is taken up later.
-            let _ = record::lost::take_up(self);
-            record::lost::prepare(self);
+            record::lost::take_up_or_prepare(self);
         }
         let report = record::record(self, event);
         if let Err(error) = &report {

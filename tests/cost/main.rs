@@ -19,10 +19,7 @@ use workspace::SizedWorkspace;
 /// How many system calls a snapshot without changes may make besides one a file and three a directory. 60 is the aim
 /// (`files + 3 x directories + 60`); what is over it are the start of the process, SQLite, the rows and the look at the
 /// user's repository. Lower it whenever it is possible, and never raise it without a reason that stands here.
-///
-/// 420 until what happens was kept in one order (the table `feed`), whose row is one page more in the log of the database, and
-/// until a step's end asked which commands run in the background and which agents work around it.
-const OVERHEAD: u64 = 435;
+const OVERHEAD: u64 = 415;
 
 /// Calls that a thread makes or not as it happens to wait for another: they are no work.
 const NOISE: u64 = 12;

@@ -7,11 +7,11 @@ use crate::workspace::SizedWorkspace;
 
 /// The calls that it may add to those of a snapshot: the way from an id to its messages, the rows of the operation log, the
 /// objects that tell what was there before, git's reflogs, tags and worktrees, and the marks of other version control systems.
-const MORE: u64 = 220;
+const MORE: u64 = 200;
 
 /// The calls that a revert of one file may add: the look around it, its own way in, the operation's rows, what is asked about git
 /// and other version control, and some 80 for moving the log of the session store into the database, which is due then.
-const ONE_FILE: u64 = 540;
+const ONE_FILE: u64 = 500;
 
 /// The calls of a snapshot, and of a revert.
 fn calls(tree: &SizedWorkspace, message: &str) -> (u64, u64) {

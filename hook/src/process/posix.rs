@@ -33,9 +33,11 @@ const STACK: usize = 64 << 10;
 /// The exit code of a crash.
 static CODE: AtomicI32 = AtomicI32::new(0);
 
-/// Makes the process end with `code` on any crash, leave no core file, and keep its streams shut unless they are asked for.
+/// Makes the process end with `code` on any crash, leave no core file, take few calls for its memory, and keep its streams shut
+/// unless they are asked for.
 pub fn behave(code: u8, stderr: bool, stdout: bool) {
     CODE.store(i32::from(code), Ordering::Relaxed);
+    keep_memory();
     // A core file would hold prompts and file contents.
     let _ = setrlimit(
         Resource::Core,
@@ -50,6 +52,23 @@ pub fn behave(code: u8, stderr: bool, stdout: bool) {
     FATAL.into_iter().for_each(handle);
     close(stderr, stdout);
 }
+
+/// Asks the kernel for memory in large pieces, and gives none of it back: a hook lives for some milliseconds, and each piece is a
+/// call.
+#[cfg(target_env = "gnu")]
+fn keep_memory() {
+    const PIECE: libc::c_int = 1 << 20;
+    for (option, value) in [
+        (libc::M_TOP_PAD, PIECE),
+        (libc::M_TRIM_THRESHOLD, libc::c_int::MAX),
+    ] {
+        // SAFETY: `mallopt` takes integers; what the allocator does not know it refuses.
+        unsafe { libc::mallopt(option, value) };
+    }
+}
+
+#[cfg(not(target_env = "gnu"))]
+fn keep_memory() {}
 
 /// Returns stdout under another number, which no process that is started here inherits.
 pub fn keep_stdout() -> Option<OwnedFd> {

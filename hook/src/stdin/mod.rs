@@ -21,8 +21,8 @@ const MOST_READ: u64 = 1 << 30;
 /// No more of a file's first line is read, in bytes.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// So much is read at once, in bytes; a pipe rarely holds more.
-const AT_ONCE: usize = 256 << 10;
+/// So much is read at once, in bytes; a pipe rarely holds more. It is on the stack: memory for it would be a call of its own.
+const AT_ONCE: usize = 64 << 10;
 
 /// How long a writer is listened to where nothing is to be recorded, so that it does not meet a closed pipe.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -38,7 +38,7 @@ pub struct Payload {
 
 /// Reads stdin to its end.
 pub fn read_payload(mut stdin: impl Read) -> io::Result<Payload> {
-    let (mut condenser, mut buffer, mut read) = (Condenser::default(), vec![0; AT_ONCE], 0);
+    let (mut condenser, mut buffer, mut read) = (Condenser::default(), [0; AT_ONCE], 0);
     while read < MOST_READ {
         match stdin.read(&mut buffer) {
             Ok(0) => break,

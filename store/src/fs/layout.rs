@@ -16,6 +16,7 @@
 //!     cache…               its stat cache
 //! ```
 
+use std::cell::Cell;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::Path;
@@ -62,6 +63,8 @@ pub(crate) fn open_private(path: &Path) -> Result<File> {
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
+    /// How long its note is, in bytes, once it was read.
+    noted: Cell<Option<u64>>,
 }
 
 /// The longest note, in bytes.
@@ -73,6 +76,9 @@ impl Lock {
         let mut bytes = vec![0; LONGEST_NOTE];
         let read = self.file.read_at(&mut bytes, 0).ok()?;
         bytes.truncate(read);
+        // A longer one may have been read in part.
+        self.noted
+            .set(Some(read as u64).filter(|_| read < LONGEST_NOTE));
         String::from_utf8(bytes).ok()
     }
 
@@ -80,11 +86,11 @@ impl Lock {
     pub(crate) fn set_note(&self, text: &str) {
         let is_written = self.file.write_all_at(text.as_bytes(), 0).is_ok();
         let length = if is_written { text.len() as u64 } else { 0 };
-        if self
-            .file
-            .metadata()
-            .is_ok_and(|metadata| metadata.len() != length)
-        {
+        let before = self.noted.replace(None).or_else(|| {
+            let metadata = self.file.metadata().ok()?;
+            Some(metadata.len())
+        });
+        if !is_written || before.is_some_and(|before| before > length) {
             let _ = self.file.set_len(length);
         }
     }
@@ -150,7 +156,12 @@ fn lock(path: &Path, operation: FlockOperation, patience: Duration) -> Result<Lo
     let mut pause = Duration::from_micros(200);
     loop {
         match flock(&file, operation) {
-            Ok(()) => return Ok(Lock { file }),
+            Ok(()) => {
+                return Ok(Lock {
+                    file,
+                    noted: Cell::new(None),
+                });
+            }
             Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR)
                 if Instant::now() < end =>
             {

@@ -16,8 +16,8 @@ const FILE: &str = "reserve";
 /// How much room is kept, in bytes.
 const SIZE: usize = 16 << 10;
 
-/// Returns what is noted. Of a file without a note one byte is read.
-pub(crate) fn read(directory: &Path) -> Result<String> {
+/// Returns what is noted; none where there is no reserve. Of a file without a note one byte is read.
+pub(crate) fn read(directory: &Path) -> Result<Option<String>> {
     let path = directory.join(FILE);
     let mut first = [0; 1];
     let opened = File::options()
@@ -26,16 +26,16 @@ pub(crate) fn read(directory: &Path) -> Result<String> {
         .open(&path);
     let mut file = match opened {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(String::new());
+            return Ok(None);
         }
         opened => opened.context(|| format!("cannot open `{}`", path.display()))?,
     };
     let what = || format!("cannot read `{}`", path.display());
     let length = file.read(&mut first).context(what)?;
     if length == 0 || first == [0] {
-        return Ok(String::new());
+        return Ok(Some(String::new()));
     }
-    text(&mut file).context(what)
+    text(&mut file).map(Some).context(what)
 }
 
 /// Changes what is noted, one process at a time. Where the file was never made, there may be no room for it.
@@ -53,12 +53,9 @@ pub(crate) fn change(directory: &Path, change: impl FnOnce(&str) -> String) -> R
     file.sync_data().context(what)
 }
 
-/// Makes the file where it is missing.
+/// Makes the file, which was found missing.
 pub(crate) fn make(directory: &Path) -> Result<()> {
     let path = directory.join(FILE);
-    if path.symlink_metadata().is_ok() {
-        return Ok(());
-    }
     let mut file = layout::open_private(&path)?;
     file.write_all(&[0; SIZE])
         .context(|| format!("cannot write to `{}`", path.display()))

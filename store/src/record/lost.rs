@@ -141,16 +141,26 @@ pub(crate) fn is_loss(error: &Error) -> bool {
     false
 }
 
-/// Makes the reserve where it is missing, while there is room.
-pub(crate) fn prepare(store: &Store) {
-    // Without it a loss is told by the log file alone.
-    let _ = reserve::make(&store.surroundings.directory);
+/// Makes rows of what was noted, where there is room again, and the reserve where it is missing, while there is room.
+pub(crate) fn take_up_or_prepare(store: &mut Store) {
+    match reserve::read(&store.surroundings.directory) {
+        // Without it a loss is told by the log file alone.
+        Ok(None) => drop(reserve::make(&store.surroundings.directory)),
+        // What cannot be taken up now is taken up later.
+        Ok(Some(text)) => drop(take_up_noted(store, &text)),
+        Err(_) => {}
+    }
 }
 
 /// Makes rows of what was noted, where there is room again. Returns what is still only noted, in words.
 pub(crate) fn take_up(store: &mut Store) -> Result<Vec<String>> {
+    let text = reserve::read(&store.surroundings.directory)?;
+    take_up_noted(store, &text.unwrap_or_default())
+}
+
+fn take_up_noted(store: &mut Store, text: &str) -> Result<Vec<String>> {
     let directory = store.surroundings.directory.clone();
-    let lost = read(&reserve::read(&directory)?);
+    let lost = read(text);
     if lost.is_empty() {
         return Ok(Vec::new());
     }
@@ -171,7 +181,7 @@ pub(crate) fn take_up(store: &mut Store) -> Result<Vec<String>> {
 }
 
 fn lost_in_words(directory: &Path) -> Vec<String> {
-    let text = reserve::read(directory).unwrap_or_default();
+    let text = reserve::read(directory).ok().flatten().unwrap_or_default();
     read(&text).iter().map(Lost::describe).collect()
 }
 

@@ -28,7 +28,7 @@ use crate::sessions::Diagnostic;
 use crate::sessions::LastRows;
 use crate::store::Store;
 use crate::timeline::life::is_gone;
-use crate::timeline::{How, Looking, Observation, PATIENCE, Place};
+use crate::timeline::{Before, How, Looking, Observation, PATIENCE, Place};
 use decide::Decision;
 use look::Look;
 use view::View;
@@ -45,21 +45,28 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     if !store.surroundings.settings.enabled {
         return Ok(empty_report(event));
     }
-    let place = Place::of_event(store, event)?;
+    let Known {
+        place,
+        view,
+        has_open_operation,
+    } = Known::of_event(store, event)?;
     if !place.settings.enabled {
         return Ok(empty_report(event));
     }
     let deadline = begin + place.settings.hook_deadline.saturating_sub(RESERVE);
-    let view = View::of(store, &place, event)?;
     let decision = decided(&place, event, &view)?;
     // What a tool is about to change is looked at without a snapshot, too, and is not what a killed operation left.
-    if !decision.takes_snapshot() && !crate::revert::is_open(store, &place)? {
+    if !decision.takes_snapshot() && !has_open_operation {
         return write::without_snapshot(store, &place, event, &view, &decision);
     }
     let is_first = place.row.last_snapshot_id.is_none();
-    let ready = lock_and_recover(store, &place, deadline);
+    let ready = lock(&place, deadline)
+        .and_then(|lock| Ok((view_under_lock(store, &place, event, &lock)?, lock)));
     // What was known before the lock, and before a killed operation was ended, may be old by now.
-    let view = View::of(store, &place, event)?;
+    let (view, ready) = match ready {
+        Ok((view, lock)) => (view, Ok(lock)),
+        Err(error) => (View::of(store, &place, event)?, Err(error)),
+    };
     let mut decision = decided(&place, event, &view)?;
     if !decision.takes_snapshot() {
         return write::without_snapshot(store, &place, event, &view, &decision);
@@ -95,17 +102,69 @@ pub(crate) fn record(store: &mut Store, event: &Event) -> Result<EventReport> {
     report.map_err(|error| if is_late { error.late() } else { error })
 }
 
-/// Locks the workspace, and ends what a killed operation left. The deadline bounds how long the lock is waited for.
-fn lock_and_recover(store: &mut Store, place: &Place, deadline: Instant) -> Result<Lock> {
+/// What is known of an event before its workspace is locked.
+struct Known {
+    place: Place,
+    view: View,
+    /// Whether a killed operation is to be finished.
+    has_open_operation: bool,
+}
+
+impl Known {
+    /// Reads it, in one transaction where the session is known: each statement takes the locks by itself otherwise.
+    fn of_event(store: &mut Store, event: &Event) -> Result<Self> {
+        let known = store.database.read(|_| {
+            let place = Place::of_session(store, event)?;
+            place
+                .map(|place| Self::read(store, place, event))
+                .transpose()
+        })?;
+        match known {
+            Some(known) => {
+                known.place.note_birth(store)?;
+                Ok(known)
+            }
+            None => {
+                let place = Place::of_new_session(store, event)?;
+                store.database.read(|_| Self::read(store, place, event))
+            }
+        }
+    }
+
+    fn read(store: &Store, place: Place, event: &Event) -> Result<Self> {
+        Ok(Self {
+            view: View::of(store, &place, event)?,
+            has_open_operation: crate::revert::is_open(store, &place)?,
+            place,
+        })
+    }
+}
+
+/// Ends what was left half-way in a workspace, and returns what is known then. Nearly always nothing was: it takes one transaction.
+fn view_under_lock(store: &mut Store, place: &Place, event: &Event, lock: &Lock) -> Result<View> {
+    let view = store.database.read(|connection| {
+        let is_left = crate::timeline::has_lost_rows(connection, lock)?
+            || crate::revert::is_open(store, place)?;
+        (!is_left)
+            .then(|| View::of(store, place, event))
+            .transpose()
+    })?;
+    if let Some(view) = view {
+        return Ok(view);
+    }
+    crate::timeline::notice(store, place, lock)?;
+    crate::revert::finish_open_operations(store, place)?;
+    View::of(store, place, event)
+}
+
+/// Locks the workspace. The deadline bounds how long the lock is waited for.
+fn lock(place: &Place, deadline: Instant) -> Result<Lock> {
     let left = deadline.saturating_duration_since(Instant::now());
     let patience = match place.row.last_snapshot_id {
         None => left.min(PATIENCE_AT_FIRST),
         Some(_) => left,
     };
-    let lock = place.lock(patience)?;
-    crate::timeline::notice(store, place, &lock)?;
-    crate::revert::finish_open_operations(store, place)?;
-    Ok(lock)
+    place.lock(patience)
 }
 
 /// What a look at the workspace leaves to do once its rows are written and the lock is free; nothing after a look that failed.
@@ -221,11 +280,11 @@ fn look(
     run: &mut Option<i64>,
 ) -> Result<Observation> {
     let now = store.now();
-    *run = Some(
-        store
-            .database
-            .write(|connection| crate::sessions::begin_run(connection, event, now))?,
-    );
+    let (begun, before) = store.database.write(|connection| {
+        let run = crate::sessions::begin_run(connection, event, now)?;
+        Ok((run, Before::of(connection, place.row.id)?))
+    })?;
+    *run = Some(begun);
     let snapshots = place.snapshots()?;
     let open = view.open_with(decision);
     let closing: Vec<_> = decision
@@ -251,7 +310,7 @@ fn look(
             ..How::default()
         },
     };
-    Observation::make(store, place, &snapshots, looking)
+    Observation::make(store, place, &snapshots, before, looking)
 }
 
 fn empty_report(event: &Event) -> EventReport {
@@ -294,11 +353,15 @@ fn snapshot_under_lock(
     mut notes: Vec<String>,
 ) -> Result<SnapshotReport> {
     let snapshots = place.snapshots()?;
-    let open = crate::sessions::open_steps(store.database.connection(), place.row.id)?;
+    let (open, before) = store.database.read(|connection| {
+        let open = crate::sessions::open_steps(connection, place.row.id)?;
+        Ok((open, Before::of(connection, place.row.id)?))
+    })?;
     let observation = Observation::make(
         store,
         place,
         &snapshots,
+        before,
         Looking {
             open: &open,
             how: How {

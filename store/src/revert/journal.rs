@@ -23,7 +23,7 @@ use crate::model::progress::OperationProgress;
 use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{How, Looking, Observation, Place, snapshot_of};
+use crate::timeline::{How, Looking, Observation, Place};
 
 /// The journal: from here on a crash leaves an operation that the next command finishes.
 ///
@@ -49,7 +49,7 @@ pub(super) fn write_down(
         None => (None, None, &[][..]),
     };
     let (only_paths, warnings) = (chain::to_json(only), warnings_json(&operation.warnings));
-    let made = directories_to_make(store, place, operation, seen)?;
+    let made = directories_to_make(place, operation, seen)?;
     operation.base = store.database.write_synced(|connection| {
         let before = seen.write(connection, place.row.id, None, now)?;
         close_steps(connection, closing, before, now)?;
@@ -103,10 +103,9 @@ pub(super) fn directories_that_may_go(
         return Ok(Vec::new());
     };
     let connection = store.database.connection();
-    let snapshot = snapshot_of(&sessions::snapshot(connection, reference)?);
     let parents: Vec<WorkspacePath> = parents.into_iter().collect();
     let snapshots = place.snapshots()?;
-    let were_there = snapshots.are_directories(&snapshot, &parents)?;
+    let were_there = snapshots.are_directories(&reference, &parents)?;
     let mut may_go: Vec<WorkspacePath> = parents
         .into_iter()
         .zip(were_there)
@@ -128,7 +127,7 @@ pub(super) fn directories_that_may_go(
             .iter()
             .filter_map(|path| path.join(b"\x01").ok())
             .collect();
-        let mut are_hidden = snapshots.are_hidden(&snapshot, &inside)?.into_iter();
+        let mut are_hidden = snapshots.are_hidden(&reference, &inside)?.into_iter();
         may_go.retain(|path| !are_hidden.next().unwrap_or_default() || made.contains(path));
     }
     Ok(may_go)
@@ -136,7 +135,6 @@ pub(super) fn directories_that_may_go(
 
 /// The directories that are not there and get something, with the permissions that they had where it goes back to.
 fn directories_to_make(
-    store: &Store,
     place: &Place,
     operation: &Operation<'_>,
     seen: &Observation,
@@ -153,7 +151,6 @@ fn directories_to_make(
     let (Some(reference), false) = (operation.reference, parents.is_empty()) else {
         return Ok(BTreeMap::new());
     };
-    let snapshot = snapshot_of(&sessions::snapshot(store.database.connection(), reference)?);
     let snapshots = place.snapshots()?;
     let parents: Vec<WorkspacePath> = parents.into_iter().collect();
     let are_there = snapshots.are_directories(&seen.snapshot, &parents)?;
@@ -171,7 +168,7 @@ fn directories_to_make(
         .filter(|(_, kind)| *kind != Some(EntryKind::Directory))
         .map(|(path, _)| path)
         .collect();
-    let permissions = snapshots.directory_permissions(&snapshot, &missing)?;
+    let permissions = snapshots.directory_permissions(&reference, &missing)?;
     Ok(missing
         .into_iter()
         .zip(permissions)
@@ -324,7 +321,7 @@ fn perform(
     let has_work = items.iter().any(is_planned) || git.iter().any(GitItem::is_planned);
     let (done, rest) = put_files(store, snapshots, root, row, items, || {
         // After the files: git trusts its index about files that are older than it.
-        let git = git::carry_out(store, place, snapshots, &row.id, row.kind)?;
+        let git = git::carry_out(store, place, snapshots, &row.id, row.kind, git.clone());
         // Without work, the state before the operation is the state after it.
         let after = if has_work {
             Some(look_again(store, place, snapshots, items)?)
@@ -449,7 +446,7 @@ fn look_again(
     snapshots: &Snapshots,
     items: &[Item],
 ) -> Result<Observation> {
-    let open = sessions::open_steps(store.database.connection(), place.row.id)?;
+    let (open, before) = super::operate::known(store, place)?;
     let touched: BTreeSet<WorkspacePath> = items
         .iter()
         .filter(|item| item.action != FileAction::Keep)
@@ -474,6 +471,7 @@ fn look_again(
         store,
         place,
         snapshots,
+        before,
         Looking {
             open: &open,
             known: Some(&is_own),

@@ -27,7 +27,7 @@ use crate::sessions::{self, ChainOperation, OpenStep};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
 use crate::timeline::evidence;
-use crate::timeline::{How, Looking, Observation, Place, snapshot_of};
+use crate::timeline::{Before, How, Looking, Observation, Place, snapshot_of};
 
 /// Moves the revert point of a session, or a part of it. The caller holds the workspace's lock, and nothing of an operation
 /// before it is left to be done: where the point is now says only a closed one.
@@ -39,7 +39,7 @@ pub(crate) fn carry_out(
     warnings: Vec<String>,
 ) -> Result<Executed> {
     // Resolve: who is at work here, and what may be done meanwhile.
-    let open = sessions::open_steps(store.database.connection(), place.row.id)?;
+    let (open, before) = known(store, place)?;
     let own: Vec<&OpenStep> = open
         .iter()
         .filter(|step| step.root_session_id == movement.session.id)
@@ -58,7 +58,7 @@ pub(crate) fn carry_out(
         closing: &closing,
         ..Looking::default()
     };
-    let seen = observe(store, place, &snapshots, looking)?;
+    let seen = observe(store, place, &snapshots, before, looking)?;
 
     // Plan, and execute what was planned.
     let scene = Scene {
@@ -173,6 +173,8 @@ impl<'a, 'm> Scene<'a, 'm> {
         let is_revert = movement.kind == OperationKind::Revert;
         let is_incomplete =
             is_revert && !material.unprotected.is_empty() || !material.unread.is_empty();
+        let reference = movement.reference_snapshot(base);
+        let reference = reference.map(|id| sessions::snapshot(connection, id));
         Ok(Operation {
             kind: movement.kind,
             movement: Some(movement),
@@ -182,7 +184,7 @@ impl<'a, 'm> Scene<'a, 'm> {
             on_conflict,
             unclear,
             base,
-            reference: movement.reference_snapshot(base),
+            reference: reference.transpose()?.as_ref().map(snapshot_of),
             warnings,
             expectation,
             is_incomplete,
@@ -278,11 +280,21 @@ impl<'a, 'm> Scene<'a, 'm> {
     }
 }
 
+/// Returns the open steps of a workspace, and what is known before it is looked at: in one transaction, since each question takes the
+/// locks by itself otherwise.
+pub(crate) fn known(store: &Store, place: &Place) -> Result<(Vec<OpenStep>, Before)> {
+    store.database.read(|connection| {
+        let open = sessions::open_steps(connection, place.row.id)?;
+        Ok((open, Before::of(connection, place.row.id)?))
+    })
+}
+
 /// Looks at the workspace, and reports the progress to the watcher.
 pub(crate) fn observe(
     store: &Store,
     place: &Place,
     snapshots: &Snapshots,
+    before: Before,
     looking: Looking<'_>,
 ) -> Result<Observation> {
     let watcher = store.watcher.as_deref();
@@ -295,7 +307,7 @@ pub(crate) fn observe(
         progress: Some(&tell),
         ..looking.how
     };
-    Observation::make(store, place, snapshots, Looking { how, ..looking })
+    Observation::make(store, place, snapshots, before, Looking { how, ..looking })
 }
 
 /// Carries a plan out, or only reports what it would do.
@@ -365,18 +377,11 @@ impl Execution<'_> {
             options,
             ..
         } = *self;
-        let then = match operation.reference {
-            Some(id) => {
-                let row = sessions::snapshot(store.database.connection(), id)?;
-                Some(snapshot_of(&row))
-            }
-            None => None,
-        };
         let databases = databases::Databases {
             root: &place.root,
             snapshots,
             now: &seen.snapshot,
-            then,
+            then: operation.reference,
             force: options.force,
         };
         databases.keep_whole(&mut operation.plan)?;

@@ -9,6 +9,7 @@ use super::receipt::Expectation;
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
 use crate::model::request::{OnConflict, Unclear};
+use crate::snapshot::Snapshot;
 
 /// How an operation is to be carried out.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +36,7 @@ pub(crate) struct Operation<'a> {
     /// The state before the first revert, where it is older than the operation itself.
     pub base: Option<i64>,
     /// The snapshot that tells which directories may stay.
-    pub reference: Option<i64>,
+    pub reference: Option<Snapshot>,
     pub warnings: Vec<String>,
     /// What the workspace is compared with afterwards.
     pub expectation: Option<Expectation>,

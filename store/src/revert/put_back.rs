@@ -14,7 +14,6 @@ use super::recover::Recovered;
 use super::refuse;
 use crate::error::{Error, Result};
 use crate::model::request::{OnConflict, Unclear};
-use crate::sessions;
 use crate::store::Store;
 use crate::timeline::{Looking, Place};
 
@@ -60,7 +59,7 @@ fn under_lock(
     options: Options,
     warnings: Vec<String>,
 ) -> Result<OperationReport> {
-    let open = sessions::open_steps(store.database.connection(), place.row.id)?;
+    let (open, before) = operate::known(store, place)?;
     let who = "an agent is at work in this workspace";
     let busy = refuse::while_busy(who, &open, store.now(), options)?;
     let snapshots = place.snapshots()?;
@@ -68,7 +67,7 @@ fn under_lock(
         open: &open,
         ..Looking::default()
     };
-    let seen = operate::observe(store, place, &snapshots, looking)?;
+    let seen = operate::observe(store, place, &snapshots, before, looking)?;
     let paths = wanted.states.keys().cloned().collect();
     let current = current_states(place, &snapshots, &seen.snapshot, &paths)?;
     refuse_stale(wanted, &current)?;

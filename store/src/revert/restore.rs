@@ -56,7 +56,7 @@ fn restore_under_lock(
 ) -> Result<Executed> {
     // Resolve: which state is wanted, and who is at work here.
     let wanted_id = snapshot_named(store, place, &request.id)?;
-    let open = sessions::open_steps(store.database.connection(), place.row.id)?;
+    let (open, before) = operate::known(store, place)?;
     let who = "an agent is at work in this workspace";
     let busy = refuse::while_busy(who, &open, store.now(), options)?;
     let snapshots = place.snapshots()?;
@@ -66,7 +66,7 @@ fn restore_under_lock(
         open: &open,
         ..Looking::default()
     };
-    let seen = operate::observe(store, place, &snapshots, looking)?;
+    let seen = operate::observe(store, place, &snapshots, before, looking)?;
 
     // Plan, and execute what was planned.
     let wanted = Wanted {
@@ -132,6 +132,7 @@ impl Wanted<'_> {
         let left_alone = super::warnings::left_alone(&plan, unseen.iter());
         let is_incomplete = left_alone.is_some();
         warnings.extend(left_alone);
+        let reference = sessions::snapshot(store.database.connection(), id)?;
         Ok(Operation {
             kind: OperationKind::Restore,
             movement: None,
@@ -141,7 +142,7 @@ impl Wanted<'_> {
             on_conflict: OnConflict::Overwrite,
             unclear: Unclear::default(),
             base: None,
-            reference: Some(id),
+            reference: Some(snapshot_of(&reference)),
             warnings,
             expectation: Some(Expectation::of_restore(id, only)),
             is_incomplete,

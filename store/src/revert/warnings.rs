@@ -250,10 +250,13 @@ pub(super) fn version_control_moved(
     };
     let moved = VERSION_CONTROL.iter().filter(|(name, files)| {
         let holder = place.root.join(name);
-        files.iter().any(|file| match *file {
-            "" => is_since(holder.clone()),
-            file => is_since(holder.join(file)),
-        })
+        // Most are not there at all.
+        let is_there = files.len() == 1 || holder.symlink_metadata().is_ok();
+        is_there
+            && files.iter().any(|file| match *file {
+                "" => is_since(holder.clone()),
+                file => is_since(holder.join(file)),
+            })
     });
     let names: Vec<String> = moved.map(|(name, _)| format!("`{name}`")).collect();
     Ok((!names.is_empty()).then(|| {

@@ -91,12 +91,18 @@ impl Database {
                 rusqlite::version()
             )));
         }
-        make_file(&path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_NOFOLLOW
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(&path, flags)
-            .context(|| format!("cannot open `{}`", path.display()))?;
+        let opened = match Connection::open_with_flags(&path, flags) {
+            // Most often because it is not there yet; any other reason comes again.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
+                make_file(&path)?;
+                Connection::open_with_flags(&path, flags)
+            }
+            opened => opened,
+        };
+        let mut connection = opened.context(|| format!("cannot open `{}`", path.display()))?;
         configure_patiently(&connection, durability)
             .context(|| format!("cannot open `{}`", path.display()))?;
         migrate(&mut connection, &path)?;
@@ -133,8 +139,12 @@ impl Database {
             .context(|| "cannot read the session store")
     }
 
-    /// Runs `work`, which only reads, in one transaction: all statements see the same rows, and the locks are taken once.
+    /// Runs `work`, which only reads, in one transaction: all statements see the same rows, and the locks are taken once. Inside
+    /// of another such call it is a part of that transaction.
     pub fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        if !self.connection.is_autocommit() {
+            return work(&self.connection);
+        }
         let path = &self.path;
         let transaction = self
             .connection

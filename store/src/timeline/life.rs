@@ -125,8 +125,11 @@ struct Process {
 
 impl Process {
     fn of(id: i32) -> Option<Self> {
-        let text = std::fs::read(format!("/proc/{id}/stat")).ok()?;
-        Self::parse(&String::from_utf8_lossy(&text))
+        // One call reads it: a name has 15 bytes, and 50 numbers have at most 20 digits.
+        let mut text = [0; 2048];
+        let mut file = std::fs::File::open(format!("/proc/{id}/stat")).ok()?;
+        let length = file.read(&mut text).ok()?;
+        Self::parse(&String::from_utf8_lossy(&text[..length]))
     }
 
     /// Reads `ID (NAME) STATE PARENT ...`, with the start time as the 22nd of the fields; the name may hold anything.

@@ -5,6 +5,8 @@
 //! not know it any more, rows are missing between its newest and now. What they knew is nobody's: neither the user's nor an
 //! agent's.
 
+use rusqlite::Connection;
+
 use crate::error::Result;
 use crate::fs::layout::Lock;
 use crate::model::entry::ObjectId;
@@ -15,13 +17,17 @@ use super::Place;
 
 const WHY: &str = "rows of the session store were lost: it was damaged, or the power failed";
 
-/// Looks whether the rows that were written last are there, and marks what is not known where they are not.
+/// Returns whether the rows that were written last are gone.
+pub(crate) fn has_lost_rows(connection: &Connection, lock: &Lock) -> Result<bool> {
+    match lock.note().as_deref().and_then(read) {
+        Some(last) => Ok(!sessions::has_rows(connection, &last)?),
+        None => Ok(false),
+    }
+}
+
+/// Marks what is not known where the rows that were written last are gone.
 pub(crate) fn notice(store: &mut Store, place: &Place, lock: &Lock) -> Result<()> {
-    let Some(last) = lock.note().as_deref().and_then(read) else {
-        return Ok(());
-    };
-    let connection = store.database.connection();
-    if sessions::has_rows(connection, &last)? {
+    if !has_lost_rows(store.database.connection(), lock)? {
         return Ok(());
     }
     let now = store.now();

@@ -15,8 +15,8 @@ mod workspace;
 
 pub(crate) use adopt::{adopt, list as list_workspaces, offered};
 pub(crate) use afterwards::step_afterwards;
-pub(crate) use losses::{note, notice};
-pub(crate) use observe::{Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
+pub(crate) use losses::{has_lost_rows, note, notice};
+pub(crate) use observe::{Before, Looking, MAX_COUNTED, Observation, count_with, snapshot_of};
 pub(crate) use workspace::{How, PATIENCE, Place, parent_of};
 
 use crate::error::Result;

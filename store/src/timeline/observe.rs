@@ -69,6 +69,7 @@ impl Observation {
         store: &Store,
         place: &Place,
         snapshots: &Snapshots,
+        before: Before,
         looking: Looking<'_>,
     ) -> Result<Self> {
         let Looking {
@@ -77,17 +78,15 @@ impl Observation {
             how,
             ..
         } = looking;
-        let mut taken = place.take(store, snapshots, how)?;
         let connection = store.database.connection();
-        let last = store
-            .database
-            .read(|connection| Last::of(connection, place.row.id))?;
+        let Before { named, last } = before;
+        let mut taken = place.take_with(store, snapshots, &named, how)?;
         let previous = last.as_ref().map(|last| last.id);
         let (mut patch, lost) = match patch_since(last.as_ref(), place, snapshots, &taken) {
             Err(error) if error.kind == ErrorKind::Unavailable => {
                 // If one object is lost, others that this snapshot counts on may be, too. Everything is read afresh and stored
                 // whole, which heals what is still in the workspace.
-                taken = place.take(store, snapshots, How { anew: true, ..how })?;
+                taken = place.take_with(store, snapshots, &named, How { anew: true, ..how })?;
                 patch_or_loss(last.as_ref(), place, snapshots, &taken)?
             }
             patch => (patch?, None),
@@ -227,6 +226,23 @@ pub(crate) fn snapshot_of(row: &SnapshotRow) -> Snapshot {
         tree: row.tree,
         attributes: row.attributes,
         rules: row.rules,
+    }
+}
+
+/// What is known before the workspace is looked at, read under its lock: nobody else looks meanwhile.
+pub(crate) struct Before {
+    /// The paths that tools named: they are captured although ignored.
+    named: Vec<WorkspacePath>,
+    last: Option<Last>,
+}
+
+impl Before {
+    /// Reads it. To be called in a transaction, since each statement takes the locks by itself otherwise.
+    pub fn of(connection: &Connection, workspace_id: i64) -> Result<Self> {
+        Ok(Self {
+            named: sessions::forced_paths(connection, workspace_id)?,
+            last: Last::of(connection, workspace_id)?,
+        })
     }
 }
 

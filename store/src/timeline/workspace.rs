@@ -102,37 +102,11 @@ impl Place {
         })
     }
 
-    /// Returns the workspace of an event.
-    ///
-    /// An agent's directory may move while it works: inside its session's workspace that changes nothing, and only a message
-    /// or a start takes a session to another workspace.
-    pub fn of_event(store: &mut Store, event: &Event) -> Result<Self> {
-        let home = store.database.read(|connection| {
-            let known = sessions::find_session(connection, &event.agent, &event.session_id, None)?;
-            known
-                .map(|session| sessions::workspace(connection, session.workspace_id))
-                .transpose()
-        })?;
-        let cwd = event.cwd.as_deref();
-        if let (Some(row), Some(cwd)) = (home, cwd.or(Some(Path::new("/"))))
-            && row.is_there()
-            && stays(event.event, &row, cwd)
-        {
-            if row.born.is_none()
-                && let Some(born) = Identity::at(&row.path).and_then(|it| it.believed_birth())
-            {
-                store
-                    .database
-                    .write(|connection| sessions::note_birth(connection, row.id, born))?;
-            }
-            let place_cwd = if cwd.starts_with(&row.path) {
-                cwd.to_owned()
-            } else {
-                row.path.clone()
-            };
-            return Ok(Self::new(&store.surroundings, row, place_cwd));
-        }
-        let cwd = cwd
+    /// Returns the workspace of an event whose session is new, or begins something elsewhere.
+    pub fn of_new_session(store: &mut Store, event: &Event) -> Result<Self> {
+        let cwd = event
+            .cwd
+            .as_deref()
             .ok_or_else(|| Error::failed("the event does not say where the agent works"))?
             .to_owned();
         if !cwd.is_absolute() {
@@ -142,6 +116,41 @@ impl Place {
             )));
         }
         Self::claim(store, &cwd)
+    }
+
+    /// Returns the workspace of an event whose session is known and works there still.
+    ///
+    /// An agent's directory may move while it works: inside its session's workspace that changes nothing, and only a message
+    /// or a start takes a session to another workspace.
+    pub fn of_session(store: &Store, event: &Event) -> Result<Option<Self>> {
+        let home = store.database.read(|connection| {
+            let known = sessions::find_session(connection, &event.agent, &event.session_id, None)?;
+            known
+                .map(|session| sessions::workspace(connection, session.workspace_id))
+                .transpose()
+        })?;
+        let cwd = event.cwd.as_deref().unwrap_or(Path::new("/"));
+        let Some(row) = home.filter(|row| row.is_there() && stays(event.event, row, cwd)) else {
+            return Ok(None);
+        };
+        let cwd = if cwd.starts_with(&row.path) {
+            cwd.to_owned()
+        } else {
+            row.path.clone()
+        };
+        Ok(Some(Self::new(&store.surroundings, row, cwd)))
+    }
+
+    /// Notes when the directory was made, where no row says so yet.
+    pub fn note_birth(&self, store: &mut Store) -> Result<()> {
+        if self.row.born.is_none()
+            && let Some(born) = Identity::at(&self.root).and_then(|it| it.believed_birth())
+        {
+            store
+                .database
+                .write(|connection| sessions::note_birth(connection, self.row.id, born))?;
+        }
+        Ok(())
     }
 
     /// Returns a workspace that is known to the store, wherever it is now.
@@ -195,6 +204,17 @@ impl Place {
     /// Captures the workspace as the settings say.
     pub fn take(&self, store: &Store, snapshots: &Snapshots, how: How<'_>) -> Result<Taken> {
         let named = sessions::forced_paths(store.database.connection(), self.row.id)?;
+        self.take_with(store, snapshots, &named, how)
+    }
+
+    /// The same, where it is known which paths tools named: they are captured although ignored.
+    pub fn take_with(
+        &self,
+        store: &Store,
+        snapshots: &Snapshots,
+        named: &[WorkspacePath],
+        how: How<'_>,
+    ) -> Result<Taken> {
         let How {
             only_around,
             anew,
@@ -202,7 +222,7 @@ impl Place {
             progress,
         } = how;
         snapshots.take(&Request {
-            named: &named,
+            named,
             only_around,
             anew,
             deadline,
@@ -318,7 +338,9 @@ fn neighbour(store: &Store, cwd: &Path) -> Result<Option<PathBuf>> {
 
 fn stays(event: EventKind, row: &WorkspaceRow, cwd: &Path) -> bool {
     let begins = matches!(event, EventKind::SessionStart | EventKind::UserMessage);
+    // The directory at this path was just seen to be the one of the row.
     !begins
+        || cwd == row.path
         || cwd
             .canonicalize()
             .is_ok_and(|cwd| cwd.starts_with(&row.path))

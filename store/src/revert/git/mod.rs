@@ -199,10 +199,10 @@ pub(crate) fn carry_out(
     snapshots: &Snapshots,
     operation: &str,
     kind: OperationKind,
-) -> Result<Vec<GitItem>> {
-    let mut items = sessions::git_items(store.database.connection(), operation)?;
+    mut items: Vec<GitItem>,
+) -> Vec<GitItem> {
     if !items.iter().any(GitItem::is_planned) {
-        return Ok(items);
+        return items;
     }
     match Repository::of(&place.root) {
         Some(repository) => {
@@ -221,7 +221,7 @@ pub(crate) fn carry_out(
         }
         None => repository::refuse(&mut items, |_| true, "the repository is gone"),
     }
-    Ok(items)
+    items
 }
 
 /// Returns the locks below `.git` that a killed operation left: those that are links to a file under its own name.

@@ -178,11 +178,15 @@ impl Repository {
             .into_iter()
             .flatten();
         let linked = linked.filter_map(|entry| Some(entry.ok()?.path()));
-        let own = self.location.directory.canonicalize().ok();
-        linked
-            .chain([self.location.common.clone()])
-            .filter(|folder| folder.canonicalize().ok() != own)
-            .collect()
+        let Location { directory, common } = &self.location;
+        let mut others: Vec<PathBuf> = linked.chain([common.clone()]).collect();
+        others.retain(|folder| folder != directory);
+        // Nearly always it is the only one, and no name need be resolved to know that.
+        if !others.is_empty() {
+            let own = directory.canonicalize().ok();
+            others.retain(|folder| folder.canonicalize().ok() != own);
+        }
+        others
     }
 
     fn why_not_removed(&self, name: &str) -> Option<String> {
