@@ -117,3 +117,12 @@ release-twice:
 # What crates.io would be sent, in order: from a clean clone, each built from its package
 publish-check *options:
     packaging/publish-check {{options}}
+
+# Draws the picture of the README's first screen again, from what the program prints
+picture:
+    UPDATE_EXPECT=1 cargo test --workspace --locked --test cli -- picture
+
+# The documentation as a book with a search, below target/book; exit code 77: mdbook is not here
+book:
+    @command -v mdbook >/dev/null || { echo "NOT RUN: mdbook is not here: cargo install mdbook"; exit 77; }
+    mdbook build

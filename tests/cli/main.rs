@@ -24,6 +24,7 @@ mod patches;
 mod payload;
 mod permission;
 mod picker;
+mod picture;
 mod replay;
 mod reverting;
 mod run;

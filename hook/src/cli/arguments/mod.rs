@@ -2,6 +2,8 @@
 
 mod changes;
 mod config;
+#[cfg(test)]
+mod documented;
 mod files;
 mod history;
 mod inside;
