@@ -346,18 +346,15 @@ fn the_store_says_which_binaries_may_use_it() {
     );
 }
 
-/// Returns the SQL of every example in `docs/database.md`.
+/// Returns the SQL of every example in `docs/database.md` but the one with a full-text index: the library's SQLite is built without
+/// FTS5, which the program `sqlite3` has. That one runs it where the command line is tested.
 fn documented_queries() -> Vec<String> {
     let text = include_str!("../docs/database.md");
     let blocks = text.split("```sql\n").skip(1);
-    blocks
-        .map(|block| {
-            block
-                .split("```")
-                .next()
-                .expect("a split has a first part")
-                .to_owned()
-        })
+    let examples = blocks.map(|block| block.split("```").next().expect("a split has a first part"));
+    examples
+        .filter(|example| !example.contains("USING fts5"))
+        .map(str::to_owned)
         .collect()
 }
 

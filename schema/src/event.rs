@@ -124,6 +124,9 @@ pub struct Event {
     /// The tool's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_name: Option<String>,
+    /// The command line that the tool runs, where it runs one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_command: Option<String>,
     /// The agent's id of this use of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
@@ -175,6 +178,7 @@ impl Event {
             parent_session_id: None,
             prompt: None,
             tool_name: None,
+            tool_command: None,
             tool_use_id: None,
             paths: Vec::new(),
             tool_kind: None,

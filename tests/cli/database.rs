@@ -88,7 +88,7 @@ fn more(world: &Sandbox) {
     });
     for event in [
         json!({"event": "user_message", "session_id": "s", "message_id": "m5", "prompt": "run it"}),
-        json!({"event": "tool_start", "session_id": "s", "tool_name": "Bash", "tool_use_id": "t"}),
+        json!({"event": "tool_start", "session_id": "s", "tool_name": "Bash", "tool_use_id": "t", "tool_command": "make check"}),
         json!({"event": "tool_finish", "session_id": "s", "tool_use_id": "t"}),
         json!({"event": "turn_end", "session_id": "s"}),
     ] {
@@ -173,6 +173,72 @@ fn the_prompt_that_wrote_a_file_is_none_that_is_reverted() {
     wrote("so is a restore", "outside");
     world.play("m3", "the third", |world| world.write("src/main.rs", "3\n"));
     wrote("and then it was written again", "the third");
+}
+
+#[test]
+fn what_is_undone_in_part_is_not_in_effect_until_it_is_taken_back() {
+    if !has_program("sqlite3") {
+        return;
+    }
+    let world = Sandbox::new();
+    world.play("m1", "the first", |world| {
+        world.write("a", "1\n");
+        world.write("b", "1\n");
+    });
+    world.play("m2", "the second", |world| world.write("c", "1\n"));
+    let in_effect = || {
+        let sql = "SELECT group_concat(path || in_effect, ' ') FROM (SELECT path, in_effect FROM file_history ORDER BY path)";
+        let messages = "SELECT group_concat(in_effect, '') FROM (SELECT in_effect FROM message_overview ORDER BY seq)";
+        let steps = messages.replace("message_", "step_");
+        [sql, messages, &steps].map(|sql| query(&world, sql).stdout.trim().to_owned())
+    };
+    assert_eq!(in_effect(), ["a1 b1 c1", "11", "11"]);
+    let undone = ["a0 b0 c1", "01", "01"];
+    for (arguments, expected, why) in [
+        (&["revert", "m1", "--alone"][..], undone, "alone"),
+        (
+            &["revert", "m1", "--only", "a"],
+            ["a0 b1 c1", "11", "11"],
+            "a path",
+        ),
+    ] {
+        ask(&world, arguments);
+        assert_eq!(in_effect(), expected, "{why}");
+        ask(&world, &["unrevert"]);
+        assert_eq!(in_effect(), ["a1 b1 c1", "11", "11"], "{why}, taken back");
+    }
+    ask(&world, &["revert", "m1", "--alone"]);
+    world.play("m3", "it is permanent", |_| {});
+    let [files, messages, _] = in_effect();
+    assert_eq!(
+        (files.as_str(), messages.as_str()),
+        ("a0 b0 c1", "011"),
+        "for good"
+    );
+}
+
+#[test]
+fn command_lines_are_kept_as_far_as_prompts_are() {
+    if !has_program("sqlite3") {
+        return;
+    }
+    for (keep, expected) in [
+        ("full", "make\ncheck\n"),
+        ("title", "make\n"),
+        ("none", "\n"),
+    ] {
+        let world = Sandbox::new();
+        world.configure(&format!("record_prompts = \"{keep}\"\n"));
+        world.play("m1", "the first", |_| {});
+        for event in [
+            json!({"event": "user_message", "session_id": "s", "message_id": "m2", "prompt": "run it"}),
+            json!({"event": "tool_start", "session_id": "s", "tool_name": "Bash", "tool_use_id": "t", "tool_command": "make\ncheck"}),
+        ] {
+            world.event(event).ends_silently();
+        }
+        let run = query(&world, "SELECT command FROM tool_overview");
+        assert_eq!(run.stdout, expected, "{keep}");
+    }
 }
 
 #[test]

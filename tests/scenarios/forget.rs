@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{FileResult, ForgetReport};
+use ckpt_schema::{Event, EventKind};
 use ckpt_store::{ErrorKind, Forget};
 
 use testing::scenario::{World, to};
@@ -114,6 +115,34 @@ fn the_bytes_of_a_forgotten_path_are_nowhere_in_the_store() {
         format!("third {SECRET}\n"),
         "the workspace is not touched"
     );
+}
+
+#[test]
+fn a_command_line_that_quotes_what_is_forgotten_is_forgotten_too() {
+    for forgotten in [
+        Forget::Path(".env".to_owned()),
+        Forget::Message("m1".to_owned()),
+    ] {
+        let mut world = World::new();
+        world.message_in("s", "m1");
+        world.start_in("s");
+        for (id, line) in [
+            ("1", format!("echo {SECRET} > .env")),
+            ("2", "cat .env".to_owned()),
+        ] {
+            let event = Event {
+                tool_use_id: Some(id.to_owned()),
+                tool_command: Some(line),
+                ..world.event(EventKind::ToolStart, "s")
+            };
+            world.send(&event);
+        }
+        world.write(".env", format!("{SECRET}\n"));
+        world.finish_in("s");
+        assert!(!places_of(&world, SECRET).is_empty(), "it was recorded");
+        forget(&mut world, forgotten);
+        assert_eq!(places_of(&world, SECRET), Vec::<String>::new());
+    }
 }
 
 #[test]

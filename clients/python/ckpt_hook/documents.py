@@ -1156,6 +1156,10 @@ class Event(TypedDict):
     Whether the agent tells of every tool that may change a file before it runs: while none runs, it changes nothing. It need
     not be said again; the first event of a tool says so as well.
     """
+    tool_command: NotRequired[str | None]
+    """
+    The command line that the tool runs, where it runs one.
+    """
     tool_kind: NotRequired[ToolKind | None]
     """
     What the tool may change; anything where it is not given.

@@ -221,6 +221,10 @@ export interface Event {
    */
   tells_of_tools?: boolean;
   /**
+   * The command line that the tool runs, where it runs one.
+   */
+  tool_command?: string | null;
+  /**
    * What the tool may change; anything where it is not given.
    */
   tool_kind?: ToolKind | null;

@@ -13,6 +13,9 @@ use crate::sessions::{self, NewMessage, OpenStep, SessionRow, StepPath, StepRow,
 use crate::settings::{RecordPrompts, Settings};
 use crate::timeline::{Observation, Place, parent_of};
 
+/// No more characters of a command line are kept.
+const LONGEST_COMMAND: usize = 1_000;
+
 /// What became of an event, for its report.
 #[derive(Default)]
 pub(super) struct Written {
@@ -220,12 +223,16 @@ impl<'a> Recording<'a> {
         if let Some(cwd) = cwd.filter(|cwd| !cwd.starts_with(&self.place.root)) {
             outside.push(cwd.to_string_lossy().into_owned());
         }
+        let command = self.event.tool_command.as_deref();
+        let command =
+            command.and_then(|line| kept_command(line, self.place.settings.record_prompts));
         sessions::insert_tool(
             self.connection,
             step,
             self.event,
             &paths,
             &outside,
+            command.as_deref(),
             self.now,
         )?;
         self.named
@@ -464,6 +471,11 @@ fn name_in_turn(turn_id: &str, before: u64) -> String {
     } else {
         format!("{turn_id}/{}", before + 1)
     }
+}
+
+/// A script that is written out on the command line is no more than its beginning: a row is to stay on its page of the database.
+fn kept_command(line: &str, keep: RecordPrompts) -> Option<String> {
+    kept_prompt(line, keep).map(|line| line.chars().take(LONGEST_COMMAND).collect())
 }
 
 fn kept_prompt(prompt: &str, keep: RecordPrompts) -> Option<String> {

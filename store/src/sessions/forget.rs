@@ -218,12 +218,14 @@ pub(crate) fn blobs(
     Ok(found)
 }
 
-/// Forgets prompts and labels of messages, and what was noted of their sessions. Returns how many prompts those were.
+/// Forgets prompts, command lines and labels of messages, and what was noted of their sessions. Returns how many prompts those were.
 pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
     let mut forgotten = 0;
     for id in &of.messages {
         let sql = "UPDATE messages SET prompt = NULL WHERE id = ?1 AND prompt IS NOT NULL";
         forgotten += connection.execute(sql, [id]).context(|| WHAT)? as u64;
+        let sql = "UPDATE tools SET command = NULL WHERE command IS NOT NULL AND step_id IN (SELECT id FROM steps WHERE message_id = ?1)";
+        connection.execute(sql, [id]).context(|| WHAT)?;
         let sql = "DELETE FROM labels WHERE message_id = ?1";
         connection.execute(sql, [id]).context(|| WHAT)?;
     }
@@ -232,6 +234,17 @@ pub(crate) fn prompts(connection: &Connection, of: &Belongings) -> Result<u64> {
         connection.execute(sql, [id]).context(|| WHAT)?;
     }
     Ok(forgotten)
+}
+
+/// Forgets command lines that quote one of these paths, or that ran in a step that changed one: what they wrote may stand in them.
+pub(crate) fn commands_about(connection: &Connection, paths: &[String]) -> Result<()> {
+    let sql = "UPDATE tools SET command = NULL
+                WHERE command IS NOT NULL
+                  AND (instr(command, ?1) > 0 OR EXISTS (SELECT 1 FROM changes WHERE step_id = tools.step_id AND path = ?1))";
+    for path in paths {
+        connection.execute(sql, [path]).context(|| WHAT)?;
+    }
+    Ok(())
 }
 
 /// Forgets diagnostics that quote one of these paths.

@@ -142,14 +142,15 @@ pub(crate) fn insert_tool(
     event: &Event,
     paths: &[WorkspacePath],
     outside: &[String],
+    command: Option<&str>,
     started_at: Milliseconds,
 ) -> Result<()> {
     // An edit tool of which no file is known, or one outside the workspace alone, is not known to change nothing else.
     let kind = event.tool_kind.map(ToolKind::name);
     connection
         .prepare_cached(
-            "INSERT INTO tools (step_id, agent_id, name, started_at, kind, paths, outside)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+            "INSERT INTO tools (step_id, agent_id, name, started_at, kind, paths, outside, command)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8
               WHERE ?2 IS NULL OR NOT EXISTS (SELECT 1 FROM tools WHERE step_id = ?1 AND agent_id = ?2)",
         )
         .and_then(|mut statement| {
@@ -161,6 +162,7 @@ pub(crate) fn insert_tool(
                 kind,
                 path_list::to_json(paths),
                 serde_json::Value::from(outside).to_string(),
+                command,
             ])
         })
         .context(|| "cannot add a tool")?;
@@ -221,7 +223,7 @@ pub(crate) fn finish_tool(
             Some(ran_for) => now.saturating_sub(ran_for),
             None => step_started_at(connection, step)?,
         };
-        insert_tool(connection, step, event, &[], &[], started_at)?;
+        insert_tool(connection, step, event, &[], &[], None, started_at)?;
     }
     connection
         .prepare_cached(

@@ -318,6 +318,7 @@ fn forget_part(
         let snapshots = replace_trees(connection, workspace, &rewritten)?;
         forget::blobs(connection, workspace, &is_file, true)?;
         let prompts = forget::prompts(connection, &belongings)?;
+        forget::commands_about(connection, &texts)?;
         forget::diagnostics_about(connection, &texts)?;
         sessions::note_unswept(connection, workspace, true)?;
         Ok((snapshots, prompts))

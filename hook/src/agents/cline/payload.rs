@@ -85,8 +85,10 @@ fn describe_tool(event: &mut Event, call: &Object<'_>) {
         event.tool_name.as_deref(),
         Some("editor" | "apply_patch" | "write_to_file" | "replace_in_file")
     );
-    event.paths = call
-        .object("input")
+    let input = call.object("input");
+    let line = input.as_ref().and_then(shape::command_line);
+    event.tool_command = line.filter(|_| !edits);
+    event.paths = input
         .filter(|_| edits)
         .map(|input| shape::named_files(&input))
         .unwrap_or_default();
@@ -106,6 +108,7 @@ fn message_of(tool_start: &Event) -> Event {
     Event {
         event: EventKind::UserMessage,
         tool_name: None,
+        tool_command: None,
         tool_use_id: None,
         tool_kind: None,
         paths: Vec::new(),

@@ -53,6 +53,7 @@ fn next_step(event: &Event) -> Event {
         event: EventKind::StepStart,
         prompt: None,
         tool_name: None,
+        tool_command: None,
         tool_use_id: None,
         paths: Vec::new(),
         at_once: true,

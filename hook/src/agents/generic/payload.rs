@@ -36,6 +36,7 @@ impl Agent for Generic {
         event.prompt = payload.prompt(&["prompt"]);
         event.tool_name = payload.id(&["tool_name"]);
         event.tool_use_id = payload.id(&["tool_use_id"]);
+        event.tool_command = payload.text(&["tool_command"]);
         event.paths = payload
             .object()
             .texts("paths")

@@ -98,8 +98,9 @@ fn describe_tool(event: &mut Event, payload: &Payload<'_>, edit_tools: &[&str]) 
         .map(named_files)
         .unwrap_or_default();
     event.tool_kind = tool_kind(event);
-    let line = input.as_ref().and_then(|input| input.text("command"));
-    event.is_command = line.is_some_and(|line| is_own_line(&line));
+    let line = input.as_ref().and_then(command_line);
+    event.is_command = line.as_deref().is_some_and(is_own_line);
+    event.tool_command = line.filter(|_| !edits);
     if event.event == EventKind::ToolFinish {
         let is_set = |object: &Object<'_>, name: &str| object.flag(name) == Some(true);
         event.duration_ms = ["duration_ms", "durationMs"]
@@ -114,6 +115,12 @@ fn describe_tool(event: &mut Event, payload: &Payload<'_>, edit_tools: &[&str]) 
         });
         event.background = goes_on.then_some(true);
     }
+}
+
+/// Returns the command line of a tool's input, whether it is one text or words.
+pub fn command_line(input: &Object<'_>) -> Option<String> {
+    let words = || Some(input.texts("command").join(" ")).filter(|line| !line.is_empty());
+    input.text("command").or_else(words)
 }
 
 /// The tools of any agent that change no file: they read, search, plan or ask.
@@ -246,6 +253,7 @@ pub fn bounded_by_tools(event: Event) -> Vec<Event> {
         event: EventKind::StepFinish,
         step_id,
         tool_name: None,
+        tool_command: None,
         tool_kind: None,
         duration_ms: None,
         background: None,

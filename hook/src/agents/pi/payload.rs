@@ -48,8 +48,10 @@ impl Agent for Pi {
         event.tool_name = told.text("toolName");
         event.tool_use_id = told.text("toolCallId");
         let edits = matches!(event.tool_name.as_deref(), Some("write" | "edit"));
-        event.paths = told
-            .object("input")
+        let input = told.object("input");
+        let line = input.as_ref().and_then(shape::command_line);
+        event.tool_command = line.filter(|_| !edits);
+        event.paths = input
             .filter(|_| edits)
             .map(|input| shape::named_files(&input))
             .unwrap_or_default();

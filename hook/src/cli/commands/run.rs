@@ -89,6 +89,7 @@ fn begin(
     store.record(&session.event(EventKind::StepStart))?;
     store.record(&Event {
         tool_name: Some(words(&arguments.command[..1])),
+        tool_command: Some(words(&arguments.command)),
         ..session.event(EventKind::ToolStart)
     })?;
     Ok(store)
