@@ -161,3 +161,25 @@ fn what_an_undone_step_had_to_keep_goes_with_the_later_step_that_held_it() {
     );
     assert_eq!(report.outcome, Outcome::Restored, "nothing stays");
 }
+
+#[test]
+fn what_is_reverted_further_back_already_is_told_as_such() {
+    let mut world = World::new();
+    world.write("a", "0\n");
+    world.turn("m1", |world| world.write("a", "1\n"));
+    world.turn("m2", |world| world.write("a", "2\n"));
+    world.revert("m1");
+    let report = world
+        .try_revert(&RevertRequest {
+            only: vec!["a".into()],
+            ..to("m2")
+        })
+        .expect("the message is known");
+    assert_eq!(world.read("a"), "0\n", "m1 stays undone: {report:#?}");
+    assert_eq!(
+        differences(&report),
+        [("a", DifferenceReason::Operation)],
+        "before m2 it was as m1 had left it"
+    );
+    assert_eq!(report.outcome, Outcome::Nothing, "there is nothing to do");
+}

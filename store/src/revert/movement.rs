@@ -273,6 +273,14 @@ impl Movement {
             .collect()
     }
 
+    /// Returns whether it puts paths back to before a message that is reverted already.
+    pub fn is_behind_the_point(&self) -> bool {
+        match (&self.part, &self.from) {
+            (Some(Part::Paths { message, .. }), Some(point)) => point.seq <= message.seq,
+            _ => false,
+        }
+    }
+
     /// Returns from where on a whole revert asked for everything.
     fn whole_since(&self) -> Option<i64> {
         self.since.filter(|_| self.part.is_none())

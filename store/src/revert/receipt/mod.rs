@@ -35,6 +35,8 @@ pub(super) struct Expectation {
     unclear: Unclear,
     /// The session that is moved, with the state before its first revert.
     session: Option<(String, Option<i64>)>,
+    /// Whether what it goes to lies behind the revert point, so that earlier reverts of the session have undone more.
+    is_behind_the_point: bool,
 }
 
 impl Expectation {
@@ -57,6 +59,7 @@ impl Expectation {
             scopes,
             unclear,
             session: Some((movement.session.id.clone(), base)),
+            is_behind_the_point: movement.is_behind_the_point(),
         })
     }
 
@@ -68,6 +71,7 @@ impl Expectation {
             scopes: Vec::new(),
             unclear: Unclear::default(),
             session: None,
+            is_behind_the_point: false,
         }
     }
 }
@@ -162,17 +166,22 @@ impl Comparison<'_> {
         paths: &[WorkspacePath],
     ) -> Result<Unseen> {
         let Expectation {
-            session, snapshot, ..
+            session,
+            snapshot,
+            is_behind_the_point,
+            ..
         } = self.expectation;
-        let session = session
+        // The moves of the chain that goes there are no reason to be elsewhere, unless they went further back.
+        let chain = session
             .as_ref()
+            .filter(|_| !is_behind_the_point)
             .map(|(session, base)| (session.as_str(), *base));
         let workspace = self.place.row.id;
         let mut gaps = sessions::gaps_of(self.connection, *snapshot)?;
         gaps.extend(self.after.gaps.iter().cloned());
         let mut unseen = Unseen {
             gaps,
-            moved: sessions::moved_since(self.connection, workspace, *snapshot, session)?,
+            moved: sessions::moved_since(self.connection, workspace, *snapshot, chain)?,
             hidden: self.hidden(paths)?,
         };
         // An empty folder comes and goes with a row, but for one in which everything was ignored: that is nobody's change.
