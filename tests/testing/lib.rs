@@ -25,6 +25,7 @@ pub mod apply;
 pub mod binary;
 pub mod clock;
 pub mod count;
+pub mod disk;
 pub mod executable;
 pub mod git;
 pub mod machine;
