@@ -4,10 +4,12 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::json;
 
-use testing::binary::Sandbox;
+use testing::binary::{Run, Sandbox};
+use testing::rows;
 
 #[test]
 fn eight_processes_capture_one_workspace_at_once() {
@@ -154,4 +156,135 @@ fn what_happens_while_a_hook_waits_for_the_workspace_counts() {
         status["open_steps"], 1,
         "a finish beside a tool that runs by now is early: {status}"
     );
+}
+
+/// How many messages each process sends beside upkeep.
+const ROUNDS: usize = 6;
+
+/// One message of a session: a tool of its step says that it writes a file, and does.
+fn turn(world: &Sandbox, session: &str, round: usize) {
+    let file = format!("{session}.txt");
+    let send = |event: &str| {
+        let message = format!("{session}-{round}");
+        let event = json!({
+            "event": event, "session_id": session, "message_id": message, "prompt": message,
+            "tool_use_id": "t", "paths": [file],
+        });
+        world.event(event).ends_silently();
+    };
+    ["user_message", "step_start", "tool_start"]
+        .iter()
+        .for_each(|event| send(event));
+    world.write(&file, format!("{round}\n"));
+    ["tool_finish", "step_finish", "turn_end"]
+        .iter()
+        .for_each(|event| send(event));
+}
+
+fn agree(run: &Run, codes: &[i32]) {
+    let is_one = run.code.is_some_and(|code| codes.contains(&code));
+    assert!(is_one, "it ends with one of {codes:?}: {run}");
+}
+
+/// A store with a session that is long over, another workspace with something to forget, and work that goes on.
+fn months_old() -> Sandbox {
+    let world = Sandbox::new();
+    world.write("kept", "the user's\n");
+    for round in 0..4 {
+        turn(&world, "old", round);
+    }
+    let database = world.store().join("sessions.db");
+    rows::age(&database, 40 * 24 * 3600 * 1000);
+    rows::execute(
+        &database,
+        "UPDATE sessions SET process = NULL, process_seen = 0",
+    );
+    std::fs::create_dir(world.path("other")).expect("writable");
+    world
+}
+
+/// What one of the eight does in a round.
+fn work(world: &Sandbox, number: usize, round: usize) {
+    let session = format!("w{number}");
+    let first = format!("{session}-0");
+    match number {
+        // Four agents.
+        0..4 => turn(world, &session, round),
+        // Two whose users go back and forth.
+        4 | 5 => {
+            turn(world, &session, round);
+            let revert = world.run(&["-q", "revert", &first, "--session", &session], b"");
+            agree(&revert, &[0, 3, 5]);
+            agree(
+                &world.run(&["-q", "unrevert", "--session", &session], b""),
+                &[0, 3, 5],
+            );
+        }
+        // Two who read.
+        _ => {
+            for command in ["log", "sessions", "status", "du"] {
+                agree(&world.run(&[command], b""), &[0]);
+            }
+            let diff = world.run(&["diff", "old-3"], b"");
+            agree(&diff, &[0, 4]);
+        }
+    }
+}
+
+#[test]
+fn gc_and_forget_beside_eight_processes_lose_nothing_and_keep_nobody_from_work() {
+    let world = months_old();
+    let other = world.path("other");
+    let running = AtomicUsize::new(8);
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let (world, running) = (&world, &running);
+            scope.spawn(move || {
+                let end = End(running);
+                (0..ROUNDS).for_each(|round| work(world, number, round));
+                drop(end);
+            });
+        }
+        while running.load(Ordering::SeqCst) > 0 {
+            agree(&world.run(&["gc"], b""), &[0, 3]);
+            // In another workspace nobody is at work; the session store is the same.
+            std::fs::write(other.join("secret"), "hunter2-hunter2\n").expect("writable");
+            let elsewhere = other.to_str().expect("a plain path");
+            let in_other = |arguments: &[&str]| {
+                world.run(&[&["--workspace", elsewhere][..], arguments].concat(), b"")
+            };
+            agree(&in_other(&["snapshot"]), &[0]);
+            agree(&in_other(&["forget", "--path", "secret", "--yes"]), &[0]);
+            // Here somebody nearly always is.
+            agree(
+                &world.run(&["forget", "--path", "w0.txt", "--dry-run"], b""),
+                &[0, 4, 5],
+            );
+        }
+    });
+    let doctor = world.run(&["doctor", "--all"], b"").exits(0);
+    assert!(!doctor.stdout.contains("missing"), "{doctor}");
+    let status = world.json(&["status"]);
+    assert_eq!(status["diagnostics"], 0, "no hook failed: {status}");
+    // Whose a change is may be in doubt where so many work at once; that its bytes are there is not.
+    let log = world.json(&["log", "--limit", "100"]);
+    let messages = log["messages"].as_array().expect("a list");
+    assert_eq!(messages.len(), 4 + 6 * ROUNDS, "no row is lost: {log}");
+    for message in messages {
+        let id = message["id"].as_str().expect("an id");
+        let is_old = message["agent_id"]
+            .as_str()
+            .is_some_and(|id| id.starts_with("old"));
+        let diff = world.run(&["diff", id, "current"], b"");
+        agree(&diff, if is_old { &[0, 4] } else { &[0] });
+    }
+}
+
+/// Counts down when it goes, also where a thread panics.
+struct End<'a>(&'a AtomicUsize);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
 }
