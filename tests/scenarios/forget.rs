@@ -267,3 +267,24 @@ fn what_matches_nothing_is_said_and_what_is_forgotten_may_be_captured_again() {
     );
     world.try_revert(&to("m1")).expect("it is known");
 }
+
+#[test]
+fn an_ignore_file_that_ignores_itself_is_forgotten_too() {
+    let mut world = World::new();
+    world.write("kept", "the user's\n");
+    world.write("d/.gitignore", format!(".gitignore\n{SECRET}\n"));
+    turn(&mut world, "s", "m1", |world| {
+        world.write("d/file", "the agent's\n");
+    });
+    assert!(
+        !places_of(&world, SECRET).is_empty(),
+        "its lines were stored"
+    );
+    fs::remove_file(world.path("d/.gitignore")).expect("ours");
+    let report = forget(&mut world, Forget::Path("d/.gitignore".to_owned()));
+    assert_eq!(report.workspaces[0].files[0].path, "d/.gitignore");
+    assert_eq!(places_of(&world, SECRET), Vec::<String>::new(), "nowhere");
+    let report = world.revert("m1");
+    assert!(!world.exists("d/file"), "the rest goes back: {report:?}");
+    assert_eq!(world.read("kept"), "the user's\n");
+}

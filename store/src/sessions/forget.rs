@@ -135,6 +135,26 @@ pub(crate) fn replace_tree(
     Ok(ids.len() as u64)
 }
 
+/// Returns the rules of a workspace's snapshots that were not pruned.
+pub(crate) fn rules(connection: &Connection, workspace_id: i64) -> Result<Vec<ObjectId>> {
+    let sql = "SELECT DISTINCT rules_blob FROM snapshots
+                WHERE workspace_id = ?1 AND pruned_at IS NULL AND rules_blob IS NOT NULL";
+    all(connection, sql, [workspace_id], |row| row.get(0))
+}
+
+/// Puts rules in the place of others.
+pub(crate) fn replace_rules(
+    connection: &Connection,
+    workspace_id: i64,
+    (old, new): (ObjectId, ObjectId),
+) -> Result<()> {
+    let sql = "UPDATE snapshots SET rules_blob = ?3, stored_bytes = NULL WHERE workspace_id = ?1 AND rules_blob = ?2";
+    connection
+        .execute(sql, params![workspace_id, old, new])
+        .context(|| WHAT)?;
+    Ok(())
+}
+
 /// A column of blobs.
 struct Column {
     table: &'static str,

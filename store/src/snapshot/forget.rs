@@ -6,10 +6,11 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::Snapshots;
+use super::rules::{Rules, UNKNOWN_LINES};
 use crate::error::Result;
 use crate::model::entry::ObjectId;
 use crate::model::path::join;
-use crate::objects::hash::{ObjectKind, hash};
+use crate::objects::hash::{ObjectKind, blob_id, hash};
 use crate::objects::pack::write::{Effort, PackWriter, pack_object};
 use crate::objects::reader::Reader;
 use crate::objects::tree::{TreeMode, encode};
@@ -67,6 +68,52 @@ impl Snapshots {
             && let Some(name) = to.finish()?
         {
             reader.note_new_pack(&name)?;
+        }
+        Ok(rewritten)
+    }
+}
+
+/// Rules of snapshots that hold the lines of an ignore file that is forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RewrittenRules {
+    pub old: ObjectId,
+    /// Those that replace them: such a file is one that nobody ever read.
+    pub new: ObjectId,
+    /// The ignore files.
+    pub files: Vec<Vec<u8>>,
+}
+
+impl Snapshots {
+    /// Returns those of these rules that hold the lines of an ignore file that is forgotten and is no file of the tree, and what
+    /// replaces each. With `write` the new ones are stored, synced.
+    pub(crate) fn rules_without(
+        &self,
+        rules: &[ObjectId],
+        is_forgotten: &dyn Fn(&[u8]) -> bool,
+        write: bool,
+    ) -> Result<Vec<RewrittenRules>> {
+        let reader = self.objects.reader()?;
+        let mut rewritten = Vec::new();
+        let mut texts = Vec::new();
+        for old in rules {
+            let mut decoded = Rules::decode(&reader.blob(*old)?)?;
+            let mut files = Vec::new();
+            for (directory, lines) in &mut decoded.untracked {
+                let file = join(directory, b".gitignore");
+                if lines[..] != *UNKNOWN_LINES && is_forgotten(&file) {
+                    *lines = UNKNOWN_LINES.to_vec();
+                    files.push(file);
+                }
+            }
+            if let (Some(text), false) = (decoded.encode(), files.is_empty()) {
+                let (old, new) = (*old, blob_id(&text));
+                rewritten.push(RewrittenRules { old, new, files });
+                texts.push(text);
+            }
+        }
+        if write {
+            let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+            self.objects.write_blobs(&texts)?;
         }
         Ok(rewritten)
     }

@@ -60,6 +60,14 @@ impl Part {
         }
     }
 
+    /// Whether anything that ever stood at a path is meant.
+    fn has_path(&self, path: &[u8]) -> bool {
+        match self {
+            Self::Paths(pattern) => pattern.is_at_or_above(path),
+            Self::Of(of) => of.written.iter().any(|(written, _)| written == path),
+        }
+    }
+
     fn has_entry(&self, path: &[u8], id: ObjectId, is_directory: bool) -> bool {
         match self {
             Self::Paths(pattern) => pattern.is_at(path, is_directory),
@@ -288,11 +296,21 @@ fn forget_part(
     } else {
         Vec::new()
     };
+    // An ignore file that ignores itself is no file of a tree, and stands in the rules beside it.
+    let rules = if has_objects {
+        let rules = forget::rules(store.database.connection(), workspace)?;
+        place
+            .snapshots()?
+            .rules_without(&rules, &|path| part.has_path(path), !dry_run)?
+    } else {
+        Vec::new()
+    };
     let is_file = |path: &[u8], id| part.has_file(path, id);
     let gone = rewritten.iter().flat_map(|one| one.gone.iter());
     let mut paths: BTreeSet<Vec<u8>> = gone.map(|gone| gone.path.clone()).collect();
     let found = forget::blobs(store.database.connection(), workspace, &is_file, false)?;
     paths.extend(found.into_keys());
+    paths.extend(rules.iter().flat_map(|one| one.files.iter().cloned()));
     part.refuse_undecided()?;
     let mut report = ForgetWorkspace {
         workspace: place.root.to_string_lossy().into_owned(),
@@ -316,6 +334,9 @@ fn forget_part(
     let texts: Vec<String> = report.files.iter().map(|file| file.path.clone()).collect();
     (report.snapshots, report.prompts) = store.database.write(|connection| {
         let snapshots = replace_trees(connection, workspace, &rewritten)?;
+        for one in &rules {
+            forget::replace_rules(connection, workspace, (one.old, one.new))?;
+        }
         forget::blobs(connection, workspace, &is_file, true)?;
         let prompts = forget::prompts(connection, &belongings)?;
         forget::commands_about(connection, &texts)?;

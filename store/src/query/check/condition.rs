@@ -1,7 +1,6 @@
 //! The condition that a store is in: tables, references, room, age, clock, and steps that nobody protected. Reads only.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use bytesize::ByteSize;
 use ckpt_schema::migration::VERSION;
@@ -14,6 +13,7 @@ use crate::model::Milliseconds;
 use crate::sessions::Database;
 use crate::sessions::read::all;
 use crate::store::Store;
+use crate::upkeep::gc::sizes::of_store;
 
 /// A clock may be so far behind what it said before, in milliseconds.
 const SLACK: Milliseconds = 5 * 60 * 1000;
@@ -23,9 +23,6 @@ const WEEK: Milliseconds = 7 * 24 * 3600 * 1000;
 
 /// With less room than this a disk is called full, in bytes.
 const LITTLE_ROOM: u64 = 256 << 20;
-
-/// So many files of a store are looked at for its size; one with more is larger than is told.
-const MOST_FILES: usize = 200_000;
 
 /// Returns what is not as it should be, and one line that says what is.
 pub(super) fn look(store: &Store) -> Vec<Finding> {
@@ -169,7 +166,7 @@ fn unused(store: &Store) -> Result<Option<Finding>> {
 /// What the store takes, and what the disk has left.
 fn room(store: &Store) -> Result<Option<Finding>> {
     let directory = &store.surroundings.directory;
-    let taken = size(directory)?;
+    let taken = of_store(store)?.bytes;
     let most = store.surroundings.settings.max_store_size;
     let left = rustix::fs::statvfs(directory)
         .map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize))
@@ -196,31 +193,4 @@ fn room(store: &Store) -> Result<Option<Finding>> {
     } else {
         finding("ok", "store", &text)
     }))
-}
-
-/// Returns what the files below a directory take on the disk, in bytes; no link is followed, and a file of several names counts once.
-fn size(directory: &Path) -> Result<u64> {
-    use std::os::unix::fs::MetadataExt;
-    let mut open = vec![directory.to_owned()];
-    let mut seen = BTreeSet::new();
-    let mut sum = 0;
-    while let Some(directory) = open.pop() {
-        let what = || format!("cannot list `{}`", directory.display());
-        for entry in directory.read_dir().context(what)? {
-            let entry = entry.context(what)?;
-            // What goes meanwhile takes no room.
-            let Ok(metadata) = entry.metadata() else {
-                continue;
-            };
-            if metadata.is_dir() {
-                open.push(entry.path());
-            } else if seen.insert((metadata.dev(), metadata.ino())) {
-                sum += metadata.blocks() * 512;
-            }
-        }
-        if seen.len() > MOST_FILES {
-            break;
-        }
-    }
-    Ok(sum)
 }
