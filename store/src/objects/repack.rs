@@ -52,10 +52,17 @@ pub(crate) fn list(objects: &Objects) -> Result<Vec<OldPack>> {
     let packs = reader.packs();
     let directory = objects.packs();
     let own = packs.all_own();
-    own.map(|pack| {
+    own.filter_map(|pack| {
         let path = directory.join(pack.name());
-        let metadata =
-            fs::metadata(&path).context(|| format!("cannot find `{}`", path.display()))?;
+        let metadata = match fs::metadata(&path) {
+            // Whoever joined it with others has written them first.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            metadata => metadata.context(|| format!("cannot find `{}`", path.display())),
+        };
+        Some(metadata.map(|metadata| (pack, path, metadata)))
+    })
+    .map(|found| {
+        let (pack, path, metadata) = found?;
         let index = fs::metadata(path.with_extension("idx")).map_or(0, |metadata| metadata.len());
         Ok(OldPack {
             pack: Arc::clone(pack),

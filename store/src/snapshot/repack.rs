@@ -157,12 +157,7 @@ impl Snapshots {
 
     /// Returns how many bytes each of these needs that none before it needs, and what nothing needs.
     pub(crate) fn measure(&self, groups: &[Roots]) -> Result<(Vec<u64>, u64)> {
-        let mut sizes: HashMap<ObjectId, u64> = HashMap::new();
-        for pack in repack::list(&self.objects)? {
-            for (id, size) in pack.pack.entry_sizes()? {
-                *sizes.entry(id).or_default() += size;
-            }
-        }
+        let mut sizes = self.entry_sizes()?;
         let reader = self.objects.reader()?;
         let mut reached = Reached::default();
         let mut taken = Vec::with_capacity(groups.len());
@@ -174,6 +169,21 @@ impl Snapshots {
             counted = reached.order.len();
         }
         Ok((taken, sizes.values().sum()))
+    }
+
+    /// Returns the bytes that each object takes. Whoever joins packs meanwhile is waited for: what it removed is in the pack that it
+    /// wrote.
+    fn entry_sizes(&self) -> Result<HashMap<ObjectId, u64>> {
+        loop {
+            let packs = repack::list(&self.objects)?;
+            match sizes_of(&packs) {
+                Err(error) if names_of(&repack::list(&self.objects)?) == names_of(&packs) => {
+                    return Err(error);
+                }
+                Err(_) => {}
+                sizes => return sizes,
+            }
+        }
     }
 
     /// To write packs anew takes as much room as they have, at most.
@@ -189,6 +199,20 @@ impl Snapshots {
             free >> 20
         )))
     }
+}
+
+fn sizes_of(packs: &[OldPack]) -> Result<HashMap<ObjectId, u64>> {
+    let mut sizes = HashMap::new();
+    for pack in packs {
+        for (id, size) in pack.pack.entry_sizes()? {
+            *sizes.entry(id).or_default() += size;
+        }
+    }
+    Ok(sizes)
+}
+
+fn names_of(packs: &[OldPack]) -> HashSet<&std::path::Path> {
+    packs.iter().map(|pack| pack.pack.name()).collect()
 }
 
 /// Packs that one replaces.
