@@ -91,10 +91,10 @@ scale:
     cargo test --release -p ckpt-hook --locked --test scale -- --ignored --nocapture --test-threads 1 --skip the_store_of
     cargo test --release -p ckpt-bench --locked --test bench -- --ignored
 
-# What a store takes after 20,000 steps and after a year of ordinary days, on disk and of time, on a release build: an hour, in memory
-# where the system has such a folder; fewer with CKPT_STEPS and CKPT_DAYS
+# What a store takes after 20,000 steps and after a year of ordinary days, on disk and of time, on a release build: an hour; fewer
+# with CKPT_STEPS and CKPT_DAYS
 year:
-    TMPDIR=$(test -d /dev/shm && echo /dev/shm || echo /tmp) cargo test --release -p ckpt-hook --locked --test scale year:: -- --ignored --nocapture --test-threads 1
+    cargo test --release -p ckpt-hook --locked --test scale year:: -- --ignored --nocapture --test-threads 1
 
 # Measures in trees (s, m, l, xl; more options: --cold, --rounds) and writes docs/performance.md anew
 bench *trees="s m":

@@ -220,66 +220,6 @@ fn three_hundred_small_steps_take_little_room_after_gc() {
     );
 }
 
-#[test]
-#[ignore = "minutes: `just scale`"]
-fn sixty_snapshots_take_a_fraction_of_loose_objects_after_gc() {
-    let mut months = Months::new();
-    months.world.message("m");
-    for step in 0..60 {
-        for file in 0..10 {
-            let file = (step * 10 + file) % FILES;
-            months.versions[file] += 1;
-            months
-                .world
-                .write(name(file), text(file, months.versions[file]));
-        }
-        months.world.capture();
-    }
-    months.ends_now();
-    let snapshots = months.store().join("snapshots");
-    let folder = std::fs::read_dir(&snapshots).expect("ours").next();
-    let repository = folder
-        .expect("one")
-        .expect("ours")
-        .path()
-        .join("repository.git");
-    let (before, _) = size(&repository.join("objects"));
-    months.run(&["gc"]);
-    let (after, _) = size(&repository.join("objects"));
-    let (loose, objects) = loose(&repository, &months.world.base());
-    println!(
-        "60 snapshots of ten files: {before} bytes, after gc {after}; {objects} loose objects take {loose}: {:.3} and {:.3} of that",
-        before as f64 / loose as f64,
-        after as f64 / loose as f64
-    );
-    assert!(after as f64 <= 0.06 * loose as f64, "{after} of {loose}");
-}
-
-/// What all objects of a repository take as loose ones on a disk with blocks of 4 KB, and how many they are.
-fn loose(repository: &Path, scratch: &Path) -> (u64, usize) {
-    let unpacked = scratch.join("unpacked.git");
-    let script = "git init -q --bare \"$2\" && for pack in \"$1\"/objects/pack/*.pack; do git -C \"$2\" unpack-objects -q < \"$pack\"; done";
-    let mut command = Command::new("sh");
-    command
-        .args(["-c", script, "-"])
-        .arg(repository)
-        .arg(&unpacked);
-    assert!(command.status().expect("a shell").success(), "git unpacks");
-    let mut sum = (0, 0);
-    for folder in std::fs::read_dir(unpacked.join("objects"))
-        .expect("ours")
-        .flatten()
-    {
-        if folder.file_name().len() == 2 {
-            for object in std::fs::read_dir(folder.path()).expect("ours").flatten() {
-                sum.0 += object.metadata().expect("ours").len().div_ceil(4096) * 4096;
-                sum.1 += 1;
-            }
-        }
-    }
-    sum
-}
-
 /// How many steps a year has; fewer where `CKPT_STEPS` says so.
 fn steps_of_a_year() -> usize {
     #[expect(clippy::disallowed_methods, reason = "the one switch of this test")]
