@@ -62,6 +62,48 @@ fn labels_are_listed_with_what_they_are_on() {
 }
 
 #[test]
+fn a_label_stands_where_its_message_is_shown() {
+    let world = world();
+    world.run(&["label", "m2", "it works"], b"").exits(0);
+    world.run(&["label", "m2", "a second"], b"").exits(0);
+    for arguments in [&["log"][..], &["log", "--graph"], &["log", "--name-only"]] {
+        let run = world.run(arguments, b"").exits(0);
+        let labelled = "[it works] [a second] make it fast";
+        assert_eq!(
+            run.stdout.matches(labelled).count(),
+            1,
+            "{arguments:?}: {run}"
+        );
+        assert_eq!(run.stdout.matches('[').count(), 2, "no other: {run}");
+    }
+    let show = world.run(&["show", "m2"], b"").exits(0);
+    assert!(
+        show.stdout.contains("labels      it works, a second\n"),
+        "{show}"
+    );
+    let log = world.json(&["log"]);
+    let labels = &log["messages"][0]["labels"];
+    assert_eq!(
+        *labels,
+        serde_json::json!(["it works", "a second"]),
+        "{log}"
+    );
+}
+
+#[test]
+fn operations_are_listed_by_the_state_of_their_message() {
+    let world = world();
+    world.run(&["revert", "m2"], b"").exits(0);
+    let listed = |state: &str| {
+        let log = world.json(&["log", "--operations", "--state", state]);
+        log["operations"].as_array().map(Vec::len)
+    };
+    assert_eq!((listed("hidden"), listed("live")), (Some(1), Some(0)));
+    world.run(&["unrevert"], b"").exits(0);
+    assert_eq!((listed("hidden"), listed("live")), (Some(0), Some(1)));
+}
+
+#[test]
 fn what_looks_like_an_id_is_a_label_of_nothing() {
     let world = world();
     for text in ["7c1e", "last~1", "current", "12", "", "a\u{1b}[2J"] {

@@ -1467,6 +1467,10 @@ class MessageReport(TypedDict):
     """
     Our id.
     """
+    labels: list[str]
+    """
+    Its labels, the oldest first.
+    """
     not_revertable: str | None
     """
     Why not, if it cannot.

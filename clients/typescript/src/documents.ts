@@ -300,6 +300,10 @@ export interface MessageReport {
    */
   id: string;
   /**
+   * Its labels, the oldest first.
+   */
+  labels: string[];
+  /**
    * Why not, if it cannot.
    */
   not_revertable: string | null;

@@ -5,7 +5,7 @@ use ckpt_schema::report::{
 };
 
 use super::history;
-use super::text::{count, fit, safe, short, title};
+use super::text::{count, fit, safe, short};
 use super::view::View;
 
 /// What stands at the left of a row.
@@ -123,7 +123,7 @@ fn of_message(message: &MessageReport, view: &View) -> String {
         let parts = [
             view.paint.id(&short(&message.id)),
             state,
-            title(message.prompt.as_deref()),
+            history::called(message, view.paint),
         ];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         return parts.join("  ");
@@ -133,7 +133,7 @@ fn of_message(message: &MessageReport, view: &View) -> String {
         view.paint.faint(&view.times.ago(message.time)),
         safe(&message.agent).into_owned(),
         state,
-        title(message.prompt.as_deref()),
+        history::called(message, view.paint),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("  ")

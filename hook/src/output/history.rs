@@ -81,7 +81,7 @@ struct Told {
 fn two_lines(message: &MessageReport, everywhere: bool, view: &View) -> String {
     let columns = view.width.unwrap_or(NARROW);
     let id = view.paint.id(&short(&message.id));
-    let first = format!("{id}  {}", title(message.prompt.as_deref()));
+    let first = format!("{id}  {}", called(message, view.paint));
     let [additions, deletions] =
         counts(Some(message.additions), Some(message.deletions), view.paint);
     let unclear = (message.unclear > 0).then(|| format!("{} unclear", message.unclear));
@@ -108,7 +108,7 @@ pub fn message_line(message: &MessageReport, view: &View) -> String {
         view.paint.faint(&view.times.ago(message.time)),
         safe(&message.agent).into_owned(),
         state_unless_live(message, view.paint),
-        view.paint.strong(&title(message.prompt.as_deref())),
+        labels(message, view.paint) + &view.paint.strong(&title(message.prompt.as_deref())),
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     parts.join("  ") + "\n"
@@ -157,8 +157,18 @@ fn message_row(message: &MessageReport, told: Told, view: &View) -> Vec<String> 
     if told.workspace {
         row.push(safe(&message.workspace).into_owned());
     }
-    row.push(title(message.prompt.as_deref()));
+    row.push(called(message, paint));
     row
+}
+
+/// Returns the labels of a message, each in brackets, and the first line of its prompt.
+pub fn called(message: &MessageReport, paint: Paint) -> String {
+    labels(message, paint) + &title(message.prompt.as_deref())
+}
+
+fn labels(message: &MessageReport, paint: Paint) -> String {
+    let label = |text: &String| format!("{} ", paint.good(&format!("[{}]", safe(text))));
+    message.labels.iter().map(label).collect()
 }
 
 /// Returns the state where it is not the usual one.
@@ -189,7 +199,7 @@ pub fn choice(message: &MessageReport, view: &View) -> String {
         short(&message.id),
         view.times.ago(message.time),
         count(message.files, "file"),
-        title(message.prompt.as_deref())
+        called(message, Paint::new(false))
     )
 }
 

@@ -225,6 +225,9 @@ fn show_message(
             .as_deref()
             .map(|why| ("unprotected", paint.bad(&safe(why)))),
     );
+    if !message.labels.is_empty() {
+        fields.push(("labels", safe(&message.labels.join(", ")).into_owned()));
+    }
     let prompt = message.prompt.as_deref().unwrap_or("");
     let prompt: String = prompt
         .lines()

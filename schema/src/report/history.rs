@@ -47,6 +47,9 @@ pub struct MessageReport {
     pub agent: String,
     /// What the user wrote, as far as the settings allow it to be stored.
     pub prompt: Option<String>,
+    /// Its labels, the oldest first.
+    #[serde(default)]
+    pub labels: Vec<String>,
     /// When.
     pub time: i64,
     /// Whether it is live, hidden or discarded.

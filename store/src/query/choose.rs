@@ -221,6 +221,23 @@ pub(super) fn operations(
         let is_of_agent = |session: &String| of_agent.contains(session);
         operations.retain(|operation| operation.session.as_ref().is_some_and(is_of_agent));
     }
+    if let Some(state) = filter.state {
+        let ids = "SELECT messages.id FROM messages JOIN sessions ON sessions.id = session_id WHERE workspace_id = ?1 AND messages.state = ?2";
+        let in_state: Vec<String> = all(
+            connection,
+            ids,
+            params![place.row.id, state.name()],
+            |row| row.get("id"),
+        )?;
+        let in_state: BTreeSet<String> = in_state.into_iter().collect();
+        let message = |operation: &OperationEntry| {
+            operation
+                .message
+                .clone()
+                .or_else(|| operation.alone.clone())
+        };
+        operations.retain(|operation| message(operation).is_some_and(|id| in_state.contains(&id)));
+    }
     let only = place.paths_asked_for(&filter.paths)?;
     if filter.grep.is_none() && filter.search.is_none() && filter.text.is_none() && only.is_empty()
     {

@@ -136,6 +136,7 @@ pub(super) fn messages(
                chosen.state, chosen.unprotected, chosen.workspace, count(DISTINCT steps.seq) AS steps,
                total(changes.undone_by IS NULL AND changes.id IS NOT NULL) > 0 AS has_live_changes,
                EXISTS (SELECT 1 FROM operations WHERE part_message_id = chosen.id AND alone = 1 AND permanent = 1) AS was_undone_alone,
+               (SELECT json_group_array(text) FROM (SELECT text FROM labels WHERE message_id = chosen.id ORDER BY id)) AS labels,
                EXISTS (SELECT 1 FROM snapshots WHERE id = chosen.snapshot_id AND pruned_at IS NOT NULL) AS is_pruned,
                iif(total(steps.state = 'open') > 0, NULL, max(steps.finished_at)) AS finished,
                count(DISTINCT iif(changes.attribution = 'unclear', NULL, ifnull(changes.path_raw, changes.path))) AS files,
@@ -208,6 +209,7 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
         session: row.get("session_id")?,
         agent: row.get("agent")?,
         prompt: row.get("prompt")?,
+        labels: labels(row)?,
         time: row.get("created_at")?,
         state,
         // A part that was taken back before the next message is not undone.
@@ -221,6 +223,12 @@ fn read_message(row: &Row<'_>) -> rusqlite::Result<MessageReport> {
         workspace: row.get("workspace")?,
         finished: row.get("finished")?,
     })
+}
+
+fn labels(row: &Row<'_>) -> rusqlite::Result<Vec<String>> {
+    let text: String = row.get("labels")?;
+    // The array was made by SQLite itself.
+    Ok(serde_json::from_str(&text).unwrap_or_default())
 }
 
 /// Returns why `revert --message` refuses to go back to a message; nothing where it does not. What of a discarded message could not

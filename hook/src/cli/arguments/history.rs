@@ -50,7 +50,7 @@ pub struct LogArguments {
     #[arg(long)]
     pub everywhere: bool,
     /// List reverts, redos and restores instead of messages
-    #[arg(long, conflicts_with_all = ["everywhere", "state"])]
+    #[arg(long, conflicts_with = "everywhere")]
     pub operations: bool,
     /// Show messages, operations and changes from outside in one timeline
     #[arg(long, conflicts_with_all = ["everywhere", "operations"])]

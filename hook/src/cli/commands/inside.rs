@@ -174,6 +174,7 @@ mod tests {
             session: "s".to_owned(),
             agent_session: "s".to_owned(),
             agent: "generic".to_owned(),
+            labels: Vec::new(),
             prompt: Some(format!("say {id}")),
             time: 0,
             state,

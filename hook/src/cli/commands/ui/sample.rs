@@ -23,6 +23,7 @@ pub fn message(letter: char, prompt: &str, not_revertable: Option<&str>) -> Time
         session: "session".to_owned(),
         agent_session: "s".to_owned(),
         agent: "codex".to_owned(),
+        labels: Vec::new(),
         prompt: Some(prompt.to_owned()),
         time: 0,
         state: MessageState::Live,
