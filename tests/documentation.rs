@@ -149,7 +149,7 @@ fn pure_modules_ask_nothing_of_the_outside_world() {
         "store/src/record/decide/step.rs",
         "store/src/revert/clash.rs",
         "store/src/revert/git/branches.rs",
-        "store/src/revert/git/claims.rs",
+        "store/src/revert/git/claims/mod.rs",
         "store/src/revert/git/plan.rs",
         "store/src/revert/history.rs",
         "store/src/revert/merge.rs",
