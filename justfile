@@ -52,6 +52,11 @@ schemas:
 clients *options:
     .ci/clients {{options}}
 
+# The questions of docs/database.md asked with sqlite3, sqlite-utils and Datasette, of a store with 20,000 steps; `--measure` says how
+# long each takes; exit code 77: no Python, nothing was asked
+sql *options:
+    .ci/sql {{options}}
+
 # Writes hook/packages anew from the tables of the settings
 packages:
     UPDATE_PACKAGES=1 cargo test -p ckpt-hook --locked --bin ckpt-hook packages
