@@ -216,6 +216,14 @@ fn what_was_kept_for_the_users_edits_can_be_asked_for_after_the_next_message() {
         ["a"],
         "it is still not as it was before: {report:?}"
     );
+    assert!(
+        report
+            .notes
+            .iter()
+            .any(|note| note.starts_with("the message `")
+                && note.contains("` was discarded: what was left of it goes back, too")),
+        "the discarded message that was asked for is named: {report:?}"
+    );
     let report = world
         .try_revert(&to_with("m1", OnConflict::Overwrite))
         .expect("it can be reverted");

@@ -99,6 +99,12 @@ pub fn explained(report: OperationReport) -> OperationReport {
         unexplained.is_empty(),
         "a path that differs without a reason is a fault: {unexplained:?} of {report:#?}"
     );
+    // So is one that an operation left that was finished on the way.
+    let phrase = DifferenceReason::Unexplained.phrase();
+    assert!(
+        !report.notes.iter().any(|note| note.contains(phrase)),
+        "a path that differs without a reason is a fault: {report:#?}"
+    );
     report
 }
 

@@ -350,6 +350,7 @@ GitReport = TypedDict(
         'reason': str | None,
         'result': FileResult,
         'to': str | None,
+        'unclear': bool,
     },
 )
 

@@ -1734,6 +1734,10 @@ export interface GitReport {
    * What it is afterwards.
    */
   to: string | null;
+  /**
+   * Whether it stays because nobody knows whose move it is: `--unclear take` takes it.
+   */
+  unclear: boolean;
 }
 /**
  * The workspace after an operation, compared with the state that it went to: the snapshot of the message, the one before the

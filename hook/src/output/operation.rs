@@ -140,7 +140,7 @@ fn differing(report: &OperationReport) -> String {
             if paths.len() > NAMED {
                 names.push(format!("and {} more", paths.len() - NAMED));
             }
-            format!("{} ({})", why(*reason), names.join(", "))
+            format!("{} ({})", reason.phrase(), names.join(", "))
         })
         .collect();
     let verb = match number {
@@ -150,22 +150,6 @@ fn differing(report: &OperationReport) -> String {
     };
     let files = count(number as u64, "other path");
     format!("{files} {verb} from that state: {}.\n", parts.join("; "))
-}
-
-fn why(reason: DifferenceReason) -> &'static str {
-    match reason {
-        DifferenceReason::Yours => "changed since, not by an agent",
-        DifferenceReason::Unclear => "changed since, unclear by whom",
-        DifferenceReason::Shared => "changed by several sessions at once",
-        DifferenceReason::OtherSession => "changed by another session",
-        DifferenceReason::NotAsked => "changed by this session outside what was undone",
-        DifferenceReason::Unrecorded => "changed while a step was not recorded",
-        DifferenceReason::Operation => "left that way by an earlier revert or restore",
-        DifferenceReason::Ignored => "ignored now or then",
-        DifferenceReason::NotCaptured => "not captured now or then",
-        DifferenceReason::Failed => "could not be written",
-        DifferenceReason::Unexplained => "for no known reason, which is a bug",
-    }
 }
 
 /// What was left, and the way back.
@@ -188,6 +172,12 @@ fn closing(report: &OperationReport, around: &Around, paint: Paint) -> String {
         let files = count(kept(true), "file");
         lines.push(format!(
             "{files} kept because nobody can tell whose changes these are; {} takes them as well.",
+            paint.strong("--unclear take")
+        ));
+    }
+    if report.git.iter().any(|item| item.unclear) {
+        lines.push(format!(
+            "Git's own state is kept where nobody can tell who moved it; {} moves it as well.",
             paint.strong("--unclear take")
         ));
     }
@@ -273,7 +263,7 @@ fn way_back(report: &OperationReport, around: &Around, paint: Paint) -> Option<S
 mod tests {
     use super::*;
     use crate::output::time::Times;
-    use ckpt_schema::report::{self, Difference, FileAction, Receipt};
+    use ckpt_schema::report::{self, Difference, FileAction, GitPart, GitReport, Receipt};
     use expect_test::expect;
 
     fn file(
@@ -411,6 +401,25 @@ mod tests {
             This is a plan; nothing was changed.
         "#]]
         .assert_eq(&shown(&report));
+    }
+
+    #[test]
+    fn a_branch_that_nobody_knows_who_moved_is_said_to_stay_with_the_way_to_move_it() {
+        let branch = GitReport {
+            part: GitPart::Branch,
+            name: "refs/heads/main".to_owned(),
+            from: Some("b".repeat(40)),
+            to: Some("a".repeat(40)),
+            result: FileResult::Conflict,
+            reason: Some("unclear whose: changed 40 minutes later".to_owned()),
+            unclear: true,
+        };
+        let offer = "Git's own state is kept where nobody can tell who moved it; --unclear take moves it as well.";
+        let mut report = operation(Vec::new(), Outcome::Partial);
+        assert!(!shown(&report).contains(offer), "no branch was in question");
+        report.git.push(branch);
+        let text = shown(&report);
+        assert!(text.contains(offer), "{text}");
     }
 
     #[test]

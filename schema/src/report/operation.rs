@@ -175,6 +175,9 @@ pub struct GitReport {
     pub result: FileResult,
     /// Why, if that is not obvious.
     pub reason: Option<String>,
+    /// Whether it stays because nobody knows whose move it is: `--unclear take` takes it.
+    #[serde(default)]
+    pub unclear: bool,
 }
 
 /// `revert`, `redo`, `unrevert`, `restore`.
@@ -269,6 +272,25 @@ pub enum DifferenceReason {
     Failed,
     /// No reason is known: a bug in the program, and the operation ends as partial.
     Unexplained,
+}
+
+impl DifferenceReason {
+    /// Returns the reason in words that go on from "it differs".
+    pub fn phrase(self) -> &'static str {
+        match self {
+            Self::Yours => "changed since, not by an agent",
+            Self::Unclear => "changed since, unclear by whom",
+            Self::Shared => "changed by several sessions at once",
+            Self::OtherSession => "changed by another session",
+            Self::NotAsked => "changed by this session outside what was undone",
+            Self::Unrecorded => "changed while a step was not recorded",
+            Self::Operation => "left that way by an earlier revert or restore",
+            Self::Ignored => "ignored now or then",
+            Self::NotCaptured => "not captured now or then",
+            Self::Failed => "could not be written",
+            Self::Unexplained => "for no known reason, which is a bug",
+        }
+    }
 }
 
 /// A session with something reverted.

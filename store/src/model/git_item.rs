@@ -2,6 +2,7 @@
 
 use ckpt_schema::report::{FileResult, GitPart, GitReport};
 
+use super::attribution::is_unclear;
 use super::entry::ObjectId;
 
 /// HEAD, branch and index of the user's repository.
@@ -72,6 +73,7 @@ impl GitItem {
             to: self.target.clone(),
             result: self.result,
             reason: self.reason.clone(),
+            unclear: is_unclear(self.reason.as_deref()),
         }
     }
 }

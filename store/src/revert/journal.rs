@@ -229,7 +229,8 @@ pub(super) fn finish_first(
     let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
         let after = after.unwrap_or(seen);
         store.database.read(|connection| {
-            receipt::receipt(connection, place, snapshots, operation, items, after)
+            let expectation = operation.expectation.as_ref();
+            receipt::receipt(connection, place, snapshots, expectation, items, after)
         })
     };
     finish(store, place, snapshots, root, id, Try::First, &compare).unwrap_or_else(|error| {

@@ -11,7 +11,9 @@ use crate::ids;
 use crate::model::path::WorkspacePath;
 use crate::model::request::OnConflict;
 use crate::model::request::{RedoRequest, RevertRequest, Unclear};
-use crate::sessions::{self, ChainOperation, LiveChange, MessageRow, SessionRow, StepRow};
+use crate::sessions::{
+    self, ChainOperation, LiveChange, MessageRow, OperationRow, SessionRow, StepRow,
+};
 use crate::store::Store;
 use crate::timeline::Place;
 
@@ -223,6 +225,42 @@ impl Movement {
             part: None,
             on_conflict: request.on_conflict,
             unclear: None,
+        }))
+    }
+
+    /// Returns the movement that an operation's row tells of; none for a restore. What a row does not say is left open: which discarded
+    /// message was asked for.
+    pub fn of_row(connection: &Connection, row: &OperationRow) -> Result<Option<Self>> {
+        let Some(session) = &row.session_id else {
+            return Ok(None);
+        };
+        let message = |id: Option<&String>| match id {
+            Some(id) => found(sessions::message(connection, id)?).map(Some),
+            None => Ok(None),
+        };
+        let only = super::chain::from_json(&row.only_paths);
+        let part = match (&row.step_id, message(row.part_message_id.as_ref())?) {
+            (Some(step), _) => Some(Part::Step {
+                step: found(sessions::step(connection, step)?)?,
+                only,
+            }),
+            (None, Some(message)) if row.is_alone => Some(Part::Message { message, only }),
+            (None, Some(message)) => Some(Part::Paths { message, only }),
+            (None, None) => None,
+        };
+        let to = message(row.message_id.as_ref())?;
+        let asked_for = to.as_ref().filter(|_| row.kind == OperationKind::Revert);
+        Ok(Some(Self {
+            kind: row.kind,
+            session: found(sessions::session(connection, session)?)?,
+            from: message(row.from_message_id.as_ref())?,
+            since: asked_for.map(|message| message.seq),
+            since_snapshot: asked_for.and_then(|message| message.snapshot_id),
+            asked_for: asked_for.map(|message| message.id.clone()),
+            to,
+            part,
+            on_conflict: None,
+            unclear: Some(row.unclear),
         }))
     }
 

@@ -157,7 +157,7 @@ impl<'a, 'm> Scene<'a, 'm> {
         };
         let unclear = movement
             .unclear
-            .or_else(|| newest_revert(&chain).map(|operation| operation.unclear))
+            .or_else(|| newest_revert(&chain).map(|operation| operation.row.unclear))
             .unwrap_or(place.settings.unclear);
         let material = gather(store, place, snapshots, movement, &chain, seen, unclear)?;
         refuse::unavailable(movement, &material)?;
@@ -428,7 +428,14 @@ impl Execution<'_> {
         } = *self;
         let connection = store.database.connection();
         let items = &operation.plan.items;
-        let compared = receipt::receipt(connection, place, snapshots, operation, items, seen);
+        let compared = receipt::receipt(
+            connection,
+            place,
+            snapshots,
+            operation.expectation.as_ref(),
+            items,
+            seen,
+        );
         let receipt = take_receipt(operation, compared);
         if !options.dry_run {
             keep_what_was_seen(store, place, seen, closing)?;

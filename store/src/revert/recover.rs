@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use ckpt_schema::report::FileResult;
+use ckpt_schema::report::{FileResult, Receipt};
 
 use super::apply::Root;
 use super::journal::{Finished, Try, finish};
+use super::receipt::{self, Expectation};
+use super::warnings;
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::item::Item;
@@ -13,7 +15,7 @@ use crate::model::path::WorkspacePath;
 use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{How, Place, snapshot_of};
+use crate::timeline::{How, Observation, Place, snapshot_of};
 
 /// What a command finds and does before anything else.
 pub(crate) struct Recovered {
@@ -96,11 +98,14 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
         let root = Root::open(&place.root, place.device()?, place.row.inode)?;
         let name = format!("the {} `{}`", row.kind.name(), super::short(&row.id));
         keep_what_goes(store, place, &snapshots, &row)?;
+        let compare = |store: &Store, items: &[Item], after: Option<&Observation>| {
+            compare(store, place, &snapshots, &row, items, after)
+        };
         let Finished {
             items,
             git,
+            compared,
             unfinished,
-            ..
         } = finish(
             store,
             place,
@@ -108,7 +113,7 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
             &root,
             &row.id,
             Try::Again,
-            &|_, _, _| Ok(None),
+            &compare,
         )
         .map_err(|error| error.after(warnings.clone()))?;
         if let Some(error) = unfinished {
@@ -123,12 +128,41 @@ pub(crate) fn finish_open_operations(store: &mut Store, place: &Place) -> Result
             ", and git's state"
         };
         warnings.push(format!(
-            "finished {name} that was not done yet ({} files{also}{})",
+            "finished {name} that was not done yet ({} files{also}{}){}",
             items.len(),
-            failed(&items)
+            failed(&items),
+            differing(&compared)
         ));
     }
     Ok(warnings)
+}
+
+/// Compares what a finished operation left with where it went. Nothing is compared where nothing was left to be done.
+fn compare(
+    store: &Store,
+    place: &Place,
+    snapshots: &Snapshots,
+    row: &sessions::OperationRow,
+    items: &[Item],
+    after: Option<&Observation>,
+) -> Result<Option<Receipt>> {
+    let Some(after) = after else {
+        return Ok(None);
+    };
+    let expectation = Expectation::of_row(store, row)?;
+    store.database.read(|connection| {
+        let expectation = expectation.as_ref();
+        receipt::receipt(connection, place, snapshots, expectation, items, after)
+    })
+}
+
+/// Returns what is to be said of a comparison, after the rest of a sentence.
+fn differing(compared: &Result<Option<Receipt>>) -> String {
+    let told = match compared {
+        Ok(receipt) => receipt.as_ref().and_then(receipt::in_words),
+        Err(error) => Some(warnings::not_compared(error)),
+    };
+    told.map(|told| format!("; {told}")).unwrap_or_default()
 }
 
 /// Before anything more is removed or replaced: what leads back was known to be good when the operation began, and that may be long

@@ -60,6 +60,7 @@ pub(crate) struct OperationRow {
     pub is_alone: bool,
     pub notes: String,
     pub directories: String,
+    pub unclear: Unclear,
 }
 
 /// A closed move of the revert point, with its files once they are read.
@@ -67,7 +68,6 @@ pub(crate) struct OperationRow {
 pub(crate) struct ChainOperation {
     pub row: OperationRow,
     pub on_conflict: OnConflict,
-    pub unclear: Unclear,
     pub items: Vec<Item>,
     /// The paths of a part that a restore has put back since: they are no items of it any more.
     pub taken_back: BTreeSet<WorkspacePath>,
@@ -99,6 +99,7 @@ impl OperationRow {
             is_alone: row.get("alone")?,
             notes: row.get("notes")?,
             directories: row.get("directories")?,
+            unclear: word(row, Table::Operations, "unclear")?,
         })
     }
 }
@@ -317,7 +318,6 @@ pub(crate) fn moves_since(
             Ok(ChainOperation {
                 row: OperationRow::read(row)?,
                 on_conflict: word(row, Table::Operations, "on_conflict")?,
-                unclear: word(row, Table::Operations, "unclear")?,
                 items: Vec::new(),
                 taken_back: BTreeSet::new(),
                 outcome: optional_word(row, Table::Operations, "outcome")?,

@@ -161,6 +161,10 @@ fn a_commit_of_the_users_long_after_esc_stays_and_is_named_and_goes_where_it_is_
         "unclear whose: changed 40 minutes after the agent's last sign of life"
     );
     assert_eq!(report.outcome, Outcome::Partial);
+    assert!(
+        report.git.iter().any(|item| item.unclear),
+        "programs need not read the reason: {report:?}"
+    );
     let take = RevertRequest {
         unclear: Some(ckpt_store::Unclear::Take),
         ..with_git("m1")

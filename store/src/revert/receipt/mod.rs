@@ -7,21 +7,28 @@ mod reason;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{Difference, DifferenceReason, FileResult, Receipt};
+use ckpt_schema::report::{
+    Difference, DifferenceReason, FileResult, MessageState, OperationKind, Receipt,
+};
 use rusqlite::Connection;
 
+use super::chain::chain;
 use super::movement::{Movement, Part, RevertScope};
-use super::operation::Operation;
+use super::warnings::first_of;
 use crate::error::Result;
 use crate::model::attribution::Attribution;
 use crate::model::entry::{Change, Entry, State};
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
 use crate::model::request::Unclear;
-use crate::sessions::{self, ChangeSince};
+use crate::sessions::{self, ChangeSince, OperationRow};
 use crate::snapshot::{Gap, Snapshot, Snapshots, is_below};
+use crate::store::Store;
 use crate::timeline::{Observation, Place, snapshot_of};
 use reason::{Author, Known, Since, implied};
+
+/// How many paths are named of each reason.
+const NAMED: usize = 3;
 
 /// What an operation is compared with, and what it was asked for.
 #[derive(Clone, Debug)]
@@ -63,6 +70,28 @@ impl Expectation {
         })
     }
 
+    /// Returns what an operation that is finished later is to be compared with, as far as its row says it. It does not say where a
+    /// restore took its files from, nor which discarded message was asked for.
+    pub fn of_row(store: &Store, row: &OperationRow) -> Result<Option<Self>> {
+        let connection = store.database.connection();
+        let Some(movement) = Movement::of_row(connection, row)? else {
+            return Ok(None);
+        };
+        let session = &movement.session.id;
+        if let (OperationKind::Revert, Some(to), None) =
+            (movement.kind, &movement.to, &movement.part)
+            && may_have_asked_for_discarded(connection, session, to.seq)?
+        {
+            return Ok(None);
+        }
+        let chain = match row.base_snapshot_id {
+            Some(base) => chain(connection, session, base)?,
+            None => Vec::new(),
+        };
+        let scopes = movement.scopes(store, &chain)?;
+        Ok(Self::of_movement(&movement, scopes, row.unclear))
+    }
+
     /// Returns what a restore is to be compared with.
     pub fn of_restore(snapshot: i64, only: &[WorkspacePath]) -> Self {
         Self {
@@ -76,17 +105,52 @@ impl Expectation {
     }
 }
 
+/// Returns whether a discarded message before a point has changes that a revert could still undo.
+fn may_have_asked_for_discarded(connection: &Connection, session: &str, seq: i64) -> Result<bool> {
+    let live = sessions::live_changes(connection, session, 0)?;
+    let before: BTreeSet<&str> = live
+        .iter()
+        .filter(|change| change.message_seq < seq)
+        .map(|change| change.message_id.as_str())
+        .collect();
+    for message in before {
+        let is_discarded = sessions::message(connection, message)?
+            .is_some_and(|message| message.state == MessageState::Discarded);
+        if is_discarded {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns, for the user, which paths differ and why, as one sentence without its end; none where nothing differs.
+pub(super) fn in_words(receipt: &Receipt) -> Option<String> {
+    let mut by_reason: BTreeMap<DifferenceReason, Vec<&str>> = BTreeMap::new();
+    for difference in &receipt.differences {
+        let paths = by_reason.entry(difference.reason).or_default();
+        paths.push(&difference.path.path);
+    }
+    let parts: Vec<String> = by_reason
+        .iter()
+        .map(|(reason, paths)| {
+            let names = paths.iter().map(|path| format!("`{path}`"));
+            format!("{} ({})", reason.phrase(), first_of(names, NAMED))
+        })
+        .collect();
+    (!parts.is_empty()).then(|| format!("not as it was then: {}", parts.join("; ")))
+}
+
 /// Compares what an operation left, as `after` saw it, with where it went. What is only planned counts as done, so that a dry run
 /// tells what will be.
 pub(super) fn receipt(
     connection: &Connection,
     place: &Place,
     snapshots: &Snapshots,
-    operation: &Operation<'_>,
+    expectation: Option<&Expectation>,
     items: &[Item],
     after: &Observation,
 ) -> Result<Option<Receipt>> {
-    let Some(expectation) = &operation.expectation else {
+    let Some(expectation) = expectation else {
         return Ok(None);
     };
     let then = snapshot_of(&sessions::snapshot(connection, expectation.snapshot)?);
