@@ -30,8 +30,8 @@ const HOUSES: &[House] = &[
     House {
         sources: "store/src",
         rooms: &[
-            "error", "lines", "model", "settings", "fs", "objects", "git", "snapshot", "sessions",
-            "store", "timeline", "upkeep", "ids", "revert", "record", "query",
+            "error", "lines", "model", "settings", "fs", "hints", "objects", "git", "snapshot",
+            "sessions", "store", "timeline", "upkeep", "ids", "revert", "record", "query",
         ],
     },
     House {

@@ -35,6 +35,7 @@ fn main() -> ckpt_store::Result<()> {
             store: &store,
             only_around: None,
             anew: false,
+            takes_hints: false,
             now: ckpt_store::file_clock(),
             deadline: None,
             progress: None,

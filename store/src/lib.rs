@@ -18,6 +18,7 @@ pub mod snapshot;
 
 mod fs;
 mod git;
+mod hints;
 mod ids;
 mod objects;
 mod store;
@@ -33,6 +34,8 @@ use ckpt_schema::report;
 
 pub use error::{Error, ErrorKind, Result};
 pub use fs::disk::now as file_clock;
+#[cfg(target_os = "linux")]
+pub use hints::{Limits as WatchLimits, serve as watch};
 pub use model::chosen::{Chosen, Content};
 pub use model::request::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
 pub use model::{FileTime, Milliseconds};

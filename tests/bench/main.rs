@@ -51,6 +51,7 @@ fn request<'a>(root: &'a Path, store: &'a Path, seed: bool) -> Request<'a> {
         store,
         only_around: None,
         anew: false,
+        takes_hints: false,
         now: ckpt_store::file_clock(),
         deadline: None,
         progress: None,

@@ -6,6 +6,8 @@
     reason = "the harness builds the world: environment and clock"
 )]
 
+#[cfg(target_os = "linux")]
+mod hints;
 mod hostile;
 mod objects_corruption;
 mod objects_difference;

@@ -13,8 +13,9 @@ use proptest::prelude::*;
 
 use testing::snapshot::CapturedWorkspace;
 
+/// What happens to a workspace.
 #[derive(Clone, Debug)]
-enum Act {
+pub enum Act {
     Write(Vec<u8>, Vec<u8>),
     Mode(Vec<u8>, u32),
     Link(Vec<u8>, Vec<u8>),
@@ -80,7 +81,7 @@ fn rules() -> impl Strategy<Value = Vec<String>> {
     proptest::collection::vec(rule(), 0..5)
 }
 
-fn act() -> impl Strategy<Value = Act> {
+pub fn act() -> impl Strategy<Value = Act> {
     let directory = prop_oneof![2 => Just(Vec::new()), 3 => path()];
     let mode = prop_oneof![
         Just(0o644),
@@ -109,7 +110,7 @@ fn at(world: &CapturedWorkspace, path: &[u8]) -> PathBuf {
 }
 
 /// Does it, unless the file system refuses (a file where a directory would have to be).
-fn play(world: &CapturedWorkspace, act: &Act) -> Option<()> {
+pub fn play(world: &CapturedWorkspace, act: &Act) -> Option<()> {
     let prepared = |path: &[u8]| {
         let path = at(world, path);
         fs::create_dir_all(path.parent()?).ok()?;
@@ -177,7 +178,7 @@ fn paths(act: &Act) -> Vec<Vec<u8>> {
     }
 }
 
-fn cases() -> u32 {
+pub fn cases() -> u32 {
     std::env::var("CKPT_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok())

@@ -82,6 +82,7 @@ impl CapturedWorkspace {
             store: &self.store,
             only_around: None,
             anew: false,
+            takes_hints: false,
             now: ckpt_store::file_clock() + self.ahead.load(Ordering::SeqCst),
             deadline: None,
             progress: None,

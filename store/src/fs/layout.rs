@@ -9,11 +9,14 @@
 //!   lock                   held while that is set aside
 //!   gc                     held by `gc` and `forget`; when `gc` ran last
 //!   reserve                room for a note when the disk is full
+//!   watch.sock             where a watcher is asked what may have changed
+//!   watch.lock             held while there is one
 //!   snapshots/<key>/       a workspace
 //!     lock                 one snapshot or operation at a time; holds which rows were written last
 //!     settling             held while what is borrowed of the user's repository is made the store's own
 //!     repository.git/      its objects
 //!     cache…               its stat cache
+//!     watched              what a watcher had told when the stat cache was written
 //! ```
 
 use std::cell::Cell;
@@ -122,6 +125,15 @@ pub(crate) fn lock_upkeep(directory: &Path, patience: Duration) -> Result<Lock> 
         &directory.join("gc"),
         FlockOperation::NonBlockingLockExclusive,
         patience,
+    )
+}
+
+/// Takes the lock of the watcher: one a store.
+pub(crate) fn lock_watcher(directory: &Path) -> Result<Lock> {
+    lock(
+        &directory.join("watch.lock"),
+        FlockOperation::NonBlockingLockExclusive,
+        Duration::ZERO,
     )
 }
 

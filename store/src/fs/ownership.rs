@@ -19,7 +19,7 @@ use crate::fs::layout::make_private;
 pub(crate) const DATABASE: &str = "sessions.db";
 
 /// What else stands in a store's directory, where its database is missing: nothing of it makes a directory somebody else's.
-const OURS: [&str; 7] = [
+const OURS: [&str; 9] = [
     "gc",
     "installed.json",
     "lock",
@@ -27,6 +27,8 @@ const OURS: [&str; 7] = [
     "log.old",
     "reserve",
     "snapshots",
+    "watch.lock",
+    "watch.sock",
 ];
 
 /// Write permission for others than the owner.

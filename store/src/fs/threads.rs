@@ -3,6 +3,7 @@
 //! Threads of a short-lived process tend to start on one processor and stay there for 10 to 20 ms, which is longer than a
 //! whole snapshot. So each is put on a processor of its own as it starts, and then let go.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -10,30 +11,33 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// Returns how many threads to use: one for each processor that the process may run on, up to eight. A control group's share
 /// of time is not asked for; that takes twenty system calls, and threads that wait for their turn cost nothing.
 pub(crate) fn count() -> usize {
-    let allowed =
-        sched_getaffinity(None).map_or(1, |allowed| usize::try_from(allowed.count()).unwrap_or(1));
+    let allowed = allowed().map_or(1, |allowed| usize::try_from(allowed.count()).unwrap_or(1));
     allowed.clamp(1, 8)
+}
+
+/// Returns the processors that the process might run on when this was asked first.
+fn allowed() -> Option<&'static CpuSet> {
+    static ALLOWED: OnceLock<Option<CpuSet>> = OnceLock::new();
+    ALLOWED
+        .get_or_init(|| sched_getaffinity(None).ok())
+        .as_ref()
 }
 
 /// Runs `work` on `threads` threads, of which the caller's is one, and returns what each gave. Where no thread can be made,
 /// the caller's does the work alone.
 pub(crate) fn run<G: Send>(threads: usize, work: impl Fn(usize) -> G + Sync) -> Vec<G> {
-    let allowed = if threads > 1 {
-        sched_getaffinity(None).ok()
-    } else {
-        None
-    };
+    let allowed = allowed().filter(|_| threads > 1);
     std::thread::scope(|scope| {
         let work = &work;
         let spawn = |number: usize| {
             let start = move || {
-                spread(allowed.as_ref(), number);
+                spread(allowed, number);
                 work(number)
             };
             std::thread::Builder::new().spawn_scoped(scope, start).ok()
         };
         let handles: Vec<_> = (1..threads).map_while(spawn).collect();
-        spread(allowed.as_ref().filter(|_| !handles.is_empty()), 0);
+        spread(allowed.filter(|_| !handles.is_empty()), 0);
         let mut gathered = vec![work(0)];
         for handle in handles {
             match handle.join() {

@@ -107,6 +107,9 @@ pub struct Request<'a> {
     /// Whether to read every file, whatever is remembered of it or known to the user's repository, and to store what is not
     /// stored whole.
     pub anew: bool,
+    /// Whether to look only where a watcher says that something may have changed, where there is one. What it misses is found by the
+    /// next look at everything.
+    pub takes_hints: bool,
     /// When this snapshot begins, read before anything of the workspace is: a file that was touched shortly before it is looked at
     /// again by the next snapshot, whatever its times say. See [`crate::file_clock`].
     pub now: FileTime,
@@ -131,6 +134,8 @@ pub struct Taken {
     pub unread: Vec<String>,
     /// When what changed since the scan before last changed.
     pub times: Times,
+    /// Whether a watcher did not tell of a change that this look at everything found: it is not believed any more.
+    pub missed: bool,
 }
 
 /// One side of a patch: a snapshot and what it could not hold.

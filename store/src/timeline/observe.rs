@@ -59,6 +59,8 @@ pub(crate) struct Observation {
     pub undecided: Vec<String>,
     /// Files with ignore rules that are there and could not be read.
     pub unread: Vec<String>,
+    /// Whether a watcher did not tell of a change.
+    pub missed: bool,
     /// Why the last snapshot cannot be read any more, where it cannot: nobody knows what changed since.
     pub lost: Option<String>,
 }
@@ -118,6 +120,7 @@ impl Observation {
             is_crowded: snapshots.is_crowded(),
             undecided: taken.undecided,
             unread: taken.unread,
+            missed: taken.missed,
             lost,
         })
     }

@@ -27,6 +27,8 @@ pub(crate) struct How<'a> {
     pub only_around: Option<&'a BTreeSet<WorkspacePath>>,
     /// Whether to read every file, whatever is remembered of it, and to store what the store does not hold whole.
     pub anew: bool,
+    /// Whether to look only where a watcher says that something may have changed.
+    pub takes_hints: bool,
     /// When to give up.
     pub deadline: Option<Instant>,
     /// Is told how far it is.
@@ -218,6 +220,7 @@ impl Place {
         let How {
             only_around,
             anew,
+            takes_hints,
             deadline,
             progress,
         } = how;
@@ -225,6 +228,7 @@ impl Place {
             named,
             only_around,
             anew,
+            takes_hints,
             deadline,
             progress,
             ..self.request(store)
@@ -257,6 +261,7 @@ impl Place {
             store: &store.surroundings.directory,
             only_around: None,
             anew: false,
+            takes_hints: false,
             now: (store.surroundings.file_clock)(),
             deadline: None,
             progress: None,

@@ -222,7 +222,7 @@ pub enum Command {
     Inside(InsideArguments),
     /// Answer requests of a front end: JSON-RPC 2.0, one message per line
     Serve(ServeArguments),
-    /// Print events as lines of JSON, as they happen
+    /// Watch workspaces, so that hooks need not look at every file; or print events as lines of JSON
     Watch(WatchArguments),
     /// Print the JSON Schemas of what `--json` prints and `event` reads
     #[command(

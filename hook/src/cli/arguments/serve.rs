@@ -18,14 +18,19 @@ const SERVE_EXAMPLE: &str = r#"Example:
 
 /// `watch`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = WATCH_EXAMPLE)]
 pub struct WatchArguments {
     /// Print a line of JSON for each thing that happens
     #[arg(long)]
     pub json_lines: bool,
     /// Begin after this position, the `seq` of an earlier line [default: now]
-    #[arg(long, value_name = "SEQ")]
+    #[arg(long, value_name = "SEQ", requires = "json_lines")]
     pub since: Option<i64>,
     /// Report on every workspace, not only this one
-    #[arg(long)]
+    #[arg(long, requires = "json_lines")]
     pub everywhere: bool,
 }
+
+const WATCH_EXAMPLE: &str = "Examples:
+  ckpt-hook watch &               hooks look only where something may have changed; ends after half an hour without hooks
+  ckpt-hook watch --json-lines    messages, steps and reverts, as they happen";

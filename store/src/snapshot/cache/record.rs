@@ -64,6 +64,26 @@ impl<'a> Directory<'a> {
         stamp(&self.fixed[4..4 + STAMP])
     }
 
+    /// Returns whether what it says holds until something changes: nothing in it was too young, or could not be captured for a reason
+    /// that may pass without a trace.
+    pub fn is_sure(&self) -> bool {
+        let is_sure = |item: CachedItem<'_>| match item.kind() {
+            Some(Kind::Content(_) | Kind::Watched(_)) => item.is_settled,
+            Some(
+                Kind::Directory
+                | Kind::Gap(
+                    GapReason::ReservedName
+                    | GapReason::TooDeep
+                    | GapReason::TooLarge
+                    | GapReason::KeptTooLarge
+                    | GapReason::Special(_),
+                ),
+            ) => true,
+            Some(Kind::Gap(_)) | None => false,
+        };
+        self.is_settled() && self.items().all(is_sure)
+    }
+
     /// Returns whether it is the store's own directory.
     pub fn is_left_out(&self) -> bool {
         self.fixed[0] == 1

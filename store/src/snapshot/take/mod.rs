@@ -4,6 +4,7 @@
 //! differ are looked at again (`tasks`, `scan`), and trees are made along the paths to them. Objects are synced before the
 //! cache names them.
 
+mod hint;
 mod index;
 mod outer;
 mod scan;
@@ -30,6 +31,7 @@ use crate::model::FileTime;
 use crate::model::entry::ObjectId;
 use crate::objects::Objects;
 use crate::objects::hash::{self, ObjectKind};
+use hint::Hint;
 use index::Index;
 pub(crate) use outer::{outer_rules, read_rules};
 use scan::Scanned;
@@ -48,17 +50,26 @@ pub(crate) fn take(folder: &Path, objects: &Objects, request: &Request<'_>) -> R
         .is_some_and(|cache| scene.holds_all(cache, &boot));
     let cache = cache.filter(|cache| is_trusted || scene.verify(cache));
     let index = Index::look(scene.location.as_ref(), cache.as_ref(), scene.now);
-    let tasks = scene.tasks(cache.as_ref(), &index);
-    if let Some(cache) = cache
+    // Before anything is looked at: what comes from now on is told the next time.
+    let hint = match request.only_around {
+        None => Hint::ask(folder, &scene),
+        Some(_) => None,
+    };
+    let tasks = scene.tasks(cache.as_ref(), &index, hint.as_ref());
+    let missed = hint.as_ref().is_some_and(Hint::missed);
+    let taken = if let Some(cache) = cache
         .as_ref()
         .filter(|_| is_trusted && tasks.is_empty() && !index.is_new)
     {
         let header = cache.header.clone();
         objects.note_borrowing(!header.borrowed.is_empty());
         let (gaps, blob) = (header.gaps, index.blob);
-        return Ok(scene.taken(header.snapshot, gaps, blob, Vec::new(), Times::default()));
-    }
-    scene.renew(folder, boot, cache.as_ref(), index, tasks)
+        hint.iter().for_each(Hint::note);
+        scene.taken(header.snapshot, gaps, blob, Vec::new(), Times::default())
+    } else {
+        scene.renew(folder, boot, cache.as_ref(), index, tasks, hint.as_ref())?
+    };
+    Ok(Taken { missed, ..taken })
 }
 
 /// What identifies this run of the machine.
@@ -220,6 +231,7 @@ impl<'a> Scene<'a> {
         cache: Option<&Cache>,
         index: Index<'_>,
         tasks: Vec<Task>,
+        hint: Option<&Hint>,
     ) -> Result<Taken> {
         let sink = Sink::new(self.objects)?.keeping(cache.is_some());
         let capture_key = self.capture_key();
@@ -266,10 +278,13 @@ impl<'a> Scene<'a> {
             snapshot,
             gaps: gaps.clone(),
         };
+        let mut is_written = true;
         if cache.is_none_or(|cache| cache.header != header) || !overlay.is_same() {
             // A cache that cannot be written makes the next snapshot slower; this one is safe.
-            let _ = Cache::write(folder, &header, &overlay);
+            is_written = Cache::write(folder, &header, &overlay).is_ok();
         }
+        // What the cache does not know must be told again.
+        hint.filter(|_| is_written).into_iter().for_each(Hint::note);
         Ok(self.taken(snapshot, gaps, index.blob, undecided, times))
     }
 
@@ -314,6 +329,7 @@ impl<'a> Scene<'a> {
             undecided,
             unread: self.unread.clone(),
             times,
+            missed: false,
         }
     }
 }

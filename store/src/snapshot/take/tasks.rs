@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::os::fd::AsFd;
 
 use super::Scene;
+use super::hint::Hint;
 use super::index::Index;
 use crate::git::tracked::Tracked;
 use crate::model::path::WorkspacePath;
@@ -16,7 +17,12 @@ use crate::snapshot::scan::walk::{Names, Task};
 impl Scene<'_> {
     /// Returns the directories to look at: all, or those that the check found, and those where what is forced into view
     /// changed.
-    pub(super) fn tasks(&self, cache: Option<&Cache>, index: &Index<'_>) -> Vec<Task> {
+    pub(super) fn tasks(
+        &self,
+        cache: Option<&Cache>,
+        index: &Index<'_>,
+        hint: Option<&Hint>,
+    ) -> Vec<Task> {
         let Some(cache) = cache.filter(|cache| cache.header.capture_key == self.capture_key())
         else {
             let view = if self.rules.scope.is_some() {
@@ -30,11 +36,16 @@ impl Scene<'_> {
                 names: Names::AgainBelow,
             }];
         };
-        let numbers = self
-            .request
-            .only_around
-            .map(|paths| numbers_around(cache, paths));
+        let numbers = match self.request.only_around {
+            Some(paths) => Some(numbers_around(cache, paths)),
+            None => hint
+                .filter(|_| self.request.takes_hints)
+                .and_then(|hint| hint.numbers(cache)),
+        };
         let differences = check::check(cache, numbers.as_deref(), &self.against());
+        if let (None, Some(hint)) = (&numbers, hint) {
+            hint.judge(self, cache, &differences);
+        }
         let again = self.again(cache, index);
         tasks_of(cache, &differences, &again)
     }
@@ -86,15 +97,22 @@ fn numbers_around(cache: &Cache, paths: &BTreeSet<WorkspacePath>) -> Vec<usize> 
             next = parent(directory);
         }
         numbers.extend(cache.find(path.as_bytes()));
-        let start = [path.as_bytes(), b"/"].concat();
-        let is_below = |number: &usize| {
-            cache
-                .directory(*number)
-                .is_some_and(|directory| directory.path.starts_with(&start))
-        };
-        numbers.extend((cache.first_from(&start)..cache.len()).take_while(is_below));
+        numbers.extend(numbers_below(cache, path.as_bytes()));
     }
     numbers.into_iter().collect()
+}
+
+/// Returns the numbers of the directories below one; all for the root.
+pub(super) fn numbers_below(cache: &Cache, path: &[u8]) -> impl Iterator<Item = usize> {
+    let start = match path {
+        b"" => Vec::new(),
+        path => [path, b"/"].concat(),
+    };
+    (cache.first_from(&start)..cache.len()).take_while(move |number| {
+        cache
+            .directory(*number)
+            .is_some_and(|directory| directory.path.starts_with(&start))
+    })
 }
 
 fn tasks_of(cache: &Cache, differences: &Differences, again: &HashSet<Vec<u8>>) -> Vec<Task> {

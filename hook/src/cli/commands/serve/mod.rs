@@ -69,13 +69,26 @@ pub fn run(invocation: &Invocation, arguments: &ServeArguments) -> Result<u8, Fa
     Ok(DONE)
 }
 
+/// Watches workspaces for hooks, until nobody asks any more: `watch`.
+#[cfg(target_os = "linux")]
+fn watch_workspaces(invocation: &Invocation) -> Result<u8, Failure> {
+    let limits = ckpt_store::WatchLimits::default();
+    ckpt_store::watch(&invocation.store_directory()?, limits, None)?;
+    Ok(DONE)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn watch_workspaces(_invocation: &Invocation) -> Result<u8, Failure> {
+    Err(Failure::usage(
+        "`watch` watches workspaces on Linux only",
+        "use --json-lines to see what happens",
+    ))
+}
+
 /// Prints what happens, a line each, until nobody reads: `watch --json-lines`.
 pub fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
     if !arguments.json_lines {
-        return Err(Failure::usage(
-            "`watch` prints only lines of JSON",
-            "use --json-lines",
-        ));
+        return watch_workspaces(invocation);
     }
     let workspace = match arguments.everywhere {
         true => None,

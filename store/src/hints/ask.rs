@@ -1,0 +1,72 @@
+//! Asking the watcher. This module does IO; it reads, and never waits for long.
+
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::socket_peercred;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+use super::SOCKET;
+use super::protocol::{Answer, Question};
+use crate::fs::ownership::user;
+
+/// How long an answer is waited for: a look at everything is what comes instead.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A longer answer is none, in bytes.
+const LONGEST_ANSWER: usize = 1 << 20;
+
+/// Somebody who can be asked one question.
+pub(crate) struct Watcher(UnixStream);
+
+impl Watcher {
+    /// Returns the watcher of a store; none where there is none. That takes one system call.
+    pub fn find(store: &Path) -> Option<Self> {
+        let socket = store.join(SOCKET);
+        let metadata = socket.symlink_metadata().ok()?;
+        if !metadata.file_type().is_socket() || metadata.uid() != user() {
+            return None;
+        }
+        connected(&socket).map(Self)
+    }
+
+    /// Returns what it says; none where it says nothing in time, or nothing that makes sense.
+    pub fn ask(self, question: &Question<'_>) -> Option<Answer> {
+        let Self(mut stream) = self;
+        let end = Instant::now() + PATIENCE;
+        stream.write_all(&question.encode()).ok()?;
+        stream.shutdown(Shutdown::Write).ok()?;
+        let (mut bytes, mut piece) = (Vec::new(), [0; 16 << 10]);
+        loop {
+            let left = end.checked_duration_since(Instant::now())?;
+            let timeout = left.max(Duration::from_millis(1));
+            stream.set_read_timeout(Some(timeout)).ok()?;
+            match stream.read(&mut piece).ok()? {
+                0 => return Answer::decode(&bytes),
+                length => bytes.extend_from_slice(&piece[..length]),
+            }
+            if bytes.len() > LONGEST_ANSWER {
+                return None;
+            }
+        }
+    }
+}
+
+/// Connects without waiting: a watcher that was stopped takes nobody in any more. Whoever is not the user is not asked.
+fn connected(socket: &Path) -> Option<UnixStream> {
+    let address = SocketAddrUnix::new(socket).ok()?;
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let own = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+    connect(&own, &address).ok()?;
+    if socket_peercred(&own).ok()?.uid.as_raw() != user() {
+        return None;
+    }
+    let stream = UnixStream::from(own);
+    stream.set_nonblocking(false).ok()?;
+    stream.set_write_timeout(Some(PATIENCE)).ok()?;
+    Some(stream)
+}

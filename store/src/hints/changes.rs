@@ -1,0 +1,100 @@
+//! What may have changed since a moment, in bounded memory: what is forgotten counts as anything.
+
+use std::collections::HashMap;
+
+use super::protocol::Places;
+
+/// So many places are remembered.
+const MOST_REMEMBERED: usize = 16_384;
+
+/// More places than this are anything: to look at each would cost as much.
+const MOST_TOLD: usize = 4_096;
+
+/// The places where something may have changed, each with when it did last.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    now: u64,
+    /// What came until then is forgotten.
+    forgotten: u64,
+    directories: HashMap<Vec<u8>, u64>,
+    trees: HashMap<Vec<u8>, u64>,
+}
+
+impl Changes {
+    /// Returns the moment after all that was noted.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Something may have changed in a directory: its names, its permissions, its files.
+    pub fn in_directory(&mut self, path: &[u8]) {
+        self.now += 1;
+        if self.directories.insert(path.to_vec(), self.now).is_none() {
+            self.forget_where_many();
+        }
+    }
+
+    /// A directory came or went: anything may have changed in it, and below it.
+    pub fn in_tree(&mut self, path: &[u8]) {
+        self.now += 1;
+        if self.trees.insert(path.to_vec(), self.now).is_none() {
+            self.forget_where_many();
+        }
+    }
+
+    fn forget_where_many(&mut self) {
+        if self.directories.len() + self.trees.len() > MOST_REMEMBERED {
+            self.directories = HashMap::new();
+            self.trees = HashMap::new();
+            self.forgotten = self.now;
+        }
+    }
+
+    /// Returns where something may have changed after a moment; none where that can be anywhere.
+    pub fn since(&self, moment: u64) -> Option<Places> {
+        if moment < self.forgotten || moment > self.now {
+            return None;
+        }
+        let later = |places: &HashMap<Vec<u8>, u64>| {
+            let later = places.iter().filter(|(_, when)| **when > moment);
+            later.map(|(path, _)| path.clone()).collect()
+        };
+        let places = Places {
+            directories: later(&self.directories),
+            trees: later(&self.trees),
+        };
+        (places.directories.len() + places.trees.len() <= MOST_TOLD).then_some(places)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_after_a_moment_is_told_and_nothing_else() {
+        let mut changes = Changes::default();
+        changes.in_directory(b"a");
+        let moment = changes.now();
+        assert_eq!(changes.since(moment), Some(Places::default()));
+        changes.in_directory(b"b");
+        changes.in_tree(b"t");
+        changes.in_directory(b"a");
+        let told = changes.since(moment).expect("little happened");
+        assert_eq!(told.directories, [b"a".to_vec(), b"b".to_vec()].into());
+        assert_eq!(told.trees, [b"t".to_vec()].into());
+    }
+
+    #[test]
+    fn what_is_forgotten_or_still_to_come_counts_as_anything() {
+        let mut changes = Changes::default();
+        let begin = changes.now();
+        (0..=MOST_REMEMBERED)
+            .for_each(|number| changes.in_directory(number.to_string().as_bytes()));
+        assert_eq!(changes.since(begin), None, "it is forgotten");
+        assert_eq!(changes.since(changes.now() + 1), None, "of another watch");
+        let moment = changes.now();
+        (0..=MOST_TOLD).for_each(|number| changes.in_tree(number.to_string().as_bytes()));
+        assert_eq!(changes.since(moment), None, "it is too much");
+    }
+}

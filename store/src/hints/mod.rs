@@ -1,0 +1,47 @@
+//! Which directories of a workspace may have changed since a look at it: a hint, which makes a look cheap, and never a truth.
+//!
+//! A watcher (`ckpt-hook watch`, [`serve`]) listens to what the kernel tells of changes, and answers that question on a socket in
+//! the store's directory, which only the user can enter. It only ever widens: where it is in doubt, anything may have changed. A
+//! hook asks ([`ask`]) where there is a watcher, waits for it a moment at most, and looks at everything where it gets no answer.
+//!
+//! ```text
+//! question   `ckpt-hook 1` device inode token root             each ends with a zero byte; an empty token is none
+//! answer     `ckpt-hook 1` token `all` `end`                   anything may have changed
+//!            `ckpt-hook 1` token `some` (`d`PATH|`t`PATH)* `end`   in these directories, and in these trees
+//! token      32 hexadecimal digits of the watch, and a number: what came until then was seen
+//! ```
+
+#[cfg(target_os = "linux")]
+mod ask;
+mod changes;
+mod protocol;
+#[cfg(target_os = "linux")]
+mod serve;
+#[cfg(target_os = "linux")]
+mod tree;
+
+#[cfg(target_os = "linux")]
+pub(crate) use ask::Watcher;
+pub(crate) use protocol::{Answer, Places, Question, Token};
+#[cfg(target_os = "linux")]
+pub use serve::{Limits, serve};
+
+/// The watcher's socket, in the store's directory.
+pub(crate) const SOCKET: &str = "watch.sock";
+
+/// There is a watcher on Linux alone.
+#[cfg(not(target_os = "linux"))]
+pub(crate) enum Watcher {}
+
+#[cfg(not(target_os = "linux"))]
+impl Watcher {
+    /// Finds none.
+    pub fn find(_store: &std::path::Path) -> Option<Self> {
+        None
+    }
+
+    /// Nobody is asked.
+    pub fn ask(self, _question: &Question<'_>) -> Option<Answer> {
+        match self {}
+    }
+}

@@ -1,0 +1,209 @@
+//! What is asked and answered, as bytes. Whatever does not make sense is no question and no answer.
+
+use std::collections::BTreeSet;
+
+/// What both begin with: the name, and a number that changes with the format.
+const MAGIC: &[u8] = b"ckpt-hook 1";
+
+/// How many digits name a watch.
+const DIGITS: usize = 32;
+
+/// A moment of one watch of one directory: what came until then was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Token {
+    /// Names the watch, which ends with its process, and where it is in doubt.
+    pub watch: String,
+    /// Grows with what happens.
+    pub sequence: u64,
+}
+
+impl Token {
+    pub fn encode(&self) -> String {
+        format!("{} {}", self.watch, self.sequence)
+    }
+
+    pub fn decode(text: &str) -> Option<Self> {
+        let (watch, sequence) = text.split_once(' ')?;
+        let is_name = watch.len() == DIGITS && watch.bytes().all(|digit| digit.is_ascii_hexdigit());
+        Some(Self {
+            watch: is_name.then(|| watch.to_owned())?,
+            sequence: sequence.parse().ok()?,
+        })
+    }
+}
+
+/// Where something may have changed, by paths from the workspace's root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Places {
+    /// Directories: their names, permissions and files.
+    pub directories: BTreeSet<Vec<u8>>,
+    /// Directories, and all that is below them.
+    pub trees: BTreeSet<Vec<u8>>,
+}
+
+/// What may have changed in a directory since a token?
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Question<'a> {
+    /// The device and the inode of the directory: a path may be another one by now.
+    pub identity: (u64, u64),
+    /// None where there was no answer before.
+    pub token: Option<Token>,
+    /// The directory's path.
+    pub root: &'a [u8],
+}
+
+impl<'a> Question<'a> {
+    pub fn encode(&self) -> Vec<u8> {
+        let token = self.token.as_ref().map(Token::encode).unwrap_or_default();
+        let (device, inode) = self.identity;
+        let numbers = format!("{device}\0{inode}\0{token}\0");
+        [MAGIC, b"\0", numbers.as_bytes(), self.root, b"\0"].concat()
+    }
+
+    pub fn decode(bytes: &'a [u8]) -> Option<Self> {
+        let mut fields = fields(bytes)?;
+        let mut number = || text(fields.next()?)?.parse().ok();
+        let identity = (number()?, number()?);
+        let token = token(fields.next()?)?;
+        let root = fields.next()?;
+        let is_path = root.starts_with(b"/") && fields.next().is_none();
+        is_path.then_some(Self {
+            identity,
+            token,
+            root,
+        })
+    }
+}
+
+/// What may have changed, and the token for the next question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// None where the directory is not watched yet, or cannot be.
+    pub token: Option<Token>,
+    /// None where anything may have changed.
+    pub places: Option<Places>,
+}
+
+impl Answer {
+    pub fn encode(&self) -> Vec<u8> {
+        let token = self.token.as_ref().map(Token::encode).unwrap_or_default();
+        let mut bytes = [MAGIC, b"\0", token.as_bytes(), b"\0"].concat();
+        let Some(places) = &self.places else {
+            bytes.extend_from_slice(b"all\0end\0");
+            return bytes;
+        };
+        bytes.extend_from_slice(b"some\0");
+        let directories = places.directories.iter().map(|path| (b'd', path));
+        let trees = places.trees.iter().map(|path| (b't', path));
+        for (kind, path) in directories.chain(trees) {
+            bytes.push(kind);
+            bytes.extend_from_slice(path);
+            bytes.push(0);
+        }
+        bytes.extend_from_slice(b"end\0");
+        bytes
+    }
+
+    /// One that is cut off is none.
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        let mut fields = fields(bytes)?;
+        let token = token(fields.next()?)?;
+        let (is_some, mut places) = (fields.next()? == b"some", Places::default());
+        loop {
+            match (fields.next()?, is_some) {
+                (b"end", _) => break,
+                ([b'd', path @ ..], true) => drop(places.directories.insert(path.to_vec())),
+                ([b't', path @ ..], true) => drop(places.trees.insert(path.to_vec())),
+                _ => return None,
+            }
+        }
+        let is_all = fields.next().is_none();
+        is_all.then_some(Self {
+            token,
+            places: is_some.then_some(places),
+        })
+    }
+}
+
+/// Returns what stands between the zero bytes behind the magic.
+fn fields(bytes: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
+    let mut fields = bytes.strip_suffix(b"\0")?.split(|byte| *byte == 0);
+    (fields.next()? == MAGIC).then_some(fields)
+}
+
+fn text(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
+}
+
+/// None where it makes no sense; some none where it is empty.
+fn token(bytes: &[u8]) -> Option<Option<Token>> {
+    match text(bytes)? {
+        "" => Some(None),
+        token => Token::decode(token).map(Some),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn some_token() -> Token {
+        Token {
+            watch: "0123456789abcdef0123456789abcdef".to_owned(),
+            sequence: 7,
+        }
+    }
+
+    fn paths(paths: &[&[u8]]) -> BTreeSet<Vec<u8>> {
+        paths.iter().map(|path| path.to_vec()).collect()
+    }
+
+    fn answers() -> [Answer; 3] {
+        let places = Places {
+            directories: paths(&[b"", b"end", b"a/\xff b\n"]),
+            trees: paths(&[b"t", b"all"]),
+        };
+        [
+            Answer::default(),
+            Answer {
+                token: Some(some_token()),
+                places: Some(Places::default()),
+            },
+            Answer {
+                token: Some(some_token()),
+                places: Some(places),
+            },
+        ]
+    }
+
+    #[test]
+    fn a_question_and_an_answer_say_what_they_said() {
+        for token in [None, Some(some_token())] {
+            let question = Question {
+                identity: (u64::MAX, 2),
+                token,
+                root: b"/a\n \xff",
+            };
+            assert_eq!(Question::decode(&question.encode()), Some(question.clone()));
+        }
+        for answer in answers() {
+            assert_eq!(Answer::decode(&answer.encode()), Some(answer.clone()));
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_off_or_goes_on_is_none() {
+        for answer in answers() {
+            let bytes = answer.encode();
+            for length in 0..bytes.len() {
+                assert_eq!(Answer::decode(&bytes[..length]), None, "{length} bytes");
+            }
+            assert_eq!(Answer::decode(&[&bytes[..], b"dmore\0"].concat()), None);
+        }
+        assert_eq!(
+            Question::decode(b"ckpt-hook 1\x001\x002\0\0relative\0"),
+            None
+        );
+        assert_eq!(Question::decode(b"ckpt-hook 2\x001\x002\0\0/a\0"), None);
+    }
+}

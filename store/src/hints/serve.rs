@@ -1,0 +1,214 @@
+//! The watcher: one process a store, which ends when nobody asks any more. This module does IO; of a workspace it only reads.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::sockopt::socket_peercred;
+
+use super::SOCKET;
+use super::protocol::{Answer, Question};
+use super::tree::Tree;
+use crate::error::{Context, Error, Result};
+use crate::fs::layout;
+use crate::fs::ownership::{prepare, user};
+
+/// How long somebody who asks is listened to, and waited for.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A longer question is none, in bytes: a path has at most 4,096.
+const LONGEST_QUESTION: u64 = 8 << 10;
+
+/// So many workspaces that cannot be watched are remembered.
+const MOST_REFUSED: usize = 64;
+
+/// What a watcher may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// After so long without a question about it, a workspace is watched no more; where there is none any more, the watcher ends.
+    pub idle: Duration,
+    /// How many workspaces are watched.
+    pub workspaces: usize,
+    /// How many directories of a workspace are watched, at most: one with more has no hints.
+    pub directories: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            idle: Duration::from_secs(30 * 60),
+            workspaces: 8,
+            directories: 200_000,
+        }
+    }
+}
+
+/// Watches the workspaces of a store that are asked about, until nobody asks any more or `end` can be read.
+///
+/// Fails where another process does it already.
+pub fn serve(store: &Path, limits: Limits, end: Option<BorrowedFd<'_>>) -> Result<()> {
+    let store = prepare(store)?;
+    let _lock = layout::lock_watcher(&store).map_err(|_| {
+        Error::failed(format!(
+            "another watcher is at work for the store `{}`",
+            store.display()
+        ))
+    })?;
+    let socket = store.join(SOCKET);
+    let what = || format!("cannot listen at `{}`", socket.display());
+    // Of a watcher that was killed: nobody else has the lock.
+    match std::fs::remove_file(&socket) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error).context(what),
+        _ => {}
+    }
+    let listener = UnixListener::bind(&socket).context(what)?;
+    listener.set_nonblocking(true).context(what)?;
+    let mut watcher = Watcher {
+        listener,
+        limits,
+        trees: Vec::new(),
+        wanted: Vec::new(),
+        refused: Vec::new(),
+        asked: Instant::now(),
+    };
+    let done = watcher.run(end).context(what);
+    let _ = std::fs::remove_file(&socket);
+    done
+}
+
+struct Watcher {
+    listener: UnixListener,
+    limits: Limits,
+    trees: Vec<(Tree, Instant)>,
+    /// What was asked about and is not watched yet: nobody waits for that.
+    wanted: Vec<(PathBuf, (u64, u64))>,
+    /// What cannot be watched: to try it at each question would cost as much as a look.
+    refused: Vec<(PathBuf, (u64, u64))>,
+    /// When somebody asked last.
+    asked: Instant,
+}
+
+impl Watcher {
+    fn run(&mut self, end: Option<BorrowedFd<'_>>) -> std::io::Result<()> {
+        while self.asked.elapsed() < self.limits.idle {
+            if self.wait(end)? {
+                return Ok(());
+            }
+            loop {
+                match self.listener.accept() {
+                    Ok((stream, _)) => self.answer(&stream),
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(_) => break,
+                }
+            }
+            let limit = self.limits.idle;
+            self.trees
+                .retain_mut(|(tree, asked)| asked.elapsed() < limit && tree.take_in().is_ok());
+            for (root, identity) in std::mem::take(&mut self.wanted) {
+                self.watch(&root, identity);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until somebody asks, or something is told; returns whether it is to end.
+    fn wait(&self, end: Option<BorrowedFd<'_>>) -> std::io::Result<bool> {
+        let left = self.limits.idle.saturating_sub(self.asked.elapsed());
+        let timeout = Timespec::try_from(left).ok();
+        let queues = self.trees.iter().map(|(tree, _)| tree.queue());
+        let of_interest: Vec<_> = end
+            .into_iter()
+            .chain([self.listener.as_fd()])
+            .chain(queues)
+            .collect();
+        let mut polled: Vec<_> = of_interest
+            .iter()
+            .map(|descriptor| PollFd::new(descriptor, PollFlags::IN))
+            .collect();
+        match poll(&mut polled, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(end.is_some() && !polled[0].revents().is_empty())
+    }
+
+    /// Answers one question; whoever asks something else, or too slowly, or is another user, gets no answer.
+    fn answer(&mut self, stream: &UnixStream) {
+        let is_own = socket_peercred(stream).is_ok_and(|peer| peer.uid.as_raw() == user());
+        let is_ready = stream.set_nonblocking(false).is_ok()
+            && stream.set_read_timeout(Some(PATIENCE)).is_ok()
+            && stream.set_write_timeout(Some(PATIENCE)).is_ok();
+        if !is_own || !is_ready {
+            return;
+        }
+        let Some(bytes) = listen(stream) else { return };
+        let Some(question) = Question::decode(&bytes) else {
+            return;
+        };
+        self.asked = Instant::now();
+        let answer = self.answer_to(&question).encode();
+        let mut stream = stream;
+        // Whoever went away wants no answer.
+        let _ = stream.write_all(&answer);
+        let _ = stream.shutdown(Shutdown::Both);
+    }
+
+    fn answer_to(&mut self, question: &Question<'_>) -> Answer {
+        let root = PathBuf::from(std::ffi::OsStr::from_bytes(question.root));
+        let known = self
+            .trees
+            .iter()
+            .position(|(tree, _)| tree.is_of(&root, question.identity));
+        let Some(known) = known else {
+            let asked_for = (root, question.identity);
+            if !self.wanted.contains(&asked_for) && !self.refused.contains(&asked_for) {
+                self.wanted.push(asked_for);
+            }
+            return Answer::default();
+        };
+        let (tree, asked) = &mut self.trees[known];
+        *asked = Instant::now();
+        tree.answer(question.token.as_ref()).unwrap_or_else(|_| {
+            self.trees.swap_remove(known);
+            Answer::default()
+        })
+    }
+
+    /// Begins to watch a workspace, in the place of the one that was asked about longest ago where there are many.
+    fn watch(&mut self, root: &Path, identity: (u64, u64)) {
+        // What stood at this path before.
+        self.trees.retain(|(tree, _)| !tree.is_at(root));
+        if self.trees.len() >= self.limits.workspaces {
+            let oldest = (0..self.trees.len()).min_by_key(|place| self.trees[*place].1);
+            oldest.map(|place| self.trees.swap_remove(place));
+        }
+        match Tree::watch(root, identity, self.limits.directories) {
+            Ok(tree) => self.trees.push((tree, Instant::now())),
+            Err(_) => {
+                self.refused.truncate(MOST_REFUSED - 1);
+                self.refused.insert(0, (root.to_owned(), identity));
+            }
+        }
+    }
+}
+
+/// Returns what somebody asks, to its end.
+fn listen(stream: &UnixStream) -> Option<Vec<u8>> {
+    let end = Instant::now() + PATIENCE;
+    let (mut bytes, mut piece) = (Vec::new(), [0; 1 << 10]);
+    let mut stream = stream;
+    loop {
+        match stream.read(&mut piece).ok()? {
+            0 => return Some(bytes),
+            length => bytes.extend_from_slice(&piece[..length]),
+        }
+        if bytes.len() as u64 > LONGEST_QUESTION || Instant::now() > end {
+            return None;
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! One directory with all that is below it, as the kernel tells of changes there (`inotify(7)`). This module does IO; it reads.
+//!
+//! A directory is watched first and read then, so that nothing comes between. Where something cannot be watched, or is told of only
+//! in part, the watch ends: whoever asks is told that anything may have changed.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirEntryExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use rustix::io::Errno;
+use uuid::Uuid;
+
+use super::changes::Changes;
+use super::protocol::{Answer, Places, Token};
+use crate::fs::disk;
+use crate::model::path::join;
+
+/// What is told of a directory and of what stands in it.
+const OF_INTEREST: WatchFlags = WatchFlags::MODIFY
+    .union(WatchFlags::ATTRIB)
+    .union(WatchFlags::CREATE)
+    .union(WatchFlags::DELETE)
+    .union(WatchFlags::MOVED_FROM)
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::MOVE_SELF)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::ONLYDIR)
+    .union(WatchFlags::DONT_FOLLOW);
+
+/// Directories with files of several names are always told, for another name may be outside. More of them are too many.
+const MOST_LINKED: usize = 1_000;
+
+/// `OVERLAYFS_SUPER_MAGIC`: what changes below it is not told of.
+const OVERLAY: i64 = 0x794c_7630;
+
+/// Why a watch ends: something is not told of.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Doubt;
+
+/// The watch of a directory with all that is below it.
+pub(super) struct Tree {
+    root: PathBuf,
+    identity: (u64, u64),
+    /// Names it: another watch of the same directory has another name.
+    name: String,
+    queue: OwnedFd,
+    paths: HashMap<i32, Vec<u8>>,
+    numbers: BTreeMap<Vec<u8>, i32>,
+    /// The directories with files that have several names.
+    linked: BTreeSet<Vec<u8>>,
+    changes: Changes,
+    most: usize,
+}
+
+impl Tree {
+    /// Watches a directory of this identity and all that is below it, at most so many directories.
+    pub fn watch(root: &Path, identity: (u64, u64), most: usize) -> Result<Self, Doubt> {
+        if identity_of(root) != Some(identity) || is_told_in_part(root) {
+            return Err(Doubt);
+        }
+        let flags = CreateFlags::NONBLOCK | CreateFlags::CLOEXEC;
+        let mut tree = Self {
+            root: root.to_owned(),
+            identity,
+            name: Uuid::new_v4().simple().to_string(),
+            queue: inotify::init(flags).map_err(|_| Doubt)?,
+            paths: HashMap::new(),
+            numbers: BTreeMap::new(),
+            linked: BTreeSet::new(),
+            changes: Changes::default(),
+            most,
+        };
+        tree.add(b"")?;
+        match tree.numbers.contains_key(&b""[..]) {
+            true => Ok(tree),
+            false => Err(Doubt),
+        }
+    }
+
+    /// Returns what becomes readable when something is told.
+    pub fn queue(&self) -> BorrowedFd<'_> {
+        self.queue.as_fd()
+    }
+
+    /// Returns whether a directory at this path, with this identity, is what it watches.
+    pub fn is_of(&self, root: &Path, identity: (u64, u64)) -> bool {
+        self.root == root && self.identity == identity
+    }
+
+    /// Returns whether it watches what stands, or stood, at this path.
+    pub fn is_at(&self, root: &Path) -> bool {
+        self.root == root
+    }
+
+    /// Returns what may have changed since a token. What was told until now is taken in before.
+    pub fn answer(&mut self, token: Option<&Token>) -> Result<Answer, Doubt> {
+        self.take_in()?;
+        if identity_of(&self.root) != Some(self.identity) {
+            return Err(Doubt);
+        }
+        let moment = token.filter(|token| token.watch == self.name);
+        let places = moment.and_then(|token| self.changes.since(token.sequence));
+        let with_linked = |places: Places| Places {
+            directories: places.directories.union(&self.linked).cloned().collect(),
+            ..places
+        };
+        Ok(Answer {
+            token: Some(Token {
+                watch: self.name.clone(),
+                sequence: self.changes.now(),
+            }),
+            places: places.map(with_linked),
+        })
+    }
+
+    /// Takes in what the kernel has told, to the end of its queue.
+    pub fn take_in(&mut self) -> Result<(), Doubt> {
+        loop {
+            let told = self.told()?;
+            if told.is_empty() {
+                return Ok(());
+            }
+            for event in told {
+                self.consider(&event)?;
+            }
+        }
+    }
+
+    /// Returns the next events; none where there are no more for now.
+    fn told(&self) -> Result<Vec<Event>, Doubt> {
+        let mut room = [MaybeUninit::uninit(); 16 << 10];
+        let mut reader = Reader::new(&self.queue, &mut room);
+        let mut told = Vec::new();
+        loop {
+            match reader.next() {
+                Ok(event) => told.push(Event {
+                    number: event.wd(),
+                    what: event.events(),
+                    name: event.file_name().map(|name| name.to_bytes().to_vec()),
+                }),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(told),
+                Err(_) => return Err(Doubt),
+            }
+            if reader.is_buffer_empty() {
+                return Ok(told);
+            }
+        }
+    }
+
+    fn consider(&mut self, event: &Event) -> Result<(), Doubt> {
+        let what = event.what;
+        if what.intersects(ReadFlags::QUEUE_OVERFLOW | ReadFlags::UNMOUNT) {
+            return Err(Doubt);
+        }
+        // Of a directory that is watched no more: it came, went or moved, which is told of the one above.
+        let Some(path) = self.paths.get(&event.number).cloned() else {
+            return Ok(());
+        };
+        let is_root = path.is_empty();
+        if is_root && what.intersects(ReadFlags::MOVE_SELF | ReadFlags::DELETE_SELF) {
+            return Err(Doubt);
+        }
+        if what.contains(ReadFlags::IGNORED) {
+            self.forget_number(event.number, &path);
+            return if is_root { Err(Doubt) } else { Ok(()) };
+        }
+        self.changes.in_directory(&path);
+        match &event.name {
+            Some(name) if what.contains(ReadFlags::ISDIR) => {
+                self.consider_directory(what, &join(&path, name))
+            }
+            Some(name) if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) => {
+                let is_linked = self.at(&join(&path, name)).symlink_metadata();
+                if is_linked.is_ok_and(|metadata| metadata.nlink() > 1) {
+                    self.note_linked(&path)?;
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn consider_directory(&mut self, what: ReadFlags, path: &[u8]) -> Result<(), Doubt> {
+        let comes = what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
+        let goes = what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM);
+        // One that could not be entered may be open now.
+        let opens = what.contains(ReadFlags::ATTRIB) && !self.numbers.contains_key(path);
+        if comes || goes {
+            self.drop_tree(path);
+        }
+        if comes || opens {
+            self.add(path)?;
+        }
+        if comes || goes || opens {
+            self.changes.in_tree(path);
+        } else {
+            self.changes.in_directory(path);
+        }
+        Ok(())
+    }
+
+    /// Watches a directory, reads it, and goes on with those in it. What is gone again, or cannot be entered, is left out: the one
+    /// above is told when that changes.
+    fn add(&mut self, path: &[u8]) -> Result<(), Doubt> {
+        let mut open = vec![path.to_vec()];
+        while let Some(path) = open.pop() {
+            let at = self.at(&path);
+            let number = match inotify::add_watch(&self.queue, &at, OF_INTEREST) {
+                Ok(number) => number,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => continue,
+                // The limit, most often.
+                Err(_) => return Err(Doubt),
+            };
+            if let Some(other) = self.paths.insert(number, path.clone()) {
+                // One directory has two names: it was moved, of which the end is still to be told, or is mounted twice.
+                self.numbers.remove(&other);
+                self.changes.in_tree(&other);
+            }
+            self.numbers.insert(path.clone(), number);
+            if self.numbers.len() > self.most {
+                return Err(Doubt);
+            }
+            self.read(&at, &path, &mut open)?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, at: &Path, path: &[u8], open: &mut Vec<Vec<u8>>) -> Result<(), Doubt> {
+        let Ok(entries) = at.read_dir() else {
+            return Ok(());
+        };
+        let mut is_linked = false;
+        for entry in entries {
+            // What is not read may be a directory.
+            let entry = entry.map_err(|_| Doubt)?;
+            let Ok(metadata) = entry.metadata() else {
+                continue;
+            };
+            if metadata.is_dir() {
+                // Another file system: what is mounted, or what stood in its place.
+                if metadata.dev() != self.identity.0 || metadata.ino() != entry.ino() {
+                    return Err(Doubt);
+                }
+                if entry.file_name() != ".git" {
+                    open.push(join(path, entry.file_name().as_bytes()));
+                }
+            } else {
+                is_linked |= metadata.is_file() && metadata.nlink() > 1;
+            }
+        }
+        if is_linked {
+            self.note_linked(path)?;
+        }
+        Ok(())
+    }
+
+    fn note_linked(&mut self, path: &[u8]) -> Result<(), Doubt> {
+        self.linked.insert(path.to_vec());
+        (self.linked.len() <= MOST_LINKED)
+            .then_some(())
+            .ok_or(Doubt)
+    }
+
+    /// Ends the watch of a directory and of all that was below it.
+    fn drop_tree(&mut self, path: &[u8]) {
+        let start = [path, b"/"].concat();
+        let below = self
+            .numbers
+            .range(start.clone()..)
+            .take_while(|(below, _)| below.starts_with(&start));
+        let own = self.numbers.get_key_value(path);
+        let gone: Vec<(Vec<u8>, i32)> = below
+            .chain(own)
+            .map(|(path, number)| (path.clone(), *number))
+            .collect();
+        for (path, number) in gone {
+            // The kernel may have ended it already.
+            let _ = inotify::remove_watch(&self.queue, number);
+            self.forget_number(number, &path);
+            self.linked.remove(&path);
+        }
+    }
+
+    fn forget_number(&mut self, number: i32, path: &[u8]) {
+        self.paths.remove(&number);
+        if self.numbers.get(path) == Some(&number) {
+            self.numbers.remove(path);
+        }
+    }
+
+    fn at(&self, path: &[u8]) -> PathBuf {
+        match path {
+            b"" => self.root.clone(),
+            path => self.root.join(OsStr::from_bytes(path)),
+        }
+    }
+}
+
+/// What the kernel told.
+struct Event {
+    number: i32,
+    what: ReadFlags,
+    name: Option<Vec<u8>>,
+}
+
+fn identity_of(path: &Path) -> Option<(u64, u64)> {
+    let metadata = path.symlink_metadata().ok()?;
+    Some((metadata.dev(), metadata.ino())).filter(|_| metadata.is_dir())
+}
+
+/// Whether the kernel does not tell of all changes on a file system: others write there too, or below.
+fn is_told_in_part(root: &Path) -> bool {
+    let Ok(opened) = std::fs::File::open(root) else {
+        return true;
+    };
+    disk::is_remote(opened.as_fd())
+        || rustix::fs::fstatfs(&opened).map_or(true, |stat| stat.f_type & 0xffff_ffff == OVERLAY)
+}

@@ -1,0 +1,154 @@
+//! What a watcher says of the workspace since the stat cache was written, and where it may be believed. This module does IO.
+//!
+//! The token of the answer that the cache stands for is beside it, in `watched`. It is older than what the cache knows, or as old:
+//! it is asked for before a look, and noted after the cache is written. So a hint may name too much, and never too little by that.
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::Scene;
+use crate::error::Context;
+use crate::fs::layout;
+use crate::hints::{Answer, Places, Question, Token, Watcher};
+use crate::model::path::parent;
+use crate::snapshot::cache::Cache;
+use crate::snapshot::scan::check::Differences;
+
+/// The token's file, in the workspace's folder of the store.
+const FILE: &str = "watched";
+
+/// What stands in it, before the name of the watch, where the watcher missed something.
+const OFF: &str = "off ";
+
+/// What a watcher says.
+pub(super) struct Hint {
+    file: PathBuf,
+    /// The token of the cache, where there is one.
+    old: Option<Token>,
+    answer: Answer,
+    /// Whether it said too little.
+    missed: Cell<bool>,
+}
+
+impl Hint {
+    /// Asks the watcher; none where there is none, or it missed something before.
+    pub fn ask(folder: &Path, scene: &Scene<'_>) -> Option<Self> {
+        if scene.is_remote {
+            return None;
+        }
+        // A watcher is rare: without one nothing is read.
+        let watcher = Watcher::find(scene.request.store)?;
+        let file = folder.join(FILE);
+        let noted = std::fs::read_to_string(&file).unwrap_or_default();
+        let old = Token::decode(noted.trim_end());
+        let answer = watcher.ask(&scene.question(old.clone())?)?;
+        let watch = answer.token.as_ref().map(|token| token.watch.as_str());
+        let off = noted.strip_prefix(OFF).map(str::trim_end);
+        let is_off = off.is_some() && off == watch;
+        (!is_off).then(|| Self {
+            file,
+            old,
+            answer,
+            missed: Cell::new(false),
+        })
+    }
+
+    /// Returns the numbers of the directories to look at: those where something may have changed since the cache was written, and those
+    /// of which the cache itself is not sure. None where that may be all.
+    pub fn numbers(&self, cache: &Cache) -> Option<Vec<usize>> {
+        let places = self.answer.places.as_ref()?;
+        let mut numbers = numbers_of(cache, places);
+        numbers.extend(unsure(cache));
+        Some(numbers.into_iter().collect())
+    }
+
+    /// Compares what a look at everything found with what was said: a change of which nobody told means that more may be missed.
+    pub fn judge(&self, scene: &Scene<'_>, cache: &Cache, differences: &Differences) {
+        let found = || differences.directories.iter().chain(&differences.rules);
+        let is_missed = |answer: &Answer| {
+            answer.places.as_ref().is_some_and(|places| {
+                let mut told = numbers_of(cache, places);
+                told.extend(unsure(cache));
+                found().any(|number| !told.contains(number))
+            })
+        };
+        if !is_missed(&self.answer) {
+            return;
+        }
+        // It may have changed since the question.
+        let again = Watcher::find(scene.request.store)
+            .zip(scene.question(self.old.clone()))
+            .and_then(|(watcher, question)| watcher.ask(&question));
+        self.missed
+            .set(again.is_some_and(|again| is_missed(&again)));
+    }
+
+    /// Returns whether the watcher said too little.
+    pub fn missed(&self) -> bool {
+        self.missed.get()
+    }
+
+    /// Notes what the cache stands for now. What cannot be noted makes the next hint longer, or none.
+    pub fn note(&self) {
+        let Some(new) = &self.answer.token else {
+            return;
+        };
+        let text = if self.missed.get() {
+            format!("{OFF}{}\n", new.watch)
+        } else if self.old.as_ref() != Some(new) {
+            format!("{}\n", new.encode())
+        } else {
+            return;
+        };
+        // Cut off, it is an older token, or none.
+        let _ = layout::open_private(&self.file).and_then(|mut file| {
+            file.set_len(0)
+                .and_then(|()| file.write_all(text.as_bytes()))
+                .context(|| format!("cannot write `{}`", self.file.display()))
+        });
+    }
+}
+
+impl Scene<'_> {
+    fn question(&self, token: Option<Token>) -> Option<Question<'_>> {
+        let stat = rustix::fs::fstat(self.root.as_fd()).ok()?;
+        Some(Question {
+            identity: (stat.st_dev, stat.st_ino),
+            token,
+            root: self.request.root.as_os_str().as_bytes(),
+        })
+    }
+}
+
+/// Returns the numbers of places, and of the directories above them; of the nearest known one where a place is not known.
+fn numbers_of(cache: &Cache, places: &Places) -> BTreeSet<usize> {
+    let mut numbers = BTreeSet::new();
+    for path in places.directories.iter().chain(&places.trees) {
+        let mut next = Some(path.as_slice());
+        while let Some(directory) = next
+            && cache
+                .find(directory)
+                .is_none_or(|number| numbers.insert(number))
+        {
+            next = parent(directory);
+        }
+    }
+    for path in &places.trees {
+        numbers.extend(super::tasks::numbers_below(cache, path));
+    }
+    numbers
+}
+
+/// Returns the numbers of the directories of which the cache does not know whether they are as it says, whatever a watcher tells:
+/// something in them was too young, or could not be captured.
+fn unsure(cache: &Cache) -> impl Iterator<Item = usize> + '_ {
+    (0..cache.len()).filter(|number| {
+        cache
+            .directory(*number)
+            .is_none_or(|directory| !directory.is_sure())
+    })
+}
