@@ -1,6 +1,7 @@
 //! Two sessions at work in one workspace.
 
 use ckpt_schema::report::{FileResult, Outcome, RevertedSession};
+use ckpt_store::model::request::OnConflict;
 use ckpt_store::{ErrorKind, RedoRequest, RevertRequest};
 
 use testing::scenario::{World, paths_with, to, wait_ms, with_result};
@@ -242,4 +243,33 @@ fn another_session_that_is_reverted_still_is_named_where_nothing_of_this_one_is(
     let report = world.unrevert();
     assert!(report.also_reverted.is_empty(), "now it is: {report:?}");
     assert!(world.status().also_reverted.is_empty());
+}
+
+#[test]
+fn a_folder_that_a_revert_made_for_a_file_goes_with_the_file() {
+    let mut world = World::new();
+    world.write("d/e/z", "1\n");
+    let before = world.tree();
+    world.message("m1");
+    world.start();
+    world.write("d/e/z", "2\n");
+    world.finish();
+    world.message_in("s2", "n1");
+    world.start_in("s2");
+    world.remove_tree("d");
+    world.finish_in("s2");
+    let now = world.tree();
+    let overwrite = RevertRequest {
+        on_conflict: OnConflict::Overwrite,
+        ..to("m1")
+    };
+    world.try_revert(&overwrite).expect("the message is known");
+    assert!(world.tree() == before, "the file is back");
+    let report = world.revert("m1");
+    assert!(
+        world.tree() == now,
+        "its removal is another's, and stays: {report:#?}"
+    );
+    let report = world.unrevert();
+    assert!(world.tree() == now, "there is no folder left: {report:#?}");
 }

@@ -23,7 +23,7 @@ use crate::model::progress::OperationProgress;
 use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
-use crate::timeline::{How, Looking, Observation, Place};
+use crate::timeline::{How, Looking, Observation, Place, snapshot_of};
 
 /// The journal: from here on a crash leaves an operation that the next command finishes.
 ///
@@ -106,22 +106,17 @@ pub(super) fn directories_that_may_go(
     let parents: Vec<WorkspacePath> = parents.into_iter().collect();
     let snapshots = place.snapshots()?;
     let were_there = snapshots.are_directories(&reference, &parents)?;
-    let mut may_go: Vec<WorkspacePath> = parents
-        .into_iter()
-        .zip(were_there)
-        .filter(|(_, was_there)| !was_there)
-        .map(|(path, _)| path)
+    let (kept, mut may_go) = parted(parents, &were_there);
+    let (Some(movement), Some(base)) = (operation.movement, operation.base) else {
+        return Ok(may_go);
+    };
+    let operations = chain(connection, &movement.session.id, base)?;
+    let made: BTreeSet<WorkspacePath> = operations
+        .iter()
+        .flat_map(|operation| chain::made_from_json(&operation.row.directories).into_keys())
         .collect();
-    if let Some(movement) = operation.movement
-        && movement.kind != OperationKind::Revert
-        && let Some(base) = operation.base
-    {
+    if movement.kind != OperationKind::Revert {
         // What ignore rules hid may have been there, empty: only what the reverts made goes again.
-        let operations = chain(connection, &movement.session.id, base)?;
-        let made: BTreeSet<WorkspacePath> = operations
-            .iter()
-            .flat_map(|operation| chain::made_from_json(&operation.row.directories).into_keys())
-            .collect();
         // Whatever is in a hidden directory is hidden.
         let inside: Vec<WorkspacePath> = may_go
             .iter()
@@ -130,7 +125,29 @@ pub(super) fn directories_that_may_go(
         let mut are_hidden = snapshots.are_hidden(&reference, &inside)?.into_iter();
         may_go.retain(|path| !are_hidden.next().unwrap_or_default() || made.contains(path));
     }
+    // A directory that an earlier revert made, and that was gone before the first, goes with what it was made for.
+    let base = snapshot_of(&sessions::snapshot(connection, base)?);
+    let made: Vec<WorkspacePath> = kept
+        .into_iter()
+        .filter(|path| made.contains(path))
+        .collect();
+    let were_there = snapshots.are_directories(&base, &made)?;
+    may_go.extend(parted(made, &were_there).1);
+    may_go.sort_unstable();
     Ok(may_go)
+}
+
+/// Parts paths by what is said of each: those of which it holds, and the others.
+fn parted(paths: Vec<WorkspacePath>, holds: &[bool]) -> (Vec<WorkspacePath>, Vec<WorkspacePath>) {
+    let (mut those, mut others) = (Vec::new(), Vec::new());
+    for (path, holds) in paths.into_iter().zip(holds) {
+        if *holds {
+            those.push(path);
+        } else {
+            others.push(path);
+        }
+    }
+    (those, others)
 }
 
 /// The directories that are not there and get something, with the permissions that they had where it goes back to.
