@@ -6,6 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ckpt_schema::documents::{self, MAX_SAFE_INTEGER};
+use ckpt_schema::protocol::{
+    ApplyParameters, BlameParameters, ContentsParameters, ContentsResult, InitializeParameters,
+    InitializeResult, MessagesParameters, OperationParameters, PatchParameters, PatchResult,
+    PlanResult, Progress, RecordParameters, SessionsParameters, ShowParameters, StatusParameters,
+    SubscribeParameters, SubscribeResult, WorkspaceParameters,
+};
 use ckpt_schema::report::{
     AdoptReport, AgentsReport, BlameReport, CatReport, ConfigChange, ConfigReport, DiffReport,
     DoctorReport, DuReport, ErrorReport, EventReport, ForgetReport, GcReport, InstallReport,
@@ -69,6 +75,9 @@ fn generate() -> Value {
         ),
         ("report-timeline", reports.subschema_for::<TimelineReport>()),
     ];
+    let documents = documents
+        .into_iter()
+        .chain(protocol(&mut events, &mut reports));
     let properties: Map<String, Value> = documents
         .into_iter()
         .map(|(name, schema)| (name.to_owned(), schema.to_value()))
@@ -85,6 +94,76 @@ fn generate() -> Value {
         "additionalProperties": false,
         "$defs": definitions,
     })
+}
+
+/// What goes over `serve --stdio` besides the documents of commands.
+fn protocol(
+    events: &mut SchemaGenerator,
+    reports: &mut SchemaGenerator,
+) -> Vec<(&'static str, Schema)> {
+    vec![
+        (
+            "parameters-apply",
+            events.subschema_for::<ApplyParameters>(),
+        ),
+        (
+            "parameters-blame",
+            events.subschema_for::<BlameParameters>(),
+        ),
+        (
+            "parameters-contents",
+            events.subschema_for::<ContentsParameters>(),
+        ),
+        (
+            "parameters-initialize",
+            events.subschema_for::<InitializeParameters>(),
+        ),
+        (
+            "parameters-messages",
+            events.subschema_for::<MessagesParameters>(),
+        ),
+        (
+            "parameters-operation",
+            events.subschema_for::<OperationParameters>(),
+        ),
+        (
+            "parameters-patch",
+            events.subschema_for::<PatchParameters>(),
+        ),
+        (
+            "parameters-record",
+            events.subschema_for::<RecordParameters>(),
+        ),
+        (
+            "parameters-sessions",
+            events.subschema_for::<SessionsParameters>(),
+        ),
+        ("parameters-show", events.subschema_for::<ShowParameters>()),
+        (
+            "parameters-status",
+            events.subschema_for::<StatusParameters>(),
+        ),
+        (
+            "parameters-subscribe",
+            events.subschema_for::<SubscribeParameters>(),
+        ),
+        (
+            "parameters-workspace",
+            events.subschema_for::<WorkspaceParameters>(),
+        ),
+        ("progress", reports.subschema_for::<Progress>()),
+        ("result-contents", reports.subschema_for::<ContentsResult>()),
+        (
+            "result-initialize",
+            reports.subschema_for::<InitializeResult>(),
+        ),
+        ("result-patch", reports.subschema_for::<PatchResult>()),
+        ("result-plan", reports.subschema_for::<PlanResult>()),
+        (
+            "result-subscribe",
+            reports.subschema_for::<SubscribeResult>(),
+        ),
+    ]
 }
 
 fn generator(settings: SchemaSettings) -> SchemaGenerator {
@@ -231,7 +310,9 @@ fn every_report_has_the_version_and_no_other() {
 fn a_field_of_a_report_is_null_and_never_missing() {
     let all = generate();
     for (name, definition) in all["$defs"].as_object().expect("types") {
-        if ["Event", "EventKind", "ToolKind"].contains(&name.as_str()) {
+        let is_read = ["Event", "EventKind", "ToolKind"].contains(&name.as_str())
+            || name.ends_with("Parameters");
+        if is_read {
             continue;
         }
         for shape in shapes(definition) {

@@ -114,7 +114,7 @@ impl Glance {
         let help = has("--help") || has("-h");
         Self {
             strict: has("--strict"),
-            json: has("--json"),
+            json: has("--json") || has("--json-lines"),
             help,
             store: after.or(inside),
         }

@@ -12,6 +12,7 @@ compile_error!(
 pub mod documents;
 pub mod event;
 pub mod migration;
+pub mod protocol;
 pub mod report;
 
 pub use event::{Event, EventKind, ToolKind};

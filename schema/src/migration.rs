@@ -11,6 +11,7 @@ pub const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0007_views.sql"),
     include_str!("../migrations/0008_alone.sql"),
     include_str!("../migrations/0009_commands.sql"),
+    include_str!("../migrations/0010_reasons.sql"),
 ];
 
 /// The version of a store with all migrations, kept in SQLite's `user_version`.

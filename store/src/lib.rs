@@ -308,6 +308,12 @@ impl Store {
         query::show(self, cwd, id)
     }
 
+    /// Fails where text is not an id, ours or an agent's, in full: a prefix, a label or `last` is none.
+    pub fn check_exact(&mut self, cwd: &Path, id: &str) -> Result<()> {
+        let place = timeline::Place::known(self, cwd)?;
+        ids::check_exact(self.database.connection(), place.row.id, id)
+    }
+
     /// Returns what the user wrote in a message, where that was recorded.
     pub fn prompt(&mut self, cwd: &Path, message: &str) -> Result<Option<String>> {
         query::prompt(self, cwd, message)

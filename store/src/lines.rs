@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use imara_diff::{Algorithm, Diff, InternedInput};
+use ckpt_schema::report::Hunk;
+use imara_diff::{Algorithm, Diff, Hunk as Lines, InternedInput, Token};
 
 /// The size in bytes over which nothing is compared or merged by line.
 pub const MAX_SIZE: usize = 16 << 20;
@@ -40,6 +41,79 @@ pub fn count(old: &[u8], new: &[u8]) -> Option<(u64, u64)> {
         u64::from(diff.count_additions()),
         u64::from(diff.count_removals()),
     ))
+}
+
+/// Returns the lines that differ, in order, each with `context` lines around it, as a unified diff has them; none where a side is
+/// binary, too large, or has too many lines to be compared in order.
+pub fn hunks(old: &str, new: &str, context: u32) -> Option<Vec<Hunk>> {
+    if !has_lines(old.as_bytes()) || !has_lines(new.as_bytes()) {
+        return None;
+    }
+    let input = InternedInput::new(old, new);
+    if input.before.len() + input.after.len() > MAX_COMPARED {
+        return None;
+    }
+    let mut diff = Diff::compute(Algorithm::Myers, &input);
+    diff.postprocess_lines(&input);
+    let mut groups: Vec<Vec<Lines>> = Vec::new();
+    for lines in diff.hunks() {
+        match groups.last_mut() {
+            Some(group) if is_near(group, &lines, context) => group.push(lines),
+            _ => groups.push(vec![lines]),
+        }
+    }
+    Some(
+        groups
+            .iter()
+            .map(|group| hunk(&input, group, context))
+            .collect(),
+    )
+}
+
+/// Returns whether the lines around two differences touch.
+fn is_near(group: &[Lines], next: &Lines, context: u32) -> bool {
+    group
+        .last()
+        .is_some_and(|last| next.before.start - last.before.end <= 2 * context)
+}
+
+/// Returns the hunk of differences that are near each other.
+fn hunk(input: &InternedInput<&str>, group: &[Lines], context: u32) -> Hunk {
+    let (first, last) = (&group[0], &group[group.len() - 1]);
+    let all = u32::try_from(input.before.len()).unwrap_or(u32::MAX);
+    let ahead = first.before.start.min(context);
+    let behind = (all - last.before.end).min(context);
+    let (from, to) = (first.before.start - ahead, last.before.end + behind);
+    let mut lines = Vec::new();
+    let mut add = |sign: char, tokens: &[Token]| {
+        lines.extend(
+            tokens
+                .iter()
+                .map(|token| format!("{sign}{}", input.interner[*token])),
+        );
+    };
+    let range = |start: u32, end: u32| start as usize..end as usize;
+    let mut at = from;
+    for part in group {
+        add(' ', &input.before[range(at, part.before.start)]);
+        add(
+            '-',
+            &input.before[range(part.before.start, part.before.end)],
+        );
+        add('+', &input.after[range(part.after.start, part.after.end)]);
+        at = part.before.end;
+    }
+    add(' ', &input.before[range(at, to)]);
+    let (new_from, new_to) = (first.after.start - ahead, last.after.end + behind);
+    // A side without lines begins after the line in front of it, as `diff -u` counts.
+    let start = |from: u32, to: u32| if from == to { from } else { from + 1 };
+    Hunk {
+        old_start: start(from, to).into(),
+        old_lines: (to - from).into(),
+        new_start: start(new_from, new_to).into(),
+        new_lines: (new_to - new_from).into(),
+        lines,
+    }
 }
 
 /// Returns whether two texts differ, and in nothing but blanks, tabs and line ends.
@@ -106,6 +180,53 @@ fn visible(bytes: &[u8]) -> impl Iterator<Item = &u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hunks_are_those_of_a_unified_diff() {
+        let old: String = (1..=20).map(|line| format!("{line}\n")).collect();
+        let new = old.replace("2\n3\n", "2\nx\n3\n").replace("\n18\n", "\n");
+        let hunks = hunks(&old, &new, 1).expect("text");
+        let heads: Vec<_> = hunks
+            .iter()
+            .map(|hunk| {
+                (
+                    hunk.old_start,
+                    hunk.old_lines,
+                    hunk.new_start,
+                    hunk.new_lines,
+                )
+            })
+            .collect();
+        // What `diff -U1` says of the same texts.
+        assert_eq!(heads, [(2, 2, 2, 3), (17, 3, 18, 2)]);
+        assert_eq!(hunks[0].lines, [" 2\n", "+x\n", " 3\n"]);
+        assert_eq!(hunks[1].lines, [" 17\n", "-18\n", " 19\n"]);
+    }
+
+    #[test]
+    fn a_side_without_lines_begins_before_the_first() {
+        let hunks = hunks("", "a\nb", 3).expect("text");
+        assert_eq!((hunks[0].old_start, hunks[0].old_lines), (0, 0));
+        assert_eq!(hunks[0].lines, ["+a\n", "+b"], "the last has no end");
+        assert_eq!(
+            super::hunks("a\n", "a\n", 3),
+            Some(Vec::new()),
+            "nothing differs"
+        );
+        assert_eq!(super::hunks("a\0", "b", 3), None, "binary");
+    }
+
+    #[test]
+    fn differences_that_are_near_are_one_hunk() {
+        let old: String = (1..=9).map(|line| format!("{line}\n")).collect();
+        let new = old.replace('2', "x").replace('8', "y");
+        assert_eq!(
+            hunks(&old, &new, 3).expect("text").len(),
+            1,
+            "five lines lie between"
+        );
+        assert_eq!(hunks(&old, &new, 2).expect("text").len(), 2);
+    }
 
     #[test]
     fn lines_are_counted_as_git_counts_them() {

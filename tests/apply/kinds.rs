@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
-use ckpt_schema::report::FileResult;
+use ckpt_schema::report::{FileResult, ReasonCode};
 use ckpt_store::model::entry::Entry;
+use ckpt_store::model::reason::ItemReason;
 use ckpt_store::revert::apply::{Found, Problem, preflight, state_at};
 
 use testing::apply::{PlannedWorkspace, Thing, assert_done, executable, file, link, path, ways};
@@ -279,7 +280,7 @@ fn only_what_is_planned_is_touched() {
     world.put_and_plan("conflict", &file("b\n"), &file("c\n"));
     world.items[0].result = FileResult::Gap;
     world.items[1].result = FileResult::Conflict;
-    world.items[1].reason = Some("the user changed it".to_owned());
+    world.items[1].reason = Some(ItemReason::new(ReasonCode::Changed, "the user changed it"));
     let before = all_times(&world);
     let results = world.apply();
     assert_eq!(results[0].result, FileResult::Gap, "passed through");

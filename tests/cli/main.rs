@@ -19,6 +19,7 @@ mod label;
 mod manners;
 mod messages;
 mod migration;
+mod oneshot;
 mod outcome;
 mod patches;
 mod payload;

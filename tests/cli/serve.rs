@@ -16,6 +16,8 @@ struct Client {
     asked: u64,
     /// Notifications that came before an answer.
     told: Vec<Value>,
+    /// Answers that came before the one that was waited for.
+    early: Vec<Value>,
 }
 
 impl Client {
@@ -34,6 +36,7 @@ impl Client {
             stdout,
             asked: 0,
             told: Vec::new(),
+            early: Vec::new(),
         }
     }
 
@@ -59,12 +62,17 @@ impl Client {
 
     /// Returns the answer to a request, whatever is told before it.
     fn answer(&mut self, id: &Value) -> Value {
+        if let Some(at) = self.early.iter().position(|early| early["id"] == *id) {
+            return self.early.remove(at);
+        }
         loop {
             let line = self.line();
             if line.get("method").is_some() {
                 self.told.push(line);
             } else if line["id"] == *id {
                 return line;
+            } else {
+                self.early.push(line);
             }
         }
     }
@@ -137,14 +145,22 @@ fn every_result_is_the_document_that_the_command_prints() {
     ] {
         check(&world, schema, &client.call(method, params));
     }
+    check(&world, "result-initialize", &hello);
     let patch = client.call("patch", json!({"id": "last"}));
+    check(&world, "result-patch", &patch);
     let text = patch["patch"]["text"].as_str().expect("text");
     assert!(text.contains("-1\n+2\n"), "{text}");
     let show = client.call("show", json!({"id": "last"}));
     let file = &show["steps"][0]["files"][0];
     assert_eq!(file["path"], "changed");
     let content = client.call("contents", json!({"blob": file["old_blob"]}));
+    check(&world, "result-contents", &content);
     assert_eq!(content["content"]["text"], "1\n");
+    check(
+        &world,
+        "result-subscribe",
+        &client.call("subscribe", json!({})),
+    );
     client.end();
 }
 
@@ -209,6 +225,109 @@ fn of_two_clients_that_apply_at_once_one_wins_and_the_other_is_told() {
     assert_eq!(world.read("changed"), b"1\n");
     one.end();
     other.end();
+}
+
+#[test]
+fn undo_takes_back_the_last_operation_and_has_a_plan() {
+    let world = played();
+    let mut client = Client::start(&world);
+    client.call("revert", json!({"message": "m1"}));
+    let planned = client.call("plan", json!({"operation": "undo", "contents": true}));
+    check(&world, "result-plan", &planned);
+    let after = &planned["report"]["files"][0]["contents"]["after"];
+    assert_eq!(after["text"], "2\n", "{planned:#}");
+    assert_eq!(world.read("changed"), b"1\n", "nothing moved yet");
+    client.call("apply", json!({"plan": planned["plan"]}));
+    assert_eq!(world.read("changed"), b"2\n");
+    let done = client.call("undo", json!({}));
+    check(&world, "report-operation", &done);
+    assert_eq!(world.read("changed"), b"1\n", "an undo can be undone");
+    for wrong in [
+        json!({"operation": "undo", "session": "s"}),
+        json!({"operation": "undo", "git": true}),
+    ] {
+        assert_eq!(client.refused("plan", wrong)["code"], -32602);
+    }
+    let wrong = json!({"message": "m1", "contents": true});
+    assert_eq!(client.refused("revert", wrong)["code"], -32602, "of a plan");
+    client.end();
+}
+
+#[test]
+fn an_exact_id_is_taken_in_full_by_the_server_as_well() {
+    let world = played();
+    let mut client = Client::start(&world);
+    client.call("show", json!({"id": "m1", "exact": true}));
+    let error = client.refused("show", json!({"id": "last", "exact": true}));
+    assert_eq!(error["data"]["kind"], "unknown", "{error:#}");
+    let error = client.refused("plan", json!({"message": "last", "exact": true}));
+    assert_eq!(error["data"]["kind"], "unknown", "{error:#}");
+    client.end();
+}
+
+/// The most memory that a process ever had, in bytes.
+fn peak(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("it runs");
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .expect("Linux says it");
+    let kilobytes = line.trim().trim_end_matches(" kB");
+    kilobytes.parse::<u64>().expect("a number") * 1024
+}
+
+#[test]
+fn fifty_clients_are_served_at_once_and_none_takes_more_than_200_mb() {
+    let world = played();
+    let mut clients: Vec<Client> = (0..50).map(|_| Client::start(&world)).collect();
+    for client in &mut clients {
+        client.send("subscribe", &json!({}));
+        client.send("messages", &json!({}));
+        client.send("plan", &json!({"message": "m1", "contents": true}));
+    }
+    for client in &mut clients {
+        assert!(client.answer(&json!(1))["result"]["seq"].is_number());
+        assert_eq!(
+            client.answer(&json!(2))["result"]["messages"][0]["agent_id"],
+            "m1"
+        );
+        assert!(client.answer(&json!(3))["result"]["plan"].is_string());
+    }
+    world.play("m2", "and again", |world| world.write("made", "3\n"));
+    for client in &mut clients {
+        assert_eq!(client.told("message")["message"]["prompt"], "and again");
+    }
+    for client in clients {
+        let most = peak(client.server.id());
+        assert!(most < 200 << 20, "it took {most} bytes");
+        client.end();
+    }
+}
+
+#[test]
+fn long_lines_and_large_blobs_take_no_more_than_200_mb() {
+    let world = Sandbox::new();
+    let large: Vec<u8> = (0..60_u32 << 20)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    world.play("m1", "write it", |world| world.write("large", &large));
+    let mut client = Client::start(&world);
+    let piece = vec![b'x'; 1 << 20];
+    for _ in 0..100 {
+        client.write(&piece);
+    }
+    client.write(b"\n");
+    assert_eq!(client.answer(&Value::Null)["error"]["code"], -32600);
+    let show = client.call("show", json!({"id": "m1"}));
+    let blob = show["steps"][0]["files"][0]["new_blob"].clone();
+    let content = client.call("contents", json!({"blob": blob, "offset": 8 << 20}));
+    check(&world, "result-contents", &content);
+    assert_eq!(content["next_offset"], 16 << 20);
+    let planned = client.call("plan", json!({"message": "m1", "contents": true}));
+    check(&world, "result-plan", &planned);
+    let most = peak(client.server.id());
+    assert!(most < 200 << 20, "it took {most} bytes");
+    client.end();
 }
 
 #[test]

@@ -183,6 +183,11 @@ class Client(Listeners):
         report: OperationReport = await self.request("restore", id=id, on_progress=on_progress, **params)
         return report
 
+    async def undo(self, *, on_progress: OnProgress | None = None, **params: Any) -> OperationReport:
+        """Takes back the last operation of the workspace, whatever it was."""
+        report: OperationReport = await self.request("undo", on_progress=on_progress, **params)
+        return report
+
     async def sessions(self, *, everywhere: bool | None = None) -> SessionsReport:
         report: SessionsReport = await self.request("sessions", everywhere=everywhere)
         return report

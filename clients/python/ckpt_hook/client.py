@@ -180,6 +180,11 @@ class Client(Listeners):
         report: OperationReport = self.request("restore", id=id, on_progress=on_progress, **params)
         return report
 
+    def undo(self, *, on_progress: OnProgress | None = None, **params: Any) -> OperationReport:
+        """Takes back the last operation of the workspace, whatever it was."""
+        report: OperationReport = self.request("undo", on_progress=on_progress, **params)
+        return report
+
     def sessions(self, *, everywhere: bool | None = None) -> SessionsReport:
         report: SessionsReport = self.request("sessions", everywhere=everywhere)
         return report

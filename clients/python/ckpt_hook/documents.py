@@ -32,6 +32,69 @@ class AgentSettings(TypedDict):
     """
 
 
+class ApplyParameters(TypedDict, closed=True):
+    """
+    The parameters of `apply`.
+    """
+
+    force: NotRequired[bool]
+    """
+    Whether to go ahead although an agent is at work.
+    """
+    plan: str
+    """
+    The token of the plan.
+    """
+
+
+AuthorKind: TypeAlias = Literal['agent', 'user', 'unrecorded']
+"""
+What somebody who changed a file is.
+"""
+
+
+class AuthorReport(TypedDict):
+    """
+    Who made a change that keeps a file from going back.
+    """
+
+    agent: str | None
+    """
+    The agent's name.
+    """
+    kind: AuthorKind
+    """
+    Who it is.
+    """
+    message: str | None
+    """
+    The user message.
+    """
+    session: str | None
+    """
+    The session; null if it was no agent.
+    """
+    step: str | None
+    """
+    The step.
+    """
+
+
+class BlameParameters(TypedDict, closed=True):
+    """
+    The parameters of `blame`.
+    """
+
+    path: str
+    """
+    The file, below that directory.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
+    """
+
+
 class CandidateReport(TypedDict):
     """
     A possible meaning of an ambiguous id.
@@ -135,6 +198,25 @@ class ConfigChange(TypedDict):
     """
 
 
+class ContentsParameters(TypedDict, closed=True):
+    """
+    The parameters of `contents`.
+    """
+
+    blob: str
+    """
+    The blob, as documents name it.
+    """
+    offset: NotRequired[int]
+    """
+    The first byte that is wanted.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
+    """
+
+
 class DiagnosticReport(TypedDict):
     """
     Something that went wrong in a hook.
@@ -189,6 +271,12 @@ class DuRow(TypedDict):
     """
     How many snapshots it has that were not pruned.
     """
+
+
+Encoding: TypeAlias = Literal['utf-8', 'base64']
+"""
+How bytes are given.
+"""
 
 
 EventKind: TypeAlias = Literal['session_start', 'user_message', 'step_start', 'tool_start', 'tool_wait', 'tool_finish', 'step_finish', 'turn_end', 'session_end']
@@ -355,6 +443,44 @@ GitReport = TypedDict(
 )
 
 
+class Hunk(TypedDict):
+    """
+    Lines that differ, as a unified diff has them.
+    """
+
+    lines: list[str]
+    """
+    The lines, each with ` `, `-` or `+` in front and with its line end.
+    """
+    new_lines: int
+    """
+    How many lines after.
+    """
+    new_start: int
+    """
+    The first line after, from 1; the line in front of it if there are none.
+    """
+    old_lines: int
+    """
+    How many lines before.
+    """
+    old_start: int
+    """
+    The first line before, from 1; the line in front of it if there are none.
+    """
+
+
+class InitializeParameters(TypedDict):
+    """
+    The parameters of `initialize`. Others are ignored: a client may introduce itself.
+    """
+
+    protocol: NotRequired[int | None]
+    """
+    The highest version of the protocol that the client speaks.
+    """
+
+
 LabelAction: TypeAlias = Literal['added', 'unchanged', 'deleted', 'listed']
 """
 What `label` did.
@@ -383,6 +509,33 @@ MessageState: TypeAlias = Literal['live', 'hidden', 'discarded']
 """
 The state of a message.
 """
+
+
+class MessagesParameters(TypedDict, closed=True):
+    """
+    The parameters of `messages`.
+    """
+
+    everywhere: NotRequired[bool]
+    """
+    Those of every workspace.
+    """
+    limit: NotRequired[int | None]
+    """
+    How many at most.
+    """
+    session: NotRequired[str | None]
+    """
+    Those of one session, by any id.
+    """
+    since: NotRequired[int | None]
+    """
+    Only those after this position in the order of messages, their `seq`.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
+    """
 
 
 class GapNotification(TypedDict):
@@ -467,10 +620,92 @@ What an operation is.
 """
 
 
+OperationName: TypeAlias = Literal['revert', 'redo', 'unrevert', 'restore', 'undo']
+"""
+What an operation of the server is.
+"""
+
+
+class OperationParameters(TypedDict, closed=True):
+    """
+    The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. Those that an operation has no use for are refused.
+    """
+
+    alone: NotRequired[bool]
+    """
+    Of a revert: that message alone, while later ones stay.
+    """
+    contents: NotRequired[bool]
+    """
+    Of a plan: whether the report gives what the files hold before and after.
+    """
+    exact: NotRequired[bool]
+    """
+    Whether `message`, `step`, `session` and `id` are ids in full: no prefix, no label, no `last`.
+    """
+    force: NotRequired[bool]
+    """
+    Whether to go ahead although an agent is at work.
+    """
+    git: NotRequired[bool]
+    """
+    Whether HEAD, its branch and the index move, too.
+    """
+    id: NotRequired[str | None]
+    """
+    Of a restore: the state.
+    """
+    message: NotRequired[str | None]
+    """
+    Of a revert: the message.
+    """
+    on_conflict: NotRequired[str | None]
+    """
+    What to do with files that have changed since: `merge`, `keep` or `overwrite`.
+    """
+    only: NotRequired[list[str]]
+    """
+    Of a revert or a restore: the paths; all of them if empty.
+    """
+    operation: NotRequired[OperationName]
+    """
+    Of a plan: the operation.
+    """
+    session: NotRequired[str | None]
+    """
+    The session, by any id.
+    """
+    step: NotRequired[str | None]
+    """
+    Of a revert: one step alone.
+    """
+    unclear: NotRequired[str | None]
+    """
+    Of a revert: what to do with changes that may be somebody else's: `keep` or `take`.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
+    """
+
+
 Outcome: TypeAlias = Literal['restored', 'partial', 'nothing', 'unavailable']
 """
 How an operation ended.
 """
+
+
+PatchParameters = TypedDict(
+    'PatchParameters',
+    {
+        'from': NotRequired[str | None],
+        'id': NotRequired[str | None],
+        'paths': NotRequired[list[str]],
+        'to': NotRequired[str | None],
+        'workspace': NotRequired[str | None],
+    },
+    closed=True,
+)
 
 
 class PathText(TypedDict):
@@ -486,6 +721,59 @@ class PathText(TypedDict):
     """
     Its bytes, if they are not UTF-8.
     """
+
+
+class Progress1(TypedDict):
+    """
+    It looks at the workspace.
+    """
+
+    bytes: int
+    """
+    Bytes read and stored.
+    """
+    files: int
+    """
+    Files looked at.
+    """
+    phase: Literal['looking']
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+
+
+class Progress2(TypedDict):
+    """
+    It puts files back.
+    """
+
+    done: int
+    """
+    Files that are done.
+    """
+    of: int
+    """
+    Files in all.
+    """
+    phase: Literal['applying']
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+
+
+Progress: TypeAlias = Progress1 | Progress2
+"""
+How far an operation is: the parameters of the notification `progress` without the `id` of the request, and a line of
+`--json-lines`.
+"""
+
+
+ReasonCode: TypeAlias = Literal['same_lines', 'binary', 'too_large', 'permissions', 'type', 'symlink', 'edited', 'deleted', 'recreated', 'changed', 'shared', 'unclear', 'not_captured', 'forgotten', 'blocked', 'database', 'moved', 'failed', 'not_done', 'not_synced']
+"""
+Why a file stays, all or in part, or what went wrong with it: what `reason` says to people.
+"""
 
 
 class Rename(TypedDict):
@@ -535,6 +823,21 @@ class RevertedSession(TypedDict):
     session: str
     """
     Its id.
+    """
+
+
+class ServerReport(TypedDict):
+    """
+    A program.
+    """
+
+    name: str
+    """
+    Its name.
+    """
+    version: str
+    """
+    Its version.
     """
 
 
@@ -597,6 +900,21 @@ class SessionReport(TypedDict):
     """
 
 
+class SessionsParameters(TypedDict, closed=True):
+    """
+    The parameters of `sessions`.
+    """
+
+    everywhere: NotRequired[bool]
+    """
+    Those of every workspace.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
+    """
+
+
 class SessionsReport(TypedDict):
     """
     `sessions`.
@@ -646,6 +964,25 @@ class SettingsChange(TypedDict):
     notes: list[str]
     """
     What else the user should know.
+    """
+
+
+class ShowParameters(TypedDict, closed=True):
+    """
+    The parameters of `show`.
+    """
+
+    exact: NotRequired[bool]
+    """
+    Whether the id is one in full: no prefix, no label, no `last`.
+    """
+    id: str
+    """
+    Any id.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
     """
 
 
@@ -745,6 +1082,21 @@ class SnapshotsReport(TypedDict):
     """
 
 
+class StatusParameters(TypedDict, closed=True):
+    """
+    The parameters of `status`.
+    """
+
+    session: NotRequired[str | None]
+    """
+    One session, by any id.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
+    """
+
+
 class StepSummary(TypedDict):
     """
     A step without its changes, which `show` lists.
@@ -785,6 +1137,40 @@ class StepSummary(TypedDict):
     unprotected: str | None
     """
     Why its changes cannot be put back, if they cannot.
+    """
+
+
+class SubscribeParameters(TypedDict, closed=True):
+    """
+    The parameters of `subscribe`.
+    """
+
+    events: NotRequired[list[str] | None]
+    """
+    The names of the notifications that are wanted; all of them without it.
+    """
+    everywhere: NotRequired[bool]
+    """
+    Notifications of every workspace.
+    """
+    since: NotRequired[int | None]
+    """
+    The last position that the client has handled; without it, from now on.
+    """
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace.
+    """
+
+
+class SubscribeResult(TypedDict):
+    """
+    The result of `subscribe`.
+    """
+
+    seq: int
+    """
+    The position after which notifications begin.
     """
 
 
@@ -834,6 +1220,17 @@ class UnclearReport(TypedDict):
     reason: str
     """
     What is known.
+    """
+
+
+class WorkspaceParameters(TypedDict, closed=True):
+    """
+    The parameters of `operations` and `unsubscribe`.
+    """
+
+    workspace: NotRequired[str | None]
+    """
+    A directory of the workspace; the server's current directory if it is not given.
     """
 
 
@@ -996,6 +1393,56 @@ class ChangeReport(TypedDict):
     whitespace_only: bool
     """
     Whether only white space differs.
+    """
+
+
+class Content(TypedDict):
+    """
+    The bytes of a file.
+    """
+
+    bytes: int
+    """
+    How many bytes there are.
+    """
+    encoding: Encoding
+    """
+    What `text` is: the bytes themselves, or their base64 if they are not UTF-8.
+    """
+    text: str | None
+    """
+    The bytes; null if they are too many to be given here. `contents` of the server reads them by their blob.
+    """
+
+
+class ContentsResult(TypedDict):
+    """
+    The result of `contents`.
+    """
+
+    blob: str
+    """
+    The blob.
+    """
+    content: Content
+    """
+    The bytes, at most 8 MiB of them.
+    """
+    next_offset: int | None
+    """
+    Where to go on; null at the end.
+    """
+    offset: int
+    """
+    The position of the first byte below.
+    """
+    size: int
+    """
+    How many bytes it has.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
     """
 
 
@@ -1218,6 +1665,25 @@ class Failure(TypedDict):
     """
 
 
+class FileContents(TypedDict):
+    """
+    What a file holds before and after the operation.
+    """
+
+    after: Content | None
+    """
+    What is there afterwards: for a merge, its result.
+    """
+    before: Content | None
+    """
+    What is there before; null if nothing is, or it is a directory.
+    """
+    hunks: list[Hunk] | None
+    """
+    The lines that differ, in order, with three lines around them; null if a side is not text or is left out.
+    """
+
+
 class FileReport(TypedDict):
     """
     One path of an operation.
@@ -1231,9 +1697,33 @@ class FileReport(TypedDict):
     """
     Lines that the operation adds to what is on disk; null if there are no lines to count.
     """
+    by: list[AuthorReport]
+    """
+    Whose changes keep it from going back, if the reason names somebody.
+    """
+    contents: FileContents | None
+    """
+    With `--contents`, the bytes.
+    """
     deletions: int | None
     """
     Lines that it removes.
+    """
+    new_blob: str | None
+    """
+    The blob of what is there afterwards.
+    """
+    new_mode: str | None
+    """
+    The octal mode of what is there afterwards.
+    """
+    old_blob: str | None
+    """
+    The blob of what is there before; null if no snapshot holds it.
+    """
+    old_mode: str | None
+    """
+    The octal mode of what is there before; null if nothing is.
     """
     path: str
     """
@@ -1246,6 +1736,10 @@ class FileReport(TypedDict):
     reason: str | None
     """
     Why, if that is not obvious.
+    """
+    reason_code: ReasonCode | None
+    """
+    The same for programs; null without a reason, and in operations of older versions.
     """
     result: FileResult
     """
@@ -1359,6 +1853,37 @@ class GoneReport(TypedDict):
     time: int | None
     """
     When it was first seen to be gone; null if that is only seen now.
+    """
+
+
+class InitializeResult(TypedDict):
+    """
+    The result of `initialize`.
+    """
+
+    documents: int
+    """
+    The version of the documents.
+    """
+    methods: list[str]
+    """
+    The methods.
+    """
+    notifications: list[str]
+    """
+    The notifications.
+    """
+    protocol: int
+    """
+    The version of the protocol.
+    """
+    seq: int | None
+    """
+    The newest position in the order of everything that happened; null if there is no store that can be read.
+    """
+    server: ServerReport
+    """
+    The program.
     """
 
 
@@ -1636,6 +2161,25 @@ class OperationsReport(TypedDict):
     """
 
 
+class PatchResult(TypedDict):
+    """
+    The result of `patch`.
+    """
+
+    files: list[ChangeReport]
+    """
+    The files that differ.
+    """
+    patch: Content
+    """
+    The patch as `git apply` takes it.
+    """
+    version: Literal[1]
+    """
+    The version of the document's format.
+    """
+
+
 class Receipt(TypedDict):
     """
     The workspace after an operation, compared with the state that it went to: the snapshot of the message, the one before the
@@ -1649,6 +2193,17 @@ class Receipt(TypedDict):
     tree: str
     """
     The tree that it was compared with, in the workspace's repository of the store.
+    """
+
+
+class RecordParameters(TypedDict, closed=True):
+    """
+    The parameters of `record`.
+    """
+
+    event: Event
+    """
+    The event.
     """
 
 
@@ -2246,6 +2801,21 @@ class OperationReport(TypedDict):
     version: Literal[1]
     """
     The version of the document's format.
+    """
+
+
+class PlanResult(TypedDict):
+    """
+    The result of `plan`.
+    """
+
+    plan: str | None
+    """
+    The token; null if there is nothing to carry out.
+    """
+    report: OperationReport
+    """
+    What would be done.
     """
 
 

@@ -10,16 +10,17 @@ from typing import Any, Literal, TypeAlias, TypedDict, overload
 
 from ckpt_hook.documents import (
     BusyNotification,
-    ChangeReport,
     ErrorReport,
     FailedNotification,
     GapNotification,
+    InitializeResult,
     MessageNotification,
     MessageReport,
     MessageState,
+    PatchResult as PatchResult,
+    PlanResult as PlanResult,
     Notification,
     OperationNotification,
-    OperationReport,
     ResetNotification,
     StepNotification,
 )
@@ -28,7 +29,7 @@ from ckpt_hook.errors import ClosedError
 #: The version of the protocol that the clients speak.
 PROTOCOL = 1
 
-Operation: TypeAlias = Literal["revert", "redo", "unrevert", "restore"]
+Operation: TypeAlias = Literal["revert", "redo", "unrevert", "restore", "undo"]
 OnConflict: TypeAlias = Literal["merge", "keep", "overwrite"]
 Unclear: TypeAlias = Literal["keep", "take"]
 Paths: TypeAlias = Sequence["str | os.PathLike[str]"]
@@ -49,43 +50,8 @@ class Progress(TypedDict, total=False):
 OnProgress: TypeAlias = Callable[[Progress], object]
 
 
-class ServerName(TypedDict):
-    name: str
-    version: str
-
-
-class Server(TypedDict):
-    """What the server is and can. `seq` is where the order of everything stands; null where no store can be read."""
-
-    protocol: int
-    documents: int
-    server: ServerName
-    methods: list[str]
-    notifications: list[str]
-    seq: "int | None"
-
-
-class Content(TypedDict):
-    """Bytes, as text where they are UTF-8."""
-
-    encoding: Literal["utf-8", "base64"]
-    text: str
-    bytes: int
-
-
-class PatchResult(TypedDict):
-    """The files, and their patch as `git apply` takes it."""
-
-    version: int
-    files: list[ChangeReport]
-    patch: Content
-
-
-class PlanResult(TypedDict):
-    """The token, null where there is nothing to carry out, and what would be done."""
-
-    plan: "str | None"
-    report: OperationReport
+#: What the server is and can.
+Server: TypeAlias = InitializeResult
 
 
 class MessageFields:

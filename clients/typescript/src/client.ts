@@ -2,21 +2,20 @@
 
 import { findBinary } from "./binary.js";
 import { type CallOptions, Connection, type Events } from "./connection.js";
-import type { Event, EventReport, OperationReport } from "./documents.js";
+import type { Event, EventReport, MessagesParameters, OperationReport, SubscribeParameters } from "./documents.js";
 import { Message } from "./message.js";
 import { type ApplyOptions, Plan } from "./plan.js";
 import type {
   Force,
-  MessagesParameters,
   Method,
   Parameters,
+  Place,
   PlanParameters,
   RedoParameters,
   RestoreParameters,
   Result,
   RevertParameters,
   Server,
-  SubscribeParameters,
 } from "./protocol.js";
 
 /** The version of the protocol that this client speaks. */
@@ -37,6 +36,7 @@ export interface Operations {
   redo: RedoParameters;
   unrevert: RedoParameters;
   restore: RestoreParameters;
+  undo: Place;
 }
 
 export class Client {
@@ -99,6 +99,11 @@ export class Client {
     return this.request("restore", asked, options);
   }
 
+  /** Takes back the last operation of the workspace, whatever it was. */
+  undo(asked: Force & Place = {}, options: CallOptions = {}): Promise<OperationReport> {
+    return this.request("undo", asked, options);
+  }
+
   /** Records an event of an agent or a chat. */
   record(event: Event): Promise<EventReport> {
     return this.request("record", { event });
@@ -110,7 +115,7 @@ export class Client {
     let offset: number | null = 0;
     while (offset !== null) {
       const part: Result<"contents"> = await this.request("contents", { blob, offset });
-      parts.push(Buffer.from(part.content.text, part.content.encoding));
+      parts.push(Buffer.from(part.content.text ?? "", part.content.encoding));
       offset = part.next_offset;
     }
     return Buffer.concat(parts);
@@ -123,7 +128,7 @@ export class Client {
 
   /** From now on listeners are told; with `since`, the last `seq` that was handled, of everything after that as well. */
   async subscribe(asked: SubscribeParameters = {}): Promise<number> {
-    if (asked.since !== undefined) this.#connection.seq = asked.since;
+    if (asked.since != null) this.#connection.seq = asked.since;
     const { seq } = await this.request("subscribe", asked);
     // What was told before the answer came is later than that.
     this.#connection.seq ??= seq;

@@ -42,6 +42,45 @@ export type OperationKind = "revert" | "redo" | "unrevert" | "restore";
  */
 export type Outcome = "restored" | "partial" | "nothing" | "unavailable";
 /**
+ * What an operation of the server is.
+ */
+export type OperationName = "revert" | "redo" | "unrevert" | "restore" | "undo";
+/**
+ * How far an operation is: the parameters of the notification `progress` without the `id` of the request, and a line of
+ * `--json-lines`.
+ */
+export type Progress =
+  | {
+      /**
+       * Bytes read and stored.
+       */
+      bytes: number;
+      /**
+       * Files looked at.
+       */
+      files: number;
+      phase: "looking";
+      /**
+       * The version of the document's format.
+       */
+      version: 1;
+    }
+  | {
+      /**
+       * Files that are done.
+       */
+      done: number;
+      /**
+       * Files in all.
+       */
+      of: number;
+      phase: "applying";
+      /**
+       * The version of the document's format.
+       */
+      version: 1;
+    };
+/**
  * Whether the directory of a history is there.
  */
 export type WorkspaceState = "here" | "replaced" | "gone";
@@ -71,6 +110,38 @@ export type Looked = "everywhere" | "around";
  * What an operation does to a path.
  */
 export type FileAction = "write" | "delete" | "merge" | "keep" | "none";
+/**
+ * What somebody who changed a file is.
+ */
+export type AuthorKind = "agent" | "user" | "unrecorded";
+/**
+ * How bytes are given.
+ */
+export type Encoding = "utf-8" | "base64";
+/**
+ * Why a file stays, all or in part, or what went wrong with it: what `reason` says to people.
+ */
+export type ReasonCode =
+  | "same_lines"
+  | "binary"
+  | "too_large"
+  | "permissions"
+  | "type"
+  | "symlink"
+  | "edited"
+  | "deleted"
+  | "recreated"
+  | "changed"
+  | "shared"
+  | "unclear"
+  | "not_captured"
+  | "forgotten"
+  | "blocked"
+  | "database"
+  | "moved"
+  | "failed"
+  | "not_done"
+  | "not_synced";
 /**
  * The result for a path.
  */
@@ -134,6 +205,20 @@ export type OperationTimelineEntry = OperationEntry & {
 export interface Documents {
   event?: Event;
   notification?: Notification;
+  "parameters-apply"?: ApplyParameters;
+  "parameters-blame"?: BlameParameters;
+  "parameters-contents"?: ContentsParameters;
+  "parameters-initialize"?: InitializeParameters;
+  "parameters-messages"?: MessagesParameters;
+  "parameters-operation"?: OperationParameters;
+  "parameters-patch"?: PatchParameters;
+  "parameters-record"?: RecordParameters;
+  "parameters-sessions"?: SessionsParameters;
+  "parameters-show"?: ShowParameters;
+  "parameters-status"?: StatusParameters;
+  "parameters-subscribe"?: SubscribeParameters;
+  "parameters-workspace"?: WorkspaceParameters;
+  progress?: Progress;
   "report-adopt"?: AdoptReport;
   "report-agents"?: AgentsReport;
   "report-blame"?: BlameReport;
@@ -160,6 +245,11 @@ export interface Documents {
   "report-status"?: StatusReport;
   "report-timeline"?: TimelineReport;
   "report-workspaces"?: WorkspacesReport;
+  "result-contents"?: ContentsResult;
+  "result-initialize"?: InitializeResult;
+  "result-patch"?: PatchResult;
+  "result-plan"?: PlanResult;
+  "result-subscribe"?: SubscribeResult;
 }
 /**
  * One event of one session.
@@ -599,6 +689,251 @@ export interface ResetNotification {
    */
   seq: number;
   type: "reset";
+}
+/**
+ * The parameters of `apply`.
+ */
+export interface ApplyParameters {
+  /**
+   * Whether to go ahead although an agent is at work.
+   */
+  force?: boolean;
+  /**
+   * The token of the plan.
+   */
+  plan: string;
+}
+/**
+ * The parameters of `blame`.
+ */
+export interface BlameParameters {
+  /**
+   * The file, below that directory.
+   */
+  path: string;
+  /**
+   * A directory of the workspace.
+   */
+  workspace?: string | null;
+}
+/**
+ * The parameters of `contents`.
+ */
+export interface ContentsParameters {
+  /**
+   * The blob, as documents name it.
+   */
+  blob: string;
+  /**
+   * The first byte that is wanted.
+   */
+  offset?: number;
+  /**
+   * A directory of the workspace.
+   */
+  workspace?: string | null;
+}
+/**
+ * The parameters of `initialize`. Others are ignored: a client may introduce itself.
+ */
+export interface InitializeParameters {
+  /**
+   * The highest version of the protocol that the client speaks.
+   */
+  protocol?: number | null;
+}
+/**
+ * The parameters of `messages`.
+ */
+export interface MessagesParameters {
+  /**
+   * Those of every workspace.
+   */
+  everywhere?: boolean;
+  /**
+   * How many at most.
+   */
+  limit?: number | null;
+  /**
+   * Those of one session, by any id.
+   */
+  session?: string | null;
+  /**
+   * Only those after this position in the order of messages, their `seq`.
+   */
+  since?: number | null;
+  /**
+   * A directory of the workspace.
+   */
+  workspace?: string | null;
+}
+/**
+ * The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. Those that an operation has no use for are refused.
+ */
+export interface OperationParameters {
+  /**
+   * Of a revert: that message alone, while later ones stay.
+   */
+  alone?: boolean;
+  /**
+   * Of a plan: whether the report gives what the files hold before and after.
+   */
+  contents?: boolean;
+  /**
+   * Whether `message`, `step`, `session` and `id` are ids in full: no prefix, no label, no `last`.
+   */
+  exact?: boolean;
+  /**
+   * Whether to go ahead although an agent is at work.
+   */
+  force?: boolean;
+  /**
+   * Whether HEAD, its branch and the index move, too.
+   */
+  git?: boolean;
+  /**
+   * Of a restore: the state.
+   */
+  id?: string | null;
+  /**
+   * Of a revert: the message.
+   */
+  message?: string | null;
+  /**
+   * What to do with files that have changed since: `merge`, `keep` or `overwrite`.
+   */
+  on_conflict?: string | null;
+  /**
+   * Of a revert or a restore: the paths; all of them if empty.
+   */
+  only?: string[];
+  /**
+   * Of a plan: the operation.
+   */
+  operation?: OperationName;
+  /**
+   * The session, by any id.
+   */
+  session?: string | null;
+  /**
+   * Of a revert: one step alone.
+   */
+  step?: string | null;
+  /**
+   * Of a revert: what to do with changes that may be somebody else's: `keep` or `take`.
+   */
+  unclear?: string | null;
+  /**
+   * A directory of the workspace.
+   */
+  workspace?: string | null;
+}
+/**
+ * The parameters of `patch`.
+ */
+export interface PatchParameters {
+  /**
+   * The state before, by any id.
+   */
+  from?: string | null;
+  /**
+   * What made the changes: a message, a step, an operation. Without it, two states are compared.
+   */
+  id?: string | null;
+  /**
+   * The paths that are compared; all of them if empty.
+   */
+  paths?: string[];
+  /**
+   * The state after, by any id.
+   */
+  to?: string | null;
+  /**
+   * A directory of the workspace.
+   */
+  workspace?: string | null;
+}
+/**
+ * The parameters of `record`.
+ */
+export interface RecordParameters {
+  /**
+   * The event.
+   */
+  event: Event;
+}
+/**
+ * The parameters of `sessions`.
+ */
+export interface SessionsParameters {
+  /**
+   * Those of every workspace.
+   */
+  everywhere?: boolean;
+  /**
+   * A directory of the workspace.
+   */
+  workspace?: string | null;
+}
+/**
+ * The parameters of `show`.
+ */
+export interface ShowParameters {
+  /**
+   * Whether the id is one in full: no prefix, no label, no `last`.
+   */
+  exact?: boolean;
+  /**
+   * Any id.
+   */
+  id: string;
+  /**
+   * A directory of the workspace.
+   */
+  workspace?: string | null;
+}
+/**
+ * The parameters of `status`.
+ */
+export interface StatusParameters {
+  /**
+   * One session, by any id.
+   */
+  session?: string | null;
+  /**
+   * A directory of the workspace.
+   */
+  workspace?: string | null;
+}
+/**
+ * The parameters of `subscribe`.
+ */
+export interface SubscribeParameters {
+  /**
+   * The names of the notifications that are wanted; all of them without it.
+   */
+  events?: string[] | null;
+  /**
+   * Notifications of every workspace.
+   */
+  everywhere?: boolean;
+  /**
+   * The last position that the client has handled; without it, from now on.
+   */
+  since?: number | null;
+  /**
+   * A directory of the workspace.
+   */
+  workspace?: string | null;
+}
+/**
+ * The parameters of `operations` and `unsubscribe`.
+ */
+export interface WorkspaceParameters {
+  /**
+   * A directory of the workspace; the server's current directory if it is not given.
+   */
+  workspace?: string | null;
 }
 /**
  * `workspace adopt`: which history the workspace has now.
@@ -1311,9 +1646,33 @@ export interface FileReport {
    */
   additions: number | null;
   /**
+   * Whose changes keep it from going back, if the reason names somebody.
+   */
+  by: AuthorReport[];
+  /**
+   * With `--contents`, the bytes.
+   */
+  contents: FileContents | null;
+  /**
    * Lines that it removes.
    */
   deletions: number | null;
+  /**
+   * The blob of what is there afterwards.
+   */
+  new_blob: string | null;
+  /**
+   * The octal mode of what is there afterwards.
+   */
+  new_mode: string | null;
+  /**
+   * The blob of what is there before; null if no snapshot holds it.
+   */
+  old_blob: string | null;
+  /**
+   * The octal mode of what is there before; null if nothing is.
+   */
+  old_mode: string | null;
   /**
    * The path below the workspace, `/` between its parts; lossy where its bytes are not UTF-8.
    */
@@ -1327,6 +1686,10 @@ export interface FileReport {
    */
   reason: string | null;
   /**
+   * The same for programs; null without a reason, and in operations of older versions.
+   */
+  reason_code: ReasonCode | null;
+  /**
    * The result.
    */
   result: FileResult;
@@ -1334,6 +1697,90 @@ export interface FileReport {
    * Whether it stays, all or in part, because nobody knows whose change it is: `--unclear take` takes it.
    */
   unclear: boolean;
+}
+/**
+ * Who made a change that keeps a file from going back.
+ */
+export interface AuthorReport {
+  /**
+   * The agent's name.
+   */
+  agent: string | null;
+  /**
+   * Who it is.
+   */
+  kind: AuthorKind;
+  /**
+   * The user message.
+   */
+  message: string | null;
+  /**
+   * The session; null if it was no agent.
+   */
+  session: string | null;
+  /**
+   * The step.
+   */
+  step: string | null;
+}
+/**
+ * What a file holds before and after the operation.
+ */
+export interface FileContents {
+  /**
+   * What is there afterwards: for a merge, its result.
+   */
+  after: Content | null;
+  /**
+   * What is there before; null if nothing is, or it is a directory.
+   */
+  before: Content | null;
+  /**
+   * The lines that differ, in order, with three lines around them; null if a side is not text or is left out.
+   */
+  hunks: Hunk[] | null;
+}
+/**
+ * The bytes of a file.
+ */
+export interface Content {
+  /**
+   * How many bytes there are.
+   */
+  bytes: number;
+  /**
+   * What `text` is: the bytes themselves, or their base64 if they are not UTF-8.
+   */
+  encoding: Encoding;
+  /**
+   * The bytes; null if they are too many to be given here. `contents` of the server reads them by their blob.
+   */
+  text: string | null;
+}
+/**
+ * Lines that differ, as a unified diff has them.
+ */
+export interface Hunk {
+  /**
+   * The lines, each with ` `, `-` or `+` in front and with its line end.
+   */
+  lines: string[];
+  /**
+   * How many lines after.
+   */
+  new_lines: number;
+  /**
+   * The first line after, from 1; the line in front of it if there are none.
+   */
+  new_start: number;
+  /**
+   * How many lines before.
+   */
+  old_lines: number;
+  /**
+   * The first line before, from 1; the line in front of it if there are none.
+   */
+  old_start: number;
 }
 /**
  * `forget`.
@@ -2331,4 +2778,114 @@ export interface WorkspacesReport {
    * The workspaces.
    */
   workspaces: WorkspaceReport[];
+}
+/**
+ * The result of `contents`.
+ */
+export interface ContentsResult {
+  /**
+   * The blob.
+   */
+  blob: string;
+  /**
+   * The bytes, at most 8 MiB of them.
+   */
+  content: Content;
+  /**
+   * Where to go on; null at the end.
+   */
+  next_offset: number | null;
+  /**
+   * The position of the first byte below.
+   */
+  offset: number;
+  /**
+   * How many bytes it has.
+   */
+  size: number;
+  /**
+   * The version of the document's format.
+   */
+  version: 1;
+}
+/**
+ * The result of `initialize`.
+ */
+export interface InitializeResult {
+  /**
+   * The version of the documents.
+   */
+  documents: number;
+  /**
+   * The methods.
+   */
+  methods: string[];
+  /**
+   * The notifications.
+   */
+  notifications: string[];
+  /**
+   * The version of the protocol.
+   */
+  protocol: number;
+  /**
+   * The newest position in the order of everything that happened; null if there is no store that can be read.
+   */
+  seq: number | null;
+  /**
+   * The program.
+   */
+  server: ServerReport;
+}
+/**
+ * A program.
+ */
+export interface ServerReport {
+  /**
+   * Its name.
+   */
+  name: string;
+  /**
+   * Its version.
+   */
+  version: string;
+}
+/**
+ * The result of `patch`.
+ */
+export interface PatchResult {
+  /**
+   * The files that differ.
+   */
+  files: ChangeReport[];
+  /**
+   * The patch as `git apply` takes it.
+   */
+  patch: Content;
+  /**
+   * The version of the document's format.
+   */
+  version: 1;
+}
+/**
+ * The result of `plan`.
+ */
+export interface PlanResult {
+  /**
+   * The token; null if there is nothing to carry out.
+   */
+  plan: string | null;
+  /**
+   * What would be done.
+   */
+  report: OperationReport;
+}
+/**
+ * The result of `subscribe`.
+ */
+export interface SubscribeResult {
+  /**
+   * The position after which notifications begin.
+   */
+  seq: number;
 }

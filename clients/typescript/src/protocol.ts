@@ -2,15 +2,23 @@
 
 import type {
   BlameReport,
-  ChangeReport,
+  ContentsParameters,
+  ContentsResult,
   Event,
   EventReport,
+  InitializeResult,
   LogReport,
+  MessagesParameters,
   OperationReport,
   OperationsReport,
+  PatchResult,
+  PlanResult,
   SessionsReport,
+  ShowParameters,
   ShowReport,
   StatusReport,
+  SubscribeParameters,
+  SubscribeResult,
 } from "./documents.js";
 
 /** The directory that is asked about; the server's own without it. */
@@ -19,57 +27,17 @@ export interface Place {
 }
 
 /** What the server is and can. */
-export interface Server {
-  protocol: number;
-  documents: number;
-  server: { name: string; version: string };
-  methods: string[];
-  notifications: string[];
-  /** Where the order of everything stands; null where there is no store that can be read. */
-  seq: number | null;
+export type Server = InitializeResult;
+
+/** Ids in full: no prefix, no label, no `last`. */
+export interface Exact {
+  exact?: boolean;
 }
 
-/** Bytes, as text where they are UTF-8. */
-export interface Content {
-  encoding: "utf-8" | "base64";
-  text: string;
-  bytes: number;
-}
-
-export interface PatchResult {
-  version: number;
-  files: ChangeReport[];
-  /** As `git apply` takes it. */
-  patch: Content;
-}
-
-export interface ContentsResult {
-  version: number;
-  blob: string;
-  size: number;
-  offset: number;
-  content: Content;
-  /** Where to go on; null at the end. */
-  next_offset: number | null;
-}
-
-export interface PlanResult {
-  /** The token; null where there is nothing to carry out. */
-  plan: string | null;
-  report: OperationReport;
-}
-
-export interface MessagesParameters extends Place {
-  session?: string;
-  limit?: number;
-  /** Only those after the `seq` of a message. */
-  since?: number;
-  /** Those of every workspace. */
-  everywhere?: boolean;
-}
-
-export interface RevertParameters extends Place {
+export interface RevertParameters extends Place, Exact {
   message?: string;
+  /** That message alone, while later ones stay. */
+  alone?: boolean;
   step?: string;
   session?: string;
   /** These paths alone. */
@@ -80,13 +48,13 @@ export interface RevertParameters extends Place {
   git?: boolean;
 }
 
-export interface RedoParameters extends Place {
+export interface RedoParameters extends Place, Exact {
   session?: string;
   on_conflict?: "merge" | "keep" | "overwrite";
   git?: boolean;
 }
 
-export interface RestoreParameters extends Place {
+export interface RestoreParameters extends Place, Exact {
   id: string;
   only?: string[];
   git?: boolean;
@@ -97,20 +65,15 @@ export interface Force {
   force?: boolean;
 }
 
-export type PlanParameters = Force &
-  (
+export type PlanParameters = Force & {
+  /** Report what the files hold before and after. */
+  contents?: boolean;
+} & (
     | ({ operation?: "revert" } & RevertParameters)
     | ({ operation: "redo" | "unrevert" } & RedoParameters)
     | ({ operation: "restore" } & RestoreParameters)
+    | ({ operation: "undo" } & Place)
   );
-
-export interface SubscribeParameters extends Place {
-  /** The last `seq` that was handled; what happens from now on without it. */
-  since?: number;
-  everywhere?: boolean;
-  /** Those alone. */
-  events?: string[];
-}
 
 /** Each method with its parameters and its result. */
 export interface Methods {
@@ -118,9 +81,9 @@ export interface Methods {
   sessions: [Place & { everywhere?: boolean }, SessionsReport];
   messages: [MessagesParameters, LogReport];
   operations: [Place, OperationsReport];
-  show: [Place & { id: string }, ShowReport];
+  show: [ShowParameters, ShowReport];
   patch: [Place & ({ id: string } | { from?: string; to?: string; paths?: string[] }), PatchResult];
-  contents: [Place & { blob: string; offset?: number }, ContentsResult];
+  contents: [ContentsParameters, ContentsResult];
   blame: [Place & { path: string }, BlameReport];
   plan: [PlanParameters, PlanResult];
   apply: [Force & { plan: string }, OperationReport];
@@ -128,9 +91,10 @@ export interface Methods {
   redo: [Force & RedoParameters, OperationReport];
   unrevert: [Force & RedoParameters, OperationReport];
   restore: [Force & RestoreParameters, OperationReport];
+  undo: [Force & Place, OperationReport];
   status: [Place & { session?: string }, StatusReport];
   record: [{ event: Event }, EventReport];
-  subscribe: [SubscribeParameters, { seq: number }];
+  subscribe: [SubscribeParameters, SubscribeResult];
   unsubscribe: [Record<string, never>, Record<string, never>];
 }
 

@@ -48,15 +48,7 @@ mod tests {
             path: path.to_owned(),
             path_hex: None,
         };
-        FileReport {
-            unclear: false,
-            path,
-            action,
-            result: FileResult::Done,
-            reason: None,
-            additions: None,
-            deletions: None,
-        }
+        FileReport::new(path, action, FileResult::Done)
     }
 
     #[test]

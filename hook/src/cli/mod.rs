@@ -14,6 +14,7 @@ pub mod commands {
     pub mod doctor;
     pub mod empty;
     pub mod event;
+    pub mod exact;
     pub mod generate;
     pub mod history;
     pub mod inside;
@@ -44,8 +45,8 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command, Common};
 use commands::{
-    blame, candidates, cat, demo, diff, doctor, generate, history, inside, install, label, log,
-    operation, recover, run as run_command, schema, serve, snapshot, status, ui, undo, upkeep,
+    blame, candidates, cat, demo, diff, doctor, exact, generate, history, inside, install, label,
+    log, operation, recover, run as run_command, schema, serve, snapshot, status, ui, undo, upkeep,
     workspace,
 };
 use invocation::Invocation;
@@ -88,7 +89,9 @@ fn run_to_code(words: &[OsString]) -> u8 {
         config,
         output,
     };
-    match dispatch(&invocation, &arguments.command) {
+    let done = exact::check(&invocation, &arguments.command)
+        .and_then(|()| dispatch(&invocation, &arguments.command));
+    match done {
         Ok(code) => code,
         Err(failure) => {
             invocation.output.failure(&failure);

@@ -56,6 +56,8 @@ const HANGING: usize = 2;
 pub struct Wanted {
     /// One JSON document instead of text.
     pub json: bool,
+    /// The document on one line, after lines that tell how far it is.
+    pub json_lines: bool,
     /// Only what is not well.
     pub quiet: bool,
     /// Details.
@@ -67,6 +69,7 @@ pub struct Wanted {
 /// The streams of a command that people use.
 pub struct Output {
     json: bool,
+    json_lines: bool,
     quiet: bool,
     view: View,
     errors: Paint,
@@ -101,6 +104,7 @@ impl Output {
         };
         Self {
             json: wanted.json,
+            json_lines: wanted.json_lines,
             quiet: wanted.quiet,
             view,
             errors: Paint::new(color(io::stderr().is_terminal())),
@@ -117,6 +121,11 @@ impl Output {
     /// Returns whether programs are to read the output.
     pub fn is_json(&self) -> bool {
         self.json
+    }
+
+    /// Returns whether progress goes out as lines of JSON.
+    pub fn tells_progress(&self) -> bool {
+        self.json_lines
     }
 
     /// Returns whether somebody sits there who can answer.
@@ -170,20 +179,18 @@ impl Output {
 
     /// Writes bytes on stdout.
     pub fn bytes(&self, bytes: &[u8]) -> Result<(), Failure> {
-        let mut stream = io::stdout().lock();
-        match stream.write_all(bytes).and_then(|()| stream.flush()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::output(error)),
-            _ => Ok(()),
-        }
+        write_bytes(bytes)
     }
 
     /// Writes one JSON document on one line.
     pub fn line<R: Serialize>(&self, report: &R) -> Result<(), Failure> {
-        let json = serde_json::to_string(report).map_err(|error| Failure::output(error.into()))?;
-        self.bytes(format!("{}\n", text::safe_json(&json)).as_bytes())
+        write_line(report)
     }
 
     fn document<R: Serialize>(&self, report: &R) -> Result<(), Failure> {
+        if self.json_lines {
+            return self.line(report);
+        }
         let json =
             serde_json::to_string_pretty(report).map_err(|error| Failure::output(error.into()))?;
         self.bytes(format!("{}\n", text::safe_json(&json)).as_bytes())
@@ -207,4 +214,18 @@ impl Output {
 /// Writes text on stderr, where it can be written.
 pub fn write_error(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Writes one JSON document on one line of stdout, from any thread.
+pub fn write_line<R: Serialize>(report: &R) -> Result<(), Failure> {
+    let json = serde_json::to_string(report).map_err(|error| Failure::output(error.into()))?;
+    write_bytes(format!("{}\n", text::safe_json(&json)).as_bytes())
+}
+
+fn write_bytes(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stream = io::stdout().lock();
+    match stream.write_all(bytes).and_then(|()| stream.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::output(error)),
+        _ => Ok(()),
+    }
 }

@@ -272,17 +272,15 @@ mod tests {
         result: FileResult,
         reason: Option<&str>,
     ) -> FileReport {
+        let path = PathText {
+            path: name.to_owned(),
+            path_hex: None,
+        };
         FileReport {
-            unclear: false,
-            path: PathText {
-                path: name.to_owned(),
-                path_hex: None,
-            },
-            action,
-            result,
             reason: reason.map(str::to_owned),
             additions: (action != FileAction::None).then_some(10),
             deletions: (action != FileAction::None).then_some(2),
+            ..FileReport::new(path, action, result)
         }
     }
 

@@ -4,6 +4,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use bytesize::ByteSize;
+use ckpt_schema::protocol::Progress;
+use ckpt_schema::report::VERSION;
 use ckpt_store::model::progress::OperationProgress as Operation;
 use ckpt_store::model::progress::SnapshotProgress as Capture;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -72,6 +74,23 @@ impl Line {
             self.bar.set_message(text());
             self.bar.tick();
         }
+    }
+}
+
+/// Returns how far an operation is, for programs.
+pub fn document(progress: Operation) -> Progress {
+    let number = |count: usize| count as u64;
+    match progress {
+        Operation::Looking(Capture { files, bytes }) => Progress::Looking {
+            version: VERSION,
+            files,
+            bytes,
+        },
+        Operation::Applying { done, of } => Progress::Applying {
+            version: VERSION,
+            done: number(done),
+            of: number(of),
+        },
     }
 }
 

@@ -5,12 +5,14 @@
 
 mod blame;
 mod change;
+mod contents;
 mod failure;
 mod feed;
 mod files;
 mod history;
 mod label;
 mod operation;
+mod reason;
 mod recording;
 mod setup;
 mod status;
@@ -22,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use blame::{BlameHunk, BlameReport, BlameStep, LineAuthor};
 pub use change::{ChangeKind, ChangeReport, DiffReport, Rename};
+pub use contents::{Content, Encoding, FileContents, Hunk};
 pub use failure::{CandidateReport, ErrorReport, Failure, FailureKind};
 pub use feed::{Notification, StepSummary};
 pub use files::{CatReport, GoneReport, RecoverReport, TakenBy};
@@ -35,6 +38,7 @@ pub use operation::{
     OperationEntry, OperationKind, OperationReport, OperationsReport, Outcome, Receipt,
     RevertedSession,
 };
+pub use reason::{AuthorKind, AuthorReport, ReasonCode};
 pub use recording::{EventReport, Looked, SnapshotReport};
 pub use setup::{
     AgentReport, AgentSettings, AgentsReport, ConfigChange, ConfigReport, DoctorReport, Finding,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::PathText;
+use super::{AuthorReport, FileContents, PathText, ReasonCode};
 
 /// What an operation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -127,6 +127,27 @@ pub struct FileReport {
     pub result: FileResult,
     /// Why, if that is not obvious.
     pub reason: Option<String>,
+    /// The same for programs; null without a reason, and in operations of older versions.
+    #[serde(default)]
+    pub reason_code: Option<ReasonCode>,
+    /// Whose changes keep it from going back, if the reason names somebody.
+    #[serde(default)]
+    pub by: Vec<AuthorReport>,
+    /// The octal mode of what is there before; null if nothing is.
+    #[serde(default)]
+    pub old_mode: Option<String>,
+    /// The octal mode of what is there afterwards.
+    #[serde(default)]
+    pub new_mode: Option<String>,
+    /// The blob of what is there before; null if no snapshot holds it.
+    #[serde(default)]
+    pub old_blob: Option<String>,
+    /// The blob of what is there afterwards.
+    #[serde(default)]
+    pub new_blob: Option<String>,
+    /// With `--contents`, the bytes.
+    #[serde(default)]
+    pub contents: Option<FileContents>,
     /// Whether it stays, all or in part, because nobody knows whose change it is: `--unclear take` takes it.
     #[serde(default)]
     pub unclear: bool,
@@ -134,6 +155,28 @@ pub struct FileReport {
     pub additions: Option<u64>,
     /// Lines that it removes.
     pub deletions: Option<u64>,
+}
+
+impl FileReport {
+    /// Returns the report of a path of which nothing more is known than what is done to it.
+    pub fn new(path: PathText, action: FileAction, result: FileResult) -> Self {
+        Self {
+            path,
+            action,
+            result,
+            reason: None,
+            reason_code: None,
+            by: Vec::new(),
+            old_mode: None,
+            new_mode: None,
+            old_blob: None,
+            new_blob: None,
+            contents: None,
+            unclear: false,
+            additions: None,
+            deletions: None,
+        }
+    }
 }
 
 /// A part of git's own state.

@@ -85,6 +85,15 @@ pub(crate) fn is_known(connection: &Connection, workspace_id: i64, id: &str) -> 
     SearchScope::whole(workspace_id).has_exactly(connection, id)
 }
 
+/// Fails where text is no id in full.
+pub(crate) fn check_exact(connection: &Connection, workspace_id: i64, id: &str) -> Result<()> {
+    if !id.is_empty() && is_known(connection, workspace_id, id)? {
+        return Ok(());
+    }
+    let scope = SearchScope::whole(workspace_id);
+    Err(errors::unknown(None, &scope, id, None))
+}
+
 /// Returns whatever an id means; for a tree (four digits or more), the newest snapshot. An agent's id that is
 /// of a message and of a step is the message's, and so on in the order of [`Any`]; our ids tell them apart.
 pub(crate) fn any(connection: &Connection, workspace_id: i64, id: &str) -> Result<Any> {

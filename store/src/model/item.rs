@@ -4,6 +4,7 @@ use ckpt_schema::report::{FileAction, FileResult};
 
 use super::entry::State;
 use super::path::WorkspacePath;
+use super::reason::ItemReason;
 
 /// One path of a plan. A plan is a list of these, by path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +22,7 @@ pub struct Item {
     /// `Planned` where something is to be done, else why not.
     pub result: FileResult,
     /// The reason, where it is not plain.
-    pub reason: Option<String>,
+    pub reason: Option<ItemReason>,
     /// Lines that it adds to what is expected, and lines that it takes away; none for what has no lines.
     pub lines: Option<(u64, u64)>,
 }
@@ -32,5 +33,5 @@ pub struct Done {
     /// `Done`, `Conflict` (it was not what was expected when it came to it; left alone) or `Failed` (left as it was).
     pub result: FileResult,
     /// The reason, where it is not `Done`.
-    pub reason: Option<String>,
+    pub reason: Option<ItemReason>,
 }

@@ -8,6 +8,7 @@ pub mod item;
 pub mod label;
 pub mod path;
 pub mod progress;
+pub mod reason;
 pub mod request;
 
 pub(crate) mod attribution;

@@ -78,6 +78,8 @@ pub struct RevertRequest {
     pub unclear: Option<Unclear>,
     /// Whether to plan only.
     pub dry_run: bool,
+    /// Whether a plan reports what the files hold before and after.
+    pub contents: bool,
     /// Whether to go on though an agent is at work.
     pub force: bool,
     /// Whether HEAD, branches and the index of the user's repository move along.
@@ -95,6 +97,8 @@ pub struct RedoRequest {
     pub on_conflict: Option<OnConflict>,
     /// Whether to plan only.
     pub dry_run: bool,
+    /// Whether a plan reports what the files hold before and after.
+    pub contents: bool,
     /// Whether to go on though an agent is at work.
     pub force: bool,
     /// Whether HEAD, branches and the index of the user's repository move along.
@@ -110,6 +114,8 @@ pub struct RestoreRequest {
     pub paths: Vec<PathBuf>,
     /// Whether to plan only.
     pub dry_run: bool,
+    /// Whether a plan reports what the files hold before and after.
+    pub contents: bool,
     /// Whether to go on though an agent is at work.
     pub force: bool,
     /// Whether HEAD, branches and the index of the user's repository move along.

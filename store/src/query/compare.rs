@@ -7,6 +7,7 @@ use ckpt_schema::report::ChangeReport;
 use crate::lines;
 use crate::model::entry::{Change, Entry, EntryKind, State};
 use crate::sessions::ChangeRow;
+use crate::sessions::read::{blob_text, mode_text};
 use crate::snapshot::Snapshots;
 
 /// Returns how a path differs between two states.
@@ -47,16 +48,10 @@ fn with_lines(
     ChangeReport {
         path: change.path.to_report(),
         kind: change.kind(),
-        old_mode: change.old.map(|entry| entry.mode.to_string()),
-        new_mode: change.new.map(|entry| entry.mode.to_string()),
-        old_blob: change
-            .old
-            .and_then(|entry| entry.blob)
-            .map(|blob| blob.to_string()),
-        new_blob: change
-            .new
-            .and_then(|entry| entry.blob)
-            .map(|blob| blob.to_string()),
+        old_mode: mode_text(change.old),
+        new_mode: mode_text(change.new),
+        old_blob: blob_text(change.old),
+        new_blob: blob_text(change.new),
         additions: lines.map(|(added, _)| added),
         deletions: lines.map(|(_, deleted)| deleted),
         binary: sides.iter().flatten().any(|bytes| lines::is_binary(bytes)),

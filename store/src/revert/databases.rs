@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use ckpt_schema::report::{FileAction, FileResult};
+use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 use rustix::process::{Flock, FlockType};
 
 use super::plan::Plan;
@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::fs::beneath;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
+use crate::model::reason::ItemReason;
 use crate::snapshot::{Snapshot, Snapshots};
 
 /// What SQLite writes next to a database. The last holds nothing that is not in the others.
@@ -153,7 +154,7 @@ fn keep(item: &mut Item, reason: &str) {
     item.goal = item.expected;
     item.action = FileAction::Keep;
     item.result = FileResult::Conflict;
-    item.reason = Some(reason.to_owned());
+    item.reason = Some(ItemReason::new(ReasonCode::Database, reason));
 }
 
 /// Returns the database that a file is, or is the log of, by its name.

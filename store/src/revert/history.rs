@@ -4,9 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use ckpt_schema::report::{AuthorKind, AuthorReport, ReasonCode};
+
 use crate::model::attribution::UNCLEAR;
 use crate::model::entry::{Change, State};
 use crate::model::path::WorkspacePath;
+use crate::model::reason::ItemReason;
 
 /// One change of the past.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -216,6 +219,75 @@ impl Reason {
     /// Returns whether it is that a snapshot could not hold something.
     pub fn is_gap(&self) -> bool {
         matches!(self, Self::Missing(_))
+    }
+
+    /// Returns it as an item of a plan has it.
+    pub fn of_item(&self) -> ItemReason {
+        let by = match self {
+            Self::Changed { authors, .. } => authors.iter().map(Author::report).collect(),
+            Self::Shared(sources) => sources.iter().map(Source::report).collect(),
+            Self::Unclear(_) | Self::Missing(_) | Self::Blocked(_) => Vec::new(),
+        };
+        ItemReason {
+            by,
+            ..ItemReason::new(self.code(), self.to_string())
+        }
+    }
+
+    fn code(&self) -> ReasonCode {
+        match self {
+            Self::Changed { difference, .. } => difference.code(),
+            Self::Shared(_) => ReasonCode::Shared,
+            Self::Unclear(_) => ReasonCode::Unclear,
+            Self::Missing(_) => ReasonCode::NotCaptured,
+            Self::Blocked(_) => ReasonCode::Blocked,
+        }
+    }
+}
+
+impl Difference {
+    fn code(self) -> ReasonCode {
+        match self {
+            Self::Overlap => ReasonCode::SameLines,
+            Self::Binary => ReasonCode::Binary,
+            Self::TooLarge => ReasonCode::TooLarge,
+            Self::Permissions => ReasonCode::Permissions,
+            Self::Type => ReasonCode::Type,
+            Self::Symlink => ReasonCode::Symlink,
+            Self::Created => ReasonCode::Edited,
+            Self::Deleted => ReasonCode::Deleted,
+            Self::Recreated => ReasonCode::Recreated,
+            Self::Edited => ReasonCode::Changed,
+        }
+    }
+}
+
+impl Author {
+    fn report(&self) -> AuthorReport {
+        let nobody = |kind| AuthorReport {
+            kind,
+            session: None,
+            message: None,
+            step: None,
+            agent: None,
+        };
+        match self {
+            Self::User => nobody(AuthorKind::User),
+            Self::Unrecorded => nobody(AuthorKind::Unrecorded),
+            Self::Agent(source) => source.report(),
+        }
+    }
+}
+
+impl Source {
+    fn report(&self) -> AuthorReport {
+        AuthorReport {
+            kind: AuthorKind::Agent,
+            session: Some(self.session.clone()),
+            message: Some(self.message.clone()),
+            step: Some(self.step.clone()),
+            agent: Some(self.agent.clone()),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome, Receipt};
+use ckpt_schema::report::{FileAction, FileResult, OperationKind, Outcome, ReasonCode, Receipt};
 
 use super::apply::{self, Root, Work};
 use super::chain::{self, chain, has_ended};
@@ -20,6 +20,7 @@ use crate::model::git_item::GitItem;
 use crate::model::item::{Done, Item};
 use crate::model::path::WorkspacePath;
 use crate::model::progress::OperationProgress;
+use crate::model::reason::ItemReason;
 use crate::sessions::{self, NewOperation, OpenStep, OperationRow};
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -217,12 +218,13 @@ pub(crate) struct Finished {
 impl Finished {
     /// Nothing of it was done yet.
     fn nothing(mut items: Vec<Item>, mut git: Vec<GitItem>, error: Error) -> Self {
-        let reason = || Some("not done yet".to_owned());
+        let reason = "not done yet";
         for item in items.iter_mut().filter(|item| is_planned(item)) {
-            (item.result, item.reason) = (FileResult::Failed, reason());
+            item.result = FileResult::Failed;
+            item.reason = Some(ItemReason::new(ReasonCode::NotDone, reason));
         }
         for item in git.iter_mut().filter(|item| item.is_planned()) {
-            (item.result, item.reason) = (FileResult::Failed, reason());
+            (item.result, item.reason) = (FileResult::Failed, Some(reason.to_owned()));
         }
         Self {
             items,

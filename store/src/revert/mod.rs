@@ -18,6 +18,7 @@ mod bases;
 pub(crate) mod chain;
 #[cfg(test)]
 mod chain_tests;
+mod contents;
 mod databases;
 mod gather;
 pub(crate) mod git;
@@ -81,6 +82,7 @@ pub(crate) fn revert(
         force: request.force,
         git: request.git,
         expected,
+        contents: request.contents,
     };
     let carry_out = || {
         let reading: &Store = store;
@@ -132,6 +134,7 @@ pub(crate) fn redo(
         force: request.force,
         git: request.git,
         expected,
+        contents: request.contents,
     };
     let executed = operate::carry_out(store, &place, &movement, options, warnings)
         .map_err(|error| error.after(done))?;
@@ -270,6 +273,7 @@ pub(crate) fn put_back(
         force,
         git: false,
         expected: None,
+        contents: false,
     };
     put_back::put_back(store, cwd, wanted, options)
 }

@@ -16,7 +16,7 @@ use super::plan::Plan;
 use super::plan::{count_lines, plan_for};
 use super::receipt::{self, Expectation};
 use super::report::report;
-use super::{databases, refuse, surroundings, token, warnings};
+use super::{contents, databases, refuse, surroundings, token, warnings};
 use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::git_item::GitItem;
@@ -442,7 +442,10 @@ impl Execution<'_> {
         }
         let git = operation.git.clone().unwrap_or_default();
         let what = (&operation.plan.items[..], &git[..]);
-        let told = report(store, operation, None, what, receipt, options.dry_run);
+        let mut told = report(store, operation, None, what, receipt, options.dry_run);
+        if options.dry_run && options.contents {
+            contents::add(snapshots, &operation.plan, &mut told.files);
+        }
         // The caller, who knows what was asked for, makes a token of it.
         let plan = ready
             .fingerprint

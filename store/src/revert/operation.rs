@@ -20,6 +20,8 @@ pub(crate) struct Options {
     pub git: bool,
     /// The fingerprint of the plan that alone is to be carried out.
     pub expected: Option<ObjectId>,
+    /// Whether a dry run reports what the files hold.
+    pub contents: bool,
 }
 
 /// A plan with everything that its operation's row says.

@@ -13,13 +13,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use ckpt_schema::report::{FileAction, FileResult};
+use ckpt_schema::report::{FileAction, FileResult, ReasonCode};
 
 use crate::error::{Context, Result};
 use crate::fs::threads;
 use crate::model::entry::{Change, Entry, EntryKind, ObjectId, State};
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
+use crate::model::reason::ItemReason;
 use crate::model::request::OnConflict;
 use crate::revert::clash::{self, Standing, Step};
 use crate::revert::gather::{Material, States};
@@ -115,7 +116,7 @@ fn settle(items: &mut [Item], step: Move<'_>) {
         item.goal = step.old_goal(&item.path);
         item.action = FileAction::Keep;
         item.result = FileResult::Conflict;
-        item.reason = Some(Reason::Blocked(by).to_string());
+        item.reason = Some(Reason::Blocked(by).of_item());
     }
     let (indices, steps) = planned(items);
     let implied: Vec<_> = clash::implied(&steps, step.current)
@@ -241,11 +242,10 @@ impl<'a> Candidate<'a> {
 
     /// The item where something is put there: done in part where the target says that a change stays.
     fn put(&self, target: State, action: FileAction) -> Item {
-        let reason = self
-            .target
-            .kept
-            .as_ref()
-            .map(|reason| format!("in part: {reason}"));
+        let reason = self.target.kept.as_ref().map(|reason| ItemReason {
+            text: format!("in part: {reason}"),
+            ..reason.of_item()
+        });
         Item {
             target,
             action,
@@ -273,7 +273,7 @@ impl<'a> Candidate<'a> {
         } else {
             FileResult::Conflict
         };
-        let reason = Some(reason.to_string());
+        let reason = Some(reason.of_item());
         Item {
             goal: self.old_goal,
             action: FileAction::Keep,
@@ -335,7 +335,10 @@ fn name_forgotten(items: &mut [Item], forgotten: &[Vec<u8>]) {
             .iter()
             .any(|above| above == path || is_below(path, above))
         {
-            item.reason = Some("forgotten: its content was removed from the store".to_owned());
+            item.reason = Some(ItemReason::new(
+                ReasonCode::Forgotten,
+                "forgotten: its content was removed from the store",
+            ));
         }
     }
 }

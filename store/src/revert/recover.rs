@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ckpt_schema::report::{FileResult, Receipt};
+use ckpt_schema::report::{FileResult, ReasonCode, Receipt};
 
 use super::apply::Root;
 use super::journal::{Finished, Try, finish};
@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::model::entry::ObjectId;
 use crate::model::item::Item;
 use crate::model::path::WorkspacePath;
+use crate::model::reason::ItemReason;
 use crate::sessions;
 use crate::snapshot::Snapshots;
 use crate::store::Store;
@@ -183,7 +184,7 @@ fn keep_what_goes(
     for (number, error) in unread {
         let why =
             format!("what is there is damaged in the store and cannot be stored anew: {error}");
-        (items[number].result, items[number].reason) = (FileResult::Failed, Some(why));
+        fail(&mut items[number], why);
     }
     let lost = way_that_is_lost(store, place, operation, &items)?;
     if let Some(error) = &lost {
@@ -192,7 +193,7 @@ fn keep_what_goes(
             error.with_causes()
         );
         for item in items.iter_mut().filter(|item| is_going(item)) {
-            (item.result, item.reason) = (FileResult::Failed, Some(why.clone()));
+            fail(item, why.clone());
         }
     }
     if !has_lost && lost.is_none() {
@@ -264,6 +265,11 @@ fn way_that_is_lost(
     // What cannot be captured heals nothing.
     let _ = place.take(store, &place.snapshots()?, how);
     Ok(place.snapshots()?.check_paths(&before, &paths).err())
+}
+
+fn fail(item: &mut Item, why: String) {
+    item.result = FileResult::Failed;
+    item.reason = Some(ItemReason::new(ReasonCode::Failed, why));
 }
 
 /// Returns how many files could not be written, with the first of them.

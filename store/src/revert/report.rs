@@ -10,6 +10,7 @@ use crate::model::attribution::is_unclear;
 use crate::model::git_item::GitItem;
 use crate::model::item::Item;
 use crate::sessions;
+use crate::sessions::read::{blob_text, mode_text};
 use crate::store::Store;
 
 pub(super) fn outcome(items: &[Item], git: &[GitItem]) -> Outcome {
@@ -103,7 +104,17 @@ pub(crate) fn file_report(item: &Item) -> FileReport {
         path: item.path.to_report(),
         action: item.action,
         result: item.result,
-        reason: item.reason.clone(),
+        reason: item.reason.as_ref().map(|reason| reason.text.clone()),
+        reason_code: item.reason.as_ref().and_then(|reason| reason.code),
+        by: item
+            .reason
+            .as_ref()
+            .map_or_else(Vec::new, |reason| reason.by.clone()),
+        old_mode: mode_text(item.expected),
+        new_mode: mode_text(item.target),
+        old_blob: blob_text(item.expected),
+        new_blob: blob_text(item.target),
+        contents: None,
         unclear: is_unclear(item.reason.as_deref()),
         additions: item.lines.map(|(additions, _)| additions),
         deletions: item.lines.map(|(_, deletions)| deletions),

@@ -41,6 +41,7 @@ pub(crate) fn restore(
         force: request.force,
         git: request.git,
         expected,
+        contents: request.contents,
     };
     restore_under_lock(store, place, request, only, options, warnings)
         .map_err(|error| error.after(done))

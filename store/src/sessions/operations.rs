@@ -6,6 +6,7 @@ use ckpt_schema::report::{FileResult, OperationKind, Outcome};
 use rusqlite::{Connection, Row, params};
 
 use super::feed;
+use super::read::{by_json, item_reason};
 use super::words::{Table, optional_word, word};
 use crate::error::{Context, Result};
 use crate::model::Milliseconds;
@@ -149,8 +150,9 @@ fn insert_item(connection: &Connection, operation: &str, position: i64, item: &I
     connection
         .prepare_cached(
             "INSERT INTO operation_files (operation_id, position, path, path_raw, action, result, reason, expected_mode,
-                                          expected_blob, target_mode, target_blob, goal_mode, goal_blob, additions, deletions)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+                                          expected_blob, target_mode, target_blob, goal_mode, goal_blob, additions, deletions,
+                                          reason_code, reason_by)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
         )
         .and_then(|mut statement| {
             statement.execute(params![
@@ -160,7 +162,7 @@ fn insert_item(connection: &Connection, operation: &str, position: i64, item: &I
                 item.path.raw(),
                 item.action.name(),
                 item.result.name(),
-                item.reason,
+                item.reason.as_deref(),
                 item.expected.map(|entry| entry.mode),
                 item.expected.and_then(|entry| entry.blob),
                 item.target.map(|entry| entry.mode),
@@ -169,17 +171,24 @@ fn insert_item(connection: &Connection, operation: &str, position: i64, item: &I
                 item.goal.and_then(|entry| entry.blob),
                 item.lines.map(|(added, _)| added.cast_signed()),
                 item.lines.map(|(_, deleted)| deleted.cast_signed()),
+                reason_code(item),
+                by_json(item.reason.as_ref()),
             ])
         })
         .context(|| "cannot write the operation down")?;
     Ok(())
 }
 
+fn reason_code(item: &Item) -> Option<&'static str> {
+    Some(item.reason.as_ref()?.code?.name())
+}
+
 /// Notes how each file went.
 pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[Item]) -> Result<()> {
     connection
         .execute(
-            "UPDATE operation_files SET result = 'done', reason = NULL WHERE operation_id = ?1 AND result = 'planned'",
+            "UPDATE operation_files SET result = 'done', reason = NULL, reason_code = NULL, reason_by = NULL
+              WHERE operation_id = ?1 AND result = 'planned'",
             [operation],
         )
         .context(|| "cannot note how the files went")?;
@@ -187,10 +196,18 @@ pub(crate) fn note_results(connection: &Connection, operation: &str, items: &[It
     for (position, item) in (0_i64..).zip(items).filter(|(_, item)| !is_plain(item)) {
         connection
             .prepare_cached(
-                "UPDATE operation_files SET result = ?3, reason = ?4 WHERE operation_id = ?1 AND position = ?2",
+                "UPDATE operation_files SET result = ?3, reason = ?4, reason_code = ?5, reason_by = ?6
+                  WHERE operation_id = ?1 AND position = ?2",
             )
             .and_then(|mut statement| {
-                statement.execute(params![operation, position, item.result.name(), item.reason])
+                statement.execute(params![
+                    operation,
+                    position,
+                    item.result.name(),
+                    item.reason.as_deref(),
+                    reason_code(item),
+                    by_json(item.reason.as_ref()),
+                ])
             })
             .context(|| "cannot note how the files went")?;
     }
@@ -270,7 +287,7 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
     let mut statement = connection
         .prepare_cached(
             "SELECT operation_id, position, path, path_raw, action, result, reason, expected_mode, expected_blob, target_mode,
-                    target_blob, goal_mode, goal_blob, additions, deletions
+                    target_blob, goal_mode, goal_blob, additions, deletions, reason_code, reason_by
                FROM operation_files WHERE operation_id = ?1 ORDER BY position",
         )
         .context(|| "cannot read an operation")?;
@@ -285,7 +302,7 @@ pub(crate) fn operation_items(connection: &Connection, operation: &str) -> Resul
                 goal: super::state(row, "goal_mode", "goal_blob")?,
                 action: word(row, Table::OperationFiles, "action")?,
                 result: word(row, Table::OperationFiles, "result")?,
-                reason: row.get("reason")?,
+                reason: item_reason(row)?,
                 lines: additions
                     .zip(deletions)
                     .map(|(added, deleted)| (added.cast_unsigned(), deleted.cast_unsigned())),

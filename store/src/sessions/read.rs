@@ -8,9 +8,11 @@ pub(crate) use super::words::{
 };
 use crate::error::{Context, Result};
 use crate::model::attribution::is_unclear;
+use crate::model::entry::State;
 use crate::model::gap::Gap;
 use crate::model::hex::Hex;
 use crate::model::path::WorkspacePath;
+use crate::model::reason::ItemReason;
 use crate::sessions;
 
 /// Reads all rows of a question, so that no statement stays open while the answer is used.
@@ -81,14 +83,62 @@ pub(crate) fn gap_report(gap: &Gap) -> GapReport {
 
 /// Reads a file of an operation.
 pub(crate) fn operation_file(row: &Row<'_>) -> rusqlite::Result<FileReport> {
-    let reason: Option<String> = row.get("reason")?;
+    let reason = item_reason(row)?;
+    let (old, new) = (
+        super::state(row, "expected_mode", "expected_blob")?,
+        super::state(row, "target_mode", "target_blob")?,
+    );
     Ok(FileReport {
         path: path(row)?,
         action: word(row, Table::OperationFiles, "action")?,
         result: word(row, Table::OperationFiles, "result")?,
         unclear: is_unclear(reason.as_deref()),
-        reason,
+        reason_code: reason.as_ref().and_then(|reason| reason.code),
+        by: reason
+            .as_ref()
+            .map_or_else(Vec::new, |reason| reason.by.clone()),
+        reason: reason.map(|reason| reason.text),
+        old_mode: mode_text(old),
+        new_mode: mode_text(new),
+        old_blob: blob_text(old),
+        new_blob: blob_text(new),
+        contents: None,
         additions: optional_count(row, "additions")?,
         deletions: optional_count(row, "deletions")?,
     })
+}
+
+/// Returns the octal mode of a state as reports give it.
+pub(crate) fn mode_text(state: State) -> Option<String> {
+    state.map(|entry| entry.mode.to_string())
+}
+
+/// Returns the blob of a state as reports give it.
+pub(crate) fn blob_text(state: State) -> Option<String> {
+    state
+        .and_then(|entry| entry.blob)
+        .map(|blob| blob.to_string())
+}
+
+/// Reads why a file of an operation stays, as [`by_json`] and its neighbours in the row have it.
+pub(crate) fn item_reason(row: &Row<'_>) -> rusqlite::Result<Option<ItemReason>> {
+    let Some(text) = row.get("reason")? else {
+        return Ok(None);
+    };
+    let by: Option<String> = row.get("reason_by")?;
+    Ok(Some(ItemReason {
+        text,
+        code: optional_word(row, Table::OperationFiles, "reason_code")?,
+        // What is not an array of authors names nobody: the sentence does.
+        by: by
+            .and_then(|json| serde_json::from_str(&json).ok())
+            .unwrap_or_default(),
+    }))
+}
+
+/// Returns the authors of a reason as a row holds them: a JSON array of what reports give; nothing where it names nobody.
+pub(crate) fn by_json(reason: Option<&ItemReason>) -> Option<String> {
+    let by = &reason?.by;
+    let json = || serde_json::to_string(by).ok();
+    (!by.is_empty()).then(json).flatten()
 }

@@ -4,7 +4,9 @@
 use std::fmt;
 
 use ckpt_schema::ToolKind;
-use ckpt_schema::report::{FileAction, FileResult, GitPart, MessageState, OperationKind, Outcome};
+use ckpt_schema::report::{
+    FileAction, FileResult, GitPart, MessageState, OperationKind, Outcome, ReasonCode,
+};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, Row};
 
@@ -43,6 +45,7 @@ words! {
     Unclear: Keep Take;
     FileAction: Write Delete Merge Keep None;
     FileResult: Planned Done Conflict Gap Failed;
+    ReasonCode: SameLines Binary TooLarge Permissions Type Symlink Edited Deleted Recreated Changed Shared Unclear NotCaptured Forgotten Blocked Database Moved Failed NotDone NotSynced;
     GitPart: Branch Head Index;
     Attribution: Agent Shared Outside Unclear;
     StepState: Open Closed;

@@ -138,6 +138,12 @@ pub struct Common {
     /// Print one JSON document
     #[arg(long, global = true)]
     pub json: bool,
+    /// Print JSON a line at a time: progress while it goes on, and the document last
+    #[arg(long, global = true)]
+    pub json_lines: bool,
+    /// Take ids only in full: no prefix, no label, no `last`
+    #[arg(long, global = true)]
+    pub exact: bool,
     /// When to use colours
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t)]
     pub color: When,
@@ -273,7 +279,8 @@ impl Common {
     /// Returns what was asked for of the output.
     pub fn wanted(&self) -> Wanted {
         Wanted {
-            json: self.json,
+            json: self.json || self.json_lines,
+            json_lines: self.json_lines,
             quiet: self.quiet,
             verbose: self.verbose > 0,
             color: self.color,
@@ -282,7 +289,9 @@ impl Common {
 
     /// Returns how to speak about arguments that cannot be read.
     pub fn glance(arguments: &[OsString]) -> Self {
-        let json = arguments.iter().any(|word| word == "--json");
+        let json = arguments
+            .iter()
+            .any(|word| word == "--json" || word == "--json-lines");
         let after = arguments
             .iter()
             .skip_while(|word| *word != "--color")

@@ -15,40 +15,43 @@ pub struct RevertArguments {
     #[arg(
         long,
         value_name = "ID",
-        conflicts_with = "step",
+        conflicts_with_all = ["step", "plan"],
         overrides_with = "message"
     )]
     pub message: Option<String>,
     /// Undo that message alone: what later messages did stays
-    #[arg(long, conflicts_with_all = ["step", "git"])]
+    #[arg(long, conflicts_with_all = ["step", "git", "plan"])]
     pub alone: bool,
     /// Undo only one step, and nothing after it
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "plan")]
     pub step: Option<String>,
     /// The session [default: the newest of this workspace that knows the message]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "plan")]
     pub session: Option<String>,
     /// Only this path and what is below it; can be repeated
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with = "plan")]
     pub only: Vec<PathBuf>,
     /// Choose what to undo hunk by hunk, as `git checkout -p` asks
     #[arg(short, long, conflicts_with_all = ["git", "plan"])]
     pub patch: bool,
     /// What to do with files that have changed since the agent left them
-    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value_t,
+        conflicts_with = "plan"
+    )]
     pub on_conflict: OnConflict,
     /// What to do with changes that may be the agent's or somebody else's [default: from the settings]
-    #[arg(long, value_name = "HOW", value_enum)]
+    #[arg(long, value_name = "HOW", value_enum, conflicts_with = "plan")]
     pub unclear: Option<Unclear>,
     /// Also move HEAD, its branch and the index back; without it they stay as they are
-    #[arg(long, conflicts_with_all = ["only", "step"])]
+    #[arg(long, conflicts_with_all = ["only", "step", "plan"])]
     pub git: bool,
-    /// Carry out exactly the plan that a dry run printed with --json; refuse if anything has changed since
-    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["message", "alone", "step", "session", "only", "on_conflict", "unclear", "git", "dry_run"])]
-    pub plan: Option<String>,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    pub dry_run: bool,
+    /// Plan first, act later.
+    #[command(flatten)]
+    pub planning: Planning,
     /// Go ahead even if an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
@@ -65,6 +68,20 @@ Examples:
 
 Files that you changed after the agent are kept or merged, never lost. `ckpt-hook undo` takes the
 revert back.";
+
+/// What a plan is asked for, or carried out, with.
+#[derive(Clone, Debug, Args)]
+pub struct Planning {
+    /// Carry out exactly the plan that a dry run printed with --json; refuse if anything has changed since
+    #[arg(long, value_name = "TOKEN", conflicts_with = "dry_run")]
+    pub plan: Option<String>,
+    /// Show what would be done, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// With --dry-run --json, also give what each file holds before and after, and the lines that differ
+    #[arg(long, requires = "dry_run")]
+    pub contents: bool,
+}
 
 /// What to do with a change that may or may not be the agent's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -92,11 +109,11 @@ pub enum OnConflict {
 #[command(after_help = UNDO_EXAMPLES)]
 pub struct UndoArguments {
     /// Choose what to take back hunk by hunk, as `git checkout -p` asks
-    #[arg(short, long)]
+    #[arg(short, long, conflicts_with = "plan")]
     pub patch: bool,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    pub dry_run: bool,
+    /// Plan first, act later.
+    #[command(flatten)]
+    pub planning: Planning,
     /// Go ahead even if an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
@@ -125,23 +142,20 @@ pub struct RedoArguments {
 #[derive(Debug, Args)]
 pub struct UnrevertArguments {
     /// The session [default: the newest of this workspace that is reverted]
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "plan")]
     pub session: Option<String>,
     /// What to do with files that were changed while reverted [default: merge]
-    #[arg(long, value_name = "HOW", value_enum)]
+    #[arg(long, value_name = "HOW", value_enum, conflicts_with = "plan")]
     pub on_conflict: Option<OnConflict>,
     /// Choose what to bring back hunk by hunk, as `git checkout -p` asks
     #[arg(short, long, conflicts_with_all = ["git", "plan"])]
     pub patch: bool,
     /// Also move HEAD, its branch and the index; this is implied if the revert moved them
-    #[arg(long)]
+    #[arg(long, conflicts_with = "plan")]
     pub git: bool,
-    /// Carry out exactly the plan that a dry run printed with --json; refuse if anything has changed since
-    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["session", "on_conflict", "git", "dry_run"])]
-    pub plan: Option<String>,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    pub dry_run: bool,
+    /// Plan first, act later.
+    #[command(flatten)]
+    pub planning: Planning,
     /// Go ahead even if an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,
@@ -152,23 +166,24 @@ pub struct UnrevertArguments {
 #[command(after_help = RESTORE_EXAMPLES)]
 pub struct RestoreArguments {
     /// A snapshot, or the state just before a message, step or operation
-    #[arg(value_name = "ID", required_unless_present = "plan")]
+    #[arg(
+        value_name = "ID",
+        required_unless_present = "plan",
+        conflicts_with = "plan"
+    )]
     pub id: Option<String>,
     /// Only these paths; without them, the captured files become exactly those of that state
-    #[arg(value_name = "PATH")]
+    #[arg(value_name = "PATH", conflicts_with = "plan")]
     pub paths: Vec<PathBuf>,
     /// Choose what to put back hunk by hunk, as `git checkout -p` asks
     #[arg(short, long, conflicts_with_all = ["git", "plan"])]
     pub patch: bool,
     /// Also put HEAD, its branch and the index back
-    #[arg(long, conflicts_with = "paths")]
+    #[arg(long, conflicts_with_all = ["paths", "plan"])]
     pub git: bool,
-    /// Carry out exactly the plan that a dry run printed with --json; refuse if anything has changed since
-    #[arg(long, value_name = "TOKEN", conflicts_with_all = ["id", "paths", "git", "dry_run"])]
-    pub plan: Option<String>,
-    /// Show what would be done, and do nothing
-    #[arg(long)]
-    pub dry_run: bool,
+    /// Plan first, act later.
+    #[command(flatten)]
+    pub planning: Planning,
     /// Go ahead even if an agent is at work, or the workspace belongs to another user
     #[arg(long)]
     pub force: bool,

@@ -20,9 +20,6 @@ const SERVE_EXAMPLE: &str = r#"Example:
 #[derive(Clone, Debug, Args)]
 #[command(after_help = WATCH_EXAMPLE)]
 pub struct WatchArguments {
-    /// Print a line of JSON for each thing that happens
-    #[arg(long)]
-    pub json_lines: bool,
     /// Begin after this position, the `seq` of an earlier line [default: now]
     #[arg(long, value_name = "SEQ", requires = "json_lines")]
     pub since: Option<i64>,

@@ -13,7 +13,7 @@ use crate::cli::invocation::Invocation;
 use crate::failure::Failure;
 
 /// Carries out a plan by the token of its dry run.
-fn apply(invocation: &Invocation, token: &str, force: bool) -> Result<u8, Failure> {
+pub fn apply(invocation: &Invocation, token: &str, force: bool) -> Result<u8, Failure> {
     let mut store = invocation.open()?;
     let report = watched(invocation, &mut store, |store| store.apply(token, force))?;
     finish(invocation, &mut store, &report, false)
@@ -21,7 +21,7 @@ fn apply(invocation: &Invocation, token: &str, force: bool) -> Result<u8, Failur
 
 /// Goes back to just before a message; on a terminal without one, lets the user choose.
 pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8, Failure> {
-    if let Some(token) = &arguments.plan {
+    if let Some(token) = &arguments.planning.plan {
         return apply(invocation, token, arguments.force);
     }
     let message = arguments.id.as_ref().or(arguments.message.as_ref());
@@ -33,13 +33,14 @@ pub fn revert(invocation: &Invocation, arguments: &RevertArguments) -> Result<u8
         only: absolute(invocation, &arguments.only)?,
         on_conflict: on_conflict(arguments.on_conflict),
         unclear: arguments.unclear.map(unclear),
-        dry_run: arguments.dry_run,
+        dry_run: arguments.planning.dry_run,
+        contents: arguments.planning.contents,
         force: arguments.force,
         git: arguments.git,
     };
     let mut store = invocation.open()?;
     let how = arguments.patch.then_some(How {
-        dry_run: arguments.dry_run,
+        dry_run: arguments.planning.dry_run,
         force: arguments.force,
     });
     if message.is_none() && request.step.is_none() {
@@ -70,14 +71,15 @@ pub fn redo(
     arguments: &UnrevertArguments,
     all: bool,
 ) -> Result<u8, Failure> {
-    if let Some(token) = &arguments.plan {
+    if let Some(token) = &arguments.planning.plan {
         return apply(invocation, token, arguments.force);
     }
     let request = RedoRequest {
         session: arguments.session.clone(),
         all,
         on_conflict: arguments.on_conflict.map(on_conflict),
-        dry_run: arguments.dry_run || arguments.patch,
+        dry_run: arguments.planning.dry_run || arguments.patch,
+        contents: arguments.planning.contents,
         force: arguments.force,
         git: arguments.git,
     };
@@ -88,7 +90,7 @@ pub fn redo(
     })?;
     if arguments.patch {
         let how = How {
-            dry_run: arguments.dry_run,
+            dry_run: arguments.planning.dry_run,
             force: arguments.force,
         };
         return parts::choose(invocation, &mut store, &report, how);
@@ -98,13 +100,14 @@ pub fn redo(
 
 /// Puts paths back to a captured state.
 pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<u8, Failure> {
-    if let Some(token) = &arguments.plan {
+    if let Some(token) = &arguments.planning.plan {
         return apply(invocation, token, arguments.force);
     }
     let request = RestoreRequest {
         id: arguments.id.clone().unwrap_or_default(),
         paths: absolute(invocation, &arguments.paths)?,
-        dry_run: arguments.dry_run || arguments.patch,
+        dry_run: arguments.planning.dry_run || arguments.patch,
+        contents: arguments.planning.contents,
         force: arguments.force,
         git: arguments.git,
     };
@@ -115,7 +118,7 @@ pub fn restore(invocation: &Invocation, arguments: &RestoreArguments) -> Result<
     })?;
     if arguments.patch {
         let how = How {
-            dry_run: arguments.dry_run,
+            dry_run: arguments.planning.dry_run,
             force: arguments.force,
         };
         return parts::choose(invocation, &mut store, &report, how);

@@ -7,7 +7,8 @@ use ckpt_store::revert::Before;
 use crate::cli::invocation::Invocation;
 use crate::failure::{BUSY, DONE, Failure, PARTIAL, UNAVAILABLE};
 use crate::output::operation::{self, Around};
-use crate::output::progress::Line;
+use crate::output::progress::{Line, document};
+use crate::output::write_line;
 
 /// Does something that may take long, with a line that tells how far it is where somebody looks.
 pub fn watched<T>(
@@ -15,6 +16,15 @@ pub fn watched<T>(
     store: &mut Store,
     work: impl FnOnce(&mut Store) -> T,
 ) -> T {
+    if invocation.output.tells_progress() {
+        // A reader who went away is no reason to stop in the middle.
+        store.watch(Some(Box::new(|progress| {
+            let _ = write_line(&document(progress));
+        })));
+        let done = work(store);
+        store.watch(None);
+        return done;
+    }
     if !invocation.output.shows_progress() {
         return work(store);
     }

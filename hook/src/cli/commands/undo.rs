@@ -4,16 +4,17 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ckpt_schema::report::{
     ChangeReport, FileAction, FileReport, FileResult, OperationEntry, OperationKind,
-    OperationReport, Outcome, PathText, ShowReport,
+    OperationReport, Outcome, PathText, ReasonCode, ShowReport,
 };
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::revert::Before;
 use ckpt_store::{Error, RedoRequest, RestoreRequest, RevertRequest, Store};
 
+use super::operation;
 use super::outcome::{finish, watched};
 use super::parts::{self, How};
 use crate::cli::arguments::UndoArguments;
@@ -32,48 +33,68 @@ enum Way {
     Files,
 }
 
-/// Takes back the last operation.
+/// How the last operation is to be taken back.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Undo {
+    /// Whether to plan only.
+    pub dry_run: bool,
+    /// Whether to go on though an agent is at work.
+    pub force: bool,
+    /// Whether a plan reports what the files hold before and after.
+    pub contents: bool,
+}
+
+/// Takes back the last operation, or carries out the plan of a dry run.
 pub fn run(invocation: &Invocation, arguments: &UndoArguments) -> Result<u8, Failure> {
-    let mut store = invocation.open()?;
-    if arguments.patch {
-        let plan = UndoArguments {
-            dry_run: true,
-            ..arguments.clone()
-        };
-        let (plan, _) = undo(invocation, &mut store, &plan)?;
-        let how = How {
-            dry_run: arguments.dry_run,
-            force: arguments.force,
-        };
-        return parts::choose(invocation, &mut store, &plan, how);
+    if let Some(token) = &arguments.planning.plan {
+        return operation::apply(invocation, token, arguments.force);
     }
-    let (report, is_part) = undo(invocation, &mut store, arguments)?;
+    let asked = Undo {
+        dry_run: arguments.planning.dry_run,
+        force: arguments.force,
+        contents: arguments.planning.contents,
+    };
+    let mut store = invocation.open()?;
+    let directory = invocation.directory()?;
+    let planned = Undo {
+        dry_run: asked.dry_run || arguments.patch,
+        ..asked
+    };
+    let (report, is_part) = watched(invocation, &mut store, |store| {
+        undo(store, &directory, planned)
+    })?;
+    if arguments.patch {
+        let how = How {
+            dry_run: asked.dry_run,
+            force: asked.force,
+        };
+        return parts::choose(invocation, &mut store, &report, how);
+    }
     finish(invocation, &mut store, &report, is_part)
 }
 
-/// Takes back the last operation. Returns what was done, and whether the operation was a part of one.
+/// Takes back the last operation of a workspace. Returns what was done, and whether the operation was a part of one.
 pub fn undo(
-    invocation: &Invocation,
     store: &mut Store,
-    arguments: &UndoArguments,
+    directory: &Path,
+    asked: Undo,
 ) -> Result<(OperationReport, bool), Failure> {
-    let directory = invocation.directory()?;
-    let last = last(store, invocation)?;
+    let last = last(store, directory)?;
     let before = store.before(&last.id)?;
-    let is_part = before.is_part;
     let report = match way(&last, &before) {
         Way::Forward => {
             let request = RedoRequest {
                 session: last.session.clone(),
                 all: true,
-                dry_run: arguments.dry_run,
-                force: arguments.force,
+                dry_run: asked.dry_run,
+                contents: asked.contents,
+                force: asked.force,
                 ..RedoRequest::default()
             };
-            let report = watched(invocation, store, |store| store.redo(&directory, &request))?;
+            let report = store.redo(directory, &request)?;
             // The message that came after it made it permanent.
             if report.outcome == Outcome::Nothing && report.operation.is_none() && !report.busy {
-                files(invocation, store, arguments, &last)?
+                files(store, directory, asked, &last)?
             } else {
                 report
             }
@@ -83,22 +104,21 @@ pub fn undo(
                 message: point,
                 session: last.session.clone(),
                 git: last.git,
-                dry_run: arguments.dry_run,
-                force: arguments.force,
+                dry_run: asked.dry_run,
+                contents: asked.contents,
+                force: asked.force,
                 ..RevertRequest::default()
             };
-            watched(invocation, store, |store| {
-                store.revert(&directory, &request)
-            })?
+            store.revert(directory, &request)?
         }
-        Way::Files => files(invocation, store, arguments, &last)?,
+        Way::Files => files(store, directory, asked, &last)?,
     };
-    Ok((report, is_part))
+    Ok((report, before.is_part))
 }
 
-/// Returns the newest operation that was carried out.
-pub fn last(store: &mut Store, invocation: &Invocation) -> Result<OperationEntry, Failure> {
-    let all = store.operations(&invocation.directory()?, &LogFilter::default())?;
+/// Returns the newest operation of a workspace that was carried out.
+pub fn last(store: &mut Store, directory: &Path) -> Result<OperationEntry, Failure> {
+    let all = store.operations(directory, &LogFilter::default())?;
     let mut operations = all.operations.into_iter();
     let is_done = |entry: &OperationEntry| entry.state == "done" || entry.state == "open";
     operations.find(is_done).ok_or_else(|| {
@@ -122,14 +142,13 @@ fn way(last: &OperationEntry, before: &Before) -> Way {
 
 /// Puts the files that an operation changed back to what they were before it. What was changed since stays, and is named.
 fn files(
-    invocation: &Invocation,
     store: &mut Store,
-    arguments: &UndoArguments,
+    directory: &Path,
+    asked: Undo,
     last: &OperationEntry,
 ) -> Result<OperationReport, Failure> {
-    let directory = invocation.directory()?;
-    let root = PathBuf::from(store.status(&directory, None)?.workspace);
-    let ShowReport::Operation { changes, .. } = store.show(&directory, &last.id)? else {
+    let root = PathBuf::from(store.status(directory, None)?.workspace);
+    let ShowReport::Operation { changes, .. } = store.show(directory, &last.id)? else {
         return Err(Error::failed("an operation is shown as something else").into());
     };
     let since = since(store, &root, last, &changes)?;
@@ -148,12 +167,11 @@ fn files(
                 .collect(),
         },
         git: last.git,
-        dry_run: arguments.dry_run,
-        force: arguments.force,
+        dry_run: asked.dry_run,
+        contents: asked.contents,
+        force: asked.force,
     };
-    let mut report = watched(invocation, store, |store| {
-        store.restore(&directory, &request)
-    })?;
+    let mut report = store.restore(directory, &request)?;
     if !kept.is_empty() {
         report.files.extend(kept.into_iter().map(keep));
         report.files.sort_by(|one, other| one.path.cmp(&other.path));
@@ -196,7 +214,7 @@ fn refuse_changed(
 /// Returns which files of an operation are not as it left them.
 fn since(
     store: &mut Store,
-    root: &std::path::Path,
+    root: &Path,
     last: &OperationEntry,
     changes: &[ChangeReport],
 ) -> Result<BTreeSet<PathText>, Failure> {
@@ -215,19 +233,15 @@ fn since(
     Ok(files.into_iter().map(|change| change.path).collect())
 }
 
-fn place(root: &std::path::Path, path: &PathText) -> PathBuf {
+fn place(root: &Path, path: &PathText) -> PathBuf {
     root.join(OsStr::from_bytes(&text::bytes(path)))
 }
 
 fn keep(change: ChangeReport) -> FileReport {
     FileReport {
-        path: change.path,
-        action: FileAction::Keep,
-        result: FileResult::Conflict,
         reason: Some("changed since".to_owned()),
-        unclear: false,
-        additions: None,
-        deletions: None,
+        reason_code: Some(ReasonCode::Changed),
+        ..FileReport::new(change.path, FileAction::Keep, FileResult::Conflict)
     }
 }
 

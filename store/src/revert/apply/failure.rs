@@ -2,10 +2,11 @@
 
 use rustix::io::Errno;
 
-use ckpt_schema::report::FileResult;
+use ckpt_schema::report::{FileResult, ReasonCode};
 
 use crate::error::Error;
 use crate::model::item::Done;
+use crate::model::reason::ItemReason;
 
 use super::found::Found;
 
@@ -82,11 +83,11 @@ impl From<Failure> for Done {
         match failure {
             Failure::Conflict(reason) => Self {
                 result: FileResult::Conflict,
-                reason: Some(reason),
+                reason: Some(ItemReason::new(ReasonCode::Moved, reason)),
             },
             Failure::Failed(reason) => Self {
                 result: FileResult::Failed,
-                reason: Some(reason),
+                reason: Some(ItemReason::new(ReasonCode::Failed, reason)),
             },
         }
     }

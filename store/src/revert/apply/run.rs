@@ -5,12 +5,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ckpt_schema::report::FileResult;
+use ckpt_schema::report::{FileResult, ReasonCode};
 use rustix::io::Errno;
 
 use crate::model::entry::Entry;
 use crate::model::item::{Done, Item};
 use crate::model::path::WorkspacePath;
+use crate::model::reason::ItemReason;
 
 mod aside;
 
@@ -521,7 +522,9 @@ impl<'a> Run<'a> {
     /// What was put into its place is there, synced or not.
     fn report(&self, results: Vec<Option<Outcome<bool>>>, synced: Answer<()>) -> Vec<Done> {
         let reason = synced.err().map(|error| {
-            format!("done, but a power cut may undo it, because it cannot be synced: {error}")
+            let text =
+                format!("done, but a power cut may undo it, because it cannot be synced: {error}");
+            ItemReason::new(ReasonCode::NotSynced, text)
         });
         let done = |(item, result): (&Item, Option<Outcome<bool>>)| match result {
             None => Done {

@@ -110,7 +110,10 @@ pub(super) fn implied(
 
 #[cfg(test)]
 mod tests {
+    use ckpt_schema::report::ReasonCode;
+
     use super::*;
+    use crate::model::reason::ItemReason;
 
     use proptest::prelude::*;
 
@@ -130,7 +133,7 @@ mod tests {
             goal: None,
             action,
             result,
-            reason: reason.map(str::to_owned),
+            reason: reason.map(|text| ItemReason::new(ReasonCode::Changed, text)),
             lines: None,
         }
     }

@@ -6,31 +6,35 @@ use std::sync::{Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use ckpt_schema::Event;
-use ckpt_schema::report::{OperationReport, ShowReport, VERSION};
-use ckpt_store::model::progress::OperationProgress;
+use ckpt_schema::protocol::{
+    BlameParameters, ContentsParameters, ContentsResult, InitializeParameters, InitializeResult,
+    MessagesParameters, OperationName, PatchParameters, PatchResult, RecordParameters,
+    ServerReport, SessionsParameters, ShowParameters, StatusParameters, SubscribeParameters,
+    SubscribeResult, WorkspaceParameters,
+};
+use ckpt_schema::report::{Content, Encoding, OperationReport, ShowReport, VERSION};
 use ckpt_store::query::{DiffRequest, LogFilter};
 use ckpt_store::{Error, Store};
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::notify::Subscription;
-use super::operations::{self, Operation};
+use super::operations;
 use super::protocol::{Job, Problem};
 use crate::cli::arguments::ChangesArguments;
 use crate::cli::commands::changes::Changes;
 use crate::cli::invocation::Invocation;
-use crate::output::show;
+use crate::failure::Failure;
+use crate::output::{progress, show};
 
 /// The version of the protocol.
-const PROTOCOL: u32 = 1;
+const PROTOCOL: u64 = 1;
 
 /// No more of a file's content than this is given at once, in bytes.
 const MOST_CONTENT: usize = 8 << 20;
 
 /// The methods, in the order of the documentation.
-const METHODS: [&str; 19] = [
+const METHODS: [&str; 20] = [
     "initialize",
     "sessions",
     "messages",
@@ -45,11 +49,28 @@ const METHODS: [&str; 19] = [
     "redo",
     "unrevert",
     "restore",
+    "undo",
     "status",
     "record",
     "subscribe",
     "unsubscribe",
     "cancel",
+];
+
+/// The notifications, in the order of the documentation.
+const NOTIFICATIONS: [&str; 12] = [
+    "message",
+    "step",
+    "operation",
+    "busy",
+    "gap",
+    "failed",
+    "reset",
+    "progress",
+    "initialized",
+    "checkpoint",
+    "restored",
+    "error",
 ];
 
 /// What a request is answered with.
@@ -86,7 +107,7 @@ pub fn answer(context: &Context<'_>, job: &Job) -> Value {
 fn changes_something(method: &str) -> bool {
     matches!(
         method,
-        "apply" | "revert" | "redo" | "unrevert" | "restore" | "record"
+        "apply" | "revert" | "redo" | "unrevert" | "restore" | "undo" | "record"
     )
 }
 
@@ -102,10 +123,11 @@ fn call(context: &Context<'_>, job: &Job) -> Result<Value, Problem> {
         "blame" => blame(context, &parameters(job)?),
         "plan" => operations::plan(context, parameters(job)?),
         "apply" => operations::apply(context, &parameters(job)?),
-        "revert" => operations::operate(context, Operation::Revert, parameters(job)?),
-        "redo" => operations::operate(context, Operation::Redo, parameters(job)?),
-        "unrevert" => operations::operate(context, Operation::Unrevert, parameters(job)?),
-        "restore" => operations::operate(context, Operation::Restore, parameters(job)?),
+        "revert" => operations::operate(context, OperationName::Revert, parameters(job)?),
+        "redo" => operations::operate(context, OperationName::Redo, parameters(job)?),
+        "unrevert" => operations::operate(context, OperationName::Unrevert, parameters(job)?),
+        "restore" => operations::operate(context, OperationName::Restore, parameters(job)?),
+        "undo" => operations::operate(context, OperationName::Undo, parameters(job)?),
         "status" => status(context, parameters(job)?),
         "record" => record(context, parameters(job)?),
         "subscribe" => subscribe(context, parameters(job)?),
@@ -137,45 +159,23 @@ impl Context<'_> {
     }
 
     /// Does something that may take long, and tells how far it is.
-    pub fn watched(
+    pub fn watched<E: Into<Failure>>(
         &self,
-        work: impl FnOnce(&mut Store) -> ckpt_store::error::Result<OperationReport>,
-    ) -> Result<Value, Problem> {
+        work: impl FnOnce(&mut Store) -> Result<OperationReport, E>,
+    ) -> Result<OperationReport, Problem> {
         let mut store = self.open()?;
         let (lines, id) = (self.lines.clone(), self.request.clone());
         store.watch(Some(Box::new(move |progress| {
-            let told = match progress {
-                OperationProgress::Looking(looking) => {
-                    json!({"id": id, "phase": "looking", "files": looking.files, "bytes": looking.bytes})
-                }
-                OperationProgress::Applying { done, of } => {
-                    json!({"id": id, "phase": "applying", "done": done, "of": of})
-                }
-            };
+            let told = json!({"id": id});
+            let told = with_fields(told, &progress::document(progress));
             // Nothing waits for a client while the workspace is locked.
             let _ = lines.try_send(super::notification("progress", &told));
         })));
-        document(&work(&mut store)?)
+        work(&mut store).map_err(Problem::from)
     }
 }
 
-/// Where something is asked about.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WorkspaceParameters {
-    /// A directory of the workspace; the current one of the server without it.
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Initialize {
-    /// The highest version of the protocol that the client speaks.
-    #[serde(default)]
-    protocol: Option<u32>,
-}
-
-fn initialize(context: &Context<'_>, asked: Initialize) -> Result<Value, Problem> {
+fn initialize(context: &Context<'_>, asked: InitializeParameters) -> Result<Value, Problem> {
     if asked.protocol.is_some_and(|protocol| protocol < PROTOCOL) {
         return Err(Problem::parameters("the lowest protocol is 1"));
     }
@@ -186,29 +186,21 @@ fn initialize(context: &Context<'_>, asked: Initialize) -> Result<Value, Problem
         "initialized",
         &json!({"protocol": PROTOCOL}),
     ));
-    Ok(json!({
-        "protocol": PROTOCOL,
-        "documents": VERSION,
-        "server": {"name": "ckpt-hook", "version": env!("CARGO_PKG_VERSION")},
-        "methods": METHODS,
-        "notifications": ["message", "step", "operation", "busy", "gap", "failed", "reset", "progress",
-                          "initialized", "checkpoint", "restored", "error"],
-        // Nothing where there is no store that can be read; `status` says why.
-        "seq": seq.ok(),
-    }))
+    document(&InitializeResult {
+        protocol: PROTOCOL,
+        documents: u64::from(VERSION),
+        server: ServerReport {
+            name: "ckpt-hook".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        methods: METHODS.map(str::to_owned).to_vec(),
+        notifications: NOTIFICATIONS.map(str::to_owned).to_vec(),
+        // `status` says why it is not known.
+        seq: seq.ok(),
+    })
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Sessions {
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-    /// Those of every workspace.
-    #[serde(default)]
-    everywhere: bool,
-}
-
-fn sessions(context: &Context<'_>, asked: Sessions) -> Result<Value, Problem> {
+fn sessions(context: &Context<'_>, asked: SessionsParameters) -> Result<Value, Problem> {
     let directory = match asked.everywhere {
         true => None,
         false => Some(context.directory(asked.workspace.as_deref())?),
@@ -216,24 +208,7 @@ fn sessions(context: &Context<'_>, asked: Sessions) -> Result<Value, Problem> {
     document(&context.open()?.sessions(directory.as_deref())?)
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Messages {
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-    #[serde(default)]
-    session: Option<String>,
-    #[serde(default)]
-    limit: Option<usize>,
-    /// Only those after this place in the order of messages, their `seq`.
-    #[serde(default)]
-    since: Option<i64>,
-    /// Those of every workspace.
-    #[serde(default)]
-    everywhere: bool,
-}
-
-fn messages(context: &Context<'_>, asked: Messages) -> Result<Value, Problem> {
+fn messages(context: &Context<'_>, asked: MessagesParameters) -> Result<Value, Problem> {
     let directory = context.directory(asked.workspace.as_deref())?;
     let filter = LogFilter {
         session: asked.session,
@@ -251,51 +226,22 @@ fn operations(context: &Context<'_>, asked: &WorkspaceParameters) -> Result<Valu
     document(&context.open()?.operations(&directory, &filter)?)
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Show {
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-    /// Any id.
-    id: String,
-}
-
-fn show(context: &Context<'_>, asked: &Show) -> Result<Value, Problem> {
+fn show(context: &Context<'_>, asked: &ShowParameters) -> Result<Value, Problem> {
     let directory = context.directory(asked.workspace.as_deref())?;
-    document(&context.open()?.show(&directory, &asked.id)?)
+    let mut store = context.open()?;
+    if asked.exact {
+        store.check_exact(&directory, &asked.id)?;
+    }
+    document(&store.show(&directory, &asked.id)?)
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Blame {
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-    path: PathBuf,
-}
-
-fn blame(context: &Context<'_>, asked: &Blame) -> Result<Value, Problem> {
+fn blame(context: &Context<'_>, asked: &BlameParameters) -> Result<Value, Problem> {
     let directory = context.directory(asked.workspace.as_deref())?;
     document(&context.open()?.blame(&directory, &asked.path)?.report)
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Patch {
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-    /// What did it: a message, a step, an operation. Else two states.
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    from: Option<String>,
-    #[serde(default)]
-    to: Option<String>,
-    #[serde(default)]
-    paths: Vec<PathBuf>,
-}
-
 /// Returns a patch as `git apply` takes it; in base64 where it is not UTF-8.
-fn patch(context: &Context<'_>, asked: Patch) -> Result<Value, Problem> {
+fn patch(context: &Context<'_>, asked: PatchParameters) -> Result<Value, Problem> {
     let directory = context.directory(asked.workspace.as_deref())?;
     let mut store = context.open()?;
     let files = match &asked.id {
@@ -334,55 +280,47 @@ fn patch(context: &Context<'_>, asked: Patch) -> Result<Value, Problem> {
         Error::failed(format!("the patch is larger than {MOST_CONTENT} bytes"))
             .hint("ask for some of its paths")
     })?;
-    Ok(json!({"version": VERSION, "files": files, "patch": content(&bytes)}))
+    document(&PatchResult {
+        version: VERSION,
+        files,
+        patch: content(&bytes),
+    })
 }
 
-/// Returns bytes as text where they are, else in base64.
-fn content(bytes: &[u8]) -> Value {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => json!({"encoding": "utf-8", "text": text, "bytes": bytes.len()}),
-        Err(_) => {
-            json!({"encoding": "base64", "text": STANDARD.encode(bytes), "bytes": bytes.len()})
-        }
+/// Returns bytes as documents give them.
+fn content(bytes: &[u8]) -> Content {
+    let (encoding, text) = match std::str::from_utf8(bytes) {
+        Ok(text) => (Encoding::Utf8, text.to_owned()),
+        Err(_) => (Encoding::Base64, STANDARD.encode(bytes)),
+    };
+    Content {
+        encoding,
+        text: Some(text),
+        bytes: bytes.len() as u64,
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Contents {
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-    /// The blob, as the documents name it.
-    blob: String,
-    /// From which byte on.
-    #[serde(default)]
-    offset: usize,
-}
-
 /// Returns a blob's bytes, as many as go into an answer, and where to go on.
-fn contents(context: &Context<'_>, asked: &Contents) -> Result<Value, Problem> {
+fn contents(context: &Context<'_>, asked: &ContentsParameters) -> Result<Value, Problem> {
     let bytes = context
         .open()?
         .blob(&context.directory(asked.workspace.as_deref())?, &asked.blob)?;
-    let rest = bytes.get(asked.offset..).unwrap_or_default();
+    let size = bytes.len() as u64;
+    let offset = usize::try_from(asked.offset).unwrap_or(usize::MAX);
+    let rest = bytes.get(offset..).unwrap_or_default();
     let part = &rest[..rest.len().min(MOST_CONTENT)];
-    let next = asked.offset + part.len();
-    Ok(json!({
-        "version": VERSION, "blob": asked.blob, "size": bytes.len(), "offset": asked.offset,
-        "content": content(part), "next_offset": (next < bytes.len()).then_some(next),
-    }))
+    let next = asked.offset.saturating_add(part.len() as u64);
+    document(&ContentsResult {
+        version: VERSION,
+        blob: asked.blob.clone(),
+        size,
+        offset: asked.offset,
+        content: content(part),
+        next_offset: (next < size).then_some(next),
+    })
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Status {
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-    #[serde(default)]
-    session: Option<String>,
-}
-
-fn status(context: &Context<'_>, asked: Status) -> Result<Value, Problem> {
+fn status(context: &Context<'_>, asked: StatusParameters) -> Result<Value, Problem> {
     let directory = context.directory(asked.workspace.as_deref())?;
     let report = context
         .open()?
@@ -390,14 +328,8 @@ fn status(context: &Context<'_>, asked: Status) -> Result<Value, Problem> {
     document(&report)
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Record {
-    event: Event,
-}
-
 /// Records an event of the generic kind: `event` on the command line.
-fn record(context: &Context<'_>, asked: Record) -> Result<Value, Problem> {
+fn record(context: &Context<'_>, asked: RecordParameters) -> Result<Value, Problem> {
     let mut event = asked.event;
     if event.cwd.is_none() {
         event.cwd = Some(context.invocation.directory()?);
@@ -406,23 +338,7 @@ fn record(context: &Context<'_>, asked: Record) -> Result<Value, Problem> {
     document(&store.record(&event)?)
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Subscribe {
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-    /// Those of every workspace.
-    #[serde(default)]
-    everywhere: bool,
-    /// The last place that the client has handled; from now on without it.
-    #[serde(default)]
-    since: Option<i64>,
-    /// The names of the notifications.
-    #[serde(default)]
-    events: Option<Vec<String>>,
-}
-
-fn subscribe(context: &Context<'_>, asked: Subscribe) -> Result<Value, Problem> {
+fn subscribe(context: &Context<'_>, asked: SubscribeParameters) -> Result<Value, Problem> {
     let workspace = match asked.everywhere {
         true => None,
         false => Some(context.directory(asked.workspace.as_deref())?),
@@ -440,7 +356,7 @@ fn subscribe(context: &Context<'_>, asked: Subscribe) -> Result<Value, Problem> 
             number: subscription.number,
         };
     });
-    Ok(json!({"seq": since}))
+    document(&SubscribeResult { seq: since })
 }
 
 fn unsubscribe(context: &Context<'_>, _: &WorkspaceParameters) -> Result<Value, Problem> {
@@ -453,7 +369,17 @@ fn parameters<T: DeserializeOwned>(job: &Job) -> Result<T, Problem> {
         .map_err(|error| Problem::parameters(&error.to_string()))
 }
 
-fn document(report: &impl serde::Serialize) -> Result<Value, Problem> {
+fn with_fields(mut value: Value, more: &impl serde::Serialize) -> Value {
+    if let (Value::Object(fields), Ok(Value::Object(more))) =
+        (&mut value, serde_json::to_value(more))
+    {
+        fields.extend(more);
+    }
+    value
+}
+
+/// Returns a result as it goes into an answer.
+pub fn document(report: &impl serde::Serialize) -> Result<Value, Problem> {
     serde_json::to_value(report).map_err(|error| {
         Error::failed("cannot write the answer")
             .because(error)

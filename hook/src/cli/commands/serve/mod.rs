@@ -87,7 +87,7 @@ fn watch_workspaces(_invocation: &Invocation) -> Result<u8, Failure> {
 
 /// Prints what happens, a line each, until nobody reads: `watch --json-lines`.
 pub fn watch(invocation: &Invocation, arguments: &WatchArguments) -> Result<u8, Failure> {
-    if !arguments.json_lines {
+    if !invocation.common.json_lines {
         return watch_workspaces(invocation);
     }
     let workspace = match arguments.everywhere {

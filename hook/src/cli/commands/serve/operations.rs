@@ -2,142 +2,118 @@
 
 use std::path::PathBuf;
 
+use ckpt_schema::protocol::{ApplyParameters, OperationName, OperationParameters, PlanResult};
+use ckpt_schema::report::OperationReport;
 use ckpt_store::{OnConflict, RedoRequest, RestoreRequest, RevertRequest, Unclear};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::methods::Context;
+use super::methods::{Context, document};
 use super::protocol::Problem;
+use crate::cli::commands::undo::{Undo, undo};
+use crate::failure::Failure;
 
-/// An operation that a client can ask for.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Operation {
-    #[default]
-    Revert,
-    Redo,
-    Unrevert,
-    Restore,
-}
-
-/// The parameters of all operations; those that an operation has no use for are refused.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OperationParameters {
-    #[serde(default)]
-    operation: Operation,
-    #[serde(default)]
-    workspace: Option<PathBuf>,
-    #[serde(default)]
-    message: Option<String>,
-    /// Of a revert: that message alone, while later ones stay.
-    #[serde(default)]
-    alone: bool,
-    #[serde(default)]
-    step: Option<String>,
-    #[serde(default)]
-    session: Option<String>,
-    /// Of a restore: the state.
-    #[serde(default)]
-    id: Option<String>,
-    #[serde(default)]
-    only: Vec<PathBuf>,
-    #[serde(default)]
-    on_conflict: Option<String>,
-    #[serde(default)]
-    unclear: Option<String>,
-    #[serde(default)]
-    git: bool,
-    #[serde(default)]
-    force: bool,
-}
-
-impl OperationParameters {
-    /// Refuses the first parameter that the operation has no use for.
-    fn refuse_useless(&self) -> Result<(), Problem> {
-        let is_revert = matches!(self.operation, Operation::Revert);
-        let is_restore = matches!(self.operation, Operation::Restore);
-        let wrong = [
-            ("message", self.message.is_some() && !is_revert),
-            ("alone", self.alone && (!is_revert || self.step.is_some())),
-            ("step", self.step.is_some() && !is_revert),
-            ("session", self.session.is_some() && is_restore),
-            ("id", self.id.is_some() && !is_restore),
-            ("only", !self.only.is_empty() && !is_revert && !is_restore),
-            ("on_conflict", self.on_conflict.is_some() && is_restore),
-            ("unclear", self.unclear.is_some() && !is_revert),
-        ];
-        match wrong.iter().find(|(_, is_wrong)| *is_wrong) {
-            Some((name, _)) => Err(Problem::parameters(&format!(
-                "`{name}` is not a parameter of this operation"
-            ))),
-            None if is_revert && self.message.is_none() == self.step.is_none() => Err(
-                Problem::parameters("a revert needs a `message` or a `step`"),
-            ),
-            None if is_restore && self.id.is_none() => {
-                Err(Problem::parameters("a restore needs an `id`"))
-            }
-            None => Ok(()),
+/// Refuses the first parameter that the operation has no use for.
+fn refuse_useless(asked: &OperationParameters, dry_run: bool) -> Result<(), Problem> {
+    let is_revert = matches!(asked.operation, OperationName::Revert);
+    let is_undo = asked.operation == OperationName::Undo;
+    let is_restore = matches!(asked.operation, OperationName::Restore);
+    let wrong = [
+        ("message", asked.message.is_some() && !is_revert),
+        ("alone", asked.alone && (!is_revert || asked.step.is_some())),
+        ("step", asked.step.is_some() && !is_revert),
+        (
+            "session",
+            asked.session.is_some() && (is_restore || is_undo),
+        ),
+        ("id", asked.id.is_some() && !is_restore),
+        ("only", !asked.only.is_empty() && !is_revert && !is_restore),
+        (
+            "on_conflict",
+            asked.on_conflict.is_some() && (is_restore || is_undo),
+        ),
+        ("git", asked.git && is_undo),
+        ("contents", asked.contents && !dry_run),
+        ("unclear", asked.unclear.is_some() && !is_revert),
+    ];
+    match wrong.iter().find(|(_, is_wrong)| *is_wrong) {
+        Some((name, _)) => Err(Problem::parameters(&format!(
+            "`{name}` is not a parameter of this operation"
+        ))),
+        None if is_revert && asked.message.is_none() == asked.step.is_none() => Err(
+            Problem::parameters("a revert needs a `message` or a `step`"),
+        ),
+        None if is_restore && asked.id.is_none() => {
+            Err(Problem::parameters("a restore needs an `id`"))
         }
-    }
-
-    fn on_conflict(&self) -> Result<Option<OnConflict>, Problem> {
-        let Some(name) = &self.on_conflict else {
-            return Ok(None);
-        };
-        let known = OnConflict::from_name(name).ok_or_else(|| {
-            Problem::parameters("`on_conflict` is `merge`, `keep` or `overwrite`")
-        })?;
-        Ok(Some(known))
-    }
-
-    fn unclear(&self) -> Result<Option<Unclear>, Problem> {
-        let Some(name) = &self.unclear else {
-            return Ok(None);
-        };
-        let known = Unclear::from_name(name)
-            .ok_or_else(|| Problem::parameters("`unclear` is `keep` or `take`"))?;
-        Ok(Some(known))
+        None => Ok(()),
     }
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Apply {
-    /// The token of the plan.
-    plan: String,
-    #[serde(default)]
-    force: bool,
+fn on_conflict(asked: &OperationParameters) -> Result<Option<OnConflict>, Problem> {
+    let Some(name) = &asked.on_conflict else {
+        return Ok(None);
+    };
+    let known = OnConflict::from_name(name)
+        .ok_or_else(|| Problem::parameters("`on_conflict` is `merge`, `keep` or `overwrite`"))?;
+    Ok(Some(known))
+}
+
+fn unclear(asked: &OperationParameters) -> Result<Option<Unclear>, Problem> {
+    let Some(name) = &asked.unclear else {
+        return Ok(None);
+    };
+    let known = Unclear::from_name(name)
+        .ok_or_else(|| Problem::parameters("`unclear` is `keep` or `take`"))?;
+    Ok(Some(known))
 }
 
 /// Plans an operation, and returns the plan's token beside its report.
 pub fn plan(context: &Context<'_>, asked: OperationParameters) -> Result<Value, Problem> {
     let report = run(context, asked, true)?;
-    Ok(json!({"plan": report["plan"], "report": report}))
+    document(&PlanResult {
+        plan: report.plan.clone(),
+        report,
+    })
 }
 
 /// Applies a plan, if it still holds.
-pub fn apply(context: &Context<'_>, asked: &Apply) -> Result<Value, Problem> {
-    context.watched(|store| store.apply(&asked.plan, asked.force))
+pub fn apply(context: &Context<'_>, asked: &ApplyParameters) -> Result<Value, Problem> {
+    let report = context.watched(|store| store.apply(&asked.plan, asked.force))?;
+    document(&report)
 }
 
 /// Plans and carries out the operation that the method names, whatever operation its parameters name.
 pub fn operate(
     context: &Context<'_>,
-    operation: Operation,
+    operation: OperationName,
     asked: OperationParameters,
 ) -> Result<Value, Problem> {
-    run(context, OperationParameters { operation, ..asked }, false)
+    document(&run(
+        context,
+        OperationParameters { operation, ..asked },
+        false,
+    )?)
 }
 
-fn run(context: &Context<'_>, asked: OperationParameters, dry_run: bool) -> Result<Value, Problem> {
-    asked.refuse_useless()?;
-    let (on_conflict, unclear) = (asked.on_conflict()?, asked.unclear()?);
+fn run(
+    context: &Context<'_>,
+    asked: OperationParameters,
+    dry_run: bool,
+) -> Result<OperationReport, Problem> {
+    refuse_useless(&asked, dry_run)?;
+    let (on_conflict, unclear) = (on_conflict(&asked)?, unclear(&asked)?);
     let directory = context.directory(asked.workspace.as_deref())?;
+    if asked.exact {
+        let mut store = context.open()?;
+        let ids = [&asked.message, &asked.step, &asked.session, &asked.id];
+        for id in ids.into_iter().flatten() {
+            store.check_exact(&directory, id)?;
+        }
+    }
     let only: Vec<PathBuf> = asked.only.iter().map(|path| directory.join(path)).collect();
-    let (force, git, session) = (asked.force, asked.git, asked.session);
-    context.watched(|store| match asked.operation {
-        Operation::Revert => {
+    let (force, git, session, contents) = (asked.force, asked.git, asked.session, asked.contents);
+    match asked.operation {
+        OperationName::Revert => {
             let request = RevertRequest {
                 message: asked.message.unwrap_or_default(),
                 alone: asked.alone,
@@ -147,31 +123,42 @@ fn run(context: &Context<'_>, asked: OperationParameters, dry_run: bool) -> Resu
                 on_conflict: on_conflict.unwrap_or_default(),
                 unclear,
                 dry_run,
+                contents,
                 force,
                 git,
             };
-            store.revert(&directory, &request)
+            context.watched(|store| store.revert(&directory, &request))
         }
-        Operation::Redo | Operation::Unrevert => {
+        OperationName::Redo | OperationName::Unrevert => {
             let request = RedoRequest {
                 session,
-                all: matches!(asked.operation, Operation::Unrevert),
+                all: asked.operation == OperationName::Unrevert,
                 on_conflict,
                 dry_run,
+                contents,
                 force,
                 git,
             };
-            store.redo(&directory, &request)
+            context.watched(|store| store.redo(&directory, &request))
         }
-        Operation::Restore => {
+        OperationName::Restore => {
             let request = RestoreRequest {
                 id: asked.id.unwrap_or_default(),
                 paths: only,
                 dry_run,
+                contents,
                 force,
                 git,
             };
-            store.restore(&directory, &request)
+            context.watched(|store| store.restore(&directory, &request))
         }
-    })
+        OperationName::Undo => {
+            let asked = Undo {
+                dry_run,
+                force,
+                contents,
+            };
+            context.watched(|store| Ok::<_, Failure>(undo(store, &directory, asked)?.0))
+        }
+    }
 }

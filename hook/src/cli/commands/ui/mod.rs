@@ -24,7 +24,7 @@ use ratatui::crossterm::event::{self, Event};
 
 use super::changes::Changes;
 use super::{empty, undo};
-use crate::cli::arguments::{ChangesArguments, UiArguments, UndoArguments};
+use crate::cli::arguments::{ChangesArguments, UiArguments};
 use crate::cli::invocation::Invocation;
 use crate::failure::{DONE, Failure};
 use crate::output::lines::{Look, Moved};
@@ -196,13 +196,8 @@ impl Browser {
                 browser.done(&report, false)
             }),
             Action::Undo => self.tell(|browser| {
-                let arguments = UndoArguments {
-                    patch: false,
-                    dry_run: false,
-                    force: false,
-                };
-                let (report, is_part) =
-                    undo::undo(&browser.invocation, &mut browser.store, &arguments)?;
+                let asked = undo::Undo::default();
+                let (report, is_part) = undo::undo(&mut browser.store, &browser.directory, asked)?;
                 browser.done(&report, is_part)
             }),
         }
@@ -266,7 +261,7 @@ impl Browser {
         };
         let rows = graph::rows(&entries, &view);
         self.model.list(entries, rows);
-        let last = undo::last(&mut self.store, &self.invocation);
+        let last = undo::last(&mut self.store, &self.directory);
         self.model.no_undo = last.err().map(|failure| failure.message());
         Ok(())
     }

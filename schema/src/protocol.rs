@@ -1,0 +1,297 @@
+//! What goes over `serve --stdio`: the parameters of its methods, and the results that no command prints.
+//!
+//! Parameters have names, and one that a method does not know is refused. What is not given is as if it were null.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::Event;
+use crate::report::{ChangeReport, Content, OperationReport};
+
+/// The parameters of `operations` and `unsubscribe`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkspaceParameters {
+    /// A directory of the workspace; the server's current directory if it is not given.
+    pub workspace: Option<PathBuf>,
+}
+
+/// The parameters of `initialize`. Others are ignored: a client may introduce itself.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct InitializeParameters {
+    /// The highest version of the protocol that the client speaks.
+    pub protocol: Option<u64>,
+}
+
+/// The result of `initialize`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct InitializeResult {
+    /// The version of the protocol.
+    pub protocol: u64,
+    /// The version of the documents.
+    pub documents: u64,
+    /// The program.
+    pub server: ServerReport,
+    /// The methods.
+    pub methods: Vec<String>,
+    /// The notifications.
+    pub notifications: Vec<String>,
+    /// The newest position in the order of everything that happened; null if there is no store that can be read.
+    pub seq: Option<i64>,
+}
+
+/// A program.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ServerReport {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// The parameters of `sessions`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SessionsParameters {
+    /// A directory of the workspace.
+    pub workspace: Option<PathBuf>,
+    /// Those of every workspace.
+    pub everywhere: bool,
+}
+
+/// The parameters of `messages`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MessagesParameters {
+    /// A directory of the workspace.
+    pub workspace: Option<PathBuf>,
+    /// Those of one session, by any id.
+    pub session: Option<String>,
+    /// How many at most.
+    pub limit: Option<usize>,
+    /// Only those after this position in the order of messages, their `seq`.
+    pub since: Option<i64>,
+    /// Those of every workspace.
+    pub everywhere: bool,
+}
+
+/// The parameters of `show`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShowParameters {
+    /// A directory of the workspace.
+    #[serde(default)]
+    pub workspace: Option<PathBuf>,
+    /// Any id.
+    pub id: String,
+    /// Whether the id is one in full: no prefix, no label, no `last`.
+    #[serde(default)]
+    pub exact: bool,
+}
+
+/// The parameters of `blame`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlameParameters {
+    /// A directory of the workspace.
+    #[serde(default)]
+    pub workspace: Option<PathBuf>,
+    /// The file, below that directory.
+    pub path: PathBuf,
+}
+
+/// The parameters of `patch`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PatchParameters {
+    /// A directory of the workspace.
+    pub workspace: Option<PathBuf>,
+    /// What made the changes: a message, a step, an operation. Without it, two states are compared.
+    pub id: Option<String>,
+    /// The state before, by any id.
+    pub from: Option<String>,
+    /// The state after, by any id.
+    pub to: Option<String>,
+    /// The paths that are compared; all of them if empty.
+    pub paths: Vec<PathBuf>,
+}
+
+/// The result of `patch`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PatchResult {
+    /// The version of the document's format.
+    pub version: u32,
+    /// The files that differ.
+    pub files: Vec<ChangeReport>,
+    /// The patch as `git apply` takes it.
+    pub patch: Content,
+}
+
+/// The parameters of `contents`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContentsParameters {
+    /// A directory of the workspace.
+    #[serde(default)]
+    pub workspace: Option<PathBuf>,
+    /// The blob, as documents name it.
+    pub blob: String,
+    /// The first byte that is wanted.
+    #[serde(default)]
+    pub offset: u64,
+}
+
+/// The result of `contents`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ContentsResult {
+    /// The version of the document's format.
+    pub version: u32,
+    /// The blob.
+    pub blob: String,
+    /// How many bytes it has.
+    pub size: u64,
+    /// The position of the first byte below.
+    pub offset: u64,
+    /// The bytes, at most 8 MiB of them.
+    pub content: Content,
+    /// Where to go on; null at the end.
+    pub next_offset: Option<u64>,
+}
+
+/// What an operation of the server is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OperationName {
+    /// Back to just before a message.
+    #[default]
+    Revert,
+    /// One message forward.
+    Redo,
+    /// All the way forward.
+    Unrevert,
+    /// Paths put back to any captured state.
+    Restore,
+    /// The last operation taken back.
+    Undo,
+}
+
+/// The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. Those that an operation has no use for are refused.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OperationParameters {
+    /// Of a plan: the operation.
+    pub operation: OperationName,
+    /// A directory of the workspace.
+    pub workspace: Option<PathBuf>,
+    /// Of a revert: the message.
+    pub message: Option<String>,
+    /// Of a revert: that message alone, while later ones stay.
+    pub alone: bool,
+    /// Of a revert: one step alone.
+    pub step: Option<String>,
+    /// The session, by any id.
+    pub session: Option<String>,
+    /// Of a restore: the state.
+    pub id: Option<String>,
+    /// Of a revert or a restore: the paths; all of them if empty.
+    pub only: Vec<PathBuf>,
+    /// What to do with files that have changed since: `merge`, `keep` or `overwrite`.
+    pub on_conflict: Option<String>,
+    /// Of a revert: what to do with changes that may be somebody else's: `keep` or `take`.
+    pub unclear: Option<String>,
+    /// Whether HEAD, its branch and the index move, too.
+    pub git: bool,
+    /// Whether to go ahead although an agent is at work.
+    pub force: bool,
+    /// Whether `message`, `step`, `session` and `id` are ids in full: no prefix, no label, no `last`.
+    pub exact: bool,
+    /// Of a plan: whether the report gives what the files hold before and after.
+    pub contents: bool,
+}
+
+/// The result of `plan`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PlanResult {
+    /// The token; null if there is nothing to carry out.
+    pub plan: Option<String>,
+    /// What would be done.
+    pub report: OperationReport,
+}
+
+/// The parameters of `apply`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplyParameters {
+    /// The token of the plan.
+    pub plan: String,
+    /// Whether to go ahead although an agent is at work.
+    #[serde(default)]
+    pub force: bool,
+}
+
+/// The parameters of `status`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StatusParameters {
+    /// A directory of the workspace.
+    pub workspace: Option<PathBuf>,
+    /// One session, by any id.
+    pub session: Option<String>,
+}
+
+/// The parameters of `record`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecordParameters {
+    /// The event.
+    pub event: Event,
+}
+
+/// The parameters of `subscribe`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SubscribeParameters {
+    /// A directory of the workspace.
+    pub workspace: Option<PathBuf>,
+    /// Notifications of every workspace.
+    pub everywhere: bool,
+    /// The last position that the client has handled; without it, from now on.
+    pub since: Option<i64>,
+    /// The names of the notifications that are wanted; all of them without it.
+    pub events: Option<Vec<String>>,
+}
+
+/// The result of `subscribe`.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SubscribeResult {
+    /// The position after which notifications begin.
+    pub seq: i64,
+}
+
+/// How far an operation is: the parameters of the notification `progress` without the `id` of the request, and a line of
+/// `--json-lines`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+pub enum Progress {
+    /// It looks at the workspace.
+    Looking {
+        /// The version of the document's format.
+        version: u32,
+        /// Files looked at.
+        files: u64,
+        /// Bytes read and stored.
+        bytes: u64,
+    },
+    /// It puts files back.
+    Applying {
+        /// The version of the document's format.
+        version: u32,
+        /// Files that are done.
+        done: u64,
+        /// Files in all.
+        of: u64,
+    },
+}

@@ -1,0 +1,52 @@
+//! The bytes of a file before and after an operation: `--contents`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a file holds before and after the operation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileContents {
+    /// What is there before; null if nothing is, or it is a directory.
+    pub before: Option<Content>,
+    /// What is there afterwards: for a merge, its result.
+    pub after: Option<Content>,
+    /// The lines that differ, in order, with three lines around them; null if a side is not text or is left out.
+    pub hunks: Option<Vec<Hunk>>,
+}
+
+/// The bytes of a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Content {
+    /// What `text` is: the bytes themselves, or their base64 if they are not UTF-8.
+    pub encoding: Encoding,
+    /// The bytes; null if they are too many to be given here. `contents` of the server reads them by their blob.
+    pub text: Option<String>,
+    /// How many bytes there are.
+    pub bytes: u64,
+}
+
+/// How bytes are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Encoding {
+    /// As they are.
+    #[serde(rename = "utf-8")]
+    Utf8,
+    /// In base64 with padding (RFC 4648, section 4).
+    #[serde(rename = "base64")]
+    Base64,
+}
+
+/// Lines that differ, as a unified diff has them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Hunk {
+    /// The first line before, from 1; the line in front of it if there are none.
+    pub old_start: u64,
+    /// How many lines before.
+    pub old_lines: u64,
+    /// The first line after, from 1; the line in front of it if there are none.
+    pub new_start: u64,
+    /// How many lines after.
+    pub new_lines: u64,
+    /// The lines, each with ` `, `-` or `+` in front and with its line end.
+    pub lines: Vec<String>,
+}

@@ -1,0 +1,105 @@
+//! Why a file of an operation stays as it is, for programs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Why a file stays, all or in part, or what went wrong with it: what `reason` says to people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasonCode {
+    /// It was changed since in the same lines.
+    SameLines,
+    /// It is binary, and was changed since.
+    Binary,
+    /// It is too large to merge, and was changed since.
+    TooLarge,
+    /// Its permissions were changed since.
+    Permissions,
+    /// It is of another type now.
+    Type,
+    /// A symbolic link that was pointed elsewhere since.
+    Symlink,
+    /// It was to be removed, and was edited since.
+    Edited,
+    /// It was deleted since.
+    Deleted,
+    /// It was to come back, and something else was put there since.
+    Recreated,
+    /// It was changed since, and no merge was asked for or possible.
+    Changed,
+    /// Several sessions changed it at once.
+    Shared,
+    /// Nobody knows whose change it is.
+    Unclear,
+    /// No snapshot holds a side of it: what it was, what the agent left, or what is there now.
+    NotCaptured,
+    /// Its content was removed from the store with `forget`.
+    Forgotten,
+    /// What stays at another path leaves no place for it.
+    Blocked,
+    /// It belongs to a database that is open, or of which another file stays.
+    Database,
+    /// It changed between the plan and the moment of writing.
+    Moved,
+    /// The system or the store refused.
+    Failed,
+    /// The operation was cut off before it came to this file; the next command finishes it.
+    NotDone,
+    /// It is done, but a power cut may undo it.
+    NotSynced,
+}
+
+impl ReasonCode {
+    /// Returns the name that the code has in JSON and in the session store.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SameLines => "same_lines",
+            Self::Binary => "binary",
+            Self::TooLarge => "too_large",
+            Self::Permissions => "permissions",
+            Self::Type => "type",
+            Self::Symlink => "symlink",
+            Self::Edited => "edited",
+            Self::Deleted => "deleted",
+            Self::Recreated => "recreated",
+            Self::Changed => "changed",
+            Self::Shared => "shared",
+            Self::Unclear => "unclear",
+            Self::NotCaptured => "not_captured",
+            Self::Forgotten => "forgotten",
+            Self::Blocked => "blocked",
+            Self::Database => "database",
+            Self::Moved => "moved",
+            Self::Failed => "failed",
+            Self::NotDone => "not_done",
+            Self::NotSynced => "not_synced",
+        }
+    }
+}
+
+/// Who made a change that keeps a file from going back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuthorReport {
+    /// Who it is.
+    pub kind: AuthorKind,
+    /// The session; null if it was no agent.
+    pub session: Option<String>,
+    /// The user message.
+    pub message: Option<String>,
+    /// The step.
+    pub step: Option<String>,
+    /// The agent's name.
+    pub agent: Option<String>,
+}
+
+/// What somebody who changed a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthorKind {
+    /// A step of an agent.
+    Agent,
+    /// The user, with an editor or another tool.
+    User,
+    /// The user, or an agent in a step that was not recorded.
+    Unrecorded,
+}

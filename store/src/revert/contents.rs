@@ -1,0 +1,103 @@
+//! The bytes of a plan's files before and after, and the lines that differ: what a front end shows of it without asking again.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ckpt_schema::report::{Content, Encoding, FileContents, FileReport, Hunk};
+
+use super::plan::Plan;
+use crate::lines;
+use crate::model::entry::{ObjectId, State};
+use crate::snapshot::Snapshots;
+
+/// The largest side of a file whose bytes are given, in bytes.
+const MAX_SIDE: u64 = 1 << 20;
+
+/// How many bytes one report gives of all files together.
+const MAX_ALL: u64 = 8 << 20;
+
+/// Lines around a difference.
+const CONTEXT: u32 = 3;
+
+/// Adds to each file what it holds before and after. Files that come after the limit keep their sizes only.
+pub(super) fn add(snapshots: &Snapshots, plan: &Plan, files: &mut [FileReport]) {
+    let mut reader = Reader {
+        snapshots,
+        plan,
+        left: MAX_ALL,
+    };
+    for (item, file) in plan.items.iter().zip(files) {
+        let before = reader.read(item.expected);
+        let after = if item.target == item.expected {
+            before.clone()
+        } else {
+            reader.read(item.target)
+        };
+        file.contents = Some(FileContents {
+            hunks: hunks(before.as_ref(), after.as_ref()),
+            before,
+            after,
+        });
+    }
+}
+
+struct Reader<'a> {
+    snapshots: &'a Snapshots,
+    plan: &'a Plan,
+    /// How many bytes may still be given.
+    left: u64,
+}
+
+impl Reader<'_> {
+    /// Returns the bytes of a state; none where it has none, or they are not stored or damaged.
+    fn read(&mut self, state: State) -> Option<Content> {
+        let blob = state?.blob?;
+        let size = match self.plan.blobs.get(&blob) {
+            Some(bytes) => bytes.len() as u64,
+            None => self.snapshots.blob_size(blob).ok()?,
+        };
+        if size > MAX_SIDE.min(self.left) {
+            return Some(Content {
+                encoding: Encoding::Utf8,
+                text: None,
+                bytes: size,
+            });
+        }
+        self.left -= size;
+        Some(content(self.bytes(blob)?))
+    }
+
+    fn bytes(&self, blob: ObjectId) -> Option<Vec<u8>> {
+        if let Some(bytes) = self.plan.blobs.get(&blob) {
+            return Some(bytes.clone());
+        }
+        let bytes = self.snapshots.read_blob_up_to(blob, MAX_SIDE);
+        bytes.ok().flatten()
+    }
+}
+
+fn content(bytes: Vec<u8>) -> Content {
+    let size = bytes.len() as u64;
+    let (encoding, text) = match String::from_utf8(bytes) {
+        Ok(text) => (Encoding::Utf8, text),
+        Err(error) => (Encoding::Base64, STANDARD.encode(error.as_bytes())),
+    };
+    Content {
+        encoding,
+        text: Some(text),
+        bytes: size,
+    }
+}
+
+/// Returns the lines that differ; none where a side is not text or is left out. A side that is not there has no lines.
+fn hunks(before: Option<&Content>, after: Option<&Content>) -> Option<Vec<Hunk>> {
+    let (before, after) = (text(before)?, text(after)?);
+    lines::hunks(before, after, CONTEXT)
+}
+
+fn text(content: Option<&Content>) -> Option<&str> {
+    match content {
+        None => Some(""),
+        Some(content) if content.encoding == Encoding::Utf8 => content.text.as_deref(),
+        Some(_) => None,
+    }
+}
