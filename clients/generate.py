@@ -1,7 +1,7 @@
 """Writes the types of the clients anew from schema/json/ckpt-hook.schema.json, with the generators of the field.
 
 generate.py TOOLS OUT: `TOOLS/node_modules/.bin/json2ts` and `TOOLS/python/bin/datamodel-codegen` write `OUT/typescript/src/documents.ts`
-and `OUT/python/ckpt_hook/documents.py`.
+and `OUT/python/ckpt_hook/documents.py`. `OUT/python/ckpt_hook/client.py`, the client that waits, is made of the one for asyncio.
 """
 
 import json
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 SCHEMA = Path(__file__).resolve().parent.parent / "schema/json/ckpt-hook.schema.json"
+ASYNCIO = Path(__file__).resolve().parent / "python/ckpt_hook/aio.py"
 
 
 def prepared(schema: Any) -> Any:
@@ -59,9 +60,48 @@ def python(text: str) -> str:
     types = types.replace(
         "from typing import Literal, TypeAlias\n\nfrom typing_extensions import NotRequired, TypedDict\n",
         "from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict\n\n"
-        "if TYPE_CHECKING:\n    from typing_extensions import NotRequired\n",
+        "if TYPE_CHECKING:\n    from typing_extensions import NotRequired\nelse:\n"
+        "    # A type with a field that is a keyword is not written as a class, and its types are evaluated.\n"
+        "    NotRequired = list\n",
     )
+    # What no reader of Python 3.10 to 3.14 knows.
+    types = types.replace(", closed=True)", ")").replace("    closed=True,\n", "")
     return HEADER.format(comment="#") + "\n" + imports + types + "\n"
+
+
+#: What is different in the client that waits: each text is in the one for asyncio.
+WAITING = [
+    ("for asyncio: `ckpt_hook.client` is made of it, with the same names.", "that waits for its answers."),
+    (
+        """with this process.
+
+    Listeners may be coroutine functions; each is waited for before the next thing is told. A call whose task is cancelled is
+    cancelled in the server as well: what has already begun to change files is carried out all the same.
+    \"""",
+        'with this process."',
+    ),
+    ("ckpt_hook.aio_connection", "ckpt_hook.connection"),
+    ("async def ", "def "),
+    ("await ", ""),
+    ("async with", "with"),
+    ("__aenter__", "__enter__"),
+    ("__aexit__", "__exit__"),
+]
+
+
+def waiting(text: str) -> str:
+    """Returns the client that waits, of the one for asyncio."""
+    for asynchronous, blocking in WAITING:
+        if asynchronous not in text:
+            raise SystemExit(f"the client for asyncio has no {asynchronous!r}")
+        text = text.replace(asynchronous, blocking)
+    lines = text.split("\n")
+    first = next(at for at, line in enumerate(lines) if line.startswith("from ckpt_hook"))
+    last = lines.index("", first)
+    start = "\n".join(lines[:first])
+    imports = re.split(r"\n(?=from )", "\n".join(lines[first:last]))
+    header = "# Generated from ckpt_hook/aio.py by `just clients --write`. Do not edit.\n"
+    return header + start + "\n" + "\n".join(sorted(imports)) + "\n" + "\n".join(lines[last:])
 
 
 HEADER = "{comment} Generated from schema/json/ckpt-hook.schema.json by `just clients --write`. Do not edit.\n"
@@ -83,6 +123,7 @@ def main(tools: Path, out: Path) -> None:
         codegen += ["--formatters", "builtin"]
         target = out / "python/ckpt_hook/documents.py"
         target.write_text(python(run([*codegen, "--input", source])))
+    (out / "python/ckpt_hook/client.py").write_text(waiting(ASYNCIO.read_text()))
 
 
 def run(command: list[Any]) -> str:

@@ -24,7 +24,8 @@ fn revert(
     let item = world
         .item("f")
         .expect("a path with a change to undo is in the plan");
-    (item.action, item.result, item.target, item.reason)
+    let reason = item.reason.map(|reason| reason.text);
+    (item.action, item.result, item.target, reason)
 }
 
 #[test]

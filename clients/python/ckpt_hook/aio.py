@@ -1,4 +1,4 @@
-"""A client of `ckpt-hook serve --stdio` for asyncio: the twin of `ckpt_hook.client`, with the same names."""
+"""A client of `ckpt-hook serve --stdio` for asyncio: `ckpt_hook.client` is made of it, with the same names."""
 
 from __future__ import annotations
 

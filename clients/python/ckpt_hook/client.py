@@ -1,3 +1,4 @@
+# Generated from ckpt_hook/aio.py by `just clients --write`. Do not edit.
 """A client of `ckpt-hook serve --stdio` that waits for its answers."""
 
 from __future__ import annotations
@@ -108,9 +109,7 @@ class Client(Listeners):
     #: What the server is and can.
     server: Server
 
-    def __init__(self, binary: str, workspace: str, env: Mapping[str, str]) -> None:
-        super().__init__()
-        self._connection = Connection(binary, workspace, env, self)
+    _connection: Connection
 
     @classmethod
     def start(
@@ -122,7 +121,8 @@ class Client(Listeners):
     ) -> Client:
         """Starts a server in the workspace, the current directory without it. The binary is looked for by `find_binary`."""
         path = os.fspath(binary) if binary else find_binary(env)
-        client = cls(path, os.fspath(workspace or os.getcwd()), env)
+        client = cls()
+        client._connection = Connection.start(path, os.fspath(workspace or os.getcwd()), env, client)
         try:
             client.server = client.request("initialize", protocol=PROTOCOL)
         except BaseException:

@@ -18,6 +18,11 @@ from ckpt_hook.protocol import Listeners, OnProgress, encoded, shielded
 class Connection:
     """A server that was started. Its requests may come from many threads; listeners are called in one of their own."""
 
+    @classmethod
+    def start(cls, binary: str, workspace: str, environment: Mapping[str, str], listeners: Listeners) -> Connection:
+        """Starts a server."""
+        return cls(binary, workspace, environment, listeners)
+
     def __init__(self, binary: str, workspace: str, environment: Mapping[str, str], listeners: Listeners) -> None:
         #: The `seq` of the last thing that listeners were told.
         self.seq: int | None = None

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 if TYPE_CHECKING:
     from typing_extensions import NotRequired
+else:
+    # A type with a field that is a keyword is not written as a class, and its types are evaluated.
+    NotRequired = list
 
 
 class AgentSettings(TypedDict):
@@ -32,7 +35,7 @@ class AgentSettings(TypedDict):
     """
 
 
-class ApplyParameters(TypedDict, closed=True):
+class ApplyParameters(TypedDict):
     """
     The parameters of `apply`.
     """
@@ -80,7 +83,7 @@ class AuthorReport(TypedDict):
     """
 
 
-class BlameParameters(TypedDict, closed=True):
+class BlameParameters(TypedDict):
     """
     The parameters of `blame`.
     """
@@ -198,7 +201,7 @@ class ConfigChange(TypedDict):
     """
 
 
-class ContentsParameters(TypedDict, closed=True):
+class ContentsParameters(TypedDict):
     """
     The parameters of `contents`.
     """
@@ -511,7 +514,7 @@ The state of a message.
 """
 
 
-class MessagesParameters(TypedDict, closed=True):
+class MessagesParameters(TypedDict):
     """
     The parameters of `messages`.
     """
@@ -626,7 +629,7 @@ What an operation of the server is.
 """
 
 
-class OperationParameters(TypedDict, closed=True):
+class OperationParameters(TypedDict):
     """
     The parameters of `plan`, `revert`, `redo`, `unrevert`, `restore` and `undo`. Those that an operation has no use for are refused.
     """
@@ -704,7 +707,6 @@ PatchParameters = TypedDict(
         'to': NotRequired[str | None],
         'workspace': NotRequired[str | None],
     },
-    closed=True,
 )
 
 
@@ -900,7 +902,7 @@ class SessionReport(TypedDict):
     """
 
 
-class SessionsParameters(TypedDict, closed=True):
+class SessionsParameters(TypedDict):
     """
     The parameters of `sessions`.
     """
@@ -967,7 +969,7 @@ class SettingsChange(TypedDict):
     """
 
 
-class ShowParameters(TypedDict, closed=True):
+class ShowParameters(TypedDict):
     """
     The parameters of `show`.
     """
@@ -1082,7 +1084,7 @@ class SnapshotsReport(TypedDict):
     """
 
 
-class StatusParameters(TypedDict, closed=True):
+class StatusParameters(TypedDict):
     """
     The parameters of `status`.
     """
@@ -1140,7 +1142,7 @@ class StepSummary(TypedDict):
     """
 
 
-class SubscribeParameters(TypedDict, closed=True):
+class SubscribeParameters(TypedDict):
     """
     The parameters of `subscribe`.
     """
@@ -1223,7 +1225,7 @@ class UnclearReport(TypedDict):
     """
 
 
-class WorkspaceParameters(TypedDict, closed=True):
+class WorkspaceParameters(TypedDict):
     """
     The parameters of `operations` and `unsubscribe`.
     """
@@ -2196,7 +2198,7 @@ class Receipt(TypedDict):
     """
 
 
-class RecordParameters(TypedDict, closed=True):
+class RecordParameters(TypedDict):
     """
     The parameters of `record`.
     """

@@ -39,6 +39,8 @@ class AioTest(unittest.IsolatedAsyncioTestCase):
         [message] = await client.messages()
         await message.revert()
         self.assertEqual(world.read("file"), "before\n")
+        await client.undo()
+        self.assertEqual(world.read("file"), "after\n")
 
     async def test_what_fails_is_of_its_kinds_class(self) -> None:
         self.world.write("file", "before\n")

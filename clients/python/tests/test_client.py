@@ -45,6 +45,8 @@ class ClientTest(unittest.TestCase):
         [message] = client.messages()
         self.assertEqual(message.revert()["outcome"], "restored")
         self.assertEqual(world.read("file"), "before\n")
+        self.assertEqual(client.undo()["outcome"], "restored")
+        self.assertEqual(world.read("file"), "after\n")
 
     def test_a_plan_that_no_longer_holds_is_stale_and_nothing_moves(self) -> None:
         self.world.write("file", "before\n")

@@ -76,6 +76,8 @@ test("a message is previewed, reverted and brought back", () =>
     assert.equal(world.read("file"), "after\n");
     assert.equal((await (await only(client)).revert()).outcome, "restored");
     assert.equal(world.read("file"), "before\n");
+    assert.equal((await client.undo()).outcome, "restored");
+    assert.equal(world.read("file"), "after\n");
   }));
 
 test("a plan that no longer holds is stale, and nothing moves", () =>
@@ -191,6 +193,7 @@ test("every method of the server is known, and the other way round", () =>
       redo: true,
       unrevert: true,
       restore: true,
+      undo: true,
       status: true,
       record: true,
       subscribe: true,
