@@ -48,12 +48,13 @@ fn file(
     goal: &str,
 ) {
     let mode = |blob: &str| (!blob.is_empty()).then_some("100644");
+    let id = |blob: &str| (!blob.is_empty()).then(|| format!("{blob:0>40}"));
     world.execute(
         "INSERT INTO operation_files (operation_id, position, path, action, result, expected_mode, expected_blob, goal_mode,
                                       goal_blob, additions, deletions)
-         SELECT ?1, count(*), ?2, ?3, ?4, ?5, nullif(?6, ''), ?7, nullif(?8, ''), count(*), 0
+         SELECT ?1, count(*), ?2, ?3, ?4, ?5, ?6, ?7, ?8, count(*), 0
            FROM operation_files WHERE operation_id = ?1",
-        (operation, path, action, result, mode(expected), expected, mode(goal), goal),
+        (operation, path, action, result, mode(expected), id(expected), mode(goal), id(goal)),
     );
 }
 
